@@ -1,0 +1,289 @@
+-- What every user's VM starts with: the `user` object, responses, coroutines that let requests through,
+-- and the globals of a plan. Called once per VM with
+--   host(name)  a function or library made in Rust, or nil
+--   facts       id, scenario, host: what `user` shows of itself
+--   names       the names of the tasks, in the order of their declaration
+-- and returns the plan's globals, the function that runs a task, and the weak table of live responses.
+-- Kept small: it is loaded for every user. Compiled without line numbers, so errors are placed by `fail`.
+
+local host, facts, names = ...
+
+local error, next, rawset, select, setmetatable, type = error, next, rawset, select, setmetatable, type
+local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
+local unpack = table.unpack
+
+-- Functions from Rust, fetched when first used.
+local H = setmetatable({}, {
+  __index = function(self, name)
+    local value = host(name)
+    self[name] = value
+    return value
+  end,
+})
+
+-- Raises with the line of the plan that called into lgoose.
+local function fail(message)
+  error(H.here() .. message, 0)
+end
+
+-- Operations ---------------------------------------------------------------------------------------------
+-- A plan's coroutine yields MARK, an operation and its arguments; the engine resumes it with the answer, or
+-- with nil and a message to raise.
+
+local MARK = host("MARK")
+local REQUEST, FETCH, WAIT, STOP = 1, 2, 3, 4
+
+local live = setmetatable({}, { __mode = "v" })
+
+-- Response methods are fetched when first used; fields are read in Rust and kept.
+local methods = setmetatable({}, {
+  __index = function(self, name)
+    local method = host("response:" .. name)
+    self[name] = method or false
+    return method
+  end,
+})
+
+local response_meta = {
+  __name = "response",
+  __metatable = false,
+  __index = function(response, key)
+    local method = methods[key]
+    if method then return method end
+    local value = H.response_field(response.slot, key)
+    rawset(response, key, value)
+    return value
+  end,
+  __newindex = function(_, key)
+    fail("cannot set '" .. tostring(key) .. "' of a response: keep what you need in a local or in user.data")
+  end,
+}
+
+local function new_response(code, slot)
+  return setmetatable({ status = code, slot = slot }, response_meta)
+end
+
+local function receive(code, slot, failed)
+  if not code then fail(slot) end
+  local response = new_response(code, slot)
+  live[slot] = response
+  if failed then H.mark(slot) end
+  return response
+end
+
+-- The simple options travel as plain values; anything else is read in Rust.
+local function request(method, path, body, options)
+  local name, code, title, rest
+  if options ~= nil then
+    if type(options) ~= "table" then fail("options must be a table, not a " .. type(options)) end
+    for key, value in next, options do
+      if key == "name" and type(value) == "string" then
+        name = value
+      elseif key == "expect" and type(value) == "table" then
+        for k, v in next, value do
+          if k == "status" and type(v) == "number" then
+            code = v
+          elseif k == "title" and type(v) == "string" then
+            title = v
+          else
+            rest = options
+          end
+        end
+      else
+        rest = options
+      end
+    end
+  end
+  return receive(yield(MARK, REQUEST, method, path, body, name, code, title, rest))
+end
+
+-- A list of responses becomes real when it is first looked at: pages fetch many assets that no plan reads.
+local function materialise(list)
+  local slot, codes = list.slot, list.codes
+  list.slot, list.codes = nil, nil
+  setmetatable(list, nil)
+  for i = 1, #codes do
+    local response = new_response(codes[i], slot + (i - 1 << 32))
+    rawset(response, "list", list)
+    list[i] = response
+  end
+  return list
+end
+
+local list_meta = {
+  __metatable = false,
+  __len = function(list) return #list.codes end,
+  __index = function(list, key) return materialise(list)[key] end,
+  __pairs = function(list) return next, materialise(list) end,
+}
+
+-- `first_failed` is the address of the first failed response, if any; `user:fetch` has one line for all.
+local function receive_list(slot, codes, failed)
+  if not slot then fail(codes) end
+  local list = setmetatable({ slot = slot, codes = codes }, list_meta)
+  live[slot] = list
+  if failed then H.mark(slot) end
+  return list
+end
+
+-- user ---------------------------------------------------------------------------------------------------
+
+local User = facts
+User.data = {}
+
+function User.get(_, path, options) return request("GET", path, nil, options) end
+function User.head(_, path, options) return request("HEAD", path, nil, options) end
+function User.delete(_, path, options) return request("DELETE", path, nil, options) end
+function User.options(_, path, options) return request("OPTIONS", path, nil, options) end
+function User.post(_, path, body, options) return request("POST", path, body, options) end
+function User.put(_, path, body, options) return request("PUT", path, body, options) end
+function User.patch(_, path, body, options) return request("PATCH", path, body, options) end
+
+function User.request(_, options)
+  if type(options) ~= "table" then fail("user:request takes a table: { method = \"GET\", path = \"/\", ... }") end
+  local rest = {}
+  for key, value in next, options do
+    rest[key] = value
+  end
+  rest.method, rest.path, rest.body = nil, nil, nil
+  return request(options.method or "GET", options.path, options.body, rest)
+end
+
+function User.fetch(_, urls, options)
+  return receive_list(yield(MARK, FETCH, urls, options))
+end
+
+-- A form found on a page, with the plan's fields over the page's own.
+function User.submit(_, form, fields, options)
+  if type(form) ~= "table" or type(form.fields) ~= "table" then
+    fail("user:submit takes a form found with response:form(css)" .. (form == nil and "; this one was not found" or ""))
+  end
+  local merged = {}
+  for name, value in next, form.fields do
+    merged[name] = value
+  end
+  for name, value in next, fields or {} do
+    merged[name] = value
+  end
+  local all = {}
+  for key, value in next, options or {} do
+    all[key] = value
+  end
+  all[form.method == "GET" and "query" or "form"] = merged
+  return request(form.method, form.action, nil, all)
+end
+
+function User.wait(_, from, to)
+  local _, problem = yield(MARK, WAIT, from, to)
+  if problem then fail(problem) end
+end
+
+function User.stop() yield(MARK, STOP) end
+
+function User.log(_, text) H.log("info", tostring(text)) end
+
+local user = setmetatable({}, {
+  __name = "user",
+  __metatable = false,
+  __index = function(_, key)
+    local value = User[key]
+    if value == nil then
+      value = host("user:" .. tostring(key))
+      if value == nil then fail(H.unknown_user_field(tostring(key))) end
+      User[key] = value
+    end
+    return value
+  end,
+  __newindex = function(_, key)
+    fail("cannot set '" .. tostring(key) .. "' of user: keep what belongs to a user in user.data." .. tostring(key))
+  end,
+})
+
+-- Coroutines of the plan's own: an operation yielded inside one goes on to the engine --------------------------
+
+local function pass_on(co, ok, mark, ...)
+  if ok and mark == MARK and status(co) == "suspended" then return pass_on(co, resume(co, yield(MARK, ...))) end
+  return ok, mark, ...
+end
+
+local function resume_in_plan(co, ...) return pass_on(co, resume(co, ...)) end
+
+local function or_raise(ok, problem, ...)
+  if ok then return problem, ... end
+  error(problem, 0)
+end
+
+local coroutines = {
+  resume = resume_in_plan,
+  wrap = function(fn)
+    local co = create(fn)
+    return function(...) return or_raise(resume_in_plan(co, ...)) end
+  end,
+  create = create,
+  status = status,
+  yield = yield,
+  close = coroutine.close,
+  isyieldable = coroutine.isyieldable,
+  running = coroutine.running,
+}
+
+-- Globals ------------------------------------------------------------------------------------------------
+
+-- A library as a plan sees it: it can be read and called, not changed.
+local function read_only(name, library)
+  return setmetatable({}, {
+    __metatable = false,
+    __index = function(_, key)
+      local value = library[key]
+      if value == nil then fail(H.unknown_member(name, tostring(key), library)) end
+      return value
+    end,
+    __newindex = function(_, key) fail("cannot set '" .. name .. "." .. tostring(key) .. "': libraries are read-only") end,
+    __call = library.__call,
+  })
+end
+
+local tasks, handlers = {}, {}
+
+-- While the file is loaded, declarations are collected in their order; their fields were checked when the
+-- plan was loaded for the first time.
+local globals = setmetatable({
+  task = function(spec)
+    tasks[#tasks + 1] = spec[#spec]
+    return spec
+  end,
+  scenario = function(spec) return spec end,
+  plan = function() end,
+  on = function(event, handler) handlers[event] = handler end,
+  coroutine = read_only("coroutine", coroutines),
+}, {
+  __index = function(self, name)
+    local value = host("global:" .. tostring(name))
+    if value == nil then fail(H.undeclared(tostring(name))) end
+    if type(value) == "table" then value = read_only(name, value) end
+    rawset(self, name, value)
+    return value
+  end,
+})
+
+local env = setmetatable({}, {
+  __metatable = false,
+  __index = globals,
+  __newindex = function(_, name)
+    fail("global '" .. tostring(name) .. "' is not declared; write 'local " .. tostring(name) .. "' for a variable of this file")
+  end,
+})
+
+-- Ends the loading of the file: from here on there is nothing to declare.
+local function seal()
+  for _, name in next, { "task", "scenario", "plan", "on" } do
+    globals[name] = function() fail("'" .. name .. "' belongs to the top level of the file, not inside a task") end
+  end
+end
+
+local function run(index, iteration)
+  User.task, User.iteration = names[index], iteration
+  tasks[index](user)
+end
+
+return { env = env, globals = globals, seal = seal, run = run, live = live, raise = fail }

@@ -1,0 +1,182 @@
+//! What was typed. Every option is optional here and also an environment variable `LGOOSE_*`; what they
+//! mean together is decided in `config`.
+
+use crate::config::{Output, Settings};
+use crate::units;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+  lgoose plans/drupal.lua -u 12 -t 10m         twelve users for ten minutes
+  lgoose plan.lua -H https://example.org       against another site
+  lgoose plan.lua -u 500 -r 50 -t 5m           start 50 users a second
+  lgoose check plan.lua                        look for mistakes, send nothing
+  lgoose demo drupal --port 8080               a site to try it on";
+
+/// A load tester whose test plans are Lua scripts.
+#[derive(Debug, Parser)]
+#[command(name = "lgoose", version, before_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(override_usage = "lgoose <PLAN.lua> [options]\n       lgoose <COMMAND>")]
+pub struct Cli {
+    /// A command other than running a plan.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The plan and how to run it.
+    #[command(flatten)]
+    pub run: Run,
+}
+
+/// The commands beside running a plan.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Load a plan, show its scenarios and one iteration, send nothing
+    Check {
+        /// The plan
+        plan: PathBuf,
+        /// Show the plan's call stack with an error
+        #[arg(long)]
+        backtrace: bool,
+    },
+    /// Run one of the built-in sites
+    Demo(Demo),
+}
+
+/// `lgoose demo`.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Which site: drupal
+    pub site: String,
+    /// The port on 127.0.0.1; 0 takes any free one
+    #[arg(long, default_value_t = 8080)]
+    pub port: u16,
+    /// Answer no sooner than after this time
+    #[arg(long, value_parser = units::duration, default_value = "0", value_name = "D")]
+    pub latency: Duration,
+    /// Spread the latency by up to this much both ways
+    #[arg(long, value_parser = units::duration, default_value = "0", value_name = "D")]
+    pub jitter: Duration,
+    /// Answer this share of the requests with a 500
+    #[arg(long, value_parser = units::share, default_value = "0", value_name = "SHARE")]
+    pub errors: f64,
+}
+
+/// `lgoose PLAN`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The plan, a Lua file; '-' reads it from standard input
+    #[arg(value_name = "PLAN.lua")]
+    pub plan: Option<PathBuf>,
+
+    /// Users at the same time [default: number of cores]
+    #[arg(short, long, env = "LGOOSE_USERS", help_heading = "Load", value_name = "N")]
+    #[arg(visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub users: Option<u64>,
+    /// Users started per second, such as 10 or 0.5/s [default: 1]
+    #[arg(short = 'r', long, env = "LGOOSE_HATCH_RATE", help_heading = "Load", value_name = "RATE")]
+    #[arg(visible_aliases = ["spawn-rate", "increase-rate"], value_parser = units::rate)]
+    pub hatch_rate: Option<f64>,
+    /// Start all users within this time instead
+    #[arg(long, env = "LGOOSE_STARTUP_TIME", help_heading = "Load", value_name = "D", value_parser = units::duration)]
+    pub startup_time: Option<Duration>,
+    /// Run this long once all users have started [default: until Ctrl-C]
+    #[arg(short = 't', long, env = "LGOOSE_RUN_TIME", help_heading = "Load", value_name = "D")]
+    #[arg(visible_alias = "duration", short_alias = 'd', value_parser = units::duration)]
+    pub run_time: Option<Duration>,
+    /// Iterations per user [default: no limit]
+    #[arg(short, long, env = "LGOOSE_ITERATIONS", help_heading = "Load", value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub iterations: Option<u64>,
+    /// Seed of all random choices, to repeat a run [default: random, shown in the report]
+    #[arg(long, env = "LGOOSE_SEED", help_heading = "Load", value_name = "N")]
+    pub seed: Option<u64>,
+    /// How long running tasks may take to finish after a stop [default: 30s]
+    #[arg(long, env = "LGOOSE_STOP_TIMEOUT", help_heading = "Load", value_name = "D", value_parser = units::duration)]
+    pub stop_timeout: Option<Duration>,
+
+    /// The site's base URL, or 'demo:drupal' for the built-in one
+    #[arg(short = 'H', long, env = "LGOOSE_HOST", help_heading = "Target", value_name = "URL")]
+    pub host: Option<String>,
+    /// A request's timeout [default: 60s]
+    #[arg(long, env = "LGOOSE_TIMEOUT", help_heading = "Target", value_name = "D", value_parser = units::duration)]
+    pub timeout: Option<Duration>,
+    /// The largest body that is read [default: 64MiB]
+    #[arg(long, env = "LGOOSE_MAX_BODY", help_heading = "Target", value_name = "SIZE", value_parser = units::size)]
+    pub max_body: Option<u64>,
+
+    /// Print the tables at the end only
+    #[arg(long, env = "LGOOSE_ONLY_SUMMARY", help_heading = "Screen")]
+    pub only_summary: bool,
+    /// Print nothing but errors
+    #[arg(short, long, env = "LGOOSE_QUIET", help_heading = "Screen")]
+    pub quiet: bool,
+    /// Show the log of plans from 'debug' on
+    #[arg(short, long, env = "LGOOSE_VERBOSE", help_heading = "Screen")]
+    pub verbose: bool,
+    /// Show the table of status codes also when all are the same
+    #[arg(long, env = "LGOOSE_STATUS_CODES", help_heading = "Screen")]
+    pub status_codes: bool,
+    /// How often the running figures are printed
+    #[arg(long, env = "LGOOSE_RUNNING_METRICS", help_heading = "Screen", value_name = "D", default_value = "10s", value_parser = units::duration)]
+    pub running_metrics: Duration,
+    /// Show the plan's call stack with an error
+    #[arg(long, env = "LGOOSE_BACKTRACE", help_heading = "Screen")]
+    pub backtrace: bool,
+
+    /// Write a report, such as json=run.json or json=- (repeatable)
+    #[arg(short, long, env = "LGOOSE_OUTPUT", help_heading = "Output", value_name = "FORMAT=PATH", value_parser = Output::parse)]
+    pub output: Vec<Output>,
+
+    /// Exit with 1 if any request or task failed
+    #[arg(long, env = "LGOOSE_FAIL_ON_ERROR", help_heading = "Verdict")]
+    pub fail_on_error: bool,
+
+    /// Threads that drive users [default: number of cores]
+    #[arg(long, env = "LGOOSE_THREADS", help_heading = "Machine", value_name = "N")]
+    pub threads: Option<usize>,
+    /// A variable for the plan's env() (repeatable)
+    #[arg(short, long, help_heading = "Machine", value_name = "NAME=VALUE", value_parser = variable)]
+    pub env: Vec<(String, String)>,
+    /// Memory that a user's VM may take [default: 64MiB]
+    #[arg(long, env = "LGOOSE_LUA_MEMORY", help_heading = "Machine", value_name = "SIZE", value_parser = units::size)]
+    pub lua_memory: Option<u64>,
+}
+
+impl Run {
+    /// The options that a plan may also set, as one layer.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            host: self.host.clone(),
+            users: self.users,
+            hatch_rate: self.hatch_rate,
+            startup_time: self.startup_time,
+            run_time: self.run_time,
+            iterations: self.iterations,
+            stop_timeout: self.stop_timeout,
+            timeout: self.timeout,
+            max_body: self.max_body,
+            headers: None,
+            seed: self.seed,
+            threads: self.threads,
+            lua_memory: self.lua_memory,
+        }
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("'{text}' is not a variable: write NAME=VALUE")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

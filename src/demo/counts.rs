@@ -1,0 +1,56 @@
+//! How many requests a demo site received, by route. The server counts; `Demo::served` and `/_demo/served`
+//! read. Which routes there are is the imitated site's business.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A row of counters for each thread, so that threads never write to each other's.
+pub(super) struct Counts {
+    labels: &'static [&'static str],
+    threads: Vec<Box<[AtomicU64]>>,
+}
+
+impl Counts {
+    pub(super) fn new(labels: &'static [&'static str], threads: usize) -> Self {
+        let row = || labels.iter().map(|_| AtomicU64::new(0)).collect();
+        Counts {
+            labels,
+            threads: (0..threads).map(|_| row()).collect(),
+        }
+    }
+
+    /// Counts one request of `thread`; a label that is not in the list counts as its last one.
+    pub(super) fn add(&self, thread: usize, label: &str) {
+        let found = self.labels.iter().position(|known| *known == label);
+        let column = found.unwrap_or(self.labels.len() - 1);
+        self.threads[thread][column].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The sums over all threads; every label is there, also at 0.
+    pub(super) fn totals(&self) -> BTreeMap<String, u64> {
+        let total = |column: usize| {
+            let row = |row: &Box<[AtomicU64]>| row[column].load(Ordering::Relaxed);
+            self.threads.iter().map(row).sum()
+        };
+        let labels = self.labels.iter().enumerate();
+        labels
+            .map(|(column, label)| ((*label).to_owned(), total(column)))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threads_are_added_up_and_an_unknown_label_is_the_last() {
+        let counts = Counts::new(&["GET /", "GET /user", "other"], 2);
+        counts.add(0, "GET /");
+        counts.add(1, "GET /");
+        counts.add(1, "DELETE /");
+        let expected = [("GET /", 2), ("GET /user", 0), ("other", 1)];
+        let expected = expected.map(|(label, count)| (label.to_owned(), count));
+        assert_eq!(counts.totals(), BTreeMap::from(expected));
+    }
+}

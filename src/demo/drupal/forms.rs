@@ -1,0 +1,205 @@
+//! What Drupal makes of a submitted form: pure judgement, as observed on Drupal 7.105. Driven by the site,
+//! which acts on it; knows neither sessions nor pages.
+
+use http::header::CONTENT_TYPE;
+
+use super::template::escape;
+use crate::demo::server::Visit;
+
+const OUTDATED: &str = "The form has become outdated. Press the back button, copy any unsaved work in the \
+     form, and then reload the page.";
+const ILLEGAL: &str = "An illegal choice has been detected. Please contact the site administrator.";
+const SUBJECT_LIMIT: usize = 64;
+const LAST_USER: u32 = 5_001;
+const PASSWORD: &str = "12345";
+
+/// The fields of a submitted form.
+pub(super) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// Reads the body as PHP does: anything but a urlencoded form has no fields.
+    pub(super) fn read(visit: &Visit<'_>) -> Self {
+        let content_type = visit.headers.get(CONTENT_TYPE);
+        let form = b"application/x-www-form-urlencoded";
+        let is_form = content_type.is_some_and(|found| found.as_bytes().starts_with(form));
+        let body = if is_form { visit.body } else { b"" };
+        Fields(url::form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    /// The last value of that name; empty if there is none.
+    pub(super) fn get(&self, name: &str) -> &str {
+        let found = self.0.iter().rfind(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+}
+
+/// Whether there is a user of that number. There are 5,000, numbered from 2.
+pub(super) fn is_user(uid: u32) -> bool {
+    (2..=LAST_USER).contains(&uid)
+}
+
+/// What a submitted login leads to. Errors are HTML.
+#[derive(Debug, PartialEq)]
+pub(super) enum Login {
+    /// The user's number.
+    Good(u32),
+    /// The form once more.
+    Again(Vec<String>),
+}
+
+/// Judges a login by the form called `form_id`. Its form_build_id and op do not matter.
+pub(super) fn login(fields: &Fields, form_id: &str) -> Login {
+    if fields.get("form_id") != form_id {
+        return Login::Again(Vec::new());
+    }
+    let (name, pass) = (fields.get("name").trim(), fields.get("pass"));
+    let missing = [(name, "Username"), (pass, "Password")];
+    let missing = missing.iter().filter(|(value, _)| value.is_empty());
+    let errors: Vec<String> = missing
+        .map(|(_, label)| format!("{label} field is required."))
+        .collect();
+    if !errors.is_empty() {
+        return Login::Again(errors);
+    }
+    let uid = name.strip_prefix("user").and_then(|uid| uid.parse().ok());
+    match uid {
+        Some(uid) if is_user(uid) && name == format!("user{uid}") && pass == PASSWORD => {
+            Login::Good(uid)
+        }
+        _ => Login::Again(vec![
+            "Sorry, unrecognized username or password. \
+             <a href=\"/user/password\">Have you forgotten your password?</a>"
+                .to_owned(),
+        ]),
+    }
+}
+
+/// What somebody wrote, as it was sent.
+#[derive(Debug, PartialEq, Default)]
+pub(super) struct Draft {
+    pub(super) subject: String,
+    pub(super) body: String,
+}
+
+/// What a submitted comment leads to. Errors are HTML.
+#[derive(Debug, PartialEq)]
+pub(super) enum Reply {
+    /// It is posted.
+    Post(Draft),
+    /// It is shown as it would look, above the form.
+    Preview(Draft),
+    /// The form once more, with what it is filled with.
+    Again(Vec<String>, Draft),
+}
+
+/// Judges a comment by a member whose form_token is `token`. The form_build_id does not matter.
+pub(super) fn reply(fields: &Fields, token: &str) -> Reply {
+    if fields.get("form_id") != "comment_node_article_form" {
+        return Reply::Again(Vec::new(), Draft::default());
+    }
+    if fields.get("form_token") != token {
+        return Reply::Again(vec![OUTDATED.to_owned()], Draft::default());
+    }
+    let mut draft = Draft {
+        subject: fields.get("subject").to_owned(),
+        body: fields.get("comment_body[und][0][value]").to_owned(),
+    };
+    let errors = faults(&draft, fields.get("comment_body[und][0][format]"));
+    if !errors.is_empty() {
+        return Reply::Again(errors, draft);
+    }
+    if fields.get("op") == "Preview" {
+        return Reply::Preview(draft);
+    }
+    if draft.subject.trim().is_empty() {
+        draft.subject = draft.body.trim().chars().take(29).collect();
+    }
+    Reply::Post(draft)
+}
+
+fn faults(draft: &Draft, format: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    let length = draft.subject.chars().count();
+    if length > SUBJECT_LIMIT {
+        errors.push(format!(
+            "Subject cannot be longer than {SUBJECT_LIMIT} characters but is currently {length} characters long."
+        ));
+    }
+    if draft.body.trim().is_empty() {
+        errors.push("Comment field is required.".to_owned());
+    }
+    // Without the field at all, the form's default holds.
+    if !["", "filtered_html", "plain_text"].contains(&format) {
+        errors.push(ILLEGAL.to_owned());
+    }
+    errors
+}
+
+/// Text over several lines as HTML.
+pub(super) fn lines(text: &str) -> String {
+    escape(text.trim())
+        .replace("\r\n", "\n")
+        .replace('\n', "<br />\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(body: &str) -> Fields {
+        Fields(
+            url::form_urlencoded::parse(body.as_bytes())
+                .into_owned()
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn user_n_has_the_number_n_and_one_password_fits_all() {
+        for (body, good) in [
+            ("form_id=user_login&name=user7&pass=12345", Some(7)),
+            (
+                "form_id=user_login&name=user5001&pass=12345&op=Log%2Bin",
+                Some(5_001),
+            ),
+            ("form_id=user_login&name=user5002&pass=12345", None),
+            ("form_id=user_login&name=user07&pass=12345", None),
+            ("form_id=user_login&name=user7&pass=1234", None),
+            ("form_id=user_register&name=user7&pass=12345", None),
+            ("", None),
+        ] {
+            let judged = match login(&fields(body), "user_login") {
+                Login::Good(uid) => Some(uid),
+                Login::Again(_) => None,
+            };
+            assert_eq!(judged, good, "{body}");
+        }
+    }
+
+    #[test]
+    fn an_empty_login_names_both_fields() {
+        let errors = ["Username field is required.", "Password field is required."];
+        let expected = Login::Again(errors.map(str::to_owned).to_vec());
+        assert_eq!(login(&fields("form_id=user_login"), "user_login"), expected);
+    }
+
+    #[test]
+    fn a_comment_without_a_subject_borrows_from_its_body() {
+        let sent =
+            "form_id=comment_node_article_form&form_token=t&comment_body[und][0][value]=short";
+        let draft = Draft {
+            subject: "short".to_owned(),
+            body: "short".to_owned(),
+        };
+        assert_eq!(reply(&fields(sent), "t"), Reply::Post(draft));
+    }
+
+    #[test]
+    fn a_comment_may_have_several_faults_at_once() {
+        let sent = "form_id=comment_node_article_form&form_token=t&comment_body[und][0][format]=x";
+        let Reply::Again(errors, _) = reply(&fields(sent), "t") else {
+            panic!("a comment with faults was accepted");
+        };
+        assert_eq!(errors.len(), 2, "{errors:?}");
+    }
+}

@@ -1,0 +1,153 @@
+//! Who is logged in. Driven by the site on each request that carries a session cookie; knows no page.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// Sessions are spread over this many locks, so that threads seldom meet.
+const SHARDS: usize = 64;
+/// How many sessions a shard keeps; beyond that the oldest is logged out. 65,536 in all.
+const SHARD_LIMIT: usize = 1024;
+
+/// A user who is logged in.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) uid: u32,
+    /// The value of the session cookie.
+    pub(super) session: Arc<str>,
+    /// What forms carry as form_token: one for the whole session.
+    pub(super) form_token: Arc<str>,
+}
+
+/// All sessions.
+pub(super) struct Sessions {
+    /// Locked only for requests of users who are logged in, or log in.
+    shards: Vec<Mutex<Shard>>,
+}
+
+#[derive(Default)]
+struct Shard {
+    sessions: HashMap<Arc<str>, Session>,
+    /// Oldest first. Holds every session of the map, and those that logged out since.
+    ages: VecDeque<Arc<str>>,
+}
+
+struct Session {
+    member: Member,
+    /// A comment was posted and no page has said so yet.
+    has_posted: bool,
+}
+
+impl Sessions {
+    pub(super) fn new() -> Self {
+        Sessions {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+        }
+    }
+
+    /// Logs a user in, once more if need be.
+    pub(super) fn open(&self, uid: u32) -> Member {
+        let member = Member {
+            uid,
+            session: random_key().into(),
+            form_token: random_key().into(),
+        };
+        let mut shard = self.shard(&member.session);
+        if shard.ages.len() >= SHARD_LIMIT
+            && let Some(oldest) = shard.ages.pop_front()
+        {
+            shard.sessions.remove(&oldest);
+        }
+        shard.ages.push_back(member.session.clone());
+        let session = Session {
+            member: member.clone(),
+            has_posted: false,
+        };
+        shard.sessions.insert(member.session.clone(), session);
+        member
+    }
+
+    /// The user whose session cookie has that value.
+    pub(super) fn member(&self, session: &str) -> Option<Member> {
+        let shard = self.shard(session);
+        Some(shard.sessions.get(session)?.member.clone())
+    }
+
+    /// Remembers that a comment was posted, for the next page.
+    pub(super) fn posted(&self, member: &Member) {
+        if let Some(session) = self
+            .shard(&member.session)
+            .sessions
+            .get_mut(&member.session)
+        {
+            session.has_posted = true;
+        }
+    }
+
+    /// Whether this page has to say that a comment was posted; asking settles it.
+    pub(super) fn take_posted(&self, member: &Member) -> bool {
+        let mut shard = self.shard(&member.session);
+        let session = shard.sessions.get_mut(&member.session);
+        session.is_some_and(|session| std::mem::take(&mut session.has_posted))
+    }
+
+    /// Logs out.
+    pub(super) fn close(&self, member: &Member) {
+        self.shard(&member.session).sessions.remove(&member.session);
+    }
+
+    fn shard(&self, session: &str) -> MutexGuard<'_, Shard> {
+        // Session keys are random: their first bytes spread them evenly.
+        let sum: usize = session.bytes().take(4).map(usize::from).sum();
+        let shard = self.shards[sum % SHARDS].lock();
+        shard.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// 43 characters that nobody guesses, as Drupal makes them for sessions, form_build_id and form_token:
+/// 32 random bytes in base64url.
+pub(super) fn random_key() -> String {
+    URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_lasts_until_it_is_closed() {
+        let sessions = Sessions::new();
+        let member = sessions.open(7);
+        assert_eq!(sessions.member(&member.session).map(|m| m.uid), Some(7));
+        sessions.close(&member);
+        assert!(sessions.member(&member.session).is_none());
+        assert!(sessions.member("").is_none());
+    }
+
+    #[test]
+    fn that_a_comment_was_posted_is_told_once() {
+        let sessions = Sessions::new();
+        let member = sessions.open(7);
+        assert!(!sessions.take_posted(&member));
+        sessions.posted(&member);
+        assert!(sessions.take_posted(&member));
+        assert!(!sessions.take_posted(&member));
+    }
+
+    #[test]
+    fn the_oldest_sessions_go_when_there_are_too_many() {
+        let sessions = Sessions::new();
+        for _ in 0..2 * SHARDS * SHARD_LIMIT {
+            sessions.open(2);
+        }
+        let held = |shard: &Mutex<Shard>| shard.lock().expect("no test panicked").sessions.len();
+        assert!(
+            sessions
+                .shards
+                .iter()
+                .all(|shard| held(shard) <= SHARD_LIMIT)
+        );
+    }
+}

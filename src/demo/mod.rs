@@ -1,0 +1,210 @@
+//! The built-in demo sites: something to test that is always there and needs no set-up. Driven by
+//! `lgoose demo` and by plans whose host is `demo:NAME`; knows nothing of plans, users or reports.
+
+mod counts;
+mod drupal;
+mod server;
+mod stream;
+#[cfg(test)]
+mod testing;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::net::TcpSocket;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+use crate::error::Error;
+use counts::Counts;
+use server::{Imitation, Shared, Worker};
+
+/// Room for thousands of users that all connect in the same instant.
+const BACKLOG: u32 = 8192;
+
+/// Which site is imitated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Site {
+    /// Drupal 7 with 10,000 articles and 5,000 users, as the published Drupal load tests expect it.
+    Drupal,
+}
+
+impl Site {
+    /// The names of all sites, for messages.
+    pub const NAMES: &'static [&'static str] = &["drupal"];
+
+    /// The site of that name, as written after `demo:`.
+    pub fn from_name(name: &str) -> Option<Site> {
+        match name {
+            "drupal" => Some(Site::Drupal),
+            _ => None,
+        }
+    }
+
+    fn imitation(self) -> Box<dyn Imitation> {
+        match self {
+            Site::Drupal => Box::new(drupal::Drupal::new()),
+        }
+    }
+}
+
+/// How much worse than it could a site answers. The default is at once and without a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Behaviour {
+    /// How long each answer takes at least.
+    pub latency: Duration,
+    /// How far an answer's latency may lie from `latency`, either way.
+    pub jitter: Duration,
+    /// The share of requests, from 0 to 1, that are answered with a 500.
+    pub errors: f64,
+}
+
+impl Behaviour {
+    /// How long the next answer has to wait, if at all.
+    fn delay(&self) -> Option<Duration> {
+        if self.latency.is_zero() && self.jitter.is_zero() {
+            return None;
+        }
+        let offset = self.jitter.mul_f64(2.0 * rand::random::<f64>());
+        Some((self.latency + offset).saturating_sub(self.jitter))
+    }
+
+    /// Whether the next answer is to be a 500.
+    fn fails(&self) -> bool {
+        self.errors > 0.0 && rand::random::<f64>() < self.errors
+    }
+}
+
+/// A running demo site. It ends when this is dropped.
+pub struct Demo {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    /// Dropped to tell the threads to end.
+    stop: Option<watch::Sender<()>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Demo {
+    /// Starts a site on 127.0.0.1, on `port` or with 0 on any free one, with that many threads (at least one).
+    ///
+    /// # Errors
+    /// [`Error::Trouble`] if the address cannot be bound or a thread cannot be started.
+    pub fn start(
+        site: Site,
+        port: u16,
+        behaviour: Behaviour,
+        threads: usize,
+    ) -> Result<Demo, Error> {
+        let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let trouble = |cause| cannot_start(wanted, &cause);
+        let listener = listen(wanted).map_err(trouble)?;
+        let address = listener.local_addr().map_err(trouble)?;
+        let site = site.imitation();
+        let shared = Arc::new(Shared {
+            counts: Counts::new(site.labels(), threads.max(1)),
+            site,
+            behaviour,
+        });
+        let (stop, stopped) = watch::channel(());
+        let mut demo = Demo {
+            address,
+            shared,
+            stop: Some(stop),
+            threads: Vec::new(),
+        };
+        for thread in 0..threads.max(1) {
+            let worker = Worker {
+                shared: demo.shared.clone(),
+                thread,
+            };
+            let listener = listener.try_clone().map_err(trouble)?;
+            let running = spawn(listener, worker, stopped.clone()).map_err(trouble)?;
+            demo.threads.push(running);
+        }
+        Ok(demo)
+    }
+
+    /// Where the site is: `http://127.0.0.1:PORT`, without a slash at the end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// How many requests were received, by route; the same as `/_demo/served` tells. Each request is in there
+    /// once, whatever the answer was; requests for `/_demo/` are not.
+    pub fn served(&self) -> BTreeMap<String, u64> {
+        self.shared.counts.totals()
+    }
+
+    /// Keeps the site running for as long as the process lives.
+    pub fn wait(mut self) {
+        self.join();
+    }
+
+    fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so on stderr.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        self.stop = None;
+        self.join();
+    }
+}
+
+fn cannot_start(address: SocketAddr, cause: &io::Error) -> Error {
+    let remedy = match cause.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another program listens there: choose another port, or 0 for any free one"
+        }
+        io::ErrorKind::PermissionDenied => "ports below 1024 need privileges: choose a higher one",
+        _ => "check the limits on open files and threads ('ulimit -n', 'ulimit -u')",
+    };
+    Error::Trouble(format!(
+        "cannot serve the demo site on {address}: {cause}; {remedy}"
+    ))
+}
+
+/// The listening socket, made by tokio because the standard library's backlog is 128.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let runtime = runtime()?;
+    let listener = {
+        let _context = runtime.enter();
+        let socket = TcpSocket::new_v4()?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(address).and_then(|()| socket.listen(BACKLOG))
+    };
+    let listener = listener.and_then(|listener| listener.into_std());
+    runtime.shutdown_background();
+    listener
+}
+
+fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+}
+
+/// A thread that accepts from `listener`, whose queue the threads share.
+fn spawn(
+    listener: TcpListener,
+    worker: Worker,
+    stop: watch::Receiver<()>,
+) -> io::Result<JoinHandle<()>> {
+    let runtime = runtime()?;
+    let listener = {
+        let _context = runtime.enter();
+        tokio::net::TcpListener::from_std(listener)?
+    };
+    let name = format!("demo-{}", worker.thread);
+    let serve = move || runtime.block_on(server::run(listener, Arc::new(worker), stop));
+    thread::Builder::new().name(name).spawn(serve)
+}

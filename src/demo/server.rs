@@ -1,0 +1,174 @@
+//! The HTTP side of every demo site: accepts, reads requests, counts them, delays or fails them as asked,
+//! and has the imitated site answer. Driven by `Demo`, one call of [`run`] a thread; knows no page.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::Behaviour;
+use super::counts::Counts;
+use super::stream::Stream;
+
+/// The largest request body that is kept; a larger one is read to its end and answered with 413.
+const BODY_LIMIT: usize = 1 << 20;
+
+/// What a site answers with: the whole body is known.
+pub(super) type Answer = Response<Full<Bytes>>;
+
+/// A request that has been read to its end.
+pub(super) struct Visit<'a> {
+    pub(super) method: &'a Method,
+    /// The path alone, without the query.
+    pub(super) path: &'a str,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) body: &'a [u8],
+}
+
+impl<'a> Visit<'a> {
+    /// The host and port that the client asked for; `None` if that could not be put into a page or a header.
+    pub(super) fn host(&self) -> Option<&'a str> {
+        let host = self.headers.get(HOST)?.to_str().ok()?;
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b);
+        (!host.is_empty() && host.bytes().all(plain)).then_some(host)
+    }
+}
+
+/// A site that can be imitated.
+pub(super) trait Imitation: Send + Sync {
+    /// Everything a request can be counted as; the last is for whatever fits nowhere else.
+    fn labels(&self) -> &'static [&'static str];
+    /// What a request is counted as.
+    fn label(&self, method: &Method, path: &str) -> &'static str;
+    /// The answer to one request.
+    fn answer(&self, visit: &Visit<'_>) -> Answer;
+}
+
+/// What the threads of one running site share.
+pub(super) struct Shared {
+    pub(super) site: Box<dyn Imitation>,
+    pub(super) behaviour: Behaviour,
+    pub(super) counts: Counts,
+}
+
+/// One thread's view of the site. Each thread has an `Arc` of its own to clone for every request.
+pub(super) struct Worker {
+    pub(super) shared: Arc<Shared>,
+    pub(super) thread: usize,
+}
+
+/// Accepts and serves connections until the sender of `stop` is dropped.
+pub(super) async fn run(listener: TcpListener, worker: Arc<Worker>, mut stop: watch::Receiver<()>) {
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((tcp, _)) => {
+                    tokio::spawn(serve(tcp, worker.clone()));
+                    // Lets another thread take the next connection of a burst.
+                    tokio::task::yield_now().await;
+                }
+                // Out of file descriptors, most likely: some come back when connections close.
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            },
+            _ = stop.changed() => return,
+        }
+    }
+}
+
+/// One connection, until either side closes it. How it ends concerns nobody here.
+async fn serve(tcp: TcpStream, worker: Arc<Worker>) {
+    let _ = tcp.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let worker = worker.clone();
+        async move { Ok::<_, Infallible>(answer(&worker, request).await) }
+    });
+    let _ = http1::Builder::new()
+        .serve_connection(Stream::new(tcp), service)
+        .await;
+}
+
+async fn answer(worker: &Worker, request: Request<Incoming>) -> Answer {
+    let shared = &worker.shared;
+    let (head, body) = request.into_parts();
+    let path = head.uri.path();
+    if let Some(name) = path.strip_prefix("/_demo/") {
+        return own_page(shared, name);
+    }
+    shared
+        .counts
+        .add(worker.thread, shared.site.label(&head.method, path));
+    let body = match read(body).await {
+        Ok(body) => body,
+        Err(status) => return plain(status, "The body of the request could not be taken.\n"),
+    };
+    if let Some(delay) = shared.behaviour.delay() {
+        tokio::time::sleep(delay).await;
+    }
+    if shared.behaviour.fails() {
+        let text = "The website encountered an unexpected error. Please try again later.\n";
+        return plain(StatusCode::INTERNAL_SERVER_ERROR, text);
+    }
+    shared.site.answer(&Visit {
+        method: &head.method,
+        path,
+        headers: &head.headers,
+        body: &body,
+    })
+}
+
+/// What the demo itself tells, beside the imitated site: never counted, delayed or failed.
+fn own_page(shared: &Shared, name: &str) -> Answer {
+    if name != "served" {
+        return plain(StatusCode::NOT_FOUND, "There is only /_demo/served.\n");
+    }
+    let counts = serde_json::json!(shared.counts.totals()).to_string();
+    let mut answer = Response::new(Full::from(counts));
+    let json = HeaderValue::from_static("application/json");
+    answer.headers_mut().insert(CONTENT_TYPE, json);
+    answer
+}
+
+/// The whole body. One that is too large is still read, as a client whose connection closes while it sends
+/// may never see the answer.
+async fn read(mut body: Incoming) -> Result<Vec<u8>, StatusCode> {
+    let mut bytes = Vec::new();
+    let mut length = 0;
+    while !body.is_end_stream() {
+        let frame = match body.frame().await {
+            None => break,
+            Some(Err(_)) => return Err(StatusCode::BAD_REQUEST),
+            Some(Ok(frame)) => frame,
+        };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        length += data.len();
+        if length <= BODY_LIMIT {
+            bytes.extend_from_slice(&data);
+        } else {
+            bytes = Vec::new();
+        }
+    }
+    if length > BODY_LIMIT {
+        return Err(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    Ok(bytes)
+}
+
+/// An answer of one line of text.
+pub(super) fn plain(status: StatusCode, text: &'static str) -> Answer {
+    let mut answer = Response::new(Full::from(text));
+    *answer.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    answer.headers_mut().insert(CONTENT_TYPE, plain);
+    answer
+}

@@ -1,0 +1,182 @@
+//! Carries out what a plan's code asks for: requests, fetches and waits.
+
+use super::in_flight::InFlight;
+use super::user::User;
+use crate::http::Exchange;
+use crate::lua::{Finished, Op, RequestOp, Step};
+use crate::metrics::{Failure, Phases, RequestId, Sample};
+use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use futures_util::stream;
+use std::time::Duration;
+
+/// Requests side by side to one host, as browsers do over HTTP/1.1.
+const SIDE_BY_SIDE: usize = 6;
+
+/// After a failed connection a user waits before it goes on, twice as long each time: a site that is down
+/// must not turn the generator into a busy loop.
+const FIRST_BACK_OFF: Duration = Duration::from_millis(10);
+const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
+
+impl User {
+    /// Carries out one operation and resumes the plan with its outcome.
+    pub(super) async fn perform(&mut self, op: Op, task: &str) -> Step {
+        match op {
+            Op::Request(op) => {
+                self.settle();
+                let request = self.row_of(&op, task);
+                self.open.push(request);
+                let flight = InFlight::new(&self.shared.recorder, &self.open);
+                let exchange = self.session.send(&op.request).await;
+                flight.end();
+                self.back_off(std::slice::from_ref(&exchange)).await;
+                self.vm.answer(judged(&op, exchange))
+            }
+            Op::Fetch(ops) => {
+                self.settle();
+                let rows: Vec<RequestId> = ops.iter().map(|op| self.row_of(op, task)).collect();
+                self.open.extend(rows);
+                let flight = InFlight::new(&self.shared.recorder, &self.open);
+                let exchanges = self.fetch(&ops).await;
+                flight.end();
+                self.back_off(&exchanges).await;
+                let finished = ops.iter().zip(exchanges).map(|(op, exchange)| judged(op, exchange));
+                self.vm.answer_list(finished.collect())
+            }
+            Op::Wait(time) => {
+                self.vm.reclaim();
+                self.shared.stop.wait(time).await;
+                self.vm.go_on()
+            }
+            Op::Stop => {
+                self.ended = true;
+                Step::Done
+            }
+        }
+    }
+
+    /// Counts the requests of the latest operation, whose verdicts are final from now on.
+    pub(super) fn settle(&mut self) {
+        let open = &self.open;
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        self.vm.settle(|place, finished| {
+            let exchange = &finished.exchange;
+            recorder.record(&Sample {
+                request: open[place],
+                latency: exchange.latency,
+                phases: phases(exchange),
+                status: finished.status(),
+                redirects: exchange.redirects,
+                bytes: exchange.bytes,
+                failure: finished.failure.as_deref().map(|message| Failure {
+                    message,
+                    line: finished.line.as_deref(),
+                }),
+            });
+        });
+        self.open.clear();
+    }
+
+    /// The row a request is counted in: its name, else the task's, else its path without the query.
+    fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
+        let name = match &op.name {
+            Some(name) => name.as_str(),
+            None if !task.is_empty() => task,
+            None => path_of(&op.request.url),
+        };
+        let method = op.request.method.as_str();
+        self.shared.recorder.borrow_mut().request(method, name)
+    }
+
+    /// Sends requests side by side, at most six at a time per host; outcomes in the order of the list.
+    async fn fetch(&self, ops: &[RequestOp]) -> Vec<Exchange> {
+        let mut hosts: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (place, op) in ops.iter().enumerate() {
+            let host = host_of(&op.request.url);
+            match hosts.iter_mut().find(|(known, _)| *known == host) {
+                Some((_, places)) => places.push(place),
+                None => hosts.push((host, vec![place])),
+            }
+        }
+        let per_host = hosts.into_iter().map(|(_, places)| {
+            let sends = places.into_iter().map(async |place| (place, self.session.send(&ops[place].request).await));
+            stream::iter(sends).buffer_unordered(SIDE_BY_SIDE).collect::<Vec<_>>()
+        });
+        let mut exchanges = join_all(per_host).await.into_iter().flatten().collect::<Vec<_>>();
+        exchanges.sort_unstable_by_key(|(place, _)| *place);
+        exchanges.into_iter().map(|(_, exchange)| exchange).collect()
+    }
+
+    async fn back_off(&mut self, exchanges: &[Exchange]) {
+        let refused = |exchange: &Exchange| exchange.outcome.as_ref().is_err_and(|failure| failure.is_connect());
+        if !exchanges.iter().any(refused) {
+            self.refusals = 0;
+            return;
+        }
+        let pause = FIRST_BACK_OFF * 2u32.pow(self.refusals.min(7));
+        self.refusals += 1;
+        self.shared.stop.wait(pause.min(LONGEST_BACK_OFF)).await;
+    }
+}
+
+fn judged(op: &RequestOp, exchange: Exchange) -> Finished {
+    let verdict = op.expect.verdict(&exchange);
+    let forgiven = op.allow_failure && exchange.outcome.is_ok();
+    Finished::new(exchange, verdict.filter(|_| !forgiven))
+}
+
+fn phases(exchange: &Exchange) -> Phases {
+    let timings = exchange.timings;
+    Phases {
+        dns: timings.dns,
+        connect: timings.connect,
+        tls: timings.tls,
+        send: timings.send,
+        first_byte: timings.first_byte,
+        receive: timings.receive,
+    }
+}
+
+/// `https://host/path?query` or `/path?query` → `/path`.
+fn path_of(url: &str) -> &str {
+    let path = match url.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
+        None => url,
+    };
+    path.split(['?', '#']).next().unwrap_or(path)
+}
+
+/// The scheme and authority of an absolute URL; empty for a path.
+fn host_of(url: &str) -> &str {
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            &url[..scheme.len() + 3 + end]
+        }
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_without_a_name_is_counted_under_its_path() {
+        for (url, path) in [
+            ("/node/1?page=2", "/node/1"),
+            ("http://example.org/a/b?c#d", "/a/b"),
+            ("https://example.org", "/"),
+            ("page#top", "page"),
+        ] {
+            assert_eq!(path_of(url), path, "{url}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_told_apart_by_scheme_and_authority() {
+        assert_eq!(host_of("http://a:81/x"), "http://a:81");
+        assert_eq!(host_of("https://a?x"), "https://a");
+        assert_eq!(host_of("/x"), "");
+    }
+}

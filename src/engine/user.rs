@@ -1,0 +1,179 @@
+//! One simulated user: runs its scenario's tasks in order, each as a coroutine of its VM, until it is told
+//! to stop.
+
+use super::stop::Stop;
+use crate::config::Config;
+use crate::error::Error;
+use crate::http::{Client, Session};
+use crate::lua::{Program, Raised, Step, Vm, VmSetup};
+use crate::metrics::{Failure, Recorder, RequestId, TaskId};
+use crate::plan::{Cursor, Scenario, Schedule};
+use rand::SeedableRng as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What the users of a shard share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) program: Arc<Program>,
+    pub(super) config: Arc<Config>,
+    pub(super) client: Rc<Client>,
+    // Never borrowed across an await.
+    pub(super) recorder: RefCell<Recorder>,
+    pub(super) stop: Stop,
+}
+
+/// A scenario with what is derived from it once per shard.
+#[derive(Debug)]
+pub(super) struct Role {
+    pub(super) scenario: Scenario,
+    pub(super) schedule: Schedule,
+    /// Where each task is counted.
+    pub(super) tasks: Vec<TaskId>,
+    pub(super) host: String,
+}
+
+/// One user.
+#[derive(Debug)]
+pub(super) struct User {
+    pub(super) shared: Rc<Shared>,
+    pub(super) vm: Vm,
+    pub(super) session: Session,
+    role: Rc<Role>,
+    /// Chooses tasks and waits; the plan's own random numbers are another stream.
+    random: Xoshiro256PlusPlus,
+    /// Rows of the latest operation's requests, counted when their verdicts are final.
+    pub(super) open: Vec<RequestId>,
+    /// Failed connections in a row.
+    pub(super) refusals: u32,
+    pub(super) ended: bool,
+    iteration: u64,
+}
+
+impl User {
+    /// The user of that number, from 1.
+    pub(super) fn new(number: u64, role: Rc<Role>, shared: Rc<Shared>) -> Result<User, Error> {
+        let setup = VmSetup {
+            user: number,
+            scenario: &role.scenario.name,
+            host: &role.host,
+            memory: shared.config.lua_memory,
+        };
+        let vm = Vm::new(&shared.program, setup)?;
+        let session = Session::new(shared.client.clone(), &role.host)
+            .map_err(|failure| Error::Trouble(format!("cannot use the host: {failure}")))?;
+        Ok(User {
+            random: Xoshiro256PlusPlus::seed_from_u64(!shared.config.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            vm,
+            session,
+            role,
+            shared,
+            open: Vec::new(),
+            refusals: 0,
+            ended: false,
+            iteration: 1,
+        })
+    }
+
+    /// Lives the user's life.
+    pub(super) async fn live(mut self) {
+        self.count(|recorder, scenario| recorder.user_started(scenario));
+        if self.begin().await {
+            self.iterate().await;
+            self.end().await;
+        }
+        self.count(|recorder, scenario| recorder.user_stopped(scenario));
+    }
+
+    /// Runs the `on_start` tasks; false if one of them raised, which ends the user.
+    async fn begin(&mut self) -> bool {
+        for task in self.role.schedule.on_start(&mut self.random) {
+            if self.stops() {
+                return true;
+            }
+            if !self.run_task(task).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn iterate(&mut self) {
+        let limit = self.shared.config.iterations.unwrap_or(u64::MAX);
+        let mut cursor = Cursor::new();
+        let mut iteration_due = Instant::now();
+        let mut task_due = iteration_due;
+        while !self.stops() && self.iteration <= limit {
+            let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
+                // Nothing but on_start and on_stop: the user stays until it is told to go.
+                return self.shared.stop.wait(Duration::MAX).await;
+            };
+            self.run_task(step.task).await;
+            let iteration = step.last_of_iteration.then(|| iteration_due.elapsed());
+            if step.last_of_iteration {
+                self.iteration += 1;
+                self.count(|recorder, scenario| recorder.iteration(scenario));
+            }
+            let last = step.last_of_iteration && self.iteration > limit;
+            let role = self.role.clone();
+            let wait = role.scenario.wait_of(&role.scenario.tasks[step.task]);
+            let pause = wait.after_task(&mut self.random, task_due.elapsed(), iteration);
+            if !pause.is_zero() && !last && !self.stops() {
+                self.vm.reclaim();
+                self.shared.stop.wait(pause).await;
+            }
+            task_due = Instant::now();
+            if step.last_of_iteration {
+                iteration_due = task_due;
+            }
+        }
+    }
+
+    async fn end(&mut self) {
+        for task in self.role.schedule.on_stop(&mut self.random) {
+            self.run_task(task).await;
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.ended || self.shared.stop.is_told()
+    }
+
+    /// Runs one task to its end and counts it; false if it raised.
+    async fn run_task(&mut self, index: usize) -> bool {
+        let role = self.role.clone();
+        let task = &role.scenario.tasks[index];
+        let name = task.name.as_deref().unwrap_or("");
+        let begin = Instant::now();
+        let mut step = self.vm.start(task.function, self.iteration);
+        // A task that waits for nothing must still let the other users of the shard run.
+        if !matches!(step, Step::Op(_)) {
+            tokio::task::yield_now().await;
+        }
+        let raised = loop {
+            match step {
+                Step::Op(op) => step = self.perform(op, name).await,
+                Step::Done => break None,
+                Step::Raised(raised) => break Some(raised),
+            }
+        };
+        self.settle();
+        self.count_task(role.tasks[index], begin.elapsed(), raised.as_ref());
+        raised.is_none()
+    }
+
+    fn count_task(&self, task: TaskId, latency: Duration, raised: Option<&Raised>) {
+        let failure = raised.map(|raised| Failure {
+            message: &raised.message,
+            line: raised.line.as_deref(),
+        });
+        self.shared.recorder.borrow_mut().record_task(task, latency, failure);
+    }
+
+    fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
+        count(&mut self.shared.recorder.borrow_mut(), &self.role.scenario.name);
+    }
+}

@@ -1,0 +1,206 @@
+//! The kinds of trouble lgoose tells people about, and the exit code of each.
+//!
+//! An author's mistake is a [`Diagnostic`]: it names the file and the line and says what to do. What the
+//! target does wrong is never an error here; it is a measurement. The rest is lgoose's own trouble.
+
+use std::fmt;
+
+/// Exit codes of the command; scripts rely on them.
+pub mod exit {
+    /// The test ran and every verdict was good.
+    pub const OK: u8 = 0;
+    /// A threshold failed, something failed under `--fail-on-error`, or no request succeeded.
+    pub const VERDICT: u8 = 1;
+    /// The plan or the command line is wrong.
+    pub const MISTAKE: u8 = 2;
+    /// lgoose itself could not go on.
+    pub const TROUBLE: u8 = 3;
+    /// A second Ctrl-C aborted the run.
+    pub const ABORTED: u8 = 130;
+}
+
+/// Why lgoose cannot do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The plan, a flag or a file that the author wrote is wrong.
+    #[error("{0}")]
+    Mistake(Box<Diagnostic>),
+    /// Something outside the plan: a port in use, a full disk, no memory. The text names the path or
+    /// address, the limit met and what to change.
+    #[error("error: {0}")]
+    Trouble(String),
+}
+
+impl Error {
+    /// The exit code for this error.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Mistake(_) => exit::MISTAKE,
+            Error::Trouble(_) => exit::TROUBLE,
+        }
+    }
+}
+
+impl From<Diagnostic> for Error {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Error::Mistake(Box::new(diagnostic))
+    }
+}
+
+/// One mistake of the author's, printed as
+///
+/// ```text
+/// error: unknown field 'wieght' in task 'front page'
+///   --> plans/drupal.lua:14
+///    |
+/// 14 |   task { "front page", wieght = 10, front_page },
+///    = help: did you mean 'weight'? fields of a task: weight, sequence, on_start, on_stop, wait
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    message: String,
+    place: Option<Place>,
+    help: Option<String>,
+    backtrace: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    file: String,
+    line: Option<u32>,
+    text: Option<String>,
+}
+
+impl Diagnostic {
+    /// A mistake, said in one lower-case sentence without a full stop.
+    pub fn new(message: impl Into<String>) -> Self {
+        Diagnostic {
+            message: message.into(),
+            place: None,
+            help: None,
+            backtrace: None,
+        }
+    }
+
+    /// Where the mistake is. `line` counts from 1; `source` is the whole file, whose line is quoted.
+    pub fn at(mut self, file: impl Into<String>, line: Option<u32>, source: &str) -> Self {
+        let text = line
+            .and_then(|line| source.lines().nth(line.saturating_sub(1) as usize))
+            .map(str::to_owned);
+        self.place = Some(Place {
+            file: file.into(),
+            line,
+            text,
+        });
+        self
+    }
+
+    /// What to do about it.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The stack of the plan's calls, shown by `--backtrace`.
+    pub fn backtrace(mut self, backtrace: impl Into<String>) -> Self {
+        self.backtrace = Some(backtrace.into());
+        self
+    }
+
+    /// The text of [`Diagnostic::backtrace`], if there is one.
+    pub fn backtrace_text(&self) -> Option<&str> {
+        self.backtrace.as_deref()
+    }
+
+    /// The sentence alone, without place and help.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", printable(&self.message))?;
+        let mut margin = 0;
+        if let Some(place) = &self.place {
+            let line = place.line.map(|line| line.to_string()).unwrap_or_default();
+            margin = line.len();
+            write!(f, "\n{:margin$}--> {}", "", place.file)?;
+            if !line.is_empty() {
+                write!(f, ":{line}")?;
+            }
+            if let Some(text) = &place.text {
+                write!(f, "\n{:margin$} |", "")?;
+                write!(f, "\n{line} | {}", printable(text.trim_end()))?;
+            }
+        }
+        if let Some(help) = &self.help {
+            write!(f, "\n{:margin$} = help: {}", "", printable(help))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// Text from a plan or a target made safe for a terminal: control characters other than a tab or a line
+/// break show as `\x1b`.
+pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
+    let hostile = |c: char| c.is_control() && c != '\t' && c != '\n';
+    if !text.contains(hostile) {
+        return text.into();
+    }
+    text.chars()
+        .flat_map(|c| {
+            let (plain, escaped) = if hostile(c) {
+                (None, Some(format!("\\x{:02x}", c as u32)))
+            } else {
+                (Some(c), None)
+            };
+            plain
+                .into_iter()
+                .chain(escaped.unwrap_or_default().chars().collect::<Vec<_>>())
+        })
+        .collect::<String>()
+        .into()
+}
+
+/// The candidate that `word` was most likely meant to be, if one is near enough to be worth saying.
+/// Near: a Damerau-Levenshtein distance of at most a third of the longer word, at least one.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= (word.len().max(candidate.len()) / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_quotes_the_line_and_gives_the_remedy() {
+        let text = Diagnostic::new("unknown field 'wieght' in task 'front page'")
+            .at("plans/drupal.lua", Some(2), "plan {}\n  task { wieght = 10 },\n")
+            .help("did you mean 'weight'?")
+            .to_string();
+        assert_eq!(
+            text,
+            "error: unknown field 'wieght' in task 'front page'\n --> plans/drupal.lua:2\n  |\n2 |   task { wieght = 10 },\n  = help: did you mean 'weight'?"
+        );
+    }
+
+    #[test]
+    fn terminal_escapes_are_shown_not_sent() {
+        assert_eq!(printable("a\x1b[2Jb"), "a\\x1b[2Jb");
+    }
+
+    #[test]
+    fn the_nearest_word_is_found_and_a_far_one_is_not() {
+        let fields = ["weight", "sequence", "wait"];
+        assert_eq!(nearest("wieght", fields), Some("weight"));
+        assert_eq!(nearest("colour", fields), None);
+    }
+}

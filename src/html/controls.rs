@@ -1,0 +1,257 @@
+//! The fields that a form's controls contribute. Driven by `forms`.
+//!
+//! Follows "constructing the entry list" of the HTML standard
+//! (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#constructing-the-form-data-set>),
+//! without files and image buttons. A form is what the tree holds: controls that stand outside of it only because
+//! the page nests a form in a table wrongly are not found.
+
+use ego_tree::NodeId;
+use ego_tree::iter::Edge;
+use scraper::{ElementRef, Node};
+
+use super::collapse;
+use super::document::Document;
+
+/// The entry list while it is collected in one walk.
+#[derive(Default)]
+pub(super) struct Entries {
+    /// Name and value of each field, in the order of the page.
+    pub(super) fields: Vec<(String, String)>,
+    /// The first submit button once it is met, whether or not it has a name.
+    pub(super) submit: Option<Option<(String, String)>>,
+    /// The walk is inside the form element.
+    inside: bool,
+    /// How many elements are open whose controls are never sent: `<template>`, `<datalist>`.
+    inert: usize,
+    /// How many disabled fieldsets are open around the walk, not counting those whose legend it is in.
+    disabled: usize,
+    /// The open disabled fieldsets, and of each its first legend, which is exempt.
+    fieldsets: Vec<Option<NodeId>>,
+}
+
+impl Entries {
+    /// The entries of a form of this document.
+    pub(super) fn of(doc: &Document, form: ElementRef<'_>) -> Self {
+        let mut entries = Self::default();
+        entries.collect(doc, form);
+        entries
+    }
+
+    /// Walks the form; the whole page if controls elsewhere may name the form by its id.
+    fn collect(&mut self, doc: &Document, form: ElementRef<'_>) {
+        let id = form.attr("id").filter(|id| !id.is_empty());
+        let start = id.and_then(|_| doc.root()).unwrap_or(form);
+        for edge in start.traverse() {
+            match edge {
+                Edge::Open(node) => {
+                    if let Some(element) = ElementRef::wrap(node) {
+                        self.inside |= element == form;
+                        self.open(element);
+                        let owned = match element.attr("form") {
+                            Some(owner) => id == Some(owner),
+                            None => self.inside,
+                        };
+                        if owned && self.inert == 0 && self.disabled == 0 {
+                            self.control(element);
+                        }
+                    }
+                }
+                Edge::Close(node) => {
+                    if let Some(element) = ElementRef::wrap(node) {
+                        self.inside &= element != form;
+                        self.close(element);
+                    }
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, element: ElementRef<'_>) {
+        match element.value().name() {
+            "template" | "datalist" => self.inert += 1,
+            "fieldset" if element.attr("disabled").is_some() => {
+                let legend = element
+                    .child_elements()
+                    .find(|e| e.value().name() == "legend");
+                self.fieldsets.push(legend.map(|legend| legend.id()));
+                self.disabled += 1;
+            }
+            "legend" if self.fieldsets.last() == Some(&Some(element.id())) => self.disabled -= 1,
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, element: ElementRef<'_>) {
+        match element.value().name() {
+            "template" | "datalist" => self.inert -= 1,
+            "fieldset" if element.attr("disabled").is_some() => {
+                self.fieldsets.pop();
+                self.disabled -= 1;
+            }
+            "legend" if self.fieldsets.last() == Some(&Some(element.id())) => self.disabled += 1,
+            _ => {}
+        }
+    }
+
+    fn control(&mut self, element: ElementRef<'_>) {
+        let tag = element.value().name();
+        if !matches!(tag, "input" | "select" | "textarea" | "button")
+            || element.attr("disabled").is_some()
+        {
+            return;
+        }
+        let name = element.attr("name").unwrap_or_default();
+        let kind = element
+            .attr("type")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let value = element.attr("value");
+        let field = |value: &str| (name.to_owned(), value.to_owned());
+        match (tag, &*kind) {
+            ("button", "button" | "reset") | ("input", "button" | "reset" | "image" | "file") => {}
+            ("button", _) | ("input", "submit") => {
+                let entry = || (!name.is_empty()).then(|| field(value.unwrap_or_default()));
+                self.submit.get_or_insert_with(entry);
+            }
+            _ if name.is_empty() => {}
+            ("input", "checkbox" | "radio") => {
+                if element.attr("checked").is_some() {
+                    self.fields.push(field(value.unwrap_or("on")));
+                }
+            }
+            ("input", "hidden") if name == "_charset_" => self.fields.push(field("UTF-8")),
+            ("input", _) => self.fields.push(field(value.unwrap_or_default())),
+            ("textarea", _) => {
+                let text: String = element.text().collect();
+                self.fields.push(field(&text.replace('\n', "\r\n")));
+            }
+            _ => self
+                .fields
+                .extend(chosen(element).into_iter().map(|value| field(&value))),
+        }
+    }
+}
+
+/// The values of a `<select>` that are sent.
+fn chosen(select: ElementRef<'_>) -> Vec<String> {
+    let options = || {
+        select
+            .descendent_elements()
+            .filter(|e| e.value().name() == "option")
+    };
+    let selected = |option: &ElementRef<'_>| option.attr("selected").is_some();
+    let is_list = select
+        .attr("size")
+        .and_then(|size| size.parse().ok())
+        .unwrap_or(1_u32)
+        > 1;
+    let chosen: Vec<_> = if select.attr("multiple").is_some() {
+        options().filter(selected).collect()
+    } else {
+        // A page may mark several; the last one wins. A drop-down list always has one chosen.
+        let first = || options().find(|option| !is_list && is_enabled(option));
+        options()
+            .filter(selected)
+            .last()
+            .or_else(first)
+            .into_iter()
+            .collect()
+    };
+    let value = |option: ElementRef<'_>| match option.attr("value") {
+        Some(value) => value.to_owned(),
+        None => collapse(option.text()),
+    };
+    chosen.into_iter().filter(is_enabled).map(value).collect()
+}
+
+fn is_enabled(option: &ElementRef<'_>) -> bool {
+    let group = option.parent().and_then(|parent| match parent.value() {
+        Node::Element(element) if element.name() == "optgroup" => element.attr("disabled"),
+        _ => None,
+    });
+    option.attr("disabled").is_none() && group.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::html::{Document, encode_form, find_form, fixtures};
+
+    /// The fields of a form that holds these controls, as they would be sent.
+    fn sent(controls: &str) -> String {
+        let page = Document::parse(format!("<form id=f>{controls}").as_bytes());
+        let form = find_form(&page, None, &fixtures::page_url()).expect("the form");
+        encode_form(&form.fields)
+    }
+
+    #[test]
+    fn only_successful_controls_are_sent() {
+        assert_eq!(
+            sent("<input name=a><input value=x><input name=b value='1 2'>"),
+            "a=&b=1+2"
+        );
+        assert_eq!(
+            sent("<input type=Checkbox name=a checked><input type=checkbox name=b>"),
+            "a=on"
+        );
+        assert_eq!(
+            sent("<input type=radio name=r value=1><input type=radio name=r value=2 checked>"),
+            "r=2"
+        );
+        assert_eq!(
+            sent("<input type=file name=a><input type=reset name=b><input type=image name=c>"),
+            ""
+        );
+        assert_eq!(
+            sent("<button name=a value=1>x</button><input type=submit name=b>"),
+            ""
+        );
+        assert_eq!(
+            sent("<input name=a disabled><template><input name=b></template>"),
+            ""
+        );
+        assert_eq!(
+            sent("<textarea name=t>\n\na\nb</textarea>"),
+            "t=%0D%0Aa%0D%0Ab"
+        );
+        assert_eq!(
+            sent("<input type=hidden name=_charset_>"),
+            "_charset_=UTF-8"
+        );
+    }
+
+    #[test]
+    fn a_select_sends_what_a_browser_shows_as_chosen() {
+        let select = |attrs: &str, options: &str| {
+            sent(&format!("<select name=s {attrs}>{options}</select>"))
+        };
+        assert_eq!(
+            select("", "<option disabled>a<option> b  c <option>d"),
+            "s=b+c"
+        );
+        assert_eq!(
+            select("", "<option value=1>a<option value=2 selected>b"),
+            "s=2"
+        );
+        assert_eq!(select("", "<option selected>a<option selected>b"), "s=b");
+        assert_eq!(select("", "<option selected disabled>choose<option>b"), "");
+        assert_eq!(
+            select("", "<optgroup disabled><option>a</optgroup><option>b"),
+            "s=b"
+        );
+        assert_eq!(
+            select("multiple", "<option selected>a<option>b<option selected>c"),
+            "s=a&s=c"
+        );
+        assert_eq!(select("multiple", "<option>a"), "");
+        assert_eq!(select("size=4", "<option>a"), "");
+        assert_eq!(select("", ""), "");
+    }
+
+    #[test]
+    fn a_disabled_fieldset_disables_all_but_its_first_legend() {
+        let controls = "<fieldset disabled><legend><input name=a><fieldset disabled><input name=x></fieldset></legend>\
+            <legend><input name=x></legend><fieldset><legend><input name=x></legend></fieldset>\
+            </fieldset><input name=b>";
+        assert_eq!(sent(controls), "a=&b=");
+    }
+}

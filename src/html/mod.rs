@@ -1,0 +1,62 @@
+//! What a page says: its title, the assets a browser would load with it, its links, its forms, and CSS queries.
+//!
+//! Pure functions over a response's bytes, driven by the checks and by the Lua `response` object. Bodies may be
+//! anything (cut short, not UTF-8, not HTML): nothing here panics or fails, it finds less. It knows nothing of
+//! requests, users or Lua.
+//!
+//! Two readers, because they differ by a factor of twenty in time:
+//! - `scan` walks the tags once and never builds a tree: [`title`], [`assets`], [`links`].
+//! - [`Document`] is the tree an HTML5 parser builds: [`Selector`], [`form`], [`find_form`].
+
+mod address;
+mod assets;
+mod controls;
+mod depth;
+mod document;
+mod entities;
+mod forms;
+mod imports;
+mod names;
+mod scan;
+mod title;
+
+#[cfg(test)]
+mod fixtures;
+
+pub use assets::{assets, links};
+pub use document::{Document, NodeKey, Selector};
+pub use entities::decode_entities;
+pub use forms::{Form, FormMethod, encode_form, find_form, form};
+pub use title::title;
+
+/// Text with each run of ASCII white space made one space, none at the ends. A no-break space stays.
+fn collapse<'a>(pieces: impl Iterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    let mut gap = false;
+    for piece in pieces {
+        for (nth, word) in piece.split(|c: char| c.is_ascii_whitespace()).enumerate() {
+            gap |= nth > 0;
+            if word.is_empty() {
+                continue;
+            }
+            if gap && !text.is_empty() {
+                text.push(' ');
+            }
+            gap = false;
+            text.push_str(word);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::collapse;
+
+    #[test]
+    fn white_space_collapses_across_pieces_and_words_do_not_split() {
+        assert_eq!(collapse([" a\n\t b ", " c", "d "].into_iter()), "a b cd");
+        assert_eq!(collapse(["\n", " "].into_iter()), "");
+        assert_eq!(collapse(["a\u{a0}b"].into_iter()), "a\u{a0}b");
+    }
+}

@@ -1,0 +1,77 @@
+//! One user's cookie jar: `cookie_store` with the header for the usual case kept ready. Matching cookies
+//! against a URL costs about a microsecond; sites mostly set theirs for the whole site.
+
+use super::Target;
+use cookie_store::CookieStore;
+use http::{HeaderMap, HeaderValue, header};
+use std::rc::Rc;
+
+#[derive(Debug, Default)]
+pub(super) struct Jar {
+    // Boxed and made on the first cookie: most users of most tests never get one.
+    store: Option<Box<CookieStore>>,
+    ready: Option<Ready>,
+}
+
+/// The header that every path of one origin gets, as long as no cookie of the jar is bound to a path, to
+/// https or to a time within a run.
+#[derive(Debug)]
+struct Ready {
+    origin: Rc<super::Origin>,
+    header: Option<HeaderValue>,
+}
+
+impl Jar {
+    /// The `Cookie` header for a request, if there is one to send.
+    pub(super) fn header(&mut self, target: &Target) -> Option<HeaderValue> {
+        let store = self.store.as_deref()?;
+        if let Some(ready) = &self.ready
+            && ready.origin.same(&target.origin)
+        {
+            return ready.header.clone();
+        }
+        let url = target.url();
+        let mut text = String::new();
+        for (name, value) in store.get_request_values(&url) {
+            if !text.is_empty() {
+                text.push_str("; ");
+            }
+            text.push_str(name);
+            text.push('=');
+            text.push_str(value);
+        }
+        let header = (!text.is_empty()).then(|| HeaderValue::try_from(text).ok()).flatten();
+        let simple = store.iter_any().all(|cookie| {
+            cookie.path().unwrap_or("/") == "/" && !cookie.is_expired() && lives_long(cookie)
+        });
+        if simple {
+            self.ready = Some(Ready {
+                origin: target.origin.clone(),
+                header: header.clone(),
+            });
+        }
+        header
+    }
+
+    /// Takes what the answer sets. A malformed cookie is left out, as browsers do.
+    pub(super) fn store(&mut self, target: &Target, headers: &HeaderMap) {
+        let mut lines = headers.get_all(header::SET_COOKIE).iter().peekable();
+        if lines.peek().is_none() {
+            return;
+        }
+        self.ready = None;
+        let url = target.url();
+        let store = self.store.get_or_insert_default();
+        for line in lines {
+            if let Ok(text) = line.to_str() {
+                let _malformed = store.parse(text, &url);
+            }
+        }
+    }
+}
+
+/// Whether a cookie stays valid for a day at least, so that a kept header need not watch the clock.
+fn lives_long(cookie: &cookie_store::Cookie<'_>) -> bool {
+    let tomorrow = std::time::SystemTime::now() + std::time::Duration::from_secs(86_400);
+    !cookie.expires.is_expired() && !cookie.expires.expires_by(&tomorrow.into())
+}

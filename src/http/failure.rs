@@ -1,0 +1,152 @@
+//! Why a request got no usable answer. A failure is data: it is counted under its class and the run goes on.
+
+use std::error::Error as _;
+use std::fmt;
+use std::io;
+
+/// The classes that failures without an answer are counted under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorClass {
+    /// The host's name could not be looked up.
+    Dns,
+    /// Nothing listens at the address.
+    Refused,
+    /// No connection within the timeout.
+    ConnectTimeout,
+    /// Any other failure to connect.
+    Connect,
+    /// The TLS handshake failed.
+    Tls,
+    /// The connection was reset.
+    Reset,
+    /// The connection was closed before the answer was complete.
+    ClosedEarly,
+    /// No complete answer within the timeout.
+    Timeout,
+    /// The answer is not HTTP.
+    Protocol,
+    /// The headers or the body are larger than the limit.
+    TooLarge,
+    /// The body could not be decoded.
+    Decoding,
+    /// More redirects than the request allows.
+    TooManyRedirects,
+    /// A redirect without a usable `Location`.
+    BadRedirect,
+    /// The URL cannot be requested.
+    BadUrl,
+    /// No local port is free.
+    OutOfPorts,
+    /// No file descriptor is free.
+    OutOfDescriptors,
+    /// The run was aborted while the request was under way.
+    Aborted,
+}
+
+impl ErrorClass {
+    /// The class as reports show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorClass::Dns => "dns",
+            ErrorClass::Refused => "connection refused",
+            ErrorClass::ConnectTimeout => "connect timeout",
+            ErrorClass::Connect => "connect failed",
+            ErrorClass::Tls => "tls",
+            ErrorClass::Reset => "connection reset",
+            ErrorClass::ClosedEarly => "closed early",
+            ErrorClass::Timeout => "timeout",
+            ErrorClass::Protocol => "protocol",
+            ErrorClass::TooLarge => "too large",
+            ErrorClass::Decoding => "decoding",
+            ErrorClass::TooManyRedirects => "too many redirects",
+            ErrorClass::BadRedirect => "bad redirect",
+            ErrorClass::BadUrl => "bad url",
+            ErrorClass::OutOfPorts => "out of ports",
+            ErrorClass::OutOfDescriptors => "out of descriptors",
+            ErrorClass::Aborted => "aborted",
+        }
+    }
+}
+
+/// A failed request: its class and a detail that is the same for every failure of one cause, so that
+/// reports can count them together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What reports count it under.
+    pub class: ErrorClass,
+    /// What exactly was wrong; may be empty.
+    pub detail: String,
+}
+
+impl Failure {
+    /// A failure of a class with a detail.
+    pub fn new(class: ErrorClass, detail: impl Into<String>) -> Self {
+        Failure {
+            class,
+            detail: detail.into(),
+        }
+    }
+
+    /// Whether the connection failed so that trying again at once would only burn CPU.
+    pub fn is_connect(&self) -> bool {
+        use ErrorClass::*;
+        matches!(
+            self.class,
+            Dns | Refused | ConnectTimeout | Connect | Tls | OutOfPorts | OutOfDescriptors
+        )
+    }
+
+    /// What a failed connection attempt means.
+    pub(super) fn connecting(error: &io::Error, address: &str) -> Self {
+        match class_of(error) {
+            Some(class) => Failure::new(class, address),
+            None => Failure::new(ErrorClass::Connect, format!("{address}: {error}")),
+        }
+    }
+
+    /// What an error of the HTTP connection means.
+    pub(super) fn exchanging(error: &hyper::Error) -> Self {
+        if let Some(class) = error.source().and_then(source_class) {
+            return Failure::new(class, "");
+        }
+        if error.is_parse_too_large() {
+            return Failure::new(ErrorClass::TooLarge, "response headers");
+        }
+        if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
+            return Failure::new(ErrorClass::ClosedEarly, "");
+        }
+        let detail = match error.source() {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        };
+        Failure::new(ErrorClass::Protocol, detail)
+    }
+}
+
+fn source_class(source: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
+    source.downcast_ref::<io::Error>().and_then(class_of)
+}
+
+fn class_of(error: &io::Error) -> Option<ErrorClass> {
+    const EMFILE: i32 = 24;
+    const ENFILE: i32 = 23;
+    match (error.kind(), error.raw_os_error()) {
+        (_, Some(EMFILE | ENFILE)) => Some(ErrorClass::OutOfDescriptors),
+        (io::ErrorKind::AddrNotAvailable, _) => Some(ErrorClass::OutOfPorts),
+        (io::ErrorKind::ConnectionRefused, _) => Some(ErrorClass::Refused),
+        (io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe, _) => Some(ErrorClass::Reset),
+        (io::ErrorKind::UnexpectedEof, _) => Some(ErrorClass::ClosedEarly),
+        (io::ErrorKind::TimedOut, _) => Some(ErrorClass::ConnectTimeout),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.class.name())?;
+        if !self.detail.is_empty() {
+            write!(f, ": {}", self.detail)?;
+        }
+        Ok(())
+    }
+}

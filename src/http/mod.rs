@@ -1,0 +1,46 @@
+//! One user's view of HTTP: a [`Session`] with cookies, redirects and connections of its own, over the
+//! direct transport. Driven by the engine's user loop; knows nothing of Lua, names or statistics.
+
+mod connection;
+mod cookies;
+mod failure;
+mod resolver;
+mod session;
+mod stream;
+mod target;
+
+pub use failure::{ErrorClass, Failure};
+pub use resolver::Resolver;
+pub use session::{Client, ClientConfig, Exchange, Request, Response, Session, check_base};
+pub use target::{Origin, Target};
+
+use std::time::Duration;
+
+/// How long each phase of a request took; zero where a phase did not happen. With redirects the phases of
+/// all hops are added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// Looking up the host's address.
+    pub dns: Duration,
+    /// Opening the TCP connection.
+    pub connect: Duration,
+    /// The TLS handshake.
+    pub tls: Duration,
+    /// From the start of writing until the last byte of the request was handed to the kernel.
+    pub send: Duration,
+    /// From then until the first byte of the response.
+    pub first_byte: Duration,
+    /// From then until the last byte of the body.
+    pub receive: Duration,
+}
+
+impl std::ops::AddAssign for Timings {
+    fn add_assign(&mut self, other: Timings) {
+        self.dns += other.dns;
+        self.connect += other.connect;
+        self.tls += other.tls;
+        self.send += other.send;
+        self.first_byte += other.first_byte;
+        self.receive += other.receive;
+    }
+}

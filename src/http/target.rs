@@ -1,0 +1,178 @@
+//! Where a request goes: an [`Origin`] and a path. Plain paths on a known origin skip the URL parser, which
+//! costs more than the rest of building a request.
+
+use super::{ErrorClass, Failure};
+use http::HeaderValue;
+use http::uri::PathAndQuery;
+use std::rc::Rc;
+use url::Url;
+
+/// A scheme, host and port, with what is derived from them once.
+#[derive(Debug)]
+pub struct Origin {
+    /// Whether the scheme is https.
+    pub secure: bool,
+    /// The host as DNS or an address literal without brackets.
+    pub host: String,
+    /// The port, the scheme's default included.
+    pub port: u16,
+    /// `scheme://host[:port]`, without a slash at the end.
+    pub text: String,
+    /// The `Host` header.
+    pub(super) host_header: HeaderValue,
+}
+
+impl Origin {
+    /// The origin of a URL.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `bad url` if the scheme is not http or https or the host is missing.
+    pub fn of(url: &Url) -> Result<Origin, Failure> {
+        let bad = |why: &str| Failure::new(ErrorClass::BadUrl, format!("{url}: {why}"));
+        let secure = match url.scheme() {
+            "http" => false,
+            "https" => true,
+            _ => return Err(bad("only http:// and https:// can be requested")),
+        };
+        let host = url.host_str().ok_or_else(|| bad("it has no host"))?;
+        let port = url.port_or_known_default().unwrap_or(80);
+        let authority = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        Ok(Origin {
+            secure,
+            host: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
+            port,
+            text: format!("{}://{authority}", url.scheme()),
+            host_header: HeaderValue::try_from(authority).map_err(|_| bad("its host is not valid"))?,
+        })
+    }
+
+    /// Whether both name the same scheme, host and port.
+    pub fn same(&self, other: &Origin) -> bool {
+        self.text == other.text
+    }
+}
+
+/// What to request.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Whom to ask.
+    pub origin: Rc<Origin>,
+    /// The path and query as sent.
+    pub path: PathAndQuery,
+}
+
+impl Target {
+    /// The target of an absolute URL; its fragment is dropped.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `bad url`.
+    pub fn of(url: &Url) -> Result<Target, Failure> {
+        Ok(Target {
+            path: path_of(url)?,
+            origin: Rc::new(Origin::of(url)?),
+        })
+    }
+
+    /// The URL as text.
+    pub fn text(&self) -> String {
+        format!("{}{}", self.origin.text, self.path)
+    }
+
+    /// The URL parsed.
+    pub fn url(&self) -> Url {
+        Url::parse(&self.text()).expect("a target is made from a valid URL")
+    }
+
+    /// What `reference` (absolute, or relative to this target) names. The origin is shared when it stays
+    /// the same.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `bad url`.
+    pub fn join(&self, reference: &str) -> Result<Target, Failure> {
+        if let Some(path) = plain_path(&self.origin, reference) {
+            return Ok(Target {
+                origin: self.origin.clone(),
+                path,
+            });
+        }
+        let url = self
+            .url()
+            .join(reference)
+            .map_err(|error| Failure::new(ErrorClass::BadUrl, format!("'{reference}': {error}")))?;
+        let target = Target::of(&url)?;
+        Ok(match target.origin.same(&self.origin) {
+            true => Target {
+                origin: self.origin.clone(),
+                path: target.path,
+            },
+            false => target,
+        })
+    }
+}
+
+fn path_of(url: &Url) -> Result<PathAndQuery, Failure> {
+    let text = &url[url::Position::BeforePath..url::Position::AfterQuery];
+    PathAndQuery::try_from(text).map_err(|error| Failure::new(ErrorClass::BadUrl, format!("{url}: {error}")))
+}
+
+/// `reference` as a path on `origin` when no URL rule can change it: it starts with one slash (or with the
+/// origin itself and then one) and holds only characters that are sent as they are.
+fn plain_path(origin: &Origin, reference: &str) -> Option<PathAndQuery> {
+    let path = match reference.as_bytes() {
+        [b'/', b'/', ..] => return None,
+        [b'/', ..] => reference,
+        _ => reference.strip_prefix(origin.text.as_str())?,
+    };
+    let bytes = path.as_bytes();
+    let plain = bytes.first() == Some(&b'/')
+        && bytes.iter().enumerate().all(|(place, byte)| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => true,
+            b'-' | b'_' | b'~' | b'/' | b'?' | b'=' | b'&' | b'%' | b'+' | b',' | b':' | b';' | b'@' | b'!' => true,
+            b'(' | b')' | b'*' | b'$' | b'[' | b']' => true,
+            b'.' => !matches!(bytes.get(place.wrapping_sub(1)), Some(b'/' | b'.')),
+            _ => false,
+        })
+        // '%2e' also means '.', which the URL parser resolves.
+        && !path.contains("%2");
+    plain.then(|| PathAndQuery::try_from(path).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base() -> Target {
+        Target::of(&Url::parse("http://127.0.0.1:8080/dir/page?q=1#top").expect("valid")).expect("valid")
+    }
+
+    #[test]
+    fn references_resolve_as_the_url_standard_says() {
+        for (reference, expected) in [
+            ("/node/1", "http://127.0.0.1:8080/node/1"),
+            ("/a?b=c&d=%20x", "http://127.0.0.1:8080/a?b=c&d=%20x"),
+            ("/../x", "http://127.0.0.1:8080/x"),
+            ("/a/%2e%2e/x", "http://127.0.0.1:8080/x"),
+            ("/tags/cocción", "http://127.0.0.1:8080/tags/cocci%C3%B3n"),
+            ("/a b", "http://127.0.0.1:8080/a%20b"),
+            ("/node/1#comment-3", "http://127.0.0.1:8080/node/1"),
+            ("other", "http://127.0.0.1:8080/dir/other"),
+            ("?page=2", "http://127.0.0.1:8080/dir/page?page=2"),
+            ("//example.org/x", "http://example.org/x"),
+            ("https://example.org", "https://example.org/"),
+            ("http://127.0.0.1:8080/misc/a.js?v=1", "http://127.0.0.1:8080/misc/a.js?v=1"),
+        ] {
+            assert_eq!(base().join(reference).expect(reference).text(), expected, "{reference}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_requested_is_a_bad_url() {
+        for reference in ["ftp://example.org/", "http://", "javascript:alert(1)"] {
+            let failure = base().join(reference).expect_err(reference);
+            assert_eq!(failure.class, ErrorClass::BadUrl, "{reference}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! lgoose: a load tester whose test plans are Lua scripts.
+//!
+//! ```text
+//!  plan.lua ──load once──► Plan (plain data + bytecode)
+//!                            │
+//!    Shape.users_at(t) ──────┤                     Command ◄──── signals, views
+//!                            ▼                        │
+//!                         engine ── start/stop ──► shard 0 … shard N-1     (N threads)
+//!                                                     │  one current-thread runtime each
+//!                                                     │  user: Lua VM ⇄ Op ⇄ http session
+//!                                                     │  Recorder (counters, HDR histograms)
+//!                                                     ▼  every tick: Delta
+//!                                                  Store ──► Snapshot ──► views
+//!                                                     └────► Report ──► text, JSON, exit code
+//! ```
+//!
+//! A *plan* declares *scenarios* (kinds of users) made of *tasks*; an *iteration* is one pass through a
+//! scenario's schedule; a *request* is counted as a *sample*; a *shard* is a thread of users. The folders
+//! of this crate are the boxes of the picture; which may use which is in `CONTRIBUTING.md`.
+
+pub mod app;
+pub mod cli;
+pub mod config;
+pub mod control;
+pub mod demo;
+pub mod engine;
+pub mod error;
+pub mod html;
+pub mod http;
+pub mod lua;
+pub mod metrics;
+pub mod output;
+pub mod plan;
+pub mod units;

@@ -1,0 +1,46 @@
+//! `log` and `print`: lines that say which user, scenario and task they come from. They go to the
+//! program's log, not to standard output, which belongs to the report.
+
+use super::super::host::Host;
+use mlua::{Lua, Table, Value, Variadic};
+
+pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    for level in ["debug", "info", "warn", "error"] {
+        let write = lua.create_function(move |lua, text: Variadic<Value>| {
+            write(lua, level, &joined(&text)?);
+            Ok(())
+        })?;
+        library.raw_set(level, write)?;
+    }
+    Ok(library)
+}
+
+/// `print` as an information of the log.
+pub(super) fn print(lua: &Lua, text: Variadic<Value>) -> mlua::Result<()> {
+    write(lua, "info", &joined(&text)?);
+    Ok(())
+}
+
+/// Writes one line at a level given by name.
+pub(super) fn log(lua: &Lua, (level, text): (String, String)) -> mlua::Result<()> {
+    write(lua, &level, &text);
+    Ok(())
+}
+
+fn joined(values: &[Value]) -> mlua::Result<String> {
+    let texts: Vec<String> = values.iter().map(Value::to_string).collect::<mlua::Result<_>>()?;
+    Ok(texts.join("\t"))
+}
+
+fn write(lua: &Lua, level: &str, text: &str) {
+    let host = Host::of(lua);
+    let text = crate::error::printable(text);
+    let (user, scenario) = (host.user, host.scenario.as_str());
+    match level {
+        "debug" => tracing::debug!(target: "plan", user, scenario, "{text}"),
+        "warn" => tracing::warn!(target: "plan", user, scenario, "{text}"),
+        "error" => tracing::error!(target: "plan", user, scenario, "{text}"),
+        _ => tracing::info!(target: "plan", user, scenario, "{text}"),
+    }
+}

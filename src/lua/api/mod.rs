@@ -1,0 +1,104 @@
+//! Everything a plan can call that is made in Rust. The prelude asks for each by name when it is first
+//! used, so that a VM holds only what its plan needs.
+
+mod elements;
+pub(super) mod json;
+mod log;
+mod random;
+mod regex;
+mod response;
+mod wait;
+
+use super::host::{self, Host};
+use super::sandbox;
+use super::vm::mark;
+use crate::error::nearest;
+use mlua::{IntoLua as _, Lua, Table, Value};
+
+/// The fields of `user` that the prelude makes, for messages.
+const USER_FIELDS: [&str; 19] = [
+    "id", "scenario", "task", "iteration", "host", "data", "get", "head", "delete", "options", "post", "put", "patch",
+    "request", "fetch", "submit", "wait", "stop", "log",
+];
+
+/// Globals that are made here, for messages.
+const GLOBALS: [&str; 7] = ["regex", "random", "json", "log", "env", "wait", "coroutine"];
+
+/// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
+/// response, or the plain name of a function that the prelude uses itself.
+pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
+    if let Some(global) = name.strip_prefix("global:") {
+        return match global {
+            "regex" => regex::library(lua)?.into_lua(lua),
+            "random" => random::library(lua)?.into_lua(lua),
+            "json" => json::library(lua)?.into_lua(lua),
+            "log" => log::library(lua)?.into_lua(lua),
+            "wait" => wait::library(lua)?.into_lua(lua),
+            "env" => lua.create_function(env)?.into_lua(lua),
+            "math" => random::math(lua)?.into_lua(lua),
+            "print" => lua.create_function(log::print)?.into_lua(lua),
+            other => sandbox::standard(lua, other),
+        };
+    }
+    if let Some(method) = name.strip_prefix("response:") {
+        return response::method(lua, method);
+    }
+    match name.as_str() {
+        "MARK" => Ok(mark()),
+        "here" => lua.create_function(here)?.into_lua(lua),
+        "mark" => lua.create_function(response::mark)?.into_lua(lua),
+        "response_field" => lua.create_function(response::field)?.into_lua(lua),
+        "log" => lua.create_function(log::log)?.into_lua(lua),
+        "undeclared" => lua.create_function(undeclared)?.into_lua(lua),
+        "unknown_member" => lua.create_function(unknown_member)?.into_lua(lua),
+        "unknown_user_field" => lua.create_function(unknown_user_field)?.into_lua(lua),
+        _ => Ok(Value::Nil),
+    }
+}
+
+/// `file:line: ` of the plan's innermost call, or nothing.
+fn here(lua: &Lua, (): ()) -> mlua::Result<String> {
+    Ok(host::plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: ")))
+}
+
+fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
+    match Host::of(lua).program.variable(&name) {
+        Some(value) => value.into_lua(lua),
+        None => Ok(default),
+    }
+}
+
+fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
+    let known = GLOBALS.iter().chain(&sandbox::BASE).copied().chain(["string", "table", "math", "utf8"]);
+    let hint = match (nearest(&name, known), name.as_str()) {
+        (_, "io" | "os" | "package" | "debug" | "dofile" | "loadfile" | "load") => {
+            "plans run in a sandbox that does not have it".to_owned()
+        }
+        (Some(near), _) => format!("did you mean '{near}'?"),
+        (None, _) => format!("declare it with 'local {name} = …' above"),
+    };
+    Ok(format!("global '{name}' is not declared; {hint}"))
+}
+
+fn unknown_member(_: &Lua, (library, name, members): (String, String, Table)) -> mlua::Result<String> {
+    let mut known: Vec<String> = members
+        .pairs::<String, Value>()
+        .filter_map(Result::ok)
+        .map(|(name, _)| name)
+        .filter(|name| !name.starts_with("__"))
+        .collect();
+    known.sort();
+    Ok(unknown(&format!("{library}.{name}"), &library, &name, &known))
+}
+
+fn unknown_user_field(_: &Lua, name: String) -> mlua::Result<String> {
+    let known: Vec<String> = USER_FIELDS.iter().map(|&name| name.to_owned()).collect();
+    Ok(unknown(&format!("user.{name}"), "user", &name, &known))
+}
+
+/// `'x.y' does not exist; did you mean 'x.z'? x has: …`.
+fn unknown(shown: &str, owner: &str, name: &str, known: &[String]) -> String {
+    let near = nearest(name, known.iter().map(String::as_str));
+    let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+    format!("'{shown}' does not exist; {hint}{owner} has: {}", known.join(", "))
+}

@@ -1,0 +1,122 @@
+//! `random`, and `math.random` over the same stream: one per user, fixed by the run's seed and the user's
+//! number, so that a run can be repeated.
+
+use super::super::host::Host;
+use mlua::{Lua, Table, Value, Variadic};
+use rand::RngExt as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    library.raw_set("int", lua.create_function(|lua, (a, b): (i64, i64)| between(lua, a, b))?)?;
+    library.raw_set("float", lua.create_function(|lua, (): ()| Ok(with(lua, |random| random.random::<f64>())))?)?;
+    library.raw_set("choice", lua.create_function(choice)?)?;
+    library.raw_set("weighted", lua.create_function(weighted)?)?;
+    library.raw_set("string", lua.create_function(string)?)?;
+    library.raw_set("words", lua.create_function(words)?)?;
+    library.raw_set("uuid", lua.create_function(uuid)?)?;
+    Ok(library)
+}
+
+/// Lua's `math` with `random` over the user's stream and without `randomseed`.
+pub(super) fn math(lua: &Lua) -> mlua::Result<Table> {
+    let math: Table = lua.globals().raw_get("math")?;
+    math.raw_set("random", lua.create_function(math_random)?)?;
+    math.raw_remove("randomseed")?;
+    Ok(math)
+}
+
+fn with<R>(lua: &Lua, draw: impl FnOnce(&mut Xoshiro256PlusPlus) -> R) -> R {
+    draw(&mut Host::of(lua).random.borrow_mut())
+}
+
+fn problem(message: &str) -> mlua::Error {
+    mlua::Error::runtime(message)
+}
+
+fn between(lua: &Lua, a: i64, b: i64) -> mlua::Result<i64> {
+    match a <= b {
+        true => Ok(with(lua, |random| random.random_range(a..=b))),
+        false => Err(problem(&format!("random.int(a, b): {a} is larger than {b}"))),
+    }
+}
+
+fn math_random(lua: &Lua, bounds: Variadic<i64>) -> mlua::Result<Value> {
+    match bounds[..] {
+        [] => Ok(Value::Number(with(lua, |random| random.random::<f64>()))),
+        [0] => Ok(Value::Integer(with(lua, |random| random.random::<i64>()))),
+        [upper] => between(lua, 1, upper).map(Value::Integer),
+        [lower, upper] => between(lua, lower, upper).map(Value::Integer),
+        _ => Err(problem("math.random takes at most two numbers")),
+    }
+}
+
+fn choice(lua: &Lua, list: Table) -> mlua::Result<Value> {
+    match list.raw_len() {
+        0 => Err(problem("random.choice(list): the list is empty")),
+        n => list.raw_get(with(lua, |random| random.random_range(1..=n))),
+    }
+}
+
+fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
+    let mut entries: Vec<(Value, f64)> = weights.pairs().collect::<mlua::Result<_>>()?;
+    // Lua's order of fields changes from run to run; a seed must give the same choice.
+    entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
+    let total: f64 = entries.iter().map(|(_, weight)| weight.max(0.0)).sum();
+    if !(total > 0.0 && total.is_finite()) {
+        return Err(problem("random.weighted { name = weight }: at least one weight must be above 0"));
+    }
+    let mut left = with(lua, |random| random.random::<f64>()) * total;
+    for (key, weight) in &entries {
+        left -= weight.max(0.0);
+        if left < 0.0 {
+            return Ok(key.clone());
+        }
+    }
+    Ok(entries.pop().map_or(Value::Nil, |(key, _)| key))
+}
+
+fn count(n: i64, most: i64, what: &str) -> mlua::Result<usize> {
+    match (0..=most).contains(&n) {
+        true => Ok(n as usize),
+        false => Err(problem(&format!("{what}(n): n must be from 0 to {most}, not {n}"))),
+    }
+}
+
+fn string(lua: &Lua, n: i64) -> mlua::Result<String> {
+    let n = count(n, 1_000_000, "random.string")?;
+    Ok(with(lua, |random| {
+        let letters = random.sample_iter(rand::distr::Alphanumeric).take(n);
+        letters.map(char::from).collect()
+    }))
+}
+
+fn words(lua: &Lua, n: i64) -> mlua::Result<String> {
+    const SYLLABLES: [&str; 24] = [
+        "la", "mi", "ron", "sto", "ven", "ka", "dor", "el", "tis", "pa", "gra", "no", "lu", "ser", "bi", "tan", "mo",
+        "fer", "is", "ta", "qui", "re", "cor", "al",
+    ];
+    let n = count(n, 100_000, "random.words")?;
+    Ok(with(lua, |random| {
+        let mut text = String::new();
+        for word in 0..n {
+            if word > 0 {
+                text.push(' ');
+            }
+            for _ in 0..random.random_range(2..=4) {
+                text.push_str(SYLLABLES[random.random_range(0..SYLLABLES.len())]);
+            }
+        }
+        text
+    }))
+}
+
+/// A version 4 UUID (RFC 9562, section 5.4).
+fn uuid(lua: &Lua, (): ()) -> mlua::Result<String> {
+    let bits = with(lua, |random| random.random::<u128>());
+    let bits = bits & !(0xf << 76) | (4 << 76);
+    let bits = bits & !(0b11 << 62) | (0b10 << 62);
+    let hex = format!("{bits:032x}");
+    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    Ok(parts.join("-"))
+}

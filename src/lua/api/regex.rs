@@ -1,0 +1,127 @@
+//! `regex "…"`: Rust's regular expressions, compiled once per process, applied to strings and to the
+//! bodies of responses without copying them.
+
+use super::super::host::Host;
+use super::super::vm::address_of;
+use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
+use regex::bytes::{Captures, Regex};
+use std::sync::Arc;
+
+/// A compiled pattern as a plan holds it.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern(Arc<Regex>);
+
+pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    let compile = lua.create_function(|lua, (_, pattern): (Value, String)| compile(lua, &pattern))?;
+    library.raw_set("__call", compile)?;
+    Ok(library)
+}
+
+fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
+    match Host::of(lua).program.regex(pattern) {
+        Ok(regex) => Ok(Pattern(regex)),
+        Err(problem) => Err(mlua::Error::runtime(format!("this regular expression is not valid: {problem}"))),
+    }
+}
+
+/// The pattern given as `regex "…"` or as plain text.
+pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
+    match value {
+        Value::String(text) => compile(lua, &text.to_str()?),
+        Value::UserData(data) => data.borrow::<Pattern>().map(|pattern| pattern.clone()),
+        other => Err(mlua::Error::runtime(format!(
+            "a regular expression is wanted: regex \"…\" or a string, not {}",
+            other.type_name()
+        ))),
+    }
+}
+
+/// Runs `use_bytes` on a string's bytes or a response's body.
+fn with_subject<R>(lua: &Lua, subject: &Value, use_bytes: impl FnOnce(&[u8]) -> mlua::Result<R>) -> mlua::Result<R> {
+    match subject {
+        Value::String(text) => use_bytes(&text.as_bytes()),
+        Value::Table(response) => {
+            let address = address_of(response)?;
+            let body = Host::of(lua).responses.borrow().get(address).map(|finished| finished.body());
+            use_bytes(&body.unwrap_or_default())
+        }
+        other => Err(mlua::Error::runtime(format!(
+            "a string or a response is wanted, not {}",
+            other.type_name()
+        ))),
+    }
+}
+
+impl Pattern {
+    /// The captures of the first match, the whole match if the pattern has none, or nil. With named groups
+    /// one table of them.
+    pub(super) fn first(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<MultiValue> {
+        if self.0.captures_len() == 1 {
+            let whole = self.0.find(bytes).map(|found| lua.create_string(found.as_bytes()));
+            return Ok(MultiValue::from_iter([whole.transpose()?.into_lua(lua)?]));
+        }
+        match self.0.captures(bytes) {
+            None => Ok(MultiValue::from_iter([Value::Nil])),
+            Some(captures) if self.is_named() => Ok(MultiValue::from_iter([self.table(lua, &captures)?.into_lua(lua)?])),
+            Some(captures) => self.groups(lua, &captures).map(MultiValue::from_iter),
+        }
+    }
+
+    /// Every match: the whole match or the one group as a string, else a table of the groups.
+    pub(super) fn all(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<Table> {
+        let list = lua.create_table()?;
+        for captures in self.0.captures_iter(bytes) {
+            let value = match self.0.captures_len() {
+                1 => lua.create_string(&captures[0])?.into_lua(lua)?,
+                2 if !self.is_named() => self.groups(lua, &captures)?.swap_remove(0),
+                _ => self.table(lua, &captures)?.into_lua(lua)?,
+            };
+            list.raw_push(value)?;
+        }
+        Ok(list)
+    }
+
+    fn is_named(&self) -> bool {
+        self.0.capture_names().flatten().next().is_some()
+    }
+
+    fn groups(&self, lua: &Lua, captures: &Captures<'_>) -> mlua::Result<Vec<Value>> {
+        captures
+            .iter()
+            .skip(1)
+            .map(|group| group.map(|group| lua.create_string(group.as_bytes())).transpose()?.into_lua(lua))
+            .collect()
+    }
+
+    fn table(&self, lua: &Lua, captures: &Captures<'_>) -> mlua::Result<Table> {
+        let table = lua.create_table()?;
+        for (place, name) in self.0.capture_names().enumerate().skip(1) {
+            let value = captures.get(place).map(|group| lua.create_string(group.as_bytes())).transpose()?;
+            table.raw_set(place, value.clone())?;
+            if let Some(name) = name {
+                table.raw_set(name, value)?;
+            }
+        }
+        Ok(table)
+    }
+}
+
+impl UserData for Pattern {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("match", |lua, this, subject: Value| {
+            with_subject(lua, &subject, |bytes| this.first(lua, bytes))
+        });
+        methods.add_method("matches", |lua, this, subject: Value| {
+            with_subject(lua, &subject, |bytes| this.all(lua, bytes))
+        });
+        methods.add_method("test", |lua, this, subject: Value| {
+            with_subject(lua, &subject, |bytes| Ok(this.0.is_match(bytes)))
+        });
+        methods.add_method("replace", |lua, this, (subject, with): (Value, LuaString)| {
+            with_subject(lua, &subject, |bytes| {
+                lua.create_string(this.0.replace_all(bytes, &*with.as_bytes()))
+            })
+        });
+    }
+}

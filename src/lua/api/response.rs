@@ -1,0 +1,301 @@
+//! The fields and methods of a response. Each is made when a plan first asks for it.
+
+use super::super::expect::shortened;
+use super::super::host::{self, Host};
+use super::super::op::wanted;
+use super::super::responses::{Address, Finished};
+use super::super::vm::address_of;
+use super::{elements, json, regex, unknown};
+use crate::html::{self, Document, FormMethod, Selector};
+use memchr::memmem;
+use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
+use std::rc::Rc;
+
+const FIELDS: [&str; 10] = [
+    "status", "ok", "error", "url", "headers", "body", "time", "timings", "size", "redirects",
+];
+const METHODS: [&str; 15] = [
+    "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches", "contains", "fail", "pass",
+    "ensure", "header",
+];
+
+/// The method of that name, or nil.
+pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
+    let method = match name {
+        "json" => lua.create_function(|lua, this: This| json::decode(lua, &this.read(lua, Finished::body)?))?,
+        "title" => lua.create_function(|lua, this: This| Ok(html::title(&this.read(lua, Finished::body)?)))?,
+        "text" => lua.create_function(text)?,
+        "attr" => lua.create_function(attr)?,
+        "css" => lua.create_function(css)?,
+        "form" => lua.create_function(form)?,
+        "links" => lua.create_function(|lua, (this, filter): (This, Value)| list(lua, this, filter, html::links))?,
+        "assets" => lua.create_function(|lua, (this, filter): (This, Value)| list(lua, this, filter, html::assets))?,
+        "match" => lua.create_function(first_match)?,
+        "matches" => lua.create_function(|lua, (this, pattern): (This, Value)| {
+            regex::pattern(lua, &pattern)?.all(lua, &this.read(lua, Finished::body)?)
+        })?,
+        "contains" => lua.create_function(|lua, (this, text): (This, LuaString)| {
+            let body = this.read(lua, Finished::body)?;
+            Ok(memmem::find(&body, &text.as_bytes()).is_some())
+        })?,
+        "fail" => lua.create_function(|lua, (this, reason): (This, String)| this.overrule(lua, Some(reason)))?,
+        "pass" => lua.create_function(|lua, this: This| this.overrule(lua, None))?,
+        "ensure" => lua.create_function(ensure)?,
+        "header" => lua.create_function(|lua, (this, name): (This, String)| {
+            this.read(lua, |finished| header(finished, &name))?.into_lua(lua)
+        })?,
+        _ => return Ok(Value::Nil),
+    };
+    method.into_lua(lua)
+}
+
+/// The response that a method is called on.
+struct This {
+    table: Table,
+}
+
+impl mlua::FromLua for This {
+    fn from_lua(value: Value, _: &Lua) -> mlua::Result<Self> {
+        match value {
+            Value::Table(table) if table.raw_get::<Value>("slot").is_ok_and(|slot| slot.is_integer()) => Ok(This { table }),
+            other => Err(mlua::Error::runtime(format!(
+                "a response is wanted here, not {}; write response:method(…) with a colon",
+                other.type_name()
+            ))),
+        }
+    }
+}
+
+impl This {
+    fn address(&self) -> mlua::Result<Address> {
+        address_of(&self.table)
+    }
+
+    fn read<R>(&self, lua: &Lua, read: impl FnOnce(&Finished) -> R) -> mlua::Result<R> {
+        let host = Host::of(lua);
+        let responses = host.responses.borrow();
+        responses.get(self.address()?).map(read).ok_or_else(gone)
+    }
+
+    fn document(&self, lua: &Lua) -> mlua::Result<Rc<Document>> {
+        let host = Host::of(lua);
+        let mut responses = host.responses.borrow_mut();
+        let finished = responses.get_mut(self.address()?).ok_or_else(gone)?;
+        let body = finished.body();
+        Ok(finished.document.get_or_insert_with(|| Rc::new(Document::parse(&body))).clone())
+    }
+
+    /// Sets the verdict, as long as it has not been counted.
+    fn overrule(&self, lua: &Lua, failure: Option<String>) -> mlua::Result<()> {
+        let host = Host::of(lua);
+        let mut responses = host.responses.borrow_mut();
+        let address = self.address()?;
+        if !responses.is_open(address) {
+            return Err(mlua::Error::runtime(
+                "this response has been counted: call fail and pass before the user's next request",
+            ));
+        }
+        let finished = responses.get_mut(address).ok_or_else(gone)?;
+        finished.line = failure.as_ref().and_then(|_| line(lua));
+        finished.failure = failure.map(|reason| shortened(&reason));
+        Ok(())
+    }
+}
+
+fn gone() -> mlua::Error {
+    mlua::Error::runtime("this is not a response")
+}
+
+fn line(lua: &Lua) -> Option<Rc<str>> {
+    host::plan_line(lua).map(|(file, line)| format!("{file}:{line}").into())
+}
+
+/// Notes the plan's line at the failed responses of an operation.
+pub(super) fn mark(lua: &Lua, _slot: i64) -> mlua::Result<()> {
+    let line = line(lua);
+    let host = Host::of(lua);
+    for finished in host.responses.borrow_mut().open() {
+        if finished.failure.is_some() {
+            finished.line.clone_from(&line);
+        }
+    }
+    Ok(())
+}
+
+/// A field of a response; raises for a name that is none.
+pub(super) fn field(lua: &Lua, (slot, name): (i64, String)) -> mlua::Result<Value> {
+    let host = Host::of(lua);
+    let responses = host.responses.borrow();
+    let finished = responses.get(Address::from_lua(slot)).ok_or_else(gone)?;
+    let exchange = &finished.exchange;
+    match name.as_str() {
+        "status" => finished.status().into_lua(lua),
+        "ok" => finished.failure.is_none().into_lua(lua),
+        "error" => finished.failure.as_deref().into_lua(lua),
+        "body" => lua.create_string(finished.body())?.into_lua(lua),
+        "time" => exchange.latency.as_secs_f64().into_lua(lua),
+        "size" => exchange.bytes.into_lua(lua),
+        "redirects" => exchange.redirects.into_lua(lua),
+        "url" => match &exchange.outcome {
+            Ok(response) => response.target.text().into_lua(lua),
+            Err(_) => Ok(Value::Nil),
+        },
+        "headers" => headers(lua, finished)?.into_lua(lua),
+        "timings" => {
+            let timings = exchange.timings;
+            let table = lua.create_table()?;
+            for (name, time) in [
+                ("dns", timings.dns),
+                ("connect", timings.connect),
+                ("tls", timings.tls),
+                ("send", timings.send),
+                ("first_byte", timings.first_byte),
+                ("receive", timings.receive),
+                ("total", exchange.latency),
+            ] {
+                table.raw_set(name, time.as_secs_f64())?;
+            }
+            table.into_lua(lua)
+        }
+        _ => {
+            let known: Vec<String> = FIELDS.iter().chain(&METHODS).map(|&name| name.to_owned()).collect();
+            let message = unknown(&format!("response.{name}"), "a response", &name, &known);
+            Err(mlua::Error::runtime(message))
+        }
+    }
+}
+
+fn header(finished: &Finished, name: &str) -> Option<String> {
+    let response = finished.exchange.outcome.as_ref().ok()?;
+    let values: Vec<_> = response.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+    (!values.is_empty()).then(|| values.join(", "))
+}
+
+/// The headers as a table with lower-case names that also finds `X-Cache`; repeated ones are joined.
+fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    if let Ok(response) = &finished.exchange.outcome {
+        for name in response.headers.keys() {
+            table.raw_set(name.as_str(), header(finished, name.as_str()))?;
+        }
+    }
+    let metatable = lua.create_table()?;
+    let find = lua.create_function(|_, (table, name): (Table, Value)| match name {
+        Value::String(name) => table.raw_get::<Value>(name.to_string_lossy().to_ascii_lowercase()),
+        _ => Ok(Value::Nil),
+    })?;
+    metatable.raw_set("__index", find)?;
+    metatable.raw_set("__metatable", false)?;
+    table.set_metatable(Some(metatable))?;
+    Ok(table)
+}
+
+fn selector(value: &Value) -> mlua::Result<Selector> {
+    match value {
+        Value::String(css) => Selector::parse(&css.to_str()?).map_err(mlua::Error::runtime),
+        other => Err(mlua::Error::runtime(wanted("a CSS selector", "a string", other))),
+    }
+}
+
+fn css(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Table> {
+    elements::select(lua, &this.document(lua)?, &selector(&css)?, None)
+}
+
+fn text(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<String>> {
+    let document = this.document(lua)?;
+    Ok(document.select(&selector(&css)?, None).first().map(|key| document.text(*key)))
+}
+
+fn attr(lua: &Lua, (this, css, name): (This, Value, String)) -> mlua::Result<Option<String>> {
+    let document = this.document(lua)?;
+    let first = document.select(&selector(&css)?, None).first().copied();
+    Ok(first.and_then(|key| document.attr(key, &name).map(str::to_owned)))
+}
+
+fn form(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<Table>> {
+    let selector = match &css {
+        Value::Nil => None,
+        css => Some(selector(css)?),
+    };
+    let Some(page) = this.read(lua, page_url)? else { return Ok(None) };
+    let document = this.document(lua)?;
+    let Some(form) = html::find_form(&document, selector.as_ref(), &page) else { return Ok(None) };
+    let fields = lua.create_table()?;
+    // A browser sends the name of the button that was pressed; Enter presses the first.
+    for (name, value) in form.fields.into_iter().chain(form.submit) {
+        match fields.raw_get::<Value>(name.as_str())? {
+            Value::Nil => fields.raw_set(name, value)?,
+            Value::Table(several) => several.raw_push(value)?,
+            one => fields.raw_set(name, lua.create_sequence_from([one, value.into_lua(lua)?])?)?,
+        }
+    }
+    let table = lua.create_table()?;
+    table.raw_set("action", form.action.as_str())?;
+    table.raw_set("method", match form.method {
+        FormMethod::Get => "GET",
+        FormMethod::Post => "POST",
+    })?;
+    table.raw_set("fields", fields)?;
+    Ok(Some(table))
+}
+
+fn page_url(finished: &Finished) -> Option<url::Url> {
+    finished.exchange.outcome.as_ref().ok().map(|response| response.target.url())
+}
+
+fn first_match(lua: &Lua, (this, pattern): (This, Value)) -> mlua::Result<MultiValue> {
+    regex::pattern(lua, &pattern)?.first(lua, &this.read(lua, Finished::body)?)
+}
+
+fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
+    match this.read(lua, |finished| finished.failure.clone())? {
+        None => Ok(this.table),
+        Some(failure) => Err(mlua::Error::runtime(format!("the response is not as expected: {failure}"))),
+    }
+}
+
+/// URLs of a page, those that contain the filter or one of its strings, or for which it returns true.
+fn list(
+    lua: &Lua,
+    this: This,
+    filter: Value,
+    find: fn(&[u8], &url::Url) -> Vec<String>,
+) -> mlua::Result<Table> {
+    let Some(page) = this.read(lua, page_url)? else { return lua.create_table() };
+    let body = this.read(lua, Finished::body)?;
+    let found = find(&body, &page);
+    let keep = Filter::read(filter)?;
+    let list = lua.create_table_with_capacity(found.len(), 0)?;
+    for url in found {
+        if keep.passes(&url)? {
+            list.raw_push(url)?;
+        }
+    }
+    Ok(list)
+}
+
+enum Filter {
+    All,
+    Containing(Vec<String>),
+    Function(Function),
+}
+
+impl Filter {
+    fn read(value: Value) -> mlua::Result<Filter> {
+        match value {
+            Value::Nil => Ok(Filter::All),
+            Value::String(text) => Ok(Filter::Containing(vec![text.to_str()?.to_owned()])),
+            Value::Table(list) => list.sequence_values().collect::<mlua::Result<_>>().map(Filter::Containing),
+            Value::Function(function) => Ok(Filter::Function(function)),
+            other => Err(mlua::Error::runtime(wanted("a filter", "a string, a list of strings or a function", &other))),
+        }
+    }
+
+    fn passes(&self, url: &str) -> mlua::Result<bool> {
+        match self {
+            Filter::All => Ok(true),
+            Filter::Containing(parts) => Ok(parts.iter().any(|part| url.contains(part.as_str()))),
+            Filter::Function(function) => function.call(url),
+        }
+    }
+}

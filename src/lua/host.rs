@@ -1,0 +1,56 @@
+//! What the functions made in Rust work on: one [`Host`] per VM, kept as the VM's app data.
+
+use super::program::Program;
+use super::responses::Responses;
+use mlua::Lua;
+use rand::SeedableRng as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) program: Arc<Program>,
+    pub(super) responses: RefCell<Responses>,
+    pub(super) random: RefCell<Xoshiro256PlusPlus>,
+    /// The user's number, 0 while a plan is loaded.
+    pub(super) user: u64,
+    pub(super) scenario: String,
+}
+
+impl Host {
+    pub(super) fn new(program: Arc<Program>, user: u64, scenario: &str) -> Host {
+        Host {
+            random: RefCell::new(stream(program.seed, user)),
+            program,
+            responses: RefCell::new(Responses::new()),
+            user,
+            scenario: scenario.to_owned(),
+        }
+    }
+
+    /// The host of the VM that a function runs in.
+    pub(super) fn of(lua: &Lua) -> Rc<Host> {
+        lua.app_data_ref::<Rc<Host>>().expect("every VM has its host").clone()
+    }
+}
+
+/// The random stream of a user, fixed by the run's seed and the user's number. SplitMix64 (in
+/// `seed_from_u64`) spreads neighbouring seeds; the multiplier is that of the 64-bit golden ratio.
+fn stream(seed: u64, user: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed ^ user.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// The innermost line of the plan that is being executed, as `file:line`.
+pub(super) fn plan_line(lua: &Lua) -> Option<(String, u32)> {
+    (0..).map_while(|level| {
+        lua.inspect_stack(level, |debug| {
+            let source = debug.source();
+            let file = source.source.as_deref()?.strip_prefix('@')?.to_owned();
+            Some((file, debug.current_line()? as u32))
+        })
+    })
+    .flatten()
+    .next()
+}

@@ -1,0 +1,20 @@
+//! Hosts the plan: one sandboxed Lua VM per user. Lua describes, Rust performs: a plan's code runs in a
+//! coroutine that yields an [`Op`]; the engine carries it out and resumes it with the answer.
+
+mod api;
+mod declare;
+mod expect;
+mod fault;
+mod host;
+mod op;
+mod program;
+mod responses;
+mod sandbox;
+mod vm;
+
+pub use expect::Expect;
+pub use fault::Raised;
+pub use op::{Op, RequestOp};
+pub use program::{Program, load, read};
+pub use responses::Finished;
+pub use vm::{Step, Vm, VmSetup};

@@ -1,0 +1,211 @@
+//! The answers a plan still holds. Lua has a number, Rust the bytes: a body is never copied into the VM
+//! unless the plan reads it, and is given back as soon as Lua's collector has found its number dead.
+
+use crate::html::Document;
+use crate::http::Exchange;
+use bytes::Bytes;
+use std::rc::Rc;
+
+/// A request that has been carried out, with the verdict on it.
+#[derive(Debug)]
+pub struct Finished {
+    /// What happened on the wire.
+    pub exchange: Exchange,
+    /// Why it counts as failed; `None` if it succeeded.
+    pub failure: Option<String>,
+    /// The line of the plan that sent it, known for failed ones.
+    pub line: Option<Rc<str>>,
+    pub(super) document: Option<Rc<Document>>,
+}
+
+impl Finished {
+    /// A finished request; `failure` is the verdict before the plan has its say.
+    pub fn new(exchange: Exchange, failure: Option<String>) -> Self {
+        Finished {
+            exchange,
+            failure,
+            line: None,
+            document: None,
+        }
+    }
+
+    /// The status of the answer, 0 without one.
+    pub fn status(&self) -> u16 {
+        self.exchange
+            .outcome
+            .as_ref()
+            .map_or(0, |response| response.status.as_u16())
+    }
+
+    /// The body as received, empty without an answer.
+    pub(super) fn body(&self) -> Bytes {
+        self.exchange
+            .outcome
+            .as_ref()
+            .map(|response| response.body.clone())
+            .unwrap_or_default()
+    }
+
+    /// What holding it costs beside the VM, in bytes. A small body keeps the connection's read buffer
+    /// alive, hence the least.
+    fn weight(&self) -> usize {
+        const READ_BUFFER: usize = 1024;
+        READ_BUFFER + self.exchange.outcome.as_ref().map_or(0, |response| response.body.len())
+    }
+}
+
+#[derive(Debug)]
+enum Slot {
+    Free,
+    One(Finished),
+    Many(Vec<Finished>),
+}
+
+/// The slots of one VM. A slot is the outcome of one operation: one response, or the list of a fetch.
+#[derive(Debug)]
+pub(super) struct Responses {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    held_bytes: usize,
+    quota: Quota,
+    open: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Quota {
+    slots: usize,
+    bytes: usize,
+}
+
+/// How much may be held before the collector is asked what is dead. A young collection costs 1–2 µs, so
+/// once in sixteen requests does not show; 64 KiB is what a thinking user may keep lying about.
+const QUOTA: Quota = Quota {
+    slots: 16,
+    bytes: 64 * 1024,
+};
+
+/// Where a response is: its slot, from 1, and its place in the slot's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Address {
+    slot: usize,
+    place: usize,
+}
+
+impl Address {
+    /// From the number that Lua holds; nonsense gives an address that is not there.
+    pub(super) fn from_lua(number: i64) -> Self {
+        Address {
+            slot: (number & 0xffff_ffff) as usize,
+            place: (number >> 32) as usize,
+        }
+    }
+}
+
+impl Responses {
+    pub(super) fn new() -> Self {
+        Responses {
+            // Slot 0 stays empty: Lua counts from 1.
+            slots: vec![Slot::Free],
+            free: Vec::new(),
+            held_bytes: 0,
+            quota: QUOTA,
+            open: None,
+        }
+    }
+
+    pub(super) fn insert_one(&mut self, finished: Finished) -> usize {
+        self.held_bytes += finished.weight();
+        self.insert(Slot::One(finished))
+    }
+
+    pub(super) fn insert_many(&mut self, finished: Vec<Finished>) -> usize {
+        self.held_bytes += finished.iter().map(Finished::weight).sum::<usize>();
+        self.insert(Slot::Many(finished))
+    }
+
+    fn insert(&mut self, slot: Slot) -> usize {
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.slots[number] = slot;
+                number
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        self.open = Some(number);
+        number
+    }
+
+    pub(super) fn get(&self, address: Address) -> Option<&Finished> {
+        match self.slots.get(address.slot)? {
+            Slot::Free => None,
+            Slot::One(finished) => (address.place == 0).then_some(finished),
+            Slot::Many(list) => list.get(address.place),
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, address: Address) -> Option<&mut Finished> {
+        match self.slots.get_mut(address.slot)? {
+            Slot::Free => None,
+            Slot::One(finished) => (address.place == 0).then_some(finished),
+            Slot::Many(list) => list.get_mut(address.place),
+        }
+    }
+
+    /// The responses of the latest operation, whose verdict the plan may still overrule.
+    pub(super) fn open(&mut self) -> &mut [Finished] {
+        match self.open.and_then(|number| self.slots.get_mut(number)) {
+            Some(Slot::One(finished)) => std::slice::from_mut(finished),
+            Some(Slot::Many(list)) => list,
+            _ => &mut [],
+        }
+    }
+
+    /// Whether the plan may still overrule the verdict on this response.
+    pub(super) fn is_open(&self, address: Address) -> bool {
+        self.open == Some(address.slot)
+    }
+
+    /// Ends the time in which the plan may overrule the latest verdicts.
+    pub(super) fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// Whether enough is held to ask the collector.
+    pub(super) fn wants_collection(&self) -> bool {
+        let used = self.slots.len() - 1 - self.free.len();
+        used >= self.quota.slots || self.held_bytes >= self.quota.bytes
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.len() - 1 == self.free.len()
+    }
+
+    /// Frees every slot that `is_live` denies, and lets the quota grow with what a plan really holds.
+    pub(super) fn reclaim(&mut self, mut is_live: impl FnMut(usize) -> bool) {
+        self.held_bytes = 0;
+        for number in 1..self.slots.len() {
+            match &self.slots[number] {
+                Slot::Free => continue,
+                _ if self.open != Some(number) && !is_live(number) => {
+                    self.slots[number] = Slot::Free;
+                    self.free.push(number);
+                }
+                Slot::One(finished) => self.held_bytes += finished.weight(),
+                Slot::Many(list) => self.held_bytes += list.iter().map(Finished::weight).sum::<usize>(),
+            }
+        }
+        let used = self.slots.len() - 1 - self.free.len();
+        self.quota = Quota {
+            slots: QUOTA.slots.max(used * 2),
+            bytes: QUOTA.bytes.max(self.held_bytes * 2),
+        };
+    }
+
+    /// Bytes held outside the VM.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+}

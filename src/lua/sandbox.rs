@@ -1,0 +1,61 @@
+//! A bare VM without anything that reaches outside: the standard libraries chosen one by one, and from
+//! those only what a plan may use.
+
+use mlua::state::{GcGenParams, GcMode};
+use mlua::{Function, Lua, LuaOptions, StdLib, Table};
+
+/// The standard libraries that VMs have; no io, package, debug or os.
+pub(super) fn libraries() -> StdLib {
+    StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::MATH | StdLib::UTF8
+}
+
+/// Functions of the base library that plans have as they are.
+pub(super) const BASE: [&str; 17] = [
+    "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "print", "rawequal", "rawget",
+    "rawlen", "rawset", "select", "tonumber", "tostring", "type", "xpcall",
+];
+
+/// A fresh VM.
+///
+/// Generational collection: the short-lived responses of a loop are found again at the cost of looking at
+/// what is new, and not at the whole VM.
+pub(super) fn new_state() -> mlua::Result<Lua> {
+    let lua = Lua::new_with(libraries(), LuaOptions::new())?;
+    lua.gc_set_mode(GcMode::Generational(GcGenParams::default()));
+    let globals = lua.globals();
+    for name in ["dofile", "loadfile", "collectgarbage"] {
+        globals.raw_remove(name)?;
+    }
+    let string: Table = globals.raw_get("string")?;
+    string.raw_remove("dump")?;
+    Ok(lua)
+}
+
+/// The value of a global that comes with Lua, or nil: base functions and the safe standard libraries.
+pub(super) fn standard(lua: &Lua, name: &str) -> mlua::Result<mlua::Value> {
+    let globals = lua.globals();
+    match name {
+        "string" | "table" | "math" | "utf8" => globals.raw_get(name),
+        "_VERSION" => globals.raw_get(name),
+        "setmetatable" => guarded_setmetatable(lua).map(mlua::Value::Function),
+        _ if BASE.contains(&name) => globals.raw_get(name),
+        _ => Ok(mlua::Value::Nil),
+    }
+}
+
+/// `setmetatable` without `__gc`: a finalizer runs where no limit holds.
+fn guarded_setmetatable(lua: &Lua) -> mlua::Result<Function> {
+    let original: Function = lua.globals().raw_get("setmetatable")?;
+    lua.load(
+        r#"
+        local setmetatable, type, rawget = ...
+        return function(table, metatable)
+          if type(metatable) == "table" and rawget(metatable, "__gc") ~= nil then
+            error("'__gc' is not available to plans", 2)
+          end
+          return setmetatable(table, metatable)
+        end"#,
+    )
+    .set_name("=lgoose")
+    .call((original, lua.globals().raw_get::<Function>("type")?, lua.globals().raw_get::<Function>("rawget")?))
+}

@@ -1,0 +1,77 @@
+//! The errors of a run: equal ones counted together, the first hundred kinds kept.
+
+use super::delta::{Delta, MAX_ERRORS, Source};
+use super::names::Label;
+use super::report::ErrorRow;
+use std::time::Duration;
+
+/// The message under which all further kinds are counted.
+const OTHER_ERRORS: &str = "(other errors)";
+
+/// Distinct errors in the order they first came.
+#[derive(Debug, Default)]
+pub(super) struct ErrorLog {
+    rows: Vec<ErrorRow>,
+    left_out: Option<ErrorRow>,
+}
+
+impl ErrorLog {
+    /// Adds what a shard met. `now` is the last tick's time, so first and last seen are exact to a tick.
+    pub(super) fn merge(&mut self, delta: &Delta, now: Duration) {
+        let now_s = now.as_secs_f64();
+        for error in &delta.errors {
+            let name = match error.source {
+                Source::Request(id) => request_name(&delta.requests[id as usize].label),
+                Source::Task(id) => format!("task {}", delta.tasks[id as usize].label.name),
+            };
+            let known = self
+                .rows
+                .iter()
+                .position(|row| row.name == name && row.message == error.message && row.line == error.line);
+            match known {
+                Some(at) => {
+                    self.rows[at].count += error.count;
+                    self.rows[at].last_s = now_s;
+                }
+                None if self.rows.len() < MAX_ERRORS => self.rows.push(ErrorRow {
+                    count: error.count,
+                    name,
+                    message: error.message.clone(),
+                    line: error.line.clone(),
+                    first_s: now_s,
+                    last_s: now_s,
+                }),
+                None => self.leave_out(error.count, now_s),
+            }
+        }
+        if delta.errors_left_out > 0 {
+            self.leave_out(delta.errors_left_out, now_s);
+        }
+    }
+
+    /// The most frequent first, at most `limit`; what was left out last.
+    pub(super) fn top(&self, limit: usize) -> Vec<ErrorRow> {
+        let mut order: Vec<&ErrorRow> = self.rows.iter().collect();
+        order.sort_by_key(|row| std::cmp::Reverse(row.count));
+        let left_out = self.left_out.iter();
+        order.into_iter().take(limit).chain(left_out).cloned().collect()
+    }
+
+    fn leave_out(&mut self, count: u64, now_s: f64) {
+        let row = self.left_out.get_or_insert_with(|| ErrorRow {
+            count: 0,
+            name: String::new(),
+            message: OTHER_ERRORS.to_owned(),
+            line: None,
+            first_s: now_s,
+            last_s: now_s,
+        });
+        row.count += count;
+        row.last_s = now_s;
+    }
+}
+
+/// How a request is called wherever method and name are one text.
+fn request_name(label: &Label) -> String {
+    format!("{} {}", label.group, label.name).trim_start().to_owned()
+}

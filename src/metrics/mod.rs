@@ -1,0 +1,29 @@
+//! What a run measured: recorded in place on each shard, merged by ticks, read as pictures.
+//!
+//! A shard's [`Recorder`] turns each [`Sample`] into counters and latencies; every tick it hands over one
+//! [`Delta`]. The [`Store`] merges deltas by name and publishes an immutable [`Snapshot`] for live views
+//! and, at the end, the [`Report`] that every output is made from. Nothing here knows Lua, HTTP or a screen.
+
+mod delta;
+mod errors;
+mod latency;
+mod names;
+mod recent;
+mod recorder;
+mod report;
+mod sample;
+mod series;
+mod snapshot;
+mod store;
+mod tally;
+mod users;
+
+pub use delta::Delta;
+pub use recorder::Recorder;
+pub use report::{
+    Check, ErrorRow, Figures, Latency, Metric, PhasesMs, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
+    ThresholdRow,
+};
+pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
+pub use snapshot::{LiveRow, Snapshot};
+pub use store::{Facts, Store};

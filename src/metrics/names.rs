@@ -1,0 +1,100 @@
+//! Names to dense numbers: (method, name) of requests and (scenario, name) of tasks.
+//!
+//! Used by each recorder for its own numbers and by the store for its own. Bounded: a plan that puts an id
+//! into every name must not fill the memory.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Distinct names kept; what comes later counts as [`OTHER`].
+pub(super) const MAX_NAMES: usize = 2_000;
+/// The name of everything beyond [`MAX_NAMES`]; its group is empty.
+pub(super) const OTHER: &str = "(other)";
+
+/// A name and what it belongs to: the method of a request, the scenario of a task.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Label {
+    pub(super) group: Box<str>,
+    pub(super) name: Box<str>,
+}
+
+/// The number of a name, and whether it had to be counted with the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interned {
+    pub(super) id: u32,
+    pub(super) overflow: bool,
+}
+
+/// A two-part interner. A known name is found without allocating: there are few groups, so they are
+/// scanned; the names within one are hashed with std's keyed hash, because a target can choose them.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    groups: Vec<(Box<str>, HashMap<Box<str>, u32>)>,
+    labels: Vec<Arc<Label>>,
+}
+
+impl Names {
+    /// The number of a name, given out in the order of first appearance.
+    pub(super) fn intern(&mut self, group: &str, name: &str) -> Interned {
+        if let Some(id) = self.find(group, name) {
+            return Interned { id, overflow: false };
+        }
+        if self.labels.len() < MAX_NAMES {
+            let id = self.add(group, name);
+            return Interned { id, overflow: false };
+        }
+        let id = self.find("", OTHER).unwrap_or_else(|| self.add("", OTHER));
+        Interned { id, overflow: true }
+    }
+
+    /// All names; the index is the number.
+    pub(super) fn labels(&self) -> &[Arc<Label>] {
+        &self.labels
+    }
+
+    fn find(&self, group: &str, name: &str) -> Option<u32> {
+        let (_, names) = self.groups.iter().find(|(known, _)| &**known == group)?;
+        names.get(name).copied()
+    }
+
+    fn add(&mut self, group: &str, name: &str) -> u32 {
+        let id = self.labels.len() as u32;
+        let label = Label {
+            group: group.into(),
+            name: name.into(),
+        };
+        self.labels.push(Arc::new(label));
+        let names = match self.groups.iter().position(|(known, _)| &**known == group) {
+            Some(at) => &mut self.groups[at].1,
+            None => &mut self.groups.push_mut((group.into(), HashMap::new())).1,
+        };
+        names.insert(name.into(), id);
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_name_under_two_methods_is_two_names() {
+        let mut names = Names::default();
+        assert_eq!(names.intern("GET", "/").id, 0);
+        assert_eq!(names.intern("POST", "/").id, 1);
+        assert_eq!(names.intern("GET", "/").id, 0);
+    }
+
+    #[test]
+    fn names_beyond_the_limit_share_one() {
+        let mut names = Names::default();
+        for n in 0..MAX_NAMES {
+            assert!(!names.intern("GET", &format!("/{n}")).overflow);
+        }
+        let first = names.intern("GET", "/one more");
+        let second = names.intern("POST", "/and another");
+        assert!(first.overflow && first == second);
+        assert_eq!(&*names.labels()[first.id as usize].name, OTHER);
+        assert!(!names.intern("GET", "/7").overflow);
+    }
+}

@@ -1,0 +1,117 @@
+//! The last ten seconds of each name, for the "now" figures of live views.
+//!
+//! A ring of ticks that lists only the names that had requests; sums are kept up to date on the way in and
+//! out, so reading a rate costs nothing.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// How far back "now" reaches.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Requests and failures within the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) requests: u64,
+    pub(super) failures: u64,
+}
+
+/// The window over all names, by the store's row numbers.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    ticks: VecDeque<(Duration, Vec<(usize, Counts)>)>,
+    /// What came since the last tick.
+    open: Vec<(usize, Counts)>,
+    rows: Vec<Counts>,
+    total: Counts,
+    /// The window's two ends.
+    from: Duration,
+    to: Duration,
+}
+
+impl Recent {
+    /// An empty window that begins at `now`.
+    pub(super) fn starting(now: Duration) -> Self {
+        Recent {
+            from: now,
+            to: now,
+            ..Recent::default()
+        }
+    }
+
+    pub(super) fn add(&mut self, row: usize, counts: Counts) {
+        self.open.push((row, counts));
+        if self.rows.len() <= row {
+            self.rows.resize(row + 1, Counts::default());
+        }
+        for sum in [&mut self.rows[row], &mut self.total] {
+            sum.requests += counts.requests;
+            sum.failures += counts.failures;
+        }
+    }
+
+    /// Ends a tick at `now` and forgets those that ended more than ten seconds ago.
+    pub(super) fn tick(&mut self, now: Duration) {
+        self.to = now;
+        let mut reused = Vec::new();
+        while let Some((end, mut gone)) = self.ticks.pop_front_if(|(end, _)| *end + WINDOW <= now) {
+            self.from = end;
+            for (row, counts) in gone.drain(..) {
+                for sum in [&mut self.rows[row], &mut self.total] {
+                    sum.requests -= counts.requests;
+                    sum.failures -= counts.failures;
+                }
+            }
+            reused = gone;
+        }
+        let closed = std::mem::replace(&mut self.open, reused);
+        self.ticks.push_back((now, closed));
+    }
+
+    /// Requests and failures per second of one row within the window.
+    pub(super) fn rates(&self, row: usize) -> (f64, f64) {
+        self.per_second(self.rows.get(row).copied().unwrap_or_default())
+    }
+
+    /// Requests and failures per second of everything within the window.
+    pub(super) fn total_rates(&self) -> (f64, f64) {
+        self.per_second(self.total)
+    }
+
+    fn per_second(&self, counts: Counts) -> (f64, f64) {
+        let seconds = self.to.saturating_sub(self.from).as_secs_f64();
+        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        (rate(counts.requests), rate(counts.failures))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(window: &mut Recent, seconds: std::ops::Range<u64>, requests: u64) {
+        for second in seconds {
+            let counts = Counts { requests, failures: 1 };
+            window.add(3, counts);
+            window.tick(Duration::from_secs(second + 1));
+        }
+    }
+
+    #[test]
+    fn a_short_run_divides_by_what_has_passed() {
+        let mut window = Recent::default();
+        assert_eq!(window.rates(3), (0.0, 0.0));
+        run(&mut window, 0..2, 50);
+        assert_eq!(window.rates(3), (50.0, 1.0));
+    }
+
+    #[test]
+    fn what_is_older_than_ten_seconds_no_longer_counts() {
+        let mut window = Recent::default();
+        run(&mut window, 0..20, 500);
+        run(&mut window, 20..30, 7);
+        assert_eq!(window.rates(3), (7.0, 1.0));
+        assert_eq!(window.total_rates(), (7.0, 1.0));
+        assert_eq!(window.rates(4), (0.0, 0.0));
+    }
+}

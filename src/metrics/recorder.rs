@@ -1,0 +1,229 @@
+//! A shard's own counters: what every request, task and user of that shard is recorded in.
+//!
+//! Single-threaded and without locks. The engine's shard owns it and calls [`Recorder::take`] each tick; it
+//! does not know the other shards, the clock or who reads the figures.
+
+use super::delta::{Delta, RequestDelta, Source, TaskDelta};
+use super::latency::nanoseconds;
+use super::names::{MAX_NAMES, Names};
+use super::sample::{Failure, RequestId, Sample, TaskId};
+use crate::units::show_count;
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// Distinct warnings that one shard passes on.
+const MAX_WARNINGS: usize = 100;
+
+/// Records what the users of one shard do.
+#[derive(Debug)]
+pub struct Recorder {
+    requests: Names,
+    tasks: Names,
+    delta: Delta,
+    /// Emptied deltas that came back; one is enough when the store keeps up.
+    spare: Vec<Delta>,
+    told: HashSet<String>,
+}
+
+impl Recorder {
+    /// A recorder for the shard of that number. No two recorders of a run may share a number.
+    pub fn new(shard: usize) -> Self {
+        Recorder {
+            requests: Names::default(),
+            tasks: Names::default(),
+            delta: Delta::new(shard),
+            spare: Vec::new(),
+            told: HashSet::new(),
+        }
+    }
+
+    /// The number of a request name. A known name costs one hash and no memory; after 2,000 distinct ones
+    /// the rest counts as `(other)` and a warning says how to name requests.
+    pub fn request(&mut self, method: &str, name: &str) -> RequestId {
+        let interned = self.requests.intern(method, name);
+        if interned.overflow && !self.told.contains(TOO_MANY_REQUESTS) {
+            self.warn(too_many_requests());
+            self.told.insert(TOO_MANY_REQUESTS.to_owned());
+        }
+        let labels = self.requests.labels();
+        if self.delta.requests.len() < labels.len() {
+            let label = labels[interned.id as usize].clone();
+            self.delta.requests.push(RequestDelta::new(label));
+        }
+        RequestId(interned.id)
+    }
+
+    /// The number of a task or transaction of a scenario, bounded as [`Recorder::request`].
+    pub fn task(&mut self, scenario: &str, name: &str) -> TaskId {
+        let interned = self.tasks.intern(scenario, name);
+        let labels = self.tasks.labels();
+        if self.delta.tasks.len() < labels.len() {
+            let label = labels[interned.id as usize].clone();
+            self.delta.tasks.push(TaskDelta::new(label));
+        }
+        TaskId(interned.id)
+    }
+
+    /// Records one finished request.
+    ///
+    /// # Panics
+    /// When the sample's request is not from this recorder.
+    pub fn record(&mut self, sample: &Sample<'_>) {
+        let id = sample.request.0;
+        self.delta.requests[id as usize].record(sample);
+        if let Some(failure) = &sample.failure {
+            self.delta.fail(Source::Request(id), failure);
+        }
+    }
+
+    /// Records one run of a task or transaction.
+    ///
+    /// # Panics
+    /// When the task is not from this recorder.
+    pub fn record_task(&mut self, task: TaskId, latency: Duration, failure: Option<Failure<'_>>) {
+        let ns = nanoseconds(latency);
+        let row = &mut self.delta.tasks[task.0 as usize];
+        row.all.record(ns);
+        match &failure {
+            None => row.ok.record(ns),
+            Some(failure) => {
+                row.failed.record(ns);
+                self.delta.fail(Source::Task(task.0), failure);
+            }
+        }
+    }
+
+    /// A user of the scenario came to the end of one iteration.
+    pub fn iteration(&mut self, scenario: &str) {
+        self.delta.scenario(scenario).iterations += 1;
+    }
+
+    /// A user of the scenario started.
+    pub fn user_started(&mut self, scenario: &str) {
+        let row = self.delta.scenario(scenario);
+        row.change += 1;
+        row.rise = row.rise.max(row.change);
+    }
+
+    /// A user of the scenario stopped.
+    pub fn user_stopped(&mut self, scenario: &str) {
+        self.delta.scenario(scenario).change -= 1;
+    }
+
+    /// Passes a warning on to every view and the report, once.
+    pub fn warn(&mut self, warning: String) {
+        if self.told.len() < MAX_WARNINGS && !self.told.contains(&warning) {
+            self.told.insert(warning.clone());
+            self.delta.warnings.push(warning);
+        }
+    }
+
+    /// Hands over what was measured since the last call and starts anew.
+    pub fn take(&mut self) -> Delta {
+        let mut next = self.spare.pop().unwrap_or_else(|| Delta::new(self.delta.shard));
+        next.cover(self.requests.labels(), self.tasks.labels());
+        std::mem::replace(&mut self.delta, next)
+    }
+
+    /// Takes an emptied delta back, as [`Store::merge`](super::Store::merge) returns it, for the next tick.
+    /// One of another shard is dropped.
+    pub fn recycle(&mut self, delta: Delta) {
+        if delta.shard == self.delta.shard && delta.is_empty() {
+            self.spare.push(delta);
+        }
+    }
+}
+
+/// Stands for the warning in the set of those given, so that asking does not build the text each time.
+const TOO_MANY_REQUESTS: &str = "too many requests";
+
+/// What the recorder and the store say when names run over.
+pub(super) fn too_many_requests() -> String {
+    format!(
+        "more than {} request names; the rest is counted as '(other)': give requests that differ only in an id \
+         one name, as in user:get(path, {{ name = \"product\" }})",
+        show_count(MAX_NAMES as u64)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Phases;
+
+    fn sample(request: RequestId, failure: Option<Failure<'_>>) -> Sample<'_> {
+        Sample {
+            request,
+            latency: Duration::from_millis(3),
+            phases: Phases::default(),
+            status: 200,
+            redirects: 1,
+            bytes: 10,
+            failure,
+        }
+    }
+
+    #[test]
+    fn what_was_taken_is_not_counted_again() {
+        let mut recorder = Recorder::new(0);
+        let id = recorder.request("GET", "/");
+        recorder.record(&sample(id, None));
+        let taken = recorder.take();
+        assert_eq!(taken.requests[0].counts.count(), 1);
+        assert!(recorder.take().is_empty());
+    }
+
+    #[test]
+    fn a_recycled_delta_covers_names_that_came_since() {
+        let mut recorder = Recorder::new(0);
+        let first = recorder.request("GET", "/");
+        recorder.record(&sample(first, None));
+        let mut delta = recorder.take();
+        let second = recorder.request("GET", "/new");
+        delta.clear();
+        recorder.recycle(delta);
+        recorder.take();
+        recorder.record(&sample(second, None));
+        recorder.record(&sample(first, None));
+        let delta = recorder.take();
+        assert_eq!(&*delta.requests[1].label.name, "/new");
+        assert_eq!(delta.requests[1].counts.count(), 1);
+    }
+
+    #[test]
+    fn equal_failures_are_one_error_and_the_hundred_and_first_kind_is_left_out() {
+        let mut recorder = Recorder::new(0);
+        let id = recorder.request("GET", "/");
+        for n in 0..102 {
+            let message = format!("error {}", n.max(1));
+            let failure = Failure {
+                message: &message,
+                line: None,
+            };
+            recorder.record(&sample(id, Some(failure)));
+        }
+        let delta = recorder.take();
+        assert_eq!((delta.errors.len(), delta.errors[0].count), (100, 2));
+        assert_eq!(delta.errors_left_out, 1);
+    }
+
+    #[test]
+    fn a_warning_is_given_once() {
+        let mut recorder = Recorder::new(0);
+        recorder.warn("slow timers".to_owned());
+        recorder.take();
+        recorder.warn("slow timers".to_owned());
+        assert!(recorder.take().warnings.is_empty());
+    }
+
+    #[test]
+    fn too_many_names_warn_once_with_the_remedy() {
+        let mut recorder = Recorder::new(0);
+        for n in 0..MAX_NAMES + 5 {
+            recorder.request("GET", &format!("/{n}"));
+        }
+        let warnings = recorder.take().warnings;
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].contains("2,000") && warnings[0].contains("name ="));
+    }
+}

@@ -1,0 +1,237 @@
+//! The result of a run as every output needs it, and the schema of the JSON output.
+//!
+//! Made by the [`Store`](super::Store); read back from JSON by `lgoose report`. Keys are a promise to
+//! scripts: add some, never rename one. Figures that do not exist (the latency of no requests) are `null`.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Version of lgoose that ran it.
+    pub version: String,
+    /// The plan's path as given.
+    pub plan: String,
+    /// Base URL of the target.
+    pub host: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// Seconds that the figures cover; rates divide by it.
+    pub elapsed_s: f64,
+    /// The most users at a time.
+    pub users: u64,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// What lgoose itself has to say about the run.
+    pub warnings: Vec<String>,
+    /// One row a request name, in the order of first appearance.
+    pub requests: Vec<RequestRow>,
+    /// All requests together.
+    pub aggregated: Figures,
+    /// One row a scenario.
+    pub scenarios: Vec<ScenarioRow>,
+    /// One row a task or transaction.
+    pub tasks: Vec<TaskRow>,
+    /// All requests over time.
+    #[serde(default)]
+    pub series: Vec<SeriesPoint>,
+    /// Named checks of the plan.
+    #[serde(default)]
+    pub checks: Vec<Check>,
+    /// Custom metrics of the plan.
+    #[serde(default)]
+    pub metrics: Vec<Metric>,
+    /// The most frequent first; beyond 100 kinds, one row without a name counts the rest.
+    #[serde(default)]
+    pub errors: Vec<ErrorRow>,
+    /// Verdicts.
+    #[serde(default)]
+    pub thresholds: Vec<ThresholdRow>,
+}
+
+/// The figures of one request name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestRow {
+    /// `GET`; empty in the row `(other)`.
+    pub method: String,
+    /// As the plan names it.
+    pub name: String,
+    /// The figures, on the same level in JSON.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// What is measured of requests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Requests; a chain of redirects is one.
+    pub count: u64,
+    /// Of these, failed.
+    pub failures: u64,
+    /// Redirect hops beside them.
+    pub redirects: u64,
+    /// Requests per second.
+    pub rate: f64,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Latency of all requests, failed ones at the time they took; `null` when there were none.
+    pub latency_ms: Option<Latency>,
+    /// Latency of the successful ones alone; `null` when there were none.
+    pub latency_ok_ms: Option<Latency>,
+    /// What the latency was made of.
+    pub phases_ms: PhasesMs,
+    /// Requests by the status of their final response; `"0"` is no response.
+    pub status: BTreeMap<String, u64>,
+    /// All latencies in microseconds: HdrHistogram V2 (not compressed), base64.
+    pub histogram: String,
+}
+
+/// A distribution of latencies in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Mean, exact.
+    pub avg: f64,
+    /// Shortest, exact.
+    pub min: f64,
+    /// Longest, exact.
+    pub max: f64,
+    /// Median. This and all percentiles are within 0.1 %, and never outside `min` and `max`.
+    pub p50: f64,
+    /// 75th percentile.
+    pub p75: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 98th percentile.
+    pub p98: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    #[serde(rename = "p99.9")]
+    pub p99_9: f64,
+    /// 99.99th percentile.
+    #[serde(rename = "p99.99")]
+    pub p99_99: f64,
+}
+
+/// Mean milliseconds of each phase over the requests that had it; `null` when none had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhasesMs {
+    /// Looking the host up.
+    pub dns: Option<f64>,
+    /// Opening the TCP connection.
+    pub connect: Option<f64>,
+    /// The TLS handshake.
+    pub tls: Option<f64>,
+    /// Writing the request.
+    pub send: Option<f64>,
+    /// Waiting for the first byte of the answer.
+    pub first_byte: Option<f64>,
+    /// From the first to the last byte of the answer.
+    pub receive: Option<f64>,
+}
+
+/// One scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioRow {
+    /// As the plan names it.
+    pub name: String,
+    /// The most users at a time; in a snapshot, the users now.
+    pub users: u64,
+    /// Iterations that came to their end.
+    pub iterations: u64,
+}
+
+/// One task or transaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskRow {
+    /// Its scenario.
+    pub scenario: String,
+    /// As the plan names it.
+    pub name: String,
+    /// Finished runs.
+    pub runs: u64,
+    /// Of these, failed.
+    pub failures: u64,
+    /// How long a run took; `null` when there was none.
+    pub latency_ms: Option<Latency>,
+}
+
+/// All requests within a stretch of the run: a second, more in runs of over an hour.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesPoint {
+    /// Whole seconds from the start of the measurement to the start of this point.
+    pub second: u64,
+    /// How long it lasted; rates divide by it.
+    pub seconds: f64,
+    /// Users at its end (the most, where points were joined).
+    pub users: u64,
+    /// Requests that ended in it.
+    pub count: u64,
+    /// Of these, failed.
+    pub failures: u64,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Median latency; `null` without requests. Where points were joined, the worse of them, as all three.
+    pub p50_ms: Option<f64>,
+    /// 95th percentile.
+    pub p95_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+}
+
+/// A named check of the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// As the plan names it.
+    pub name: String,
+    /// How often it held.
+    pub passes: u64,
+    /// How often it did not.
+    pub failures: u64,
+}
+
+/// A custom metric of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// As the plan names it.
+    pub name: String,
+    /// `counter`, `gauge`, `rate` or `trend`.
+    pub kind: String,
+    /// How many values were added.
+    pub count: u64,
+    /// Sum, last value, share from 0 to 1 or mean, by kind; `null` when nothing was added.
+    pub value: Option<f64>,
+}
+
+/// Equal errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ErrorRow {
+    /// How many.
+    pub count: u64,
+    /// Whose: `GET front page`, `task log in`.
+    pub name: String,
+    /// What happened.
+    pub message: String,
+    /// The plan's line, as in `plans/drupal.lua:12`.
+    pub line: Option<String>,
+    /// Seconds into the measurement when it first came, exact to a tick.
+    pub first_s: f64,
+    /// Seconds into the measurement when it last came, exact to a tick.
+    pub last_s: f64,
+}
+
+/// A threshold and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThresholdRow {
+    /// As written: `p95 < 300ms`.
+    pub threshold: String,
+    /// The name it is about; `null` is everything.
+    pub name: Option<String>,
+    /// The figure in the threshold's unit; `null` is no data, which fails.
+    pub value: Option<f64>,
+    /// Whether it held.
+    pub passed: bool,
+}

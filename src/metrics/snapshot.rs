@@ -1,0 +1,57 @@
+//! The picture of a run at one tick, for live views. Immutable and shared; a slow view skips some.
+
+use super::report::{ErrorRow, ScenarioRow, SeriesPoint};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A run at one tick.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Snapshot {
+    /// Since the run began.
+    pub elapsed: Duration,
+    /// What the figures cover: since the run began or the figures were reset.
+    pub measured: Duration,
+    /// Users at work now.
+    pub users: u64,
+    /// Body and head bytes received.
+    pub bytes: u64,
+    /// Everything together; method and name are empty.
+    pub total: LiveRow,
+    /// One row a request name, in the order of first appearance.
+    pub rows: Vec<LiveRow>,
+    /// Each scenario with its users now.
+    pub scenarios: Vec<ScenarioRow>,
+    /// The most frequent errors first, at most 20, and what was left out.
+    pub errors: Vec<ErrorRow>,
+    /// What lgoose itself has to say about the run.
+    pub warnings: Arc<[String]>,
+    /// The last two minutes, one point a second (coarser in runs of more than an hour).
+    pub recent: Vec<SeriesPoint>,
+}
+
+/// One request name in a [`Snapshot`]. Latencies are zero as long as `count` is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LiveRow {
+    /// `GET`.
+    pub method: Arc<str>,
+    /// As the plan names it.
+    pub name: Arc<str>,
+    /// Requests so far.
+    pub count: u64,
+    /// Of these, failed.
+    pub failures: u64,
+    /// Requests per second over all the measured time.
+    pub rate: f64,
+    /// Requests per second over the last 10 s.
+    pub rate_now: f64,
+    /// Failures per second over the last 10 s.
+    pub failures_now: f64,
+    /// Median latency.
+    pub p50: Duration,
+    /// 95 % took at most this.
+    pub p95: Duration,
+    /// 99 % took at most this.
+    pub p99: Duration,
+    /// The longest, exact.
+    pub max: Duration,
+}

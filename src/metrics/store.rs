@@ -1,0 +1,345 @@
+//! Where the deltas of all shards become one run.
+//!
+//! Driven by whoever owns the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms,
+//! [`Store::report`] at the end. Names are what counts here; a shard's numbers are translated by a memo.
+
+use super::delta::{Delta, ScenarioDelta};
+use super::errors::ErrorLog;
+use super::latency;
+use super::names::{Label, Names};
+use super::recent::{Counts, Recent};
+use super::recorder::too_many_requests;
+use super::report::{Report, RequestRow, ScenarioRow, TaskRow};
+use super::series::Series;
+use super::snapshot::{LiveRow, Snapshot};
+use super::tally::{RequestTally, TaskTally, per_second};
+use super::users::Users;
+use hdrhistogram::Histogram;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// Errors that a snapshot shows.
+const LIVE_ERRORS: usize = 20;
+/// Points over time that a snapshot shows.
+const LIVE_POINTS: usize = 120;
+
+/// What is known of a run before it begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Version of lgoose.
+    pub version: String,
+    /// The plan's path as given.
+    pub plan: String,
+    /// Base URL of the target.
+    pub host: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Facts {
+    /// The facts of a run by this version that begins at `started`.
+    pub fn new(plan: impl Into<String>, host: impl Into<String>, seed: u64, started: SystemTime) -> Self {
+        let seconds = jiff::Timestamp::try_from(started).unwrap_or_default();
+        Facts {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            plan: plan.into(),
+            host: host.into(),
+            started: format!("{seconds:.3}"),
+            seed,
+        }
+    }
+}
+
+/// Everything measured in a run. Grows with the number of names, not of requests.
+#[derive(Debug)]
+pub struct Store {
+    facts: Facts,
+    requests: Table<RequestTally>,
+    tasks: Table<TaskTally>,
+    scenarios: Vec<Scenario>,
+    users: Users,
+    total: RequestTally,
+    /// Latencies of all names since the last tick: gathered once, then added to the total and the series.
+    fresh: Histogram<u64>,
+    series: Series,
+    recent: Recent,
+    errors: ErrorLog,
+    warnings: Arc<[String]>,
+    /// The last tick, and where the measurement begins, both since the start of the run.
+    now: Duration,
+    origin: Duration,
+}
+
+/// Rows by name, each shard's numbers translated to them.
+#[derive(Debug)]
+struct Table<T> {
+    names: Names,
+    rows: Vec<T>,
+    /// Per shard: its number of a name to the row.
+    memo: HashMap<usize, Vec<Option<u32>>>,
+}
+
+/// One scenario over the whole run.
+#[derive(Debug)]
+struct Scenario {
+    name: Arc<str>,
+    users: Users,
+    iterations: u64,
+}
+
+impl Store {
+    /// An empty store.
+    pub fn new(facts: Facts) -> Self {
+        Store {
+            facts,
+            requests: Table::new(),
+            tasks: Table::new(),
+            scenarios: Vec::new(),
+            users: Users::default(),
+            total: RequestTally::default(),
+            fresh: latency::histogram(),
+            series: Series::default(),
+            recent: Recent::default(),
+            errors: ErrorLog::default(),
+            warnings: Arc::new([]),
+            now: Duration::ZERO,
+            origin: Duration::ZERO,
+        }
+    }
+
+    /// Adds what a shard measured. Returns the delta, emptied, for that shard's
+    /// [`Recorder::recycle`](super::Recorder::recycle).
+    pub fn merge(&mut self, mut delta: Delta) -> Delta {
+        self.merge_requests(&delta);
+        for (id, row) in delta.tasks.iter().enumerate() {
+            if row.ok.count + row.failed.count > 0 {
+                let (at, _) = self.tasks.row(delta.shard, id, &row.label);
+                self.tasks.rows[at].merge(row);
+            }
+        }
+        for row in &delta.scenarios {
+            self.users.add(row.change, row.rise);
+            self.scenario(row);
+        }
+        self.errors.merge(&delta, self.now.saturating_sub(self.origin));
+        for warning in delta.warnings.drain(..) {
+            self.warn(warning);
+        }
+        delta.clear();
+        delta
+    }
+
+    /// Ends a tick at `now` since the start of the run and shows the run as it is.
+    pub fn tick(&mut self, now: Duration) -> Arc<Snapshot> {
+        self.now = now;
+        self.gather();
+        self.users.tick();
+        for scenario in &mut self.scenarios {
+            scenario.users.tick();
+        }
+        self.recent.tick(now);
+        self.series.tick(self.measured(now), self.users.now());
+        Arc::new(self.snapshot())
+    }
+
+    /// Forgets everything counted so far; users at work, names and warnings stay. Figures cover the time
+    /// from `now` on.
+    pub fn reset(&mut self, now: Duration) {
+        (self.now, self.origin) = (now, now);
+        self.requests.clear();
+        self.tasks.clear();
+        self.users.reset();
+        for scenario in &mut self.scenarios {
+            scenario.users.reset();
+            scenario.iterations = 0;
+        }
+        self.total = RequestTally::default();
+        self.fresh.reset();
+        self.series = Series::default();
+        self.recent = Recent::starting(now);
+        self.errors = ErrorLog::default();
+    }
+
+    /// Passes a warning on to every view and the report, once.
+    pub fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings = self.warnings.iter().cloned().chain([warning]).collect();
+        }
+    }
+
+    /// The run so far, `elapsed` since its start. Changes no figure: it may be asked for at any time.
+    pub fn report(&mut self, elapsed: Duration) -> Report {
+        self.gather();
+        let measured = self.measured(elapsed);
+        let requests = self.requests.named().filter(|(_, row)| row.counts.count() > 0);
+        let tasks = self.tasks.named().filter(|(_, row)| row.runs() > 0);
+        Report {
+            version: self.facts.version.clone(),
+            plan: self.facts.plan.clone(),
+            host: self.facts.host.clone(),
+            started: self.facts.started.clone(),
+            elapsed_s: measured.as_secs_f64(),
+            users: self.users.peak(),
+            seed: self.facts.seed,
+            warnings: self.warnings.to_vec(),
+            requests: requests
+                .map(|(label, row)| RequestRow {
+                    method: label.group.to_string(),
+                    name: label.name.to_string(),
+                    figures: row.figures(measured),
+                })
+                .collect(),
+            aggregated: self.total.figures(measured),
+            scenarios: self.scenario_rows(Users::peak),
+            tasks: tasks
+                .map(|(label, row)| TaskRow {
+                    scenario: label.group.to_string(),
+                    name: label.name.to_string(),
+                    runs: row.runs(),
+                    failures: row.failed.count,
+                    latency_ms: row.latency(),
+                })
+                .collect(),
+            series: self.series.points(measured, self.users.now()),
+            checks: Vec::new(),
+            metrics: Vec::new(),
+            errors: self.errors.top(usize::MAX),
+            thresholds: Vec::new(),
+        }
+    }
+
+    fn merge_requests(&mut self, delta: &Delta) {
+        for (id, row) in delta.requests.iter().enumerate() {
+            let (count, failures) = (row.counts.count(), row.counts.failed.count);
+            if count == 0 {
+                continue;
+            }
+            let (at, overflow) = self.requests.row(delta.shard, id, &row.label);
+            if overflow {
+                self.warn(too_many_requests());
+            }
+            self.requests.rows[at].merge(row);
+            self.total.merge_counts(row);
+            row.all.add_to(&mut self.fresh);
+            let exact = row.counts.ok.merged(&row.counts.failed);
+            self.series.count(&exact, failures, row.counts.bytes);
+            let requests = count;
+            self.recent.add(at, Counts { requests, failures });
+        }
+    }
+
+    /// Adds what came since the last time to the total and the series.
+    fn gather(&mut self) {
+        self.total.add_latencies(&self.fresh);
+        self.series.add(&self.fresh);
+        self.fresh.reset();
+    }
+
+    fn scenario(&mut self, row: &ScenarioDelta) {
+        let at = self.scenarios.iter().position(|known| known.name == row.name);
+        let scenario = match at {
+            Some(at) => &mut self.scenarios[at],
+            None => self.scenarios.push_mut(Scenario {
+                name: row.name.clone(),
+                users: Users::default(),
+                iterations: 0,
+            }),
+        };
+        scenario.users.add(row.change, row.rise);
+        scenario.iterations += row.iterations;
+    }
+
+    fn scenario_rows(&self, users: fn(&Users) -> u64) -> Vec<ScenarioRow> {
+        let row = |scenario: &Scenario| ScenarioRow {
+            name: scenario.name.to_string(),
+            users: users(&scenario.users),
+            iterations: scenario.iterations,
+        };
+        self.scenarios.iter().map(row).collect()
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let measured = self.measured(self.now);
+        let recent = &self.recent;
+        let rows = self.requests.names.labels().iter().zip(&mut self.requests.rows);
+        let rows = rows
+            .enumerate()
+            .filter(|(_, (_, row))| row.counts.count() > 0)
+            .map(|(at, (label, row))| live_row(label, row, measured, recent.rates(at)))
+            .collect();
+        Snapshot {
+            elapsed: self.now,
+            measured,
+            users: self.users.now(),
+            bytes: self.total.counts.bytes,
+            total: live_row(&Label::default(), &mut self.total, measured, recent.total_rates()),
+            rows,
+            scenarios: self.scenario_rows(Users::now),
+            errors: self.errors.top(LIVE_ERRORS),
+            warnings: self.warnings.clone(),
+            recent: self.series.last(LIVE_POINTS).to_vec(),
+        }
+    }
+
+    fn measured(&self, elapsed: Duration) -> Duration {
+        elapsed.saturating_sub(self.origin)
+    }
+}
+
+impl<T: Default> Table<T> {
+    fn new() -> Self {
+        Table {
+            names: Names::default(),
+            rows: Vec::new(),
+            memo: HashMap::new(),
+        }
+    }
+
+    /// The row of a shard's name, and whether it had to be counted with the others.
+    fn row(&mut self, shard: usize, id: usize, label: &Label) -> (usize, bool) {
+        let memo = self.memo.entry(shard).or_default();
+        if let Some(Some(at)) = memo.get(id) {
+            return (*at as usize, false);
+        }
+        let interned = self.names.intern(&label.group, &label.name);
+        if memo.len() <= id {
+            memo.resize(id + 1, None);
+        }
+        memo[id] = Some(interned.id);
+        self.rows.resize_with(self.names.labels().len(), T::default);
+        (interned.id as usize, interned.overflow)
+    }
+
+    /// Rows with their names, in the order of first appearance.
+    fn named(&self) -> impl Iterator<Item = (&Arc<Label>, &T)> {
+        self.names.labels().iter().zip(&self.rows)
+    }
+
+    fn clear(&mut self) {
+        self.rows.fill_with(T::default);
+    }
+}
+
+fn live_row(label: &Label, row: &mut RequestTally, measured: Duration, now: (f64, f64)) -> LiveRow {
+    let [p50, p95, p99] = row.live();
+    LiveRow {
+        method: (&*label.group).into(),
+        name: (&*label.name).into(),
+        count: row.counts.count(),
+        failures: row.counts.failed.count,
+        rate: per_second(row.counts.count(), measured),
+        rate_now: now.0,
+        failures_now: now.1,
+        p50,
+        p95,
+        p99,
+        max: row.exact().max(),
+    }
+}
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;

@@ -1,0 +1,208 @@
+//! Tests of the way from samples over shards and ticks to a report.
+
+use super::*;
+use crate::metrics::{Failure, Phases, Recorder, Sample};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The n-th of a run of samples that differ in everything; every tenth failed.
+fn record(recorder: &mut Recorder, n: u64) {
+    let request = recorder.request("GET", ["/", "/node", "/login"][n as usize % 3]);
+    let failed = n.is_multiple_of(10);
+    recorder.record(&Sample {
+        request,
+        latency: Duration::from_micros(1_000 + n * 37 % 90_000),
+        phases: Phases {
+            connect: Duration::from_micros(n % 2 * 100),
+            receive: Duration::from_micros(50),
+            ..Phases::default()
+        },
+        status: if failed { 503 } else { 200 },
+        redirects: (n % 4 == 0).into(),
+        bytes: n,
+        failure: failed.then_some(Failure {
+            message: "status 503",
+            line: Some("plan.lua:3"),
+        }),
+    });
+    let task = recorder.task("visitor", "browse");
+    recorder.record_task(task, Duration::from_millis(n % 50), None);
+    recorder.iteration("visitor");
+}
+
+/// The report of 5,000 samples dealt to so many shards, with a tick every hundred samples.
+fn report_of(shards: usize) -> Report {
+    let mut store = Store::new(Facts::default());
+    let mut recorders: Vec<_> = (0..shards).map(Recorder::new).collect();
+    recorders[0].user_started("visitor");
+    for n in 0..5_000 {
+        record(&mut recorders[n as usize % shards], n);
+        if n % 100 == 99 {
+            for recorder in &mut recorders {
+                let empty = store.merge(recorder.take());
+                recorder.recycle(empty);
+            }
+            store.tick(Duration::from_millis(n * 2));
+        }
+    }
+    store.report(10 * SECOND)
+}
+
+#[test]
+fn many_shards_report_what_one_shard_would() {
+    let mut one = report_of(1);
+    let mut three = report_of(4);
+    for report in [&mut one, &mut three] {
+        report.requests.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    assert_eq!(one, three);
+}
+
+#[test]
+fn nothing_is_lost_between_samples_and_report() {
+    let report = report_of(3);
+    let total = &report.aggregated;
+    assert_eq!((total.count, total.failures, total.redirects), (5_000, 500, 1_250));
+    assert_eq!(total.bytes, (0..5_000).sum::<u64>());
+    assert_eq!(total.status, [("200".into(), 4_500), ("503".into(), 500)].into());
+    assert_eq!(total.rate, 500.0);
+    assert_eq!(report.requests.iter().map(|row| row.figures.count).sum::<u64>(), 5_000);
+    assert_eq!(report.series.iter().map(|point| point.count).sum::<u64>(), 5_000);
+    assert_eq!(report.errors.iter().map(|error| error.count).sum::<u64>(), 500);
+    assert_eq!((report.tasks[0].runs, report.scenarios[0].iterations), (5_000, 5_000));
+    assert_eq!((report.users, report.scenarios[0].users), (1, 1));
+    assert_eq!(total.phases_ms.connect, Some(0.1));
+    assert_eq!(total.phases_ms.tls, None);
+}
+
+#[test]
+fn a_percentile_stays_between_the_exact_extremes() {
+    let report = report_of(2);
+    for row in report.requests.iter().map(|row| &row.figures).chain([&report.aggregated]) {
+        for latency in [row.latency_ms, row.latency_ok_ms] {
+            let latency = latency.expect("every name had a success");
+            assert!(latency.min <= latency.p50 && latency.p50 <= latency.avg.max(latency.p75));
+            assert!(latency.p99 <= latency.p99_99 && latency.p99_99 <= latency.max);
+        }
+    }
+}
+
+#[test]
+fn successes_alone_do_not_feel_the_slow_failures() {
+    let mut store = Store::new(Facts::default());
+    let mut recorder = Recorder::new(0);
+    let request = recorder.request("GET", "/");
+    for n in 0..100 {
+        recorder.record(&Sample {
+            request,
+            latency: if n < 90 { Duration::from_millis(2) } else { 60 * SECOND },
+            phases: Phases::default(),
+            status: 0,
+            redirects: 0,
+            bytes: 0,
+            failure: (n >= 90).then_some(Failure {
+                message: "timeout",
+                line: None,
+            }),
+        });
+    }
+    store.merge(recorder.take());
+    let total = store.report(SECOND).aggregated;
+    assert_eq!(total.latency_ok_ms.map(|latency| latency.max), Some(2.0));
+    assert_eq!(total.latency_ms.map(|latency| latency.p99), Some(60_000.0));
+}
+
+#[test]
+fn a_run_without_requests_has_no_latency_and_no_rate() {
+    let report = Store::new(Facts::default()).report(Duration::ZERO);
+    assert_eq!((report.aggregated.count, report.aggregated.rate), (0, 0.0));
+    assert_eq!(report.aggregated.latency_ms, None);
+    assert!(report.requests.is_empty() && report.series.is_empty());
+    let json = serde_json::to_string(&report).expect("plain data");
+    assert!(json.contains(r#""latency_ms":null"#), "{json}");
+}
+
+#[test]
+fn the_two_thousand_and_first_name_counts_as_other_and_says_so() {
+    let mut store = Store::new(Facts::default());
+    let mut recorder = Recorder::new(0);
+    for n in 0..2_001 {
+        let request = recorder.request("GET", &format!("/product/{n}"));
+        recorder.record(&Sample {
+            request,
+            latency: SECOND,
+            phases: Phases::default(),
+            status: 200,
+            redirects: 0,
+            bytes: 0,
+            failure: None,
+        });
+    }
+    store.merge(recorder.take());
+    let report = store.report(SECOND);
+    assert_eq!(report.requests.len(), 2_001);
+    assert_eq!((&*report.requests[2_000].name, report.aggregated.count), ("(other)", 2_001));
+    assert_eq!(report.warnings.len(), 1);
+}
+
+#[test]
+fn a_snapshot_shows_the_last_ten_seconds_beside_the_whole() {
+    let mut store = Store::new(Facts::default());
+    let mut recorder = Recorder::new(0);
+    recorder.user_started("visitor");
+    let mut last = Arc::default();
+    for second in 0..20 {
+        for n in 0..if second < 10 { 300 } else { 30 } {
+            record(&mut recorder, n);
+        }
+        let empty = store.merge(recorder.take());
+        recorder.recycle(empty);
+        last = store.tick(SECOND * (second + 1));
+    }
+    assert_eq!((last.users, last.total.count), (1, 3_300));
+    assert_eq!((last.total.rate, last.total.rate_now), (165.0, 30.0));
+    assert_eq!((last.rows.len(), last.rows[0].rate_now), (3, 10.0));
+    assert_eq!(last.recent.len(), 20);
+    assert!(last.total.p50 <= last.total.p95 && last.total.p99 <= last.total.max);
+}
+
+#[test]
+fn after_a_reset_only_what_follows_counts_and_users_stay() {
+    let mut store = Store::new(Facts::default());
+    let mut recorder = Recorder::new(0);
+    recorder.user_started("visitor");
+    for n in 0..100 {
+        record(&mut recorder, n);
+    }
+    let empty = store.merge(recorder.take());
+    recorder.recycle(empty);
+    store.reset(4 * SECOND);
+    let blank = store.report(4 * SECOND);
+    assert!(blank.requests.is_empty() && blank.errors.is_empty() && blank.tasks.is_empty());
+    for n in 1..10 {
+        record(&mut recorder, n);
+    }
+    store.merge(recorder.take());
+    let report = store.report(5 * SECOND);
+    assert_eq!((report.aggregated.count, report.aggregated.rate), (9, 9.0));
+    assert_eq!((report.elapsed_s, report.users), (1.0, 1));
+}
+
+#[test]
+fn the_histogram_can_be_read_back_by_other_tools() {
+    use base64::Engine as _;
+    let report = report_of(2);
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(&report.aggregated.histogram)
+        .expect("base64");
+    let histogram: Histogram<u64> = hdrhistogram::serialization::Deserializer::new()
+        .deserialize(&mut bytes.as_slice())
+        .expect("HdrHistogram V2");
+    assert_eq!(histogram.len(), 5_000);
+}
+
+#[test]
+fn a_run_starts_at_a_moment_written_as_rfc_3339() {
+    let facts = Facts::new("plan.lua", "http://a", 1, SystemTime::UNIX_EPOCH);
+    assert_eq!(facts.started, "1970-01-01T00:00:00.000Z");
+}

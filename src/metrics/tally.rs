@@ -1,0 +1,175 @@
+//! The store's rows: what a name amounts to over the whole run, and how it reads in a report.
+
+use super::delta::{PhaseSum, RequestCounts, RequestDelta, TaskDelta};
+use super::latency::{self, Exact};
+use super::report::{Figures, Latency, PhasesMs};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+use std::time::Duration;
+
+/// One request name, or all of them, over the whole run.
+#[derive(Debug)]
+pub(super) struct RequestTally {
+    pub(super) counts: RequestCounts,
+    pub(super) all: Histogram<u64>,
+    /// The failed ones again; made at the first failure.
+    failed: Option<Histogram<u64>>,
+    /// p50, p95, p99 as of the last tick that changed them.
+    live: [Duration; 3],
+    changed: bool,
+}
+
+impl Default for RequestTally {
+    fn default() -> Self {
+        RequestTally {
+            counts: RequestCounts::default(),
+            all: latency::histogram(),
+            failed: None,
+            live: [Duration::ZERO; 3],
+            changed: false,
+        }
+    }
+}
+
+impl RequestTally {
+    /// Adds a shard's row, all of it.
+    pub(super) fn merge(&mut self, row: &RequestDelta) {
+        self.merge_counts(row);
+        row.all.add_to(&mut self.all);
+    }
+
+    /// Adds a shard's row but for the latencies of all its requests, which come by [`Self::add_latencies`].
+    pub(super) fn merge_counts(&mut self, row: &RequestDelta) {
+        self.changed = true;
+        self.counts.add(&row.counts);
+        if !row.failures.is_empty() {
+            row.failures.add_to(self.failed.get_or_insert_with(latency::histogram));
+        }
+    }
+
+    pub(super) fn add_latencies(&mut self, latencies: &Histogram<u64>) {
+        latency::add(&mut self.all, latencies);
+    }
+
+    /// p50, p95 and p99. Reading a histogram costs some µs, so it is done only where something changed.
+    pub(super) fn live(&mut self) -> [Duration; 3] {
+        if std::mem::take(&mut self.changed) {
+            self.live = self.exact().quantiles(&self.all, [0.5, 0.95, 0.99]);
+        }
+        self.live
+    }
+
+    pub(super) fn exact(&self) -> Exact {
+        self.counts.ok.merged(&self.counts.failed)
+    }
+
+    /// The row of a report over `measured` time.
+    pub(super) fn figures(&self, measured: Duration) -> Figures {
+        let counts = &self.counts;
+        let latency_ok_ms = match &self.failed {
+            None => latency(&counts.ok, &self.all),
+            Some(failed) => {
+                let mut ok = self.all.clone();
+                ok.subtract(failed).expect("what failed is part of all");
+                latency(&counts.ok, &ok)
+            }
+        };
+        Figures {
+            count: counts.count(),
+            failures: counts.failed.count,
+            redirects: counts.redirects,
+            rate: per_second(counts.count(), measured),
+            bytes: counts.bytes,
+            latency_ms: latency(&self.exact(), &self.all),
+            latency_ok_ms,
+            phases_ms: phases(&counts.phases),
+            status: counts.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
+            histogram: base64_v2(&self.all),
+        }
+    }
+}
+
+/// One task or transaction over the whole run.
+#[derive(Debug)]
+pub(super) struct TaskTally {
+    pub(super) ok: Exact,
+    pub(super) failed: Exact,
+    all: Histogram<u64>,
+}
+
+impl Default for TaskTally {
+    fn default() -> Self {
+        TaskTally {
+            ok: Exact::default(),
+            failed: Exact::default(),
+            all: latency::histogram(),
+        }
+    }
+}
+
+impl TaskTally {
+    pub(super) fn merge(&mut self, row: &TaskDelta) {
+        self.ok = self.ok.merged(&row.ok);
+        self.failed = self.failed.merged(&row.failed);
+        row.all.add_to(&mut self.all);
+    }
+
+    pub(super) fn runs(&self) -> u64 {
+        self.ok.count + self.failed.count
+    }
+
+    pub(super) fn latency(&self) -> Option<Latency> {
+        latency(&self.ok.merged(&self.failed), &self.all)
+    }
+}
+
+/// Events per second; zero when no time has passed.
+pub(super) fn per_second(count: u64, measured: Duration) -> f64 {
+    let seconds = measured.as_secs_f64();
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+fn latency(exact: &Exact, histogram: &Histogram<u64>) -> Option<Latency> {
+    if exact.count == 0 {
+        return None;
+    }
+    let values = exact.quantiles(histogram, [0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999]);
+    let ms = |duration: Duration| duration.as_nanos() as f64 / 1e6;
+    let [p50, p75, p90, p95, p98, p99, p99_9, p99_99] = values.map(ms);
+    Some(Latency {
+        avg: exact.mean_ms(),
+        min: ms(exact.min()),
+        max: ms(exact.max()),
+        p50,
+        p75,
+        p90,
+        p95,
+        p98,
+        p99,
+        p99_9,
+        p99_99,
+    })
+}
+
+fn phases(sums: &[PhaseSum; 6]) -> PhasesMs {
+    let mean = |sum: &PhaseSum| (sum.count > 0).then(|| sum.ns as f64 / sum.count as f64 / 1e6);
+    let [dns, connect, tls, send, first_byte, receive] = sums.each_ref().map(mean);
+    PhasesMs {
+        dns,
+        connect,
+        tls,
+        send,
+        first_byte,
+        receive,
+    }
+}
+
+fn base64_v2(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2Serializer::new()
+        .serialize(histogram, &mut bytes)
+        .expect("memory takes what is written, and counts stay below 2^63");
+    BASE64.encode(bytes)
+}

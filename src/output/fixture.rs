@@ -1,0 +1,150 @@
+//! One fixed report that every output's test renders: long, wide, hostile and plain names, failures,
+//! redirects, a warning, and figures from microseconds to minutes.
+
+use crate::metrics::*;
+
+/// The report.
+pub(crate) fn report() -> Report {
+    let front = figures(13_192, 3, 0.61, "0 3 200 13189");
+    let article = figures(8_441, 120, 4.25, "200 8321 503 120");
+    let login = RequestRow {
+        figures: Figures {
+            redirects: 1_207,
+            ..figures(1_207, 0, 38.5, "200 1207")
+        },
+        ..row("POST", "user/login", Figures::default())
+    };
+    let slow = figures(12, 12, 41_300.0, "0 12");
+    Report {
+        version: "0.1.0".into(),
+        plan: "plans/drupal.lua".into(),
+        host: "http://127.0.0.1:8080".into(),
+        started: "2026-03-14T09:26:53.589Z".into(),
+        elapsed_s: 60.25,
+        users: 48,
+        seed: 8_675_309,
+        warnings: vec![
+            "shard 1 woke up 14 ms late at 31 s to 34 s: lgoose and not the target set the latency there; \
+             use more cores or fewer users"
+                .into(),
+        ],
+        requests: vec![
+            row("GET", "front page", front),
+            row("GET", "article with a very long name that nobody would want to type twice", article),
+            login,
+            row("GET", "検索結果ページの一覧とその他の言語のページ", figures(940, 0, 12.4, "200 940")),
+            row("GET", "bad\u{1b}[31mname", figures(71, 0, 0.087, "200 71")),
+            row("DELETE", "/report/{id}", slow),
+        ],
+        aggregated: Figures {
+            redirects: 1_207,
+            ..figures(23_863, 135, 6.3, "0 15 200 23728 503 120")
+        },
+        scenarios: vec![scenario("Anonymous", 40, 7_031), scenario("Logged in", 8, 1_202)],
+        tasks: vec![
+            task("Anonymous", "front page", 13_192, 0, 1.2),
+            task("Anonymous", "article and all of its assets, as a browser loads them", 8_441, 12, 31.8),
+            task("Logged in", "log in", 1_207, 0, 38.5),
+        ],
+        series: vec![SeriesPoint {
+            second: 0,
+            seconds: 1.0,
+            users: 48,
+            count: 390,
+            failures: 2,
+            bytes: 3_100_000,
+            p50_ms: Some(4.25),
+            p95_ms: Some(12.5),
+            p99_ms: None,
+        }],
+        checks: Vec::new(),
+        metrics: Vec::new(),
+        errors: errors(),
+        thresholds: Vec::new(),
+    }
+}
+
+fn errors() -> Vec<ErrorRow> {
+    let long = "expected the body to contain \"<title>Welcome to the front page of the umbrella site\", got \
+                \"<title>The website encountered an unexpected error\"";
+    vec![
+        error(120, "GET article with a very long name that nobody would want to type twice", "status 503", None),
+        error(12, "DELETE /report/{id}", "timeout after 60 s", Some("plans/drupal.lua:88")),
+        error(12, "task article and all of its assets, as a browser loads them", long, Some("plans/drupal.lua:41")),
+        error(3, "GET front page", "connection reset by the target", Some("plans/drupal.lua:17")),
+    ]
+}
+
+fn row(method: &str, name: &str, figures: Figures) -> RequestRow {
+    RequestRow {
+        method: method.into(),
+        name: name.into(),
+        figures,
+    }
+}
+
+fn figures(count: u64, failures: u64, median_ms: f64, status: &str) -> Figures {
+    let words: Vec<&str> = status.split(' ').collect();
+    let codes = words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap_or(0)));
+    Figures {
+        count,
+        failures,
+        redirects: 0,
+        rate: count as f64 / 60.25,
+        bytes: count * 8_192,
+        latency_ms: Some(latency(median_ms)),
+        latency_ok_ms: (failures < count).then(|| latency(median_ms)),
+        phases_ms: PhasesMs {
+            connect: Some(0.125),
+            first_byte: Some(median_ms * 0.5),
+            ..PhasesMs::default()
+        },
+        status: codes.collect(),
+        histogram: "HISTFAAAAA==".into(),
+    }
+}
+
+fn latency(median_ms: f64) -> Latency {
+    Latency {
+        avg: median_ms * 1.25,
+        min: median_ms * 0.5,
+        max: median_ms * 16.0,
+        p50: median_ms,
+        p75: median_ms * 1.5,
+        p90: median_ms * 2.0,
+        p95: median_ms * 3.0,
+        p98: median_ms * 4.0,
+        p99: median_ms * 6.0,
+        p99_9: median_ms * 12.0,
+        p99_99: median_ms * 15.5,
+    }
+}
+
+fn task(scenario: &str, name: &str, runs: u64, failures: u64, median_ms: f64) -> TaskRow {
+    TaskRow {
+        scenario: scenario.into(),
+        name: name.into(),
+        runs,
+        failures,
+        latency_ms: Some(latency(median_ms)),
+    }
+}
+
+fn scenario(name: &str, users: u64, iterations: u64) -> ScenarioRow {
+    ScenarioRow {
+        name: name.into(),
+        users,
+        iterations,
+    }
+}
+
+fn error(count: u64, name: &str, message: &str, line: Option<&str>) -> ErrorRow {
+    ErrorRow {
+        count,
+        name: name.into(),
+        message: message.into(),
+        line: line.map(str::to_owned),
+        first_s: 2.25,
+        last_s: 58.5,
+    }
+}

@@ -1,0 +1,89 @@
+//! The report as JSON, and back: the format that scripts read and that `lgoose report` opens again.
+
+use crate::error::{Diagnostic, Error};
+use crate::metrics::Report;
+
+/// The report as indented JSON with a line break at its end.
+///
+/// # Errors
+/// None that a report made by lgoose can cause; one with a figure that JSON cannot hold is trouble.
+pub fn to_json(report: &Report) -> Result<String, Error> {
+    let mut text = serde_json::to_string_pretty(report)
+        .map_err(|error| Error::Trouble(format!("cannot write the report as JSON: {error}")))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// A report from the text of a file that an earlier run wrote; `path` is for the message.
+///
+/// # Errors
+/// A mistake with the line at which the text stops being a report.
+pub fn from_json(text: &str, path: &str) -> Result<Report, Error> {
+    serde_json::from_str(text).map_err(|error| {
+        let line = u32::try_from(error.line()).ok().filter(|line| *line > 0);
+        let reason = error.to_string();
+        let reason = reason.split(" at line ").next().unwrap_or_default();
+        Diagnostic::new(format!("not a report of lgoose: {reason}"))
+            .at(path, line, "")
+            .help("give a file that a run wrote with '-o json=run.json'")
+            .into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+    use serde_json::Value;
+
+    fn keys(value: &Value) -> Vec<&str> {
+        let object = value.as_object().expect("an object");
+        object.keys().map(String::as_str).collect()
+    }
+
+    fn sorted<'a>(words: &'a str) -> Vec<&'a str> {
+        let mut words: Vec<_> = words.split_whitespace().collect();
+        words.sort_unstable();
+        words
+    }
+
+    #[test]
+    fn scripts_find_the_keys_they_rely_on() {
+        let text = to_json(&fixture::report()).expect("a plain report");
+        assert!(text.ends_with("}\n"));
+        let json: Value = serde_json::from_str(&text).expect("JSON");
+        let top = "version plan host started elapsed_s users seed warnings requests aggregated scenarios tasks \
+                   series checks metrics errors thresholds";
+        let figures = "count failures redirects rate bytes latency_ms latency_ok_ms phases_ms status histogram";
+        let latency = "avg min max p50 p75 p90 p95 p98 p99 p99.9 p99.99";
+        assert_eq!(keys(&json), sorted(top));
+        assert_eq!(keys(&json["aggregated"]), sorted(figures));
+        assert_eq!(
+            keys(&json["requests"][0]),
+            sorted(&format!("method name {figures}"))
+        );
+        assert_eq!(keys(&json["requests"][0]["latency_ms"]), sorted(latency));
+        let phases = "dns connect tls send first_byte receive";
+        assert_eq!(keys(&json["aggregated"]["phases_ms"]), sorted(phases));
+        assert_eq!(keys(&json["scenarios"][0]), sorted("name users iterations"));
+        let task = "scenario name runs failures latency_ms";
+        assert_eq!(keys(&json["tasks"][0]), sorted(task));
+        let point = "second seconds users count failures bytes p50_ms p95_ms p99_ms";
+        assert_eq!(keys(&json["series"][0]), sorted(point));
+        assert_eq!(json["requests"][0]["status"]["200"], 13_189);
+    }
+
+    #[test]
+    fn a_report_written_is_read_back_the_same() {
+        let report = fixture::report();
+        let text = to_json(&report).expect("a plain report");
+        assert_eq!(from_json(&text, "run.json").expect("what was written"), report);
+    }
+
+    #[test]
+    fn a_file_that_is_no_report_is_named_with_its_line() {
+        let error = from_json("{\n  \"version\": 1\n}", "run.json").expect_err("no report");
+        let text = error.to_string();
+        assert!(text.contains("--> run.json:2") && text.contains("-o json="), "{text}");
+    }
+}

@@ -1,0 +1,180 @@
+//! The report as tables for a terminal, and the lines a run without a screen prints on its way.
+//!
+//! Plain text without colour. The caller knows the terminal's width; what is printed where is its business.
+
+mod sections;
+mod table;
+
+use crate::metrics::{Report, Snapshot};
+use crate::units::{show_count, show_duration, show_long, three_digits};
+use std::time::Duration;
+use table::{Table, cut_middle, one_line, rule, spread};
+
+/// Width of a page when the terminal's is not known.
+pub const PLAIN_WIDTH: usize = 80;
+
+/// What [`tables`] shows beyond the usual.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Status codes even if there is only one (`--status-codes`).
+    pub status_codes: bool,
+}
+
+/// The end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, overview.
+///
+/// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
+/// cut, so on less than 80 columns lines may be longer than the terminal.
+pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
+    let blocks = sections::tables(report);
+    let natural = blocks.iter().map(Table::natural_width).max().unwrap_or(0);
+    let page = natural.max(PLAIN_WIDTH).min(width);
+    let mut out = title(report, page);
+    sections::warnings(report, page, &mut out);
+    for block in &blocks {
+        out.push('\n');
+        block.render(page, &mut out);
+    }
+    sections::status_codes(report, options.status_codes, page, &mut out);
+    sections::errors(report, page, &mut out);
+    sections::overview(report, page, &mut out);
+    out
+}
+
+/// The line at the start of a run without a screen: `12 users started in 1.50 s`.
+pub fn started_line(users: u64, took: Duration) -> String {
+    let noun = if users == 1 { "user" } else { "users" };
+    format!("{} {noun} started in {}", show_count(users), show_duration(took))
+}
+
+/// The line that a run without a screen prints every ten seconds: what is so far, and what is now.
+pub fn progress_line(snapshot: &Snapshot) -> String {
+    let total = &snapshot.total;
+    let mut line = format!(
+        "{:>6}  users {}, requests {}, now {}/s",
+        show_long(snapshot.elapsed),
+        show_count(snapshot.users),
+        show_count(total.count),
+        rate(total.rate_now),
+    );
+    if total.count > 0 {
+        line += &format!(", p50 {}, p95 {}", show_duration(total.p50), show_duration(total.p95));
+    }
+    line + &format!(", failed {}", with_share(total.failures, total.count))
+}
+
+fn title(report: &Report, page: usize) -> String {
+    let name = format!("lgoose · {}", one_line(&report.plan));
+    let heavy = format!("{}\n", "━".repeat(page));
+    let host = cut_middle(&one_line(&report.host), page / 2);
+    format!("{heavy}{}{heavy}", spread(&name, &host, page))
+}
+
+/// A rate per second; plain `0` so that what did not happen does not look like a figure.
+fn rate(per_second: f64) -> String {
+    if per_second == 0.0 { "0".to_owned() } else { three_digits(per_second) }
+}
+
+/// A count and its share of all: `0`, `3 (0.02%)`, `12 (100%)`.
+fn with_share(count: u64, of: u64) -> String {
+    let percent = 100.0 * count as f64 / of.max(1) as f64;
+    match percent {
+        _ if count == 0 => "0".to_owned(),
+        percent if percent < 0.01 => format!("{} (<0.01%)", show_count(count)),
+        // Not all is not 100 %, however near.
+        percent if percent > 99.9 && count < of => format!("{} (>99.9%)", show_count(count)),
+        percent => format!("{} ({}%)", show_count(count), three_digits(percent)),
+    }
+}
+
+/// Milliseconds of a report with the unit that fits.
+fn time(ms: f64) -> String {
+    show_duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::LiveRow;
+    use crate::output::fixture;
+    use unicode_width::UnicodeWidthStr as _;
+
+    #[test]
+    fn eighty_columns_show_everything() {
+        let text = tables(&fixture::report(), 80, TableOptions::default());
+        assert_eq!(text, include_str!("text/golden_80.txt"));
+        assert!(text.lines().all(|line| line.width() <= 80));
+    }
+
+    #[test]
+    fn a_wider_terminal_shows_longer_names() {
+        let text = tables(&fixture::report(), 120, TableOptions::default());
+        assert_eq!(text, include_str!("text/golden_120.txt"));
+        assert!(text.lines().all(|line| line.width() <= 120));
+    }
+
+    #[test]
+    fn one_status_code_is_shown_only_when_asked_for() {
+        let mut report = fixture::report();
+        report.aggregated.status = [("200".to_owned(), 23_863)].into();
+        assert!(!tables(&report, 80, TableOptions::default()).contains("Status codes"));
+        let asked = tables(&report, 80, TableOptions { status_codes: true });
+        assert!(asked.contains("Status codes"));
+    }
+
+    #[test]
+    fn more_than_twenty_errors_are_counted() {
+        let mut report = fixture::report();
+        let error = report.errors[0].clone();
+        report.errors = vec![error; 23];
+        let text = tables(&report, 80, TableOptions::default());
+        assert_eq!(text.matches("status 503").count(), 20);
+        assert!(text.contains("360") && text.contains("3 more kinds"), "{text}");
+    }
+
+    #[test]
+    fn a_run_without_a_request_still_has_an_overview() {
+        let mut report = fixture::report();
+        report.requests.clear();
+        report.aggregated = crate::metrics::Figures::default();
+        let text = tables(&report, 80, TableOptions::default());
+        assert!(text.contains("no requests") && text.contains("Overview"), "{text}");
+    }
+
+    #[test]
+    fn shares_are_never_rounded_to_none_or_all() {
+        for (count, of, text) in [
+            (0, 0, "0"),
+            (3, 13_192, "3 (0.02%)"),
+            (1, 1_000_000, "1 (<0.01%)"),
+            (9_999_999, 10_000_000, "9,999,999 (>99.9%)"),
+            (12, 12, "12 (100%)"),
+        ] {
+            assert_eq!(with_share(count, of), text);
+        }
+    }
+
+    #[test]
+    fn a_line_on_the_way_says_what_is_so_far_and_now() {
+        let snapshot = Snapshot {
+            elapsed: Duration::from_secs(70),
+            users: 12,
+            total: LiveRow {
+                count: 24_180,
+                failures: 3,
+                rate_now: 2_418.2,
+                p50: Duration::from_micros(4_100),
+                p95: Duration::from_micros(12_400),
+                ..LiveRow::default()
+            },
+            ..Snapshot::default()
+        };
+        assert_eq!(
+            progress_line(&snapshot),
+            " 1m10s  users 12, requests 24,180, now 2,418/s, p50 4.10 ms, p95 12.4 ms, failed 3 (0.01%)"
+        );
+        assert_eq!(
+            started_line(12, Duration::from_millis(1_500)),
+            "12 users started in 1.50 s"
+        );
+    }
+}

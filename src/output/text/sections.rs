@@ -1,0 +1,251 @@
+//! The parts of the report's text, in the order they are read.
+
+use super::table::{Table, cut_middle, one_line, pad_left, pad_right, rule, spread, wrapped};
+use super::{rate, time, with_share};
+use crate::metrics::{ErrorRow, Figures, Latency, Report, TaskRow};
+use crate::units::{show_count, show_duration, show_long, show_size, three_digits};
+use std::time::Duration;
+
+/// Kinds of errors shown; the rest is counted.
+const MOST_ERRORS: usize = 20;
+
+/// The tables of figures: requests, latency, percentiles, tasks.
+pub(super) fn tables(report: &Report) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if report.aggregated.count > 0 {
+        tables.extend([requests(report), latency(report), percentiles(report)]);
+    }
+    if !report.tasks.is_empty() {
+        tables.push(tasks(report));
+    }
+    tables
+}
+
+/// What a reader has to know before believing a figure.
+pub(super) fn warnings(report: &Report, page: usize, out: &mut String) {
+    for warning in &report.warnings {
+        for (at, line) in wrapped(&one_line(warning), page.saturating_sub(4)).iter().enumerate() {
+            out.push_str(if at == 0 { " ! " } else { "   " });
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+}
+
+fn requests(report: &Report) -> Table {
+    let mut table = Table::new("Requests", &["# reqs", "# fails", "req/s", "fail/s", "bytes/s"]);
+    each_name(report, &mut table, |figures| {
+        vec![
+            show_count(figures.count),
+            with_share(figures.failures, figures.count),
+            rate(figures.rate),
+            rate(per_second(figures.failures as f64, report)),
+            show_size(per_second(figures.bytes as f64, report)),
+        ]
+    });
+    table
+}
+
+fn latency(report: &Report) -> Table {
+    let mut table = Table::new("Latency", &["Avg", "Min", "Max", "Median"]);
+    each_name(report, &mut table, |figures| times(figures.latency_ms.as_ref(), extremes));
+    table
+}
+
+fn percentiles(report: &Report) -> Table {
+    let columns = &["50%", "75%", "90%", "95%", "98%", "99%", "99.9%", "99.99%"];
+    let mut table = Table::new("Percentiles", columns);
+    let values = |l: &Latency| [l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99];
+    each_name(report, &mut table, |figures| times(figures.latency_ms.as_ref(), values));
+    table
+}
+
+fn tasks(report: &Report) -> Table {
+    let columns = &["# runs", "# fails", "runs/s", "Avg", "Min", "Max", "Median"];
+    let mut table = Table::new("Tasks", columns);
+    // A scenario without a row of its own still heads its tasks: older files may lack it.
+    let mut scenarios: Vec<&str> = report.scenarios.iter().map(|scenario| &*scenario.name).collect();
+    for task in &report.tasks {
+        if !scenarios.contains(&&*task.scenario) {
+            scenarios.push(&task.scenario);
+        }
+    }
+    for name in scenarios {
+        let known = report.scenarios.iter().find(|scenario| scenario.name == name);
+        let note = known.map_or(String::new(), |scenario| {
+            let (users, iterations) = (scenario.users, scenario.iterations);
+            format!("{}, {}", counted(users, "user"), counted(iterations, "iteration"))
+        });
+        table.heading(one_line(name), note);
+        for task in report.tasks.iter().filter(|task| task.scenario == name) {
+            table.row(format!("  {}", one_line(&task.name)), task_cells(task, report));
+        }
+    }
+    table
+}
+
+fn task_cells(task: &TaskRow, report: &Report) -> Vec<String> {
+    let mut cells = vec![
+        show_count(task.runs),
+        show_count(task.failures),
+        rate(per_second(task.runs as f64, report)),
+    ];
+    cells.extend(times(task.latency_ms.as_ref(), extremes));
+    cells
+}
+
+/// A row for every request name and one for all.
+fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec<String>) {
+    for row in &report.requests {
+        table.row(request_name(&row.method, &row.name), cells(&row.figures));
+    }
+    table.rule();
+    table.row("Aggregated", cells(&report.aggregated));
+}
+
+fn request_name(method: &str, name: &str) -> String {
+    one_line(format!("{method} {name}").trim_start())
+}
+
+fn extremes(latency: &Latency) -> [f64; 4] {
+    [latency.avg, latency.min, latency.max, latency.p50]
+}
+
+fn times<const N: usize>(latency: Option<&Latency>, values: impl Fn(&Latency) -> [f64; N]) -> Vec<String> {
+    match latency {
+        Some(latency) => values(latency).map(time).to_vec(),
+        None => vec!["-".to_owned(); N],
+    }
+}
+
+/// Status codes by name, when there is more than one code or `asked`.
+pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut String) {
+    let codes = &report.aggregated.status;
+    if codes.is_empty() || (codes.len() == 1 && !asked) {
+        return;
+    }
+    let name_width = page / 2 - 4;
+    out.push_str("\n Status codes\n");
+    out.push_str(&rule(page));
+    let mut line = |name: &str, figures: &Figures| {
+        let codes: Vec<String> = figures.status.iter().map(|(code, n)| status(code, *n)).collect();
+        let lines = wrapped(&codes.join(", "), page - name_width - 3);
+        let mut name = cut_middle(name, name_width);
+        for codes in lines {
+            out.push_str(&format!(" {}  {codes}\n", pad_right(&name, name_width)));
+            name.clear();
+        }
+    };
+    for row in &report.requests {
+        line(&request_name(&row.method, &row.name), &row.figures);
+    }
+    line("Aggregated", &report.aggregated);
+}
+
+/// `13,192 [200]`; a no-break space keeps the two together until the line is broken.
+fn status(code: &str, count: u64) -> String {
+    let code = if code == "0" { "no response".to_owned() } else { one_line(code) };
+    format!("{} [{code}]", show_count(count))
+}
+
+/// Errors, the most frequent first.
+pub(super) fn errors(report: &Report, page: usize, out: &mut String) {
+    if report.errors.is_empty() {
+        return;
+    }
+    let (shown, rest) = report.errors.split_at(report.errors.len().min(MOST_ERRORS));
+    let counts = report.errors.iter().map(|error| show_count(error.count).len());
+    let count_width = counts.max().unwrap_or(0).max(4);
+    out.push('\n');
+    out.push_str(&spread("Errors", "first – last seen", page));
+    out.push_str(&rule(page));
+    for error in shown {
+        error_lines(error, count_width, page, out);
+    }
+    if !rest.is_empty() {
+        let count: u64 = rest.iter().map(|error| error.count).sum();
+        let more = counted(rest.len() as u64, "more kind");
+        out.push_str(&format!(" {}  of {more}\n", pad_left(&show_count(count), count_width)));
+    }
+}
+
+fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut String) {
+    let indent = count_width + 3;
+    let seen = format!("{} – {}", moment(error.first_s), moment(error.last_s));
+    let count = pad_left(&show_count(error.count), count_width);
+    // The count is part of the line's left end; only the name may give way.
+    let room = page.saturating_sub(indent + seen.chars().count() + 2);
+    let name = cut_middle(&one_line(&error.name), room);
+    out.push_str(&spread(&format!("{count}  {name}"), &seen, page));
+    let line = error.line.as_deref().map(|line| format!(" ({})", one_line(line)));
+    let text = format!("{}{}", one_line(&error.message), line.unwrap_or_default());
+    for line in wrapped(&text, page.saturating_sub(indent)) {
+        out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
+    }
+}
+
+/// What was run and what came of it, in a few words.
+pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
+    let total = &report.aggregated;
+    let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
+    let requests = match total.count {
+        0 => "no requests were finished".to_owned(),
+        count => format!(
+            "{}, {}/s, {} failed",
+            show_count(count),
+            rate(total.rate),
+            with_share(total.failures, count)
+        ),
+    };
+    let transferred = show_size(total.bytes as f64);
+    let per_second = show_size(per_second(total.bytes as f64, report));
+    let mut lines = vec![
+        ("plan", one_line(&report.plan)),
+        ("host", one_line(&report.host)),
+        ("users", show_count(report.users)),
+        ("started", one_line(&report.started)),
+        ("elapsed", exact_seconds(elapsed)),
+        ("requests", requests),
+        ("transferred", format!("{transferred}, {per_second}/s")),
+        ("seed", report.seed.to_string()),
+        ("version", format!("lgoose {}", one_line(&report.version))),
+    ];
+    if total.redirects > 0 {
+        lines.insert(6, ("redirects", format!("{} hops beside them", show_count(total.redirects))));
+    }
+    lines.extend(report.warnings.iter().map(|warning| ("warning", one_line(warning))));
+    out.push_str("\n Overview\n");
+    out.push_str(&rule(page));
+    for (label, text) in lines {
+        let mut label = label;
+        for line in wrapped(&text, page.saturating_sub(14)) {
+            out.push_str(&format!(" {label:<11}  {line}\n"));
+            label = "";
+        }
+    }
+}
+
+/// `60.3 s`, and from a minute on also as the command line takes it: `1h2m3s (3,723 s)`.
+fn exact_seconds(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    match seconds {
+        s if s < 60.0 => show_duration(elapsed),
+        s => format!("{} ({} s)", show_long(elapsed), three_digits(s)),
+    }
+}
+
+/// A moment of the run: `2.3s`, `58.5s`, `1m10s`.
+fn moment(seconds: f64) -> String {
+    match seconds {
+        s if s < 59.95 => format!("{s:.1} s"),
+        s => show_long(Duration::try_from_secs_f64(s).unwrap_or_default()),
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", show_count(count), if count == 1 { "" } else { "s" })
+}
+
+fn per_second(amount: f64, report: &Report) -> f64 {
+    if report.elapsed_s > 0.0 { amount / report.elapsed_s } else { 0.0 }
+}

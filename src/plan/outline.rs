@@ -1,0 +1,114 @@
+//! What a plan will do, for `lgoose check`: its scenarios, their shares, and one iteration of each.
+
+use super::{Group, Plan, Scenario, Schedule, Task};
+use std::fmt::Write as _;
+
+/// The outline of a plan as text: shares of users, the tasks of one iteration in the order of their
+/// sequence groups, with how often each runs.
+pub fn outline(plan: &Plan) -> String {
+    let total: u64 = plan.scenarios.iter().map(|scenario| u64::from(scenario.weight)).sum();
+    let texts: Vec<String> = plan.scenarios.iter().map(|scenario| of_scenario(scenario, total)).collect();
+    texts.join("\n")
+}
+
+fn of_scenario(scenario: &Scenario, total: u64) -> String {
+    let schedule = Schedule::new(scenario);
+    let share = match scenario.users {
+        Some(users) => format!("{users} users"),
+        None => format!(
+            "weight {} ({:.0} % of the users)",
+            scenario.weight,
+            f64::from(scenario.weight) * 100.0 / total as f64
+        ),
+    };
+    let mut text = format!("{}: {share}, {} order\n", scenario.name, scenario.order.name());
+    once(&mut text, "at the start", scenario, |task| task.on_start);
+    if schedule.iteration_len() > 0 {
+        line(&mut text, &format!("an iteration of {} tasks", schedule.iteration_len()));
+    }
+    for group in schedule.groups() {
+        of_group(&mut text, scenario, &schedule, group);
+    }
+    once(&mut text, "at the end", scenario, |task| task.on_stop);
+    text
+}
+
+fn once(text: &mut String, when: &str, scenario: &Scenario, belongs: fn(&Task) -> bool) {
+    let mut tasks = scenario.tasks.iter().filter(|task| belongs(task)).peekable();
+    if tasks.peek().is_some() {
+        line(text, when);
+    }
+    for task in tasks {
+        line(text, &format!("{:>6} × {}", task.weight, title(task)));
+    }
+}
+
+fn of_group(text: &mut String, scenario: &Scenario, schedule: &Schedule, group: &Group) {
+    if schedule.groups().len() > 1 {
+        match group.sequence {
+            Some(sequence) => line(text, &format!("  sequence {sequence}")),
+            None => line(text, "  then"),
+        }
+    }
+    for slot in &group.slots {
+        line(text, &format!("{:>6} × {}", slot.weight, title(&scenario.tasks[slot.task])));
+    }
+}
+
+fn title(task: &Task) -> String {
+    match &task.name {
+        Some(name) => name.clone(),
+        None => format!("task of line {}", task.line),
+    }
+}
+
+fn line(text: &mut String, content: &str) {
+    // Writing to a String cannot fail.
+    let _never = writeln!(text, "  {content}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Order, Wait};
+
+    #[test]
+    fn an_outline_shows_shares_and_one_iteration() {
+        let task = |name: &str, weight, on_start| Task {
+            name: Some(name.to_owned()),
+            weight,
+            sequence: None,
+            on_start,
+            on_stop: false,
+            wait: None,
+            function: 0,
+            line: 1,
+        };
+        let scenario = |name: &str, weight, tasks| Scenario {
+            name: name.to_owned(),
+            weight,
+            users: None,
+            host: None,
+            order: Order::Shuffled,
+            wait: Wait::None,
+            tasks,
+        };
+        let plan = Plan {
+            scenarios: vec![
+                scenario("visitor", 4, vec![task("front page", 15, false)]),
+                scenario("member", 1, vec![task("log in", 1, true), task("read", 2, false)]),
+            ],
+        };
+        let expected = "visitor: weight 4 (80 % of the users), shuffled order
+  an iteration of 15 tasks
+      15 × front page
+
+member: weight 1 (20 % of the users), shuffled order
+  at the start
+       1 × log in
+  an iteration of 2 tasks
+       2 × read
+";
+        assert_eq!(outline(&plan), expected);
+    }
+}

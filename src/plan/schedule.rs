@@ -1,0 +1,216 @@
+//! Which task comes next: a scenario's tasks by sequence, order and weight, exactly.
+//!
+//! One [`Schedule`] per scenario is shared read-only by all of its users; each user has a [`Cursor`] that
+//! counts down what is left of its iteration. A cursor holds a number per task, not per run of a task, so
+//! a weight of a million costs no more than a weight of one. The engine runs what it is told.
+
+use std::collections::BTreeMap;
+
+use rand::{Rng, RngExt};
+
+use super::{Order, Scenario, Task};
+
+/// What every user of one scenario runs, in groups that follow each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    order: Order,
+    iteration: Vec<Group>,
+    on_start: Vec<Group>,
+    on_stop: Vec<Group>,
+}
+
+/// Tasks of one sequence value, among which order and weight hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The value they share; none for the last group, of the tasks without a sequence.
+    pub sequence: Option<i64>,
+    /// The tasks in the order of their declaration; never empty.
+    pub slots: Vec<Slot>,
+}
+
+/// A task's place in its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// The index of the task in its scenario.
+    pub task: usize,
+    /// How often the task runs in one pass.
+    pub weight: u32,
+}
+
+/// One task to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The index of the task in its scenario.
+    pub task: usize,
+    /// Whether the iteration is over when this task is.
+    pub last_of_iteration: bool,
+}
+
+/// Where one user stands in its iteration. Belongs to one schedule for life.
+#[derive(Debug, Clone, Default)]
+pub struct Cursor {
+    group: usize,
+    /// Runs left in this group; 0 before the group is entered.
+    left: u64,
+    /// Runs left of each task of this group. Random order draws with replacement and leaves them alone.
+    runs: Vec<u32>,
+    /// The slot whose turn is next in round-robin order.
+    turn: usize,
+}
+
+impl Schedule {
+    /// The schedule of a scenario's tasks.
+    pub fn new(scenario: &Scenario) -> Self {
+        let groups = |belongs: fn(&Task) -> bool| groups(&scenario.tasks, belongs);
+        Schedule {
+            order: scenario.order,
+            iteration: groups(|task| !task.on_start && !task.on_stop),
+            on_start: groups(|task| task.on_start),
+            on_stop: groups(|task| task.on_stop),
+        }
+    }
+
+    /// The groups of one iteration, in the order in which they run.
+    pub fn groups(&self) -> &[Group] {
+        &self.iteration
+    }
+
+    /// How many tasks one iteration runs.
+    pub fn iteration_len(&self) -> u64 {
+        self.iteration.iter().map(Group::weight).sum()
+    }
+
+    /// The tasks that a user runs once at its beginning, in this order.
+    pub fn on_start<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<usize> {
+        self.once(&self.on_start, rng)
+    }
+
+    /// The tasks that a user runs once at its end, in this order.
+    pub fn on_stop<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<usize> {
+        self.once(&self.on_stop, rng)
+    }
+
+    /// One pass over `groups`. Random order is a shuffle here: drawing with replacement would leave out
+    /// the login of some users, and these tasks have no next iteration to appear in.
+    fn once<R: Rng + ?Sized>(&self, groups: &[Group], rng: &mut R) -> Vec<usize> {
+        let order = match self.order {
+            Order::Random => Order::Shuffled,
+            order => order,
+        };
+        let mut cursor = Cursor::default();
+        let mut tasks = Vec::new();
+        while let Some(step) = cursor.step(groups, order, rng) {
+            tasks.push(step.task);
+            if step.last_of_iteration {
+                break;
+            }
+        }
+        tasks
+    }
+}
+
+impl Group {
+    /// How many tasks one pass through this group runs.
+    pub fn weight(&self) -> u64 {
+        self.slots.iter().map(|slot| u64::from(slot.weight)).sum()
+    }
+}
+
+impl Cursor {
+    /// The beginning of a user's first iteration.
+    pub fn new() -> Self {
+        Cursor::default()
+    }
+
+    /// The next task of the user, without end; none if the scenario has only `on_start` and `on_stop`
+    /// tasks.
+    pub fn next<R: Rng + ?Sized>(&mut self, schedule: &Schedule, rng: &mut R) -> Option<Step> {
+        self.step(&schedule.iteration, schedule.order, rng)
+    }
+
+    fn step<R: Rng + ?Sized>(
+        &mut self,
+        groups: &[Group],
+        order: Order,
+        rng: &mut R,
+    ) -> Option<Step> {
+        let group = groups.get(self.group)?;
+        if self.left == 0 {
+            self.enter(group);
+        }
+        let slot = self.pick(group, order, rng);
+        self.left -= 1;
+        if self.left == 0 {
+            self.group = (self.group + 1) % groups.len();
+        }
+        Some(Step {
+            task: group.slots[slot].task,
+            last_of_iteration: self.left == 0 && self.group == 0,
+        })
+    }
+
+    fn enter(&mut self, group: &Group) {
+        self.left = group.weight();
+        self.runs.clear();
+        self.runs.extend(group.slots.iter().map(|slot| slot.weight));
+        self.turn = 0;
+    }
+
+    /// Chooses a slot that has runs left and takes one of them.
+    fn pick<R: Rng + ?Sized>(&mut self, group: &Group, order: Order, rng: &mut R) -> usize {
+        let slot = match order {
+            Order::Random => {
+                let weights = group.slots.iter().map(|slot| slot.weight);
+                return slot_of(weights, rng.random_range(0..group.weight()));
+            }
+            // A draw from what is left, by count, is a uniform shuffle dealt one card at a time.
+            Order::Shuffled => slot_of(self.runs.iter().copied(), rng.random_range(0..self.left)),
+            Order::Serial => self.first_left(0),
+            Order::RoundRobin => self.first_left(self.turn),
+        };
+        self.runs[slot] -= 1;
+        self.turn = slot + 1;
+        slot
+    }
+
+    /// The first slot with runs left, looking from `start` on and then from the front.
+    fn first_left(&self, start: usize) -> usize {
+        let slots = self.runs.len();
+        (start..start + slots)
+            .map(|slot| slot % slots)
+            .find(|slot| self.runs[*slot] > 0)
+            .unwrap_or_default()
+    }
+}
+
+/// The slot that holds unit number `unit` when each slot holds `weights` of them.
+fn slot_of(weights: impl Iterator<Item = u32>, unit: u64) -> usize {
+    let mut end = 0;
+    weights
+        .take_while(|weight| {
+            end += u64::from(*weight);
+            end <= unit
+        })
+        .count()
+}
+
+/// Tasks that belong, by ascending sequence, those without one last.
+fn groups(tasks: &[Task], belongs: fn(&Task) -> bool) -> Vec<Group> {
+    let mut groups: BTreeMap<(bool, Option<i64>), Vec<Slot>> = BTreeMap::new();
+    for (index, task) in tasks.iter().enumerate() {
+        if belongs(task) && task.weight > 0 {
+            let place = (task.sequence.is_none(), task.sequence);
+            groups.entry(place).or_default().push(Slot {
+                task: index,
+                weight: task.weight,
+            });
+        }
+    }
+    groups
+        .into_iter()
+        .map(|((_, sequence), slots)| Group { sequence, slots })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! The pause after a task: how long it is, given how long the task or the iteration took.
+//!
+//! The engine asks and sleeps; nothing here reads a clock.
+
+use std::f64::consts::TAU;
+use std::time::Duration;
+
+use rand::{Rng, RngExt};
+
+/// How long a user pauses after a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Wait {
+    /// Not at all.
+    #[default]
+    None,
+    /// Always this long.
+    Constant(Duration),
+    /// Anything between the two, evenly.
+    Uniform(Duration, Duration),
+    /// Around a mean, as a bell curve; what falls below zero is zero.
+    Normal {
+        /// The middle of the curve.
+        mean: Duration,
+        /// The standard deviation.
+        deviation: Duration,
+    },
+    /// Short pauses often, long ones rarely, as between independent arrivals.
+    Exponential {
+        /// The mean pause.
+        mean: Duration,
+    },
+    /// One iteration per this time, whatever it took: a pause only after an iteration's last task.
+    Pacing(Duration),
+    /// This many tasks per second and user, whatever they took.
+    Throughput(f64),
+}
+
+impl Wait {
+    /// The pause after a task.
+    ///
+    /// `task` is the time since the task began, `iteration` the time since its iteration began if the
+    /// task was the last of it. A caller that measures both from the moment the work was due, not from
+    /// when it got going, keeps late timers from adding up. A task or an iteration that took longer than
+    /// its share is followed by no pause.
+    pub fn after_task<R: Rng + ?Sized>(
+        &self,
+        rng: &mut R,
+        task: Duration,
+        iteration: Option<Duration>,
+    ) -> Duration {
+        match *self {
+            Wait::None => Duration::ZERO,
+            Wait::Constant(pause) => pause,
+            Wait::Uniform(a, b) => rng.random_range(a.min(b)..=a.max(b)),
+            Wait::Normal { mean, deviation } => {
+                seconds(mean.as_secs_f64() + deviation.as_secs_f64() * standard_normal(rng))
+            }
+            Wait::Exponential { mean } => seconds(-mean.as_secs_f64() * open_unit(rng).ln()),
+            Wait::Pacing(every) => {
+                iteration.map_or(Duration::ZERO, |took| every.saturating_sub(took))
+            }
+            Wait::Throughput(per_second) => seconds(1.0 / per_second).saturating_sub(task),
+        }
+    }
+}
+
+/// A draw from the normal distribution of mean 0 and deviation 1 (Box and Muller, 1958).
+fn standard_normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+    let radius = (-2.0 * open_unit(rng).ln()).sqrt();
+    radius * (TAU * rng.random::<f64>()).cos()
+}
+
+/// A draw from (0, 1], whose logarithm is finite.
+fn open_unit<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+    1.0 - rng.random::<f64>()
+}
+
+/// A number of seconds as a duration: nothing below zero, the longest there is for what does not fit.
+pub(super) fn seconds(seconds: f64) -> Duration {
+    if seconds > 0.0 {
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    } else {
+        Duration::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn the_pause_follows_from_what_the_work_took() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        for (wait, task, iteration, pause) in [
+            (Wait::None, 10, None, 0),
+            (Wait::Constant(ms(2_000)), 5_000, Some(9_000), 2_000),
+            (Wait::Uniform(ms(300), ms(300)), 10, None, 300),
+            (Wait::Pacing(ms(10_000)), 100, None, 0),
+            (Wait::Pacing(ms(10_000)), 100, Some(4_000), 6_000),
+            (Wait::Pacing(ms(10_000)), 100, Some(12_000), 0),
+            (Wait::Throughput(0.5), 500, None, 1_500),
+            (Wait::Throughput(0.5), 500, Some(700), 1_500),
+            (Wait::Throughput(4.0), 300, None, 0),
+        ] {
+            let got = wait.after_task(&mut rng, ms(task), iteration.map(ms));
+            assert_eq!(
+                got,
+                ms(pause),
+                "{wait:?} after {task} ms, iteration {iteration:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_uniform_pause_stays_between_its_limits_in_either_order() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
+        for wait in [
+            Wait::Uniform(ms(1_000), ms(5_000)),
+            Wait::Uniform(ms(5_000), ms(1_000)),
+        ] {
+            for _ in 0..1_000 {
+                let pause = wait.after_task(&mut rng, Duration::ZERO, None);
+                assert!((ms(1_000)..=ms(5_000)).contains(&pause), "{pause:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn random_pauses_have_the_mean_they_were_given() {
+        const DRAWS: u32 = 20_000;
+        for (wait, mean) in [
+            (Wait::Uniform(ms(1_000), ms(5_000)), 3.0),
+            (
+                Wait::Normal {
+                    mean: ms(5_000),
+                    deviation: ms(1_000),
+                },
+                5.0,
+            ),
+            (Wait::Exponential { mean: ms(5_000) }, 5.0),
+        ] {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+            let total: f64 = (0..DRAWS)
+                .map(|_| {
+                    wait.after_task(&mut rng, Duration::ZERO, None)
+                        .as_secs_f64()
+                })
+                .sum();
+            let got = total / f64::from(DRAWS);
+            assert!((got / mean - 1.0).abs() < 0.03, "{wait:?}: {got}");
+        }
+    }
+
+    #[test]
+    fn no_pause_is_negative_and_none_overflows() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
+        let wide = Wait::Normal {
+            mean: ms(1),
+            deviation: ms(10_000),
+        };
+        assert!((0..1_000).any(|_| wide.after_task(&mut rng, Duration::ZERO, None).is_zero()));
+        for wait in [
+            Wait::Throughput(0.0),
+            Wait::Throughput(f64::MIN_POSITIVE),
+            Wait::Exponential {
+                mean: Duration::MAX,
+            },
+        ] {
+            wait.after_task(&mut rng, Duration::MAX, Some(Duration::MAX));
+        }
+    }
+}

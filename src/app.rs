@@ -10,12 +10,12 @@ use crate::lua::{self, Program};
 use crate::metrics::{Report, Snapshot};
 use crate::output;
 use crate::plan::{self, Plan};
+use crate::units;
 use clap::{CommandFactory as _, Parser as _};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 /// Runs the command of this process.
@@ -73,7 +73,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     for (name, demo) in &prepared.demos {
         tell(flags, &format!("{name} is served at {} for this run", demo.url()))?;
     }
-    tell(flags, &output::text::started_line(prepared.config.users, prepared.config.hatch_rate))?;
+    tell(flags, &announcement(&prepared))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -179,6 +179,7 @@ fn headers(config: &Config) -> Result<http::HeaderMap, Error> {
 async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
     let (commands, obeyed) = mpsc::unbounded_channel();
     let (snapshots, pictures) = watch::channel(None);
+    let users = prepared.config.users;
     let run = engine::Run {
         program: prepared.program,
         plan: Arc::new(prepared.plan),
@@ -190,7 +191,7 @@ async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
     let outcome = tokio::select! {
         outcome = engine::run(run, obeyed, snapshots) => outcome,
         error = listen(commands) => Err(error),
-        error = report_progress(pictures, flags) => Err(error),
+        error = report_progress(pictures, users, flags) => Err(error),
     };
     drop(prepared.demos);
     outcome
@@ -219,35 +220,70 @@ async fn listen(commands: mpsc::UnboundedSender<Command>) -> Error {
     }
 }
 
-/// A line every `--running-metrics`. Ends only with an error.
-async fn report_progress(pictures: watch::Receiver<Option<Arc<Snapshot>>>, flags: &cli::Run) -> Error {
-    let silent = flags.quiet || flags.only_summary || flags.running_metrics.is_zero();
-    let every = flags.running_metrics.max(Duration::from_millis(250));
-    let mut tick = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
+/// A line when all users have started and one every `--running-metrics`. Ends only with an error.
+async fn report_progress(
+    mut pictures: watch::Receiver<Option<Arc<Snapshot>>>,
+    users: u64,
+    flags: &cli::Run,
+) -> Error {
+    if flags.quiet || flags.only_summary || writes_to_stdout(flags) {
+        return std::future::pending().await;
+    }
+    let every = flags.running_metrics;
+    let mut next = (!every.is_zero()).then_some(every);
+    let mut started = false;
     loop {
-        tick.tick().await;
-        let picture = pictures.borrow().clone();
-        if let Some(picture) = picture.filter(|_| !silent)
-            && let Err(error) = say(&output::text::progress_line(&picture))
-        {
-            return error;
+        if pictures.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        let Some(picture) = pictures.borrow_and_update().clone() else { continue };
+        if !started && picture.users == users {
+            started = true;
+            if let Err(error) = say(&output::text::started_line(users, picture.elapsed)) {
+                return error;
+            }
+        }
+        if let Some(due) = next.filter(|due| picture.elapsed >= *due) {
+            next = Some(due + every);
+            if let Err(error) = say(&output::text::progress_line(&picture)) {
+                return error;
+            }
         }
     }
+}
+
+/// What is about to happen: `plans/drupal.lua: 12 users, 1/s, for 30s`.
+fn announcement(prepared: &Prepared) -> String {
+    let config = &prepared.config;
+    let users = match config.users {
+        1 => "1 user".to_owned(),
+        users => format!("{} users", units::show_count(users)),
+    };
+    let span = match (config.run_time, config.iterations) {
+        (Some(time), _) => format!("for {}", units::show_long(time)),
+        (None, Some(1)) => "for 1 iteration each".to_owned(),
+        (None, Some(iterations)) => format!("for {} iterations each", units::show_count(iterations)),
+        (None, None) => "until Ctrl-C".to_owned(),
+    };
+    let rate = match config.hatch_rate {
+        rate if rate.is_finite() => format!("{rate} started per second"),
+        _ => "all started at once".to_owned(),
+    };
+    format!("{}: {users}, {rate}, {span}", prepared.name)
 }
 
 /// Prints the tables, writes the outputs and gives the verdict.
 fn conclude(outcome: &Outcome, flags: &cli::Run) -> Result<u8, Error> {
     let report = &outcome.report;
-    let piped = flags.output.iter().any(|output| output.path.is_none());
     let mut written = Ok(());
     for output in &flags.output {
         written = written.and(write_output(output, report));
     }
-    if !flags.quiet && !piped {
-        let options = output::text::Options {
+    if !flags.quiet && !writes_to_stdout(flags) {
+        let options = output::text::TableOptions {
             status_codes: flags.status_codes,
         };
-        say(&output::text::tables(report, terminal_width(), &options))?;
+        say(&output::text::tables(report, terminal_width(), options))?;
     }
     written?;
     if let Some(trouble) = &outcome.trouble {
@@ -338,18 +374,23 @@ fn start_log(verbose: bool, quiet: bool) {
 }
 
 fn terminal_width() -> usize {
-    const WITHOUT_TERMINAL: usize = 100;
-    rustix::termios::tcgetwinsize(std::io::stdout()).map_or(WITHOUT_TERMINAL, |size| match size.ws_col {
-        0 => WITHOUT_TERMINAL,
+    let columns = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| size.ws_col);
+    match columns {
+        0 => output::text::PLAIN_WIDTH,
         columns => columns.into(),
-    })
+    }
 }
 
 fn tell(flags: &cli::Run, line: &str) -> Result<(), Error> {
-    match flags.quiet || flags.output.iter().any(|output| output.path.is_none()) {
+    match flags.quiet || writes_to_stdout(flags) {
         true => Ok(()),
         false => say(line),
     }
+}
+
+/// Whether standard output belongs to a report that another program reads.
+fn writes_to_stdout(flags: &cli::Run) -> bool {
+    flags.output.iter().any(|output| output.path.is_none())
 }
 
 fn say(text: &str) -> Result<(), Error> {

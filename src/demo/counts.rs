@@ -29,8 +29,8 @@ impl Counts {
     /// The sums over all threads; every label is there, also at 0.
     pub(super) fn totals(&self) -> BTreeMap<String, u64> {
         let total = |column: usize| {
-            let row = |row: &Box<[AtomicU64]>| row[column].load(Ordering::Relaxed);
-            self.threads.iter().map(row).sum()
+            let counters = self.threads.iter().map(|row| &row[column]);
+            counters.map(|count| count.load(Ordering::Relaxed)).sum()
         };
         let labels = self.labels.iter().enumerate();
         labels

@@ -208,3 +208,56 @@ fn spawn(
     let serve = move || runtime.block_on(server::run(listener, Arc::new(worker), stop));
     thread::Builder::new().name(name).spawn(serve)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_port_is_named_with_the_remedy() {
+        let demo = Demo::start(Site::Drupal, 0, Behaviour::default(), 1).expect("a port is free");
+        let port = demo.address.port();
+        let second = Demo::start(Site::Drupal, port, Behaviour::default(), 1);
+        let message = second
+            .map(|_| ())
+            .expect_err("the port is taken")
+            .to_string();
+        assert!(message.contains(&format!("127.0.0.1:{port}")), "{message}");
+        assert!(message.contains("choose another port"), "{message}");
+    }
+
+    #[test]
+    fn a_port_is_free_again_after_the_site_ended() {
+        let demo = Demo::start(Site::Drupal, 0, Behaviour::default(), 2).expect("a port is free");
+        let port = demo.address.port();
+        drop(demo);
+        assert!(Demo::start(Site::Drupal, port, Behaviour::default(), 1).is_ok());
+    }
+
+    #[test]
+    fn delays_lie_around_the_latency() {
+        let behaviour = Behaviour {
+            latency: Duration::from_millis(10),
+            jitter: Duration::from_millis(4),
+            errors: 0.0,
+        };
+        for _ in 0..1_000 {
+            let ms = behaviour
+                .delay()
+                .map_or(0.0, |delay| delay.as_secs_f64() * 1e3);
+            assert!((6.0..=14.0).contains(&ms), "{ms}");
+        }
+        assert_eq!(Behaviour::default().delay(), None);
+        assert!(!behaviour.fails());
+    }
+
+    #[test]
+    fn every_named_site_exists() {
+        assert!(
+            Site::NAMES
+                .iter()
+                .all(|name| Site::from_name(name).is_some())
+        );
+        assert_eq!(Site::from_name("joomla"), None);
+    }
+}

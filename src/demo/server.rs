@@ -172,3 +172,104 @@ pub(super) fn plain(status: StatusCode, text: &'static str) -> Answer {
     answer.headers_mut().insert(CONTENT_TYPE, plain);
     answer
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::testing::Visitor;
+
+    fn visitor() -> Visitor {
+        Visitor::new(Behaviour::default(), 2)
+    }
+
+    #[test]
+    fn every_request_is_counted_once_whatever_its_answer() {
+        let visitor = visitor();
+        for path in ["/", "/node/5", "/node/5", "/node/99999", "/misc/none.js"] {
+            visitor.get(path);
+        }
+        visitor.get("/nowhere");
+        visitor.send("DELETE", "/node/5", "", "");
+        let served = visitor.demo.served();
+        for (label, count) in [
+            ("GET /", 1),
+            ("GET /node/%", 3),
+            ("GET /misc", 1),
+            ("other", 2),
+        ] {
+            assert_eq!(served[label], count, "{label}");
+        }
+        let told = visitor.get("/_demo/served");
+        let told: serde_json::Value = serde_json::from_slice(&told.body).expect("it is JSON");
+        assert_eq!(told, serde_json::json!(served));
+        assert_eq!(visitor.demo.served(), served);
+    }
+
+    #[test]
+    fn head_has_the_headers_of_get_and_no_body() {
+        let visitor = visitor();
+        for (path, length) in [("/misc/drupal.js", "20611"), ("/_demo/none", "29")] {
+            let reply = visitor.send("HEAD", path, "", "");
+            assert_eq!(reply.header("content-length"), Some(length));
+            assert!(reply.body.is_empty());
+        }
+    }
+
+    #[test]
+    fn other_methods_are_refused() {
+        let visitor = visitor();
+        for (method, path) in [("PUT", "/"), ("BREW", "/user"), ("POST", "/misc/drupal.js")] {
+            let reply = visitor.send(method, path, "", "");
+            assert_eq!(reply.status, 405, "{method}");
+            assert!(
+                reply
+                    .header("allow")
+                    .is_some_and(|methods| methods.contains("GET"))
+            );
+        }
+    }
+
+    #[test]
+    fn an_oversize_body_is_read_and_refused() {
+        let visitor = visitor();
+        for (bytes, status) in [(BODY_LIMIT, 200), (BODY_LIMIT + 1, 413)] {
+            let length = format!("Content-Length: {bytes}\r\n");
+            let reply = visitor.send("POST", "/user", &length, &"x".repeat(bytes));
+            assert_eq!(reply.status, status);
+        }
+        assert_eq!(visitor.demo.served()["POST /user"], 2);
+    }
+
+    #[test]
+    fn all_answers_fail_when_asked_to_and_still_count() {
+        let behaviour = Behaviour {
+            latency: Duration::from_millis(1),
+            jitter: Duration::from_millis(1),
+            errors: 1.0,
+        };
+        let visitor = Visitor::new(behaviour, 1);
+        assert_eq!(visitor.get("/").status, 500);
+        assert_eq!(visitor.get("/_demo/served").status, 200);
+        assert_eq!(visitor.demo.served()["GET /"], 1);
+    }
+
+    #[test]
+    fn a_host_that_could_break_a_page_is_refused() {
+        let visitor = visitor();
+        let reply = visitor.send("GET", "/", "Host: a\"b\r\n", "");
+        assert_eq!(reply.status, 200, "the first Host header counts");
+        let plain = |host: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            let visit = Visit {
+                method: &Method::GET,
+                path: "/",
+                headers: &headers,
+                body: b"",
+            };
+            visit.host().is_some()
+        };
+        assert!(plain("localhost:8080") && plain("[::1]:80"));
+        assert!(!plain("a\"b") && !plain("") && !plain("a/b"));
+    }
+}

@@ -99,7 +99,7 @@ impl User {
             }
         }
         let per_host = hosts.into_iter().map(|(_, places)| {
-            let sends = places.into_iter().map(async |place| (place, self.session.send(&ops[place].request).await));
+            let sends = places.into_iter().map(async |place| (place, self.session.send_beside(&ops[place].request).await));
             stream::iter(sends).buffer_unordered(SIDE_BY_SIDE).collect::<Vec<_>>()
         });
         let mut exchanges = join_all(per_host).await.into_iter().flatten().collect::<Vec<_>>();

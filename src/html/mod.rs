@@ -5,7 +5,7 @@
 //! requests, users or Lua.
 //!
 //! Two readers, because they differ by a factor of twenty in time:
-//! - `scan` walks the tags once and never builds a tree: [`title`], [`assets`], [`links`].
+//! - `scan` walks the tags once and never builds a tree: [`title()`], [`assets()`], [`links`].
 //! - [`Document`] is the tree an HTML5 parser builds: [`Selector`], [`form`], [`find_form`].
 
 mod address;

@@ -1,41 +1,50 @@
-//! One HTTP/1.1 connection of one user. hyper's connection is polled inside the user's own future instead of
-//! in a task beside it, which saves a task switch and a wake-up for every request.
+//! One HTTP/1.1 connection of one user. It owns nothing but its socket: a request is written from a buffer
+//! of the shard's, an answer is read into another, and only the answer itself is copied out. That is what
+//! makes a user cheap, and one `write` and one `read` the whole cost of a small request.
 
-use super::stream::{Stamps, Stream};
+use super::wire::{Chunks, Framing, Head};
 use super::{ErrorClass, Failure, Origin, Resolver, Timings};
-use bytes::{Bytes, BytesMut};
-use http_body_util::Full;
-use hyper::body::{Body as _, Incoming};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use bytes::{BufMut as _, Bytes, BytesMut};
+use http::Method;
+use std::cell::RefCell;
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Instant;
+use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 
-type Driver = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
+/// Holds a page of most sites, so that it is read at once.
+const READ_SIZE: usize = 64 * 1024;
+/// Reserve no more than this on the word of a `Content-Length` alone.
+const TRUSTED_LENGTH: u64 = 1024 * 1024;
+
+/// The buffer that all connections of a shard read into. Borrowed only within one poll.
+#[derive(Debug)]
+pub(super) struct ReadSpace(RefCell<Box<[u8]>>);
+
+impl Default for ReadSpace {
+    fn default() -> Self {
+        ReadSpace(RefCell::new(vec![0; READ_SIZE].into()))
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) origin: Rc<Origin>,
-    sender: http1::SendRequest<Full<Bytes>>,
-    driver: Driver,
-    stamps: Rc<Stamps>,
-    closed: bool,
+    tcp: TcpStream,
+    /// Bytes of the current answer received so far.
+    received: u64,
+    begun: Option<Instant>,
 }
 
-/// What came back over the connection.
+/// What came back: the head as received and the body, decoded from its chunks, behind it.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub(super) head: http::response::Parts,
-    pub(super) body: Bytes,
-}
-
-enum Stage<F> {
-    Waiting(F),
-    Reading(http::response::Parts, Incoming, Collected),
+    pub(super) head: Head,
+    pub(super) bytes: Bytes,
 }
 
 impl Connection {
@@ -54,110 +63,213 @@ impl Connection {
         timings.dns = resolved - begin;
         let tcp = connect(&addresses).await?;
         timings.connect = resolved.elapsed();
-        let stamps = Rc::new(Stamps::default());
-        let stream = TokioIo::new(Stream::new(tcp, stamps.clone()));
-        let (sender, driver) = http1::handshake(stream)
-            .await
-            .map_err(|error| Failure::exchanging(&error))?;
         Ok(Connection {
             origin: origin.clone(),
-            sender,
-            driver,
-            stamps,
-            closed: false,
+            tcp,
+            received: 0,
+            begun: None,
         })
     }
 
-    /// Whether the connection can take another request now. Notices a server that has closed it meanwhile.
+    /// Whether the connection can take another request: the server has neither closed it nor sent what
+    /// nobody asked for. Costs no system call.
     pub(super) fn is_usable(&mut self, cx: &mut Context<'_>) -> bool {
-        self.drive(cx).is_ok() && !self.closed && self.sender.is_ready()
+        let mut byte = [0];
+        Pin::new(&mut self.tcp).poll_read(cx, &mut ReadBuf::new(&mut byte)).is_pending()
     }
 
     /// Bytes received for the exchange under way or just ended.
     pub(super) fn received(&self) -> u64 {
-        self.stamps.received.get()
+        self.received
     }
 
     /// Sends one request and reads the whole answer. `timings` gets what is known also when this fails.
     pub(super) async fn exchange(
         &mut self,
-        request: http::Request<Full<Bytes>>,
+        request: &[u8],
+        method: &Method,
         max_body: u64,
+        space: &ReadSpace,
         timings: &mut Timings,
     ) -> Result<Answer, Failure> {
-        self.stamps.reset();
+        self.received = 0;
+        self.begun = None;
         let begin = Instant::now();
-        let response = self.sender.send_request(request);
-        let mut stage = Stage::Waiting(std::pin::pin!(response));
-        let answer = poll_fn(|cx| {
-            // The driver fills the body through a channel of one frame: both are polled in turn until
-            // neither gets on.
-            let mut seen = None;
-            loop {
-                let driven = self.drive(cx);
-                let step = match &mut stage {
-                    Stage::Waiting(response) => match response.as_mut().poll(cx) {
-                        Poll::Ready(Ok(response)) => {
-                            let (head, body) = response.into_parts();
-                            let length = body.size_hint().exact();
-                            stage = Stage::Reading(head, body, Collected::new(length));
-                            continue;
-                        }
-                        Poll::Ready(Err(error)) => Poll::Ready(Err(Failure::exchanging(&error))),
-                        Poll::Pending => Poll::Pending,
-                    },
-                    Stage::Reading(_, body, collected) => {
-                        let step = collected.poll(body, max_body, cx);
-                        if step.is_pending() && seen != Some(collected.len()) {
-                            seen = Some(collected.len());
-                            continue;
-                        }
-                        step
-                    }
-                };
-                return match (step, driven) {
-                    (Poll::Pending, Err(failure)) => Poll::Ready(Err(failure)),
-                    (step, _) => step,
-                };
-            }
-        })
-        .await;
-        self.stamp(begin, timings);
-        answer?;
-        let Stage::Reading(head, _, collected) = stage else {
-            return Err(Failure::new(ErrorClass::ClosedEarly, ""));
+        let written = self.tcp.write_all(request).await;
+        let sent = Instant::now();
+        timings.send = sent - begin;
+        let answer = match written {
+            // A server may answer and close before it has read a large request.
+            Ok(()) => self.read_answer(method, max_body, space).await,
+            Err(error) => match self.read_answer(method, max_body, space).await {
+                Ok(answer) => Ok(answer),
+                Err(_) => Err(Failure::exchanging(&error)),
+            },
         };
+        let end = Instant::now();
+        let begun = self.begun.unwrap_or(end);
+        timings.first_byte = begun - sent;
+        timings.receive = end - begun;
+        answer
+    }
+
+    async fn read_answer(&mut self, method: &Method, max_body: u64, space: &ReadSpace) -> Result<Answer, Failure> {
+        // What has come of an answer that one read did not bring whole.
+        let mut part = BytesMut::new();
+        let mut head = loop {
+            let read = poll_fn(|cx| self.poll_some(cx, method, space, &mut part)).await?;
+            match read {
+                Read::Whole(answer) => return Ok(answer),
+                Read::Head(head) => break head,
+                Read::More => {}
+            }
+        };
+        match head.framing {
+            Framing::Length(length) => self.read_length(&head, length, max_body, &mut part).await?,
+            Framing::Chunked => head.keep_alive &= self.read_chunks(&head, max_body, &mut part).await?,
+            Framing::Close => self.read_to_end(&head, max_body, &mut part).await?,
+        }
         Ok(Answer {
             head,
-            body: collected.finish(),
+            bytes: part.freeze(),
         })
     }
 
-    fn stamp(&self, begin: Instant, timings: &mut Timings) {
-        let end = Instant::now();
-        let sent = self.stamps.sent.get().unwrap_or(end);
-        // An answer may begin before the last byte of a large request was sent.
-        let first_byte = self.stamps.first_byte.get().unwrap_or(end).max(sent);
-        timings.send = sent - begin;
-        timings.first_byte = first_byte - sent;
-        timings.receive = end - first_byte;
+    /// Reads once into the shard's buffer. An answer that is whole then is copied out at its exact size.
+    fn poll_some(
+        &mut self,
+        cx: &mut Context<'_>,
+        method: &Method,
+        space: &ReadSpace,
+        part: &mut BytesMut,
+    ) -> Poll<Result<Read, Failure>> {
+        let space = &mut space.0.borrow_mut()[..];
+        let mut buffer = ReadBuf::new(space);
+        match Pin::new(&mut self.tcp).poll_read(cx, &mut buffer) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(Failure::exchanging(&error))),
+            Poll::Ready(Ok(())) => {}
+        }
+        let new = buffer.filled();
+        self.begun.get_or_insert_with(Instant::now);
+        self.received += new.len() as u64;
+        if new.is_empty() {
+            return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, "")));
+        }
+        Poll::Ready(self.take(new, method, part))
     }
 
-    fn drive(&mut self, cx: &mut Context<'_>) -> Result<(), Failure> {
-        if self.closed {
-            return Ok(());
+    fn take(&mut self, new: &[u8], method: &Method, part: &mut BytesMut) -> Result<Read, Failure> {
+        let joined;
+        let mut bytes = new;
+        if !part.is_empty() {
+            part.extend_from_slice(new);
+            joined = part.split();
+            bytes = &joined;
         }
-        match Pin::new(&mut self.driver).poll(cx) {
-            Poll::Pending => Ok(()),
-            Poll::Ready(result) => {
-                self.closed = true;
-                result.map_err(|error| Failure::exchanging(&error))
+        loop {
+            let Some(head) = Head::parse(bytes, method)? else {
+                part.extend_from_slice(bytes);
+                return Ok(Read::More);
+            };
+            if head.status < 200 && head.status != 101 {
+                // An interim answer: the real one follows.
+                bytes = &bytes[head.length..];
+                continue;
             }
+            let have = (bytes.len() - head.length) as u64;
+            if let Framing::Length(length) = head.framing
+                && have >= length
+            {
+                let whole = Bytes::copy_from_slice(&bytes[..head.length + length as usize]);
+                let keep_alive = head.keep_alive && have == length;
+                return Ok(Read::Whole(Answer {
+                    head: Head { keep_alive, ..head },
+                    bytes: whole,
+                }));
+            }
+            part.extend_from_slice(bytes);
+            return Ok(Read::Head(head));
+        }
+    }
+
+    async fn read_length(
+        &mut self,
+        head: &Head,
+        length: u64,
+        max_body: u64,
+        part: &mut BytesMut,
+    ) -> Result<(), Failure> {
+        if length > max_body {
+            return Err(too_large(max_body));
+        }
+        part.reserve(length.min(TRUSTED_LENGTH) as usize);
+        let end = head.length + length as usize;
+        while part.len() < end {
+            let room = (end - part.len()).min(READ_SIZE.max(part.capacity() - part.len()));
+            self.read_into(part, room).await?;
+        }
+        Ok(())
+    }
+
+    /// True if nothing followed the last chunk.
+    async fn read_chunks(&mut self, head: &Head, max_body: u64, part: &mut BytesMut) -> Result<bool, Failure> {
+        let mut raw = part.split_off(head.length);
+        let mut chunks = Chunks::default();
+        loop {
+            let mut rest = &raw[..];
+            let done = chunks.decode(&mut rest, part)?;
+            if (part.len() - head.length) as u64 > max_body {
+                return Err(too_large(max_body));
+            }
+            if done {
+                return Ok(rest.is_empty());
+            }
+            raw.clear();
+            self.read_into(&mut raw, READ_SIZE).await?;
+        }
+    }
+
+    async fn read_to_end(&mut self, head: &Head, max_body: u64, part: &mut BytesMut) -> Result<(), Failure> {
+        loop {
+            if (part.len() - head.length) as u64 > max_body {
+                return Err(too_large(max_body));
+            }
+            match self.read_into(part, READ_SIZE).await {
+                Ok(()) => {}
+                Err(failure) if failure.class == ErrorClass::ClosedEarly => return Ok(()),
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    /// Reads some bytes, at most `room`.
+    async fn read_into(&mut self, bytes: &mut BytesMut, room: usize) -> Result<(), Failure> {
+        match self.tcp.read_buf(&mut bytes.limit(room)).await {
+            Ok(0) => Err(Failure::new(ErrorClass::ClosedEarly, "")),
+            Ok(count) => {
+                self.received += count as u64;
+                Ok(())
+            }
+            Err(error) => Err(Failure::exchanging(&error)),
         }
     }
 }
 
-async fn connect(addresses: &[std::net::SocketAddr]) -> Result<TcpStream, Failure> {
+enum Read {
+    /// The answer is whole.
+    Whole(Answer),
+    /// The head is known, the body is not whole.
+    Head(Head),
+    /// The head is not whole.
+    More,
+}
+
+fn too_large(max_body: u64) -> Failure {
+    Failure::new(ErrorClass::TooLarge, format!("body of more than {max_body} bytes ('--max-body')"))
+}
+
+async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Failure> {
     let mut failure = None;
     for address in addresses {
         match TcpStream::connect(address).await {
@@ -170,71 +282,4 @@ async fn connect(addresses: &[std::net::SocketAddr]) -> Result<TcpStream, Failur
         }
     }
     Err(failure.unwrap_or_else(|| Failure::new(ErrorClass::Dns, "no address")))
-}
-
-/// A body as it comes in: the usual single frame is kept as it is, several are joined.
-#[derive(Debug)]
-enum Collected {
-    Single(Bytes),
-    Joined(BytesMut),
-}
-
-/// Reserve no more than this on the word of a `Content-Length` alone.
-const TRUSTED_LENGTH: u64 = 1024 * 1024;
-
-impl Collected {
-    fn new(length: Option<u64>) -> Self {
-        // hyper hands over at most one read (8 KiB at first, growing) at a time.
-        match length {
-            Some(length) if length > 8192 => {
-                Collected::Joined(BytesMut::with_capacity(length.min(TRUSTED_LENGTH) as usize))
-            }
-            _ => Collected::Single(Bytes::new()),
-        }
-    }
-
-    fn len(&self) -> u64 {
-        match self {
-            Collected::Single(bytes) => bytes.len() as u64,
-            Collected::Joined(bytes) => bytes.len() as u64,
-        }
-    }
-
-    fn push(&mut self, data: Bytes) {
-        match self {
-            Collected::Single(bytes) if bytes.is_empty() => *bytes = data,
-            Collected::Single(bytes) => {
-                let mut joined = BytesMut::with_capacity(bytes.len() + data.len());
-                joined.extend_from_slice(bytes);
-                joined.extend_from_slice(&data);
-                *self = Collected::Joined(joined);
-            }
-            Collected::Joined(bytes) => bytes.extend_from_slice(&data),
-        }
-    }
-
-    fn poll(&mut self, body: &mut Incoming, max_body: u64, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        loop {
-            match Pin::new(&mut *body).poll_frame(cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(None) => return Poll::Ready(Ok(())),
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(Failure::exchanging(&error))),
-                Poll::Ready(Some(Ok(frame))) => {
-                    let Ok(data) = frame.into_data() else { continue };
-                    if self.len() + data.len() as u64 > max_body {
-                        let detail = format!("body of more than {max_body} bytes");
-                        return Poll::Ready(Err(Failure::new(ErrorClass::TooLarge, detail)));
-                    }
-                    self.push(data);
-                }
-            }
-        }
-    }
-
-    fn finish(self) -> Bytes {
-        match self {
-            Collected::Single(bytes) => bytes,
-            Collected::Joined(bytes) => bytes.freeze(),
-        }
-    }
 }

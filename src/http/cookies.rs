@@ -3,7 +3,7 @@
 
 use super::Target;
 use cookie_store::CookieStore;
-use http::{HeaderMap, HeaderValue, header};
+use http::HeaderValue;
 use std::rc::Rc;
 
 #[derive(Debug, Default)]
@@ -53,17 +53,13 @@ impl Jar {
         header
     }
 
-    /// Takes what the answer sets. A malformed cookie is left out, as browsers do.
-    pub(super) fn store(&mut self, target: &Target, headers: &HeaderMap) {
-        let mut lines = headers.get_all(header::SET_COOKIE).iter().peekable();
-        if lines.peek().is_none() {
-            return;
-        }
+    /// Takes the `Set-Cookie` lines of an answer. A malformed cookie is left out, as browsers do.
+    pub(super) fn store<'a>(&mut self, target: &Target, lines: impl Iterator<Item = &'a [u8]>) {
         self.ready = None;
         let url = target.url();
         let store = self.store.get_or_insert_default();
         for line in lines {
-            if let Ok(text) = line.to_str() {
+            if let Ok(text) = std::str::from_utf8(line) {
                 let _malformed = store.parse(text, &url);
             }
         }

@@ -1,6 +1,5 @@
 //! Why a request got no usable answer. A failure is data: it is counted under its class and the run goes on.
 
-use std::error::Error as _;
 use std::fmt;
 use std::io;
 
@@ -104,27 +103,13 @@ impl Failure {
         }
     }
 
-    /// What an error of the HTTP connection means.
-    pub(super) fn exchanging(error: &hyper::Error) -> Self {
-        if let Some(class) = error.source().and_then(source_class) {
-            return Failure::new(class, "");
+    /// What an error of an open connection means.
+    pub(super) fn exchanging(error: &io::Error) -> Self {
+        match class_of(error) {
+            Some(class) => Failure::new(class, ""),
+            None => Failure::new(ErrorClass::Reset, error.to_string()),
         }
-        if error.is_parse_too_large() {
-            return Failure::new(ErrorClass::TooLarge, "response headers");
-        }
-        if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
-            return Failure::new(ErrorClass::ClosedEarly, "");
-        }
-        let detail = match error.source() {
-            Some(source) => format!("{error}: {source}"),
-            None => error.to_string(),
-        };
-        Failure::new(ErrorClass::Protocol, detail)
     }
-}
-
-fn source_class(source: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
-    source.downcast_ref::<io::Error>().and_then(class_of)
 }
 
 fn class_of(error: &io::Error) -> Option<ErrorClass> {

@@ -1,13 +1,14 @@
 //! One user's view of HTTP: a [`Session`] with cookies, redirects and connections of its own, over the
-//! direct transport. Driven by the engine's user loop; knows nothing of Lua, names or statistics.
+//! direct transport: HTTP/1.1 spoken by lgoose itself. Driven by the engine's user loop; knows nothing of Lua, names or statistics.
 
 mod connection;
 mod cookies;
 mod failure;
 mod resolver;
 mod session;
-mod stream;
 mod target;
+mod timer;
+mod wire;
 
 pub use failure::{ErrorClass, Failure};
 pub use resolver::Resolver;

@@ -1,12 +1,12 @@
 //! A [`Session`] is what one user's browser would own: cookies, default headers, redirects and up to six
 //! connections a host. Every send gives an [`Exchange`] with its times, whether it succeeded or not.
 
-use super::connection::{Answer, Connection};
+use super::connection::{Answer, Connection, ReadSpace};
 use super::cookies::Jar;
-use super::{ErrorClass, Failure, Origin, Resolver, Target, Timings};
+use super::timer::Timer;
+use super::{ErrorClass, Failure, Origin, Resolver, Target, Timings, wire};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use http_body_util::Full;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -30,12 +30,27 @@ pub struct ClientConfig {
 pub struct Client {
     config: ClientConfig,
     resolver: Arc<Resolver>,
+    /// The default headers as they are sent.
+    header_lines: Vec<u8>,
+    read_space: ReadSpace,
+    /// Where requests are put together; taken while one is being written.
+    write_space: RefCell<Vec<u8>>,
 }
 
 impl Client {
     /// A client for the users of one shard; the resolver is the process's.
     pub fn new(config: ClientConfig, resolver: Arc<Resolver>) -> Rc<Client> {
-        Rc::new(Client { config, resolver })
+        let mut header_lines = Vec::new();
+        for (name, value) in &config.headers {
+            wire::write_header(&mut header_lines, name, value);
+        }
+        Rc::new(Client {
+            config,
+            resolver,
+            header_lines,
+            read_space: ReadSpace::default(),
+            write_space: RefCell::default(),
+        })
     }
 }
 
@@ -74,13 +89,29 @@ impl Request {
 #[derive(Debug)]
 pub struct Response {
     /// The status of the final answer.
-    pub status: StatusCode,
-    /// Its headers.
-    pub headers: HeaderMap,
-    /// Its body as received.
-    pub body: Bytes,
+    pub status: u16,
     /// Where it came from after redirects.
     pub target: Target,
+    /// Its head and, behind it, its body.
+    bytes: Bytes,
+    head_length: usize,
+}
+
+impl Response {
+    /// The body as received, without copying it.
+    pub fn body(&self) -> Bytes {
+        self.bytes.slice(self.head_length..)
+    }
+
+    /// The body's bytes.
+    pub fn body_bytes(&self) -> &[u8] {
+        &self.bytes[self.head_length..]
+    }
+
+    /// The headers in their order, names in lower case. Read anew with every call.
+    pub fn headers(&self) -> Vec<(String, Vec<u8>)> {
+        wire::headers(&self.bytes[..self.head_length])
+    }
 }
 
 /// A request that has been carried out, redirects included.
@@ -106,6 +137,7 @@ pub struct Session {
     base: RefCell<Target>,
     jar: RefCell<Jar>,
     idle: RefCell<Vec<Connection>>,
+    timer: Timer,
 }
 
 impl Session {
@@ -120,6 +152,7 @@ impl Session {
             base: RefCell::new(base_target(base)?),
             jar: RefCell::default(),
             idle: RefCell::default(),
+            timer: Timer::default(),
         })
     }
 
@@ -128,61 +161,61 @@ impl Session {
         self.base.borrow().text()
     }
 
-    /// Carries out one request. Never fails as a call: the outcome says what happened.
+    /// Carries out one request; the session's only one for that time. Never fails as a call: the outcome
+    /// says what happened.
     pub async fn send(&self, request: &Request) -> Exchange {
-        let begin = Instant::now();
         let mut progress = Progress::default();
-        let limit = request.timeout.unwrap_or(self.client.config.timeout);
-        let outcome = match tokio::time::timeout(limit, self.follow(request, &mut progress)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Failure::new(progress.timeout_class(), "")),
+        let begin = Instant::now();
+        let outcome = {
+            let follow = std::pin::pin!(self.follow(request, &mut progress));
+            self.timer.limit(begin + self.limit(request), follow).await
         };
-        Exchange {
-            latency: begin.elapsed(),
-            timings: progress.timings,
-            redirects: progress.redirects,
-            bytes: progress.bytes,
-            outcome,
-        }
+        progress.exchange(begin, outcome)
+    }
+
+    /// Carries out one request while others of the same session are under way.
+    pub async fn send_beside(&self, request: &Request) -> Exchange {
+        let mut progress = Progress::default();
+        let begin = Instant::now();
+        let outcome = tokio::time::timeout(self.limit(request), self.follow(request, &mut progress)).await;
+        progress.exchange(begin, outcome.ok())
+    }
+
+    fn limit(&self, request: &Request) -> Duration {
+        request.timeout.unwrap_or(self.client.config.timeout)
     }
 
     async fn follow(&self, request: &Request, progress: &mut Progress) -> Result<Response, Failure> {
         let mut target = self.resolve(&request.url)?;
-        let mut method = request.method.clone();
-        let mut body = request.body.clone();
-        let mut headers = self.headers_of(request);
+        let mut hop = Hop {
+            method: request.method.clone(),
+            body: request.body.clone(),
+            foreign: false,
+        };
         loop {
-            let wire = self.wire_request(&target, &method, &headers, &body)?;
-            let answer = self.exchange(&target, wire, progress).await?;
-            self.jar.borrow_mut().store(&target, &answer.head.headers);
+            let answer = self.exchange(&target, &hop, request, progress).await?;
             let status = answer.head.status;
+            if answer.head.sets_cookie {
+                let headers = wire::headers(&answer.bytes[..answer.head.length]);
+                let lines = headers.iter().filter(|(name, _)| name == "set-cookie");
+                self.jar.borrow_mut().store(&target, lines.map(|(_, value)| value.as_slice()));
+            }
             let followed = request.redirects > 0 && is_redirect(status);
-            let Some(location) = answer.head.headers.get(header::LOCATION).filter(|_| followed) else {
+            let Some(location) = answer.head.location.filter(|_| followed) else {
                 return Ok(Response {
                     status,
-                    headers: answer.head.headers,
-                    body: answer.body,
                     target,
+                    bytes: answer.bytes,
+                    head_length: answer.head.length,
                 });
             };
             if progress.redirects >= request.redirects {
                 let detail = format!("more than {}", request.redirects);
                 return Err(Failure::new(ErrorClass::TooManyRedirects, detail));
             }
-            let next = redirect_target(&target, location)?;
+            let next = redirect_target(&target, &answer.bytes[location])?;
             progress.redirects += 1;
-            if becomes_get(status, &method) {
-                method = Method::GET;
-                body = Bytes::new();
-                for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
-                    headers.remove(name);
-                }
-            }
-            if !next.origin.same(&target.origin) {
-                for name in [header::AUTHORIZATION, header::COOKIE, header::HOST] {
-                    headers.remove(name);
-                }
-            }
+            hop.redirect(status, !next.origin.same(&target.origin));
             target = next;
         }
     }
@@ -190,50 +223,47 @@ impl Session {
     /// `path` joined to the base: below its path if it starts with one slash, else as URLs resolve.
     fn resolve(&self, path: &str) -> Result<Target, Failure> {
         let base = self.base.borrow();
-        let below = base.path.path().trim_end_matches('/');
+        let path_of_base = base.path.split('?').next().unwrap_or_default();
+        let below = path_of_base.trim_end_matches('/');
         match path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {
             true => base.join(&format!("{below}{path}")),
             false => base.join(path),
         }
     }
 
-    fn headers_of(&self, request: &Request) -> HeaderMap {
-        let mut headers = self.client.config.headers.clone();
-        for (name, value) in &request.headers {
-            headers.insert(name, value.clone());
+    /// Puts a request together in the shard's buffer.
+    fn write(&self, out: &mut Vec<u8>, target: &Target, hop: &Hop, request: &Request) {
+        let named = |wanted: &HeaderName| request.headers.iter().any(|(name, _)| name == wanted);
+        let host = request.headers.iter().find(|(name, _)| *name == header::HOST && !hop.foreign);
+        let host = host.map_or(&target.origin.host_header, |(_, value)| value);
+        out.clear();
+        wire::write_start(out, &hop.method, &target.path, host);
+        match request.headers.is_empty() {
+            true => out.extend_from_slice(&self.client.header_lines),
+            false => {
+                let defaults = self.client.config.headers.iter().filter(|(name, _)| !named(name));
+                for (name, value) in defaults {
+                    wire::write_header(out, name, value);
+                }
+                let own = request.headers.iter().filter(|(name, _)| hop.sends(name, &request.body));
+                for (name, value) in own {
+                    wire::write_header(out, name, value);
+                }
+            }
         }
-        headers
-    }
-
-    fn wire_request(
-        &self,
-        target: &Target,
-        method: &Method,
-        headers: &HeaderMap,
-        body: &Bytes,
-    ) -> Result<http::Request<Full<Bytes>>, Failure> {
-        let mut wire = http::Request::new(Full::new(body.clone()));
-        *wire.method_mut() = method.clone();
-        *wire.uri_mut() = target.path.clone().into();
-        let map = wire.headers_mut();
-        *map = headers.clone();
-        if !map.contains_key(header::HOST) {
-            map.insert(header::HOST, target.origin.host_header.clone());
+        if let Some(cookies) = self.jar.borrow_mut().header(target)
+            && !named(&header::COOKIE)
+        {
+            wire::write_header(out, &header::COOKIE, &cookies);
         }
-        if let Some(cookies) = self.jar.borrow_mut().header(target) {
-            map.entry(header::COOKIE).or_insert(cookies);
-        }
-        // A body-less POST says so, as browsers do.
-        if body.is_empty() && matches!(*method, Method::POST | Method::PUT | Method::PATCH) {
-            map.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
-        }
-        Ok(wire)
+        wire::write_end(out, &hop.method, &hop.body);
     }
 
     async fn exchange(
         &self,
         target: &Target,
-        wire: http::Request<Full<Bytes>>,
+        hop: &Hop,
+        request: &Request,
         progress: &mut Progress,
     ) -> Result<Answer, Failure> {
         let mut connection = match self.idle_connection(&target.origin).await {
@@ -247,13 +277,17 @@ impl Session {
                 opened?
             }
         };
+        let mut bytes = self.client.write_space.take();
+        self.write(&mut bytes, target, hop, request);
         let mut timings = Timings::default();
+        let max_body = self.client.config.max_body;
         let answer = connection
-            .exchange(wire, self.client.config.max_body, &mut timings)
+            .exchange(&bytes, &hop.method, max_body, &self.client.read_space, &mut timings)
             .await;
+        self.client.write_space.replace(bytes);
         progress.timings += timings;
         progress.bytes += connection.received();
-        if answer.is_ok() {
+        if answer.as_ref().is_ok_and(|answer| answer.head.keep_alive) {
             self.idle.borrow_mut().push(connection);
         }
         answer
@@ -284,11 +318,55 @@ struct Progress {
 }
 
 impl Progress {
-    fn timeout_class(&self) -> ErrorClass {
-        match self.connecting {
+    /// `outcome` is `None` if the time was up.
+    fn exchange(self, begin: Instant, outcome: Option<Result<Response, Failure>>) -> Exchange {
+        let timeout = match self.connecting {
             true => ErrorClass::ConnectTimeout,
             false => ErrorClass::Timeout,
+        };
+        Exchange {
+            latency: begin.elapsed(),
+            timings: self.timings,
+            redirects: self.redirects,
+            bytes: self.bytes,
+            outcome: outcome.unwrap_or_else(|| Err(Failure::new(timeout, ""))),
         }
+    }
+}
+
+/// What changes of a request from one redirect to the next.
+struct Hop {
+    method: Method,
+    body: Bytes,
+    /// Whether it has left the origin it was meant for.
+    foreign: bool,
+}
+
+impl Hop {
+    /// The Fetch standard's rule: 303 turns all but GET and HEAD into GET, 301 and 302 turn POST into GET.
+    /// Another origin gets no credentials.
+    fn redirect(&mut self, status: u16, leaves_origin: bool) {
+        let becomes_get = match status {
+            303 => !matches!(self.method, Method::GET | Method::HEAD),
+            301 | 302 => self.method == Method::POST,
+            _ => false,
+        };
+        if becomes_get {
+            self.method = Method::GET;
+            self.body = Bytes::new();
+        }
+        self.foreign |= leaves_origin;
+    }
+
+    /// Whether a header of the request is still sent.
+    fn sends(&self, name: &HeaderName, original_body: &Bytes) -> bool {
+        let of_body = [header::CONTENT_TYPE, header::CONTENT_ENCODING];
+        let secret = [header::AUTHORIZATION, header::COOKIE];
+        let body_dropped = self.body.is_empty() && !original_body.is_empty();
+        *name != header::HOST
+            && *name != header::CONTENT_LENGTH
+            && !(body_dropped && of_body.contains(name))
+            && !(self.foreign && secret.contains(name))
     }
 }
 
@@ -305,22 +383,13 @@ fn base_target(base: &str) -> Result<Target, Failure> {
     Target::of(&url::Url::parse(base).map_err(|error| bad(&error))?)
 }
 
-fn is_redirect(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// The Fetch standard's rule: 303 turns all but GET and HEAD into GET, 301 and 302 turn POST into GET.
-fn becomes_get(status: StatusCode, method: &Method) -> bool {
-    match status.as_u16() {
-        303 => !matches!(*method, Method::GET | Method::HEAD),
-        301 | 302 => *method == Method::POST,
-        _ => false,
-    }
-}
-
-fn redirect_target(from: &Target, location: &HeaderValue) -> Result<Target, Failure> {
+fn redirect_target(from: &Target, location: &[u8]) -> Result<Target, Failure> {
     let bad = |detail: String| Failure::new(ErrorClass::BadRedirect, detail);
     // Servers send raw UTF-8 in Location; browsers take it as such.
-    let text = std::str::from_utf8(location.as_bytes()).map_err(|_| bad("Location is not UTF-8".to_owned()))?;
+    let text = std::str::from_utf8(location).map_err(|_| bad("Location is not UTF-8".to_owned()))?;
     from.join(text).map_err(|failure| bad(failure.detail))
 }

@@ -3,7 +3,6 @@
 
 use super::{ErrorClass, Failure};
 use http::HeaderValue;
-use http::uri::PathAndQuery;
 use std::rc::Rc;
 use url::Url;
 
@@ -61,7 +60,7 @@ pub struct Target {
     /// Whom to ask.
     pub origin: Rc<Origin>,
     /// The path and query as sent.
-    pub path: PathAndQuery,
+    pub path: String,
 }
 
 impl Target {
@@ -71,7 +70,7 @@ impl Target {
     /// A [`Failure`] of class `bad url`.
     pub fn of(url: &Url) -> Result<Target, Failure> {
         Ok(Target {
-            path: path_of(url)?,
+            path: url[url::Position::BeforePath..url::Position::AfterQuery].to_owned(),
             origin: Rc::new(Origin::of(url)?),
         })
     }
@@ -95,7 +94,7 @@ impl Target {
         if let Some(path) = plain_path(&self.origin, reference) {
             return Ok(Target {
                 origin: self.origin.clone(),
-                path,
+                path: path.to_owned(),
             });
         }
         let url = self
@@ -113,14 +112,9 @@ impl Target {
     }
 }
 
-fn path_of(url: &Url) -> Result<PathAndQuery, Failure> {
-    let text = &url[url::Position::BeforePath..url::Position::AfterQuery];
-    PathAndQuery::try_from(text).map_err(|error| Failure::new(ErrorClass::BadUrl, format!("{url}: {error}")))
-}
-
 /// `reference` as a path on `origin` when no URL rule can change it: it starts with one slash (or with the
 /// origin itself and then one) and holds only characters that are sent as they are.
-fn plain_path(origin: &Origin, reference: &str) -> Option<PathAndQuery> {
+fn plain_path<'a>(origin: &Origin, reference: &'a str) -> Option<&'a str> {
     let path = match reference.as_bytes() {
         [b'/', b'/', ..] => return None,
         [b'/', ..] => reference,
@@ -137,7 +131,7 @@ fn plain_path(origin: &Origin, reference: &str) -> Option<PathAndQuery> {
         })
         // '%2e' also means '.', which the URL parser resolves.
         && !path.contains("%2");
-    plain.then(|| PathAndQuery::try_from(path).ok()).flatten()
+    plain.then_some(path)
 }
 
 #[cfg(test)]

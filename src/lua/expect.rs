@@ -25,9 +25,9 @@ impl Expect {
     }
 
     fn judge(&self, response: &Response) -> Option<String> {
-        let status = response.status.as_u16();
+        let status = response.status;
         if self.status.is_empty() && status >= 400 {
-            return Some(match response.status.canonical_reason() {
+            return Some(match canonical_reason(status) {
                 Some(reason) => format!("status {status} {reason}"),
                 None => format!("status {status}"),
             });
@@ -37,7 +37,7 @@ impl Expect {
             return Some(format!("expected status {}, got {status}", wanted.join(" or ")));
         }
         if let Some(wanted) = &self.title {
-            match html::title(&response.body) {
+            match html::title(response.body_bytes()) {
                 Some(title) if title.starts_with(wanted.as_str()) => {}
                 Some(title) => return Some(format!("expected title '{wanted}', got '{}'", shortened(&title))),
                 None => return Some(format!("expected title '{wanted}', the page has none")),
@@ -45,9 +45,13 @@ impl Expect {
         }
         self.text
             .iter()
-            .find(|wanted| memmem::find(&response.body, wanted).is_none())
+            .find(|wanted| memmem::find(response.body_bytes(), wanted).is_none())
             .map(|wanted| format!("expected text '{}' is missing", shortened(&String::from_utf8_lossy(wanted))))
     }
+}
+
+fn canonical_reason(status: u16) -> Option<&'static str> {
+    http::StatusCode::from_u16(status).ok()?.canonical_reason()
 }
 
 /// At most 80 characters, so that a page cannot fill a report.

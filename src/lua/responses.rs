@@ -2,7 +2,7 @@
 //! unless the plan reads it, and is given back as soon as Lua's collector has found its number dead.
 
 use crate::html::Document;
-use crate::http::Exchange;
+use crate::http::{Exchange, Response};
 use bytes::Bytes;
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ impl Finished {
         self.exchange
             .outcome
             .as_ref()
-            .map_or(0, |response| response.status.as_u16())
+            .map_or(0, |response| response.status)
     }
 
     /// The body as received, empty without an answer.
@@ -42,15 +42,14 @@ impl Finished {
         self.exchange
             .outcome
             .as_ref()
-            .map(|response| response.body.clone())
+            .map(Response::body)
             .unwrap_or_default()
     }
 
-    /// What holding it costs beside the VM, in bytes. A small body keeps the connection's read buffer
-    /// alive, hence the least.
+    /// What holding it costs beside the VM, in bytes; its head is a guess.
     fn weight(&self) -> usize {
-        const READ_BUFFER: usize = 1024;
-        READ_BUFFER + self.exchange.outcome.as_ref().map_or(0, |response| response.body.len())
+        const HEAD: usize = 512;
+        HEAD + self.exchange.outcome.as_ref().map_or(0, |response| response.body_bytes().len())
     }
 }
 

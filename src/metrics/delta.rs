@@ -34,7 +34,10 @@ impl Delta {
     /// Whether it says nothing at all.
     pub fn is_empty(&self) -> bool {
         self.requests.iter().all(|row| row.counts.count() == 0)
-            && self.tasks.iter().all(|row| row.ok.count + row.failed.count == 0)
+            && self
+                .tasks
+                .iter()
+                .all(|row| row.ok.count + row.failed.count == 0)
             && self.scenarios.iter().all(|row| row.is_empty())
             && self.warnings.is_empty()
     }
@@ -52,7 +55,9 @@ impl Delta {
     /// Counts a failure under its source, message and line. Equal ones are found by scanning: there are few.
     pub(super) fn fail(&mut self, source: Source, failure: &Failure<'_>) {
         let known = self.errors.iter().position(|error| {
-            error.source == source && error.message == failure.message && error.line.as_deref() == failure.line
+            error.source == source
+                && error.message == failure.message
+                && error.line.as_deref() == failure.line
         });
         match known {
             Some(at) => self.errors[at].count += 1,
@@ -76,7 +81,11 @@ impl Delta {
 
     /// Empties it and keeps rows and memory.
     pub(super) fn clear(&mut self) {
-        for row in self.requests.iter_mut().filter(|row| row.counts.count() > 0) {
+        for row in self
+            .requests
+            .iter_mut()
+            .filter(|row| row.counts.count() > 0)
+        {
             row.counts.clear();
             row.all.clear();
             row.failures.clear();

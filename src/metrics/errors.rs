@@ -24,10 +24,9 @@ impl ErrorLog {
                 Source::Request(id) => request_name(&delta.requests[id as usize].label),
                 Source::Task(id) => format!("task {}", delta.tasks[id as usize].label.name),
             };
-            let known = self
-                .rows
-                .iter()
-                .position(|row| row.name == name && row.message == error.message && row.line == error.line);
+            let known = self.rows.iter().position(|row| {
+                row.name == name && row.message == error.message && row.line == error.line
+            });
             match known {
                 Some(at) => {
                     self.rows[at].count += error.count;
@@ -54,7 +53,12 @@ impl ErrorLog {
         let mut order: Vec<&ErrorRow> = self.rows.iter().collect();
         order.sort_by_key(|row| std::cmp::Reverse(row.count));
         let left_out = self.left_out.iter();
-        order.into_iter().take(limit).chain(left_out).cloned().collect()
+        order
+            .into_iter()
+            .take(limit)
+            .chain(left_out)
+            .cloned()
+            .collect()
     }
 
     fn leave_out(&mut self, count: u64, now_s: f64) {
@@ -73,5 +77,7 @@ impl ErrorLog {
 
 /// How a request is called wherever method and name are one text.
 fn request_name(label: &Label) -> String {
-    format!("{} {}", label.group, label.name).trim_start().to_owned()
+    format!("{} {}", label.group, label.name)
+        .trim_start()
+        .to_owned()
 }

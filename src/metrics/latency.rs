@@ -26,7 +26,8 @@ pub(super) fn record(histogram: &mut Histogram<u64>, us: u32) {
 
 /// Adds one histogram to another.
 pub(super) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
-    to.add(from).expect("a growing histogram takes what another one holds");
+    to.add(from)
+        .expect("a growing histogram takes what another one holds");
 }
 
 /// A duration in nanoseconds; more than 584 years saturate.
@@ -88,7 +89,11 @@ impl Exact {
     }
 
     /// The histogram's value at each of the rising `quantiles`, never outside the exact extremes.
-    pub(super) fn quantiles<const N: usize>(&self, of: &Histogram<u64>, quantiles: [f64; N]) -> [Duration; N] {
+    pub(super) fn quantiles<const N: usize>(
+        &self,
+        of: &Histogram<u64>,
+        quantiles: [f64; N],
+    ) -> [Duration; N] {
         let mut found = [Duration::ZERO; N];
         if self.count > 0 {
             for (slot, us) in found.iter_mut().zip(of.value_at_quantiles(quantiles)) {
@@ -167,7 +172,9 @@ mod tests {
         let mut sorted = Vec::new();
         let mut state: u64 = 7;
         for _ in 0..20_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             let ns = 1_000_000 + (state >> 33) % 900_000_000;
             exact.record(ns);
             burst.record(ns);
@@ -193,7 +200,10 @@ mod tests {
             burst.record(ns);
             let mut all = histogram();
             burst.add_to(&mut all);
-            assert_eq!(exact.quantiles(&all, [0.5, 1.0]), [Duration::from_nanos(ns); 2]);
+            assert_eq!(
+                exact.quantiles(&all, [0.5, 1.0]),
+                [Duration::from_nanos(ns); 2]
+            );
         }
     }
 

@@ -21,8 +21,8 @@ mod users;
 pub use delta::Delta;
 pub use recorder::Recorder;
 pub use report::{
-    Check, ErrorRow, Figures, Latency, Metric, PhasesMs, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
-    ThresholdRow,
+    Check, ErrorRow, Figures, Latency, Metric, PhasesMs, Report, RequestRow, ScenarioRow,
+    SeriesPoint, TaskRow, ThresholdRow,
 };
 pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
 pub use snapshot::{LiveRow, Snapshot};

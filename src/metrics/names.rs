@@ -29,19 +29,32 @@ pub(super) struct Interned {
 /// scanned; the names within one are hashed with std's keyed hash, because a target can choose them.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    groups: Vec<(Box<str>, HashMap<Box<str>, u32>)>,
+    groups: Vec<Group>,
     labels: Vec<Arc<Label>>,
+}
+
+/// The names of one group with their numbers.
+#[derive(Debug)]
+struct Group {
+    name: Box<str>,
+    members: HashMap<Box<str>, u32>,
 }
 
 impl Names {
     /// The number of a name, given out in the order of first appearance.
     pub(super) fn intern(&mut self, group: &str, name: &str) -> Interned {
         if let Some(id) = self.find(group, name) {
-            return Interned { id, overflow: false };
+            return Interned {
+                id,
+                overflow: false,
+            };
         }
         if self.labels.len() < MAX_NAMES {
             let id = self.add(group, name);
-            return Interned { id, overflow: false };
+            return Interned {
+                id,
+                overflow: false,
+            };
         }
         let id = self.find("", OTHER).unwrap_or_else(|| self.add("", OTHER));
         Interned { id, overflow: true }
@@ -53,22 +66,24 @@ impl Names {
     }
 
     fn find(&self, group: &str, name: &str) -> Option<u32> {
-        let (_, names) = self.groups.iter().find(|(known, _)| &**known == group)?;
-        names.get(name).copied()
+        let group = self.groups.iter().find(|known| &*known.name == group)?;
+        group.members.get(name).copied()
     }
 
     fn add(&mut self, group: &str, name: &str) -> u32 {
         let id = self.labels.len() as u32;
-        let label = Label {
+        self.labels.push(Arc::new(Label {
             group: group.into(),
             name: name.into(),
+        }));
+        let group = match self.groups.iter().position(|known| &*known.name == group) {
+            Some(at) => &mut self.groups[at],
+            None => self.groups.push_mut(Group {
+                name: group.into(),
+                members: HashMap::new(),
+            }),
         };
-        self.labels.push(Arc::new(label));
-        let names = match self.groups.iter().position(|(known, _)| &**known == group) {
-            Some(at) => &mut self.groups[at].1,
-            None => &mut self.groups.push_mut((group.into(), HashMap::new())).1,
-        };
-        names.insert(name.into(), id);
+        group.members.insert(name.into(), id);
         id
     }
 }

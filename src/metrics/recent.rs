@@ -80,7 +80,13 @@ impl Recent {
 
     fn per_second(&self, counts: Counts) -> (f64, f64) {
         let seconds = self.to.saturating_sub(self.from).as_secs_f64();
-        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        let rate = |count: u64| {
+            if seconds > 0.0 {
+                count as f64 / seconds
+            } else {
+                0.0
+            }
+        };
         (rate(counts.requests), rate(counts.failures))
     }
 }
@@ -91,7 +97,10 @@ mod tests {
 
     fn run(window: &mut Recent, seconds: std::ops::Range<u64>, requests: u64) {
         for second in seconds {
-            let counts = Counts { requests, failures: 1 };
+            let counts = Counts {
+                requests,
+                failures: 1,
+            };
             window.add(3, counts);
             window.tick(Duration::from_secs(second + 1));
         }

@@ -23,6 +23,8 @@ pub struct Recorder {
     /// Emptied deltas that came back; one is enough when the store keeps up.
     spare: Vec<Delta>,
     told: HashSet<String>,
+    /// Whether the warning of too many request names was given: its text is not built on every request.
+    overflowed: bool,
 }
 
 impl Recorder {
@@ -34,6 +36,7 @@ impl Recorder {
             delta: Delta::new(shard),
             spare: Vec::new(),
             told: HashSet::new(),
+            overflowed: false,
         }
     }
 
@@ -41,9 +44,9 @@ impl Recorder {
     /// the rest counts as `(other)` and a warning says how to name requests.
     pub fn request(&mut self, method: &str, name: &str) -> RequestId {
         let interned = self.requests.intern(method, name);
-        if interned.overflow && !self.told.contains(TOO_MANY_REQUESTS) {
+        if interned.overflow && !self.overflowed {
+            self.overflowed = true;
             self.warn(too_many_requests());
-            self.told.insert(TOO_MANY_REQUESTS.to_owned());
         }
         let labels = self.requests.labels();
         if self.delta.requests.len() < labels.len() {
@@ -56,6 +59,9 @@ impl Recorder {
     /// The number of a task or transaction of a scenario, bounded as [`Recorder::request`].
     pub fn task(&mut self, scenario: &str, name: &str) -> TaskId {
         let interned = self.tasks.intern(scenario, name);
+        if interned.overflow && !self.told.contains(TOO_MANY_TASKS) {
+            self.warn(TOO_MANY_TASKS.to_owned());
+        }
         let labels = self.tasks.labels();
         if self.delta.tasks.len() < labels.len() {
             let label = labels[interned.id as usize].clone();
@@ -120,7 +126,10 @@ impl Recorder {
 
     /// Hands over what was measured since the last call and starts anew.
     pub fn take(&mut self) -> Delta {
-        let mut next = self.spare.pop().unwrap_or_else(|| Delta::new(self.delta.shard));
+        let mut next = self
+            .spare
+            .pop()
+            .unwrap_or_else(|| Delta::new(self.delta.shard));
         next.cover(self.requests.labels(), self.tasks.labels());
         std::mem::replace(&mut self.delta, next)
     }
@@ -134,10 +143,11 @@ impl Recorder {
     }
 }
 
-/// Stands for the warning in the set of those given, so that asking does not build the text each time.
-const TOO_MANY_REQUESTS: &str = "too many requests";
+/// What the recorder and the store say when names of tasks and transactions run over.
+pub(super) const TOO_MANY_TASKS: &str = "more than 2,000 names of tasks and transactions; the rest is counted as '(other)': \
+     keep ids out of the names of transactions";
 
-/// What the recorder and the store say when names run over.
+/// What the recorder and the store say when names of requests run over.
 pub(super) fn too_many_requests() -> String {
     format!(
         "more than {} request names; the rest is counted as '(other)': give requests that differ only in an id \

@@ -95,7 +95,8 @@ impl Open {
             return None;
         }
         let values = self.exact.quantiles(&self.latencies, [0.5, 0.95, 0.99]);
-        let [p50_ms, p95_ms, p99_ms] = values.map(|value| (self.exact.count > 0).then_some(value.as_secs_f64() * 1e3));
+        let [p50_ms, p95_ms, p99_ms] =
+            values.map(|value| (self.exact.count > 0).then_some(value.as_secs_f64() * 1e3));
         Some(SeriesPoint {
             second: self.since.as_secs(),
             seconds: covers.as_secs_f64(),
@@ -174,6 +175,9 @@ mod tests {
         let mut series = Series::default();
         series.tick(Duration::from_secs(1), 0);
         let points = series.points(Duration::from_secs(1), 0);
-        assert_eq!((points.len(), points[0].count, points[0].p50_ms), (1, 0, None));
+        assert_eq!(
+            (points.len(), points[0].count, points[0].p50_ms),
+            (1, 0, None)
+        );
     }
 }

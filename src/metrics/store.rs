@@ -8,7 +8,7 @@ use super::errors::ErrorLog;
 use super::latency;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
-use super::recorder::too_many_requests;
+use super::recorder::{TOO_MANY_TASKS, too_many_requests};
 use super::report::{Report, RequestRow, ScenarioRow, TaskRow};
 use super::series::Series;
 use super::snapshot::{LiveRow, Snapshot};
@@ -41,7 +41,12 @@ pub struct Facts {
 
 impl Facts {
     /// The facts of a run by this version that begins at `started`.
-    pub fn new(plan: impl Into<String>, host: impl Into<String>, seed: u64, started: SystemTime) -> Self {
+    pub fn new(
+        plan: impl Into<String>,
+        host: impl Into<String>,
+        seed: u64,
+        started: SystemTime,
+    ) -> Self {
         let seconds = jiff::Timestamp::try_from(started).unwrap_or_default();
         Facts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -116,15 +121,19 @@ impl Store {
         self.merge_requests(&delta);
         for (id, row) in delta.tasks.iter().enumerate() {
             if row.ok.count + row.failed.count > 0 {
-                let (at, _) = self.tasks.row(delta.shard, id, &row.label);
+                let (at, overflow) = self.tasks.row(delta.shard, id, &row.label);
                 self.tasks.rows[at].merge(row);
+                if overflow {
+                    self.warn(TOO_MANY_TASKS.to_owned());
+                }
             }
         }
         for row in &delta.scenarios {
             self.users.add(row.change, row.rise);
             self.scenario(row);
         }
-        self.errors.merge(&delta, self.now.saturating_sub(self.origin));
+        self.errors
+            .merge(&delta, self.now.saturating_sub(self.origin));
         for warning in delta.warnings.drain(..) {
             self.warn(warning);
         }
@@ -174,7 +183,10 @@ impl Store {
     pub fn report(&mut self, elapsed: Duration) -> Report {
         self.gather();
         let measured = self.measured(elapsed);
-        let requests = self.requests.named().filter(|(_, row)| row.counts.count() > 0);
+        let requests = self
+            .requests
+            .named()
+            .filter(|(_, row)| row.counts.count() > 0);
         let tasks = self.tasks.named().filter(|(_, row)| row.runs() > 0);
         Report {
             version: self.facts.version.clone(),
@@ -239,7 +251,10 @@ impl Store {
     }
 
     fn scenario(&mut self, row: &ScenarioDelta) {
-        let at = self.scenarios.iter().position(|known| known.name == row.name);
+        let at = self
+            .scenarios
+            .iter()
+            .position(|known| known.name == row.name);
         let scenario = match at {
             Some(at) => &mut self.scenarios[at],
             None => self.scenarios.push_mut(Scenario {
@@ -264,7 +279,12 @@ impl Store {
     fn snapshot(&mut self) -> Snapshot {
         let measured = self.measured(self.now);
         let recent = &self.recent;
-        let rows = self.requests.names.labels().iter().zip(&mut self.requests.rows);
+        let rows = self
+            .requests
+            .names
+            .labels()
+            .iter()
+            .zip(&mut self.requests.rows);
         let rows = rows
             .enumerate()
             .filter(|(_, (_, row))| row.counts.count() > 0)
@@ -275,7 +295,12 @@ impl Store {
             measured,
             users: self.users.now(),
             bytes: self.total.counts.bytes,
-            total: live_row(&Label::default(), &mut self.total, measured, recent.total_rates()),
+            total: live_row(
+                &Label::default(),
+                &mut self.total,
+                measured,
+                recent.total_rates(),
+            ),
             rows,
             scenarios: self.scenario_rows(Users::now),
             errors: self.errors.top(LIVE_ERRORS),
@@ -341,5 +366,4 @@ fn live_row(label: &Label, row: &mut RequestTally, measured: Duration, now: (f64
 }
 
 #[cfg(test)]
-#[path = "store_tests.rs"]
 mod tests;

@@ -45,7 +45,8 @@ impl RequestTally {
         self.changed = true;
         self.counts.add(&row.counts);
         if !row.failures.is_empty() {
-            row.failures.add_to(self.failed.get_or_insert_with(latency::histogram));
+            row.failures
+                .add_to(self.failed.get_or_insert_with(latency::histogram));
         }
     }
 
@@ -85,7 +86,11 @@ impl RequestTally {
             latency_ms: latency(&self.exact(), &self.all),
             latency_ok_ms,
             phases_ms: phases(&counts.phases),
-            status: counts.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
+            status: counts
+                .status
+                .iter()
+                .map(|(code, n)| (code.to_string(), *n))
+                .collect(),
             histogram: base64_v2(&self.all),
         }
     }
@@ -128,7 +133,11 @@ impl TaskTally {
 /// Events per second; zero when no time has passed.
 pub(super) fn per_second(count: u64, measured: Duration) -> f64 {
     let seconds = measured.as_secs_f64();
-    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+    if seconds > 0.0 {
+        count as f64 / seconds
+    } else {
+        0.0
+    }
 }
 
 fn latency(exact: &Exact, histogram: &Histogram<u64>) -> Option<Latency> {

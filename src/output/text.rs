@@ -8,7 +8,7 @@ mod table;
 use crate::metrics::{Report, Snapshot};
 use crate::units::{show_count, show_duration, show_long, three_digits};
 use std::time::Duration;
-use table::{Table, cut_middle, one_line, rule, spread};
+use table::{Table, cut_middle, one_line, spread};
 
 /// Width of a page when the terminal's is not known.
 pub const PLAIN_WIDTH: usize = 80;
@@ -43,23 +43,31 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
 /// The line at the start of a run without a screen: `12 users started in 1.50 s`.
 pub fn started_line(users: u64, took: Duration) -> String {
     let noun = if users == 1 { "user" } else { "users" };
-    format!("{} {noun} started in {}", show_count(users), show_duration(took))
+    format!(
+        "{} {noun} started in {}",
+        show_count(users),
+        show_duration(took)
+    )
 }
 
 /// The line that a run without a screen prints every ten seconds: what is so far, and what is now.
 pub fn progress_line(snapshot: &Snapshot) -> String {
     let total = &snapshot.total;
     let mut line = format!(
-        "{:>6}  users {}, requests {}, now {}/s",
+        "{:>6}  {} users · {} requests · {}/s now",
         show_long(snapshot.elapsed),
         show_count(snapshot.users),
         show_count(total.count),
         rate(total.rate_now),
     );
     if total.count > 0 {
-        line += &format!(", p50 {}, p95 {}", show_duration(total.p50), show_duration(total.p95));
+        line += &format!(
+            " · p50 {} · p95 {}",
+            show_duration(total.p50),
+            show_duration(total.p95)
+        );
     }
-    line + &format!(", failed {}", with_share(total.failures, total.count))
+    line + &format!(" · {} failed", with_share(total.failures, total.count))
 }
 
 fn title(report: &Report, page: usize) -> String {
@@ -71,7 +79,11 @@ fn title(report: &Report, page: usize) -> String {
 
 /// A rate per second; plain `0` so that what did not happen does not look like a figure.
 fn rate(per_second: f64) -> String {
-    if per_second == 0.0 { "0".to_owned() } else { three_digits(per_second) }
+    if per_second == 0.0 {
+        "0".to_owned()
+    } else {
+        three_digits(per_second)
+    }
 }
 
 /// A count and its share of all: `0`, `3 (0.02%)`, `12 (100%)`.
@@ -128,7 +140,10 @@ mod tests {
         report.errors = vec![error; 23];
         let text = tables(&report, 80, TableOptions::default());
         assert_eq!(text.matches("status 503").count(), 20);
-        assert!(text.contains("360") && text.contains("3 more kinds"), "{text}");
+        assert!(
+            text.contains("360") && text.contains("3 more kinds"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -137,7 +152,10 @@ mod tests {
         report.requests.clear();
         report.aggregated = crate::metrics::Figures::default();
         let text = tables(&report, 80, TableOptions::default());
-        assert!(text.contains("no requests") && text.contains("Overview"), "{text}");
+        assert!(
+            text.contains("no requests") && text.contains("Overview"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -170,7 +188,7 @@ mod tests {
         };
         assert_eq!(
             progress_line(&snapshot),
-            " 1m10s  users 12, requests 24,180, now 2,418/s, p50 4.10 ms, p95 12.4 ms, failed 3 (0.01%)"
+            " 1m10s  12 users · 24,180 requests · 2,418/s now · p50 4.10 ms · p95 12.4 ms · 3 (0.01%) failed"
         );
         assert_eq!(
             started_line(12, Duration::from_millis(1_500)),

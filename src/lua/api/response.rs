@@ -7,6 +7,7 @@ use super::super::responses::{Address, Finished};
 use super::super::vm::address_of;
 use super::{elements, json, regex, unknown};
 use crate::html::{self, Document, FormMethod, Selector};
+use crate::http;
 use memchr::memmem;
 use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::rc::Rc;
@@ -165,19 +166,23 @@ pub(super) fn field(lua: &Lua, (slot, name): (i64, String)) -> mlua::Result<Valu
     }
 }
 
+fn header_lines(finished: &Finished) -> Vec<(String, Vec<u8>)> {
+    finished.exchange.outcome.as_ref().map_or_else(|_| Vec::new(), http::Response::headers)
+}
+
+/// The value of a header, repeated ones joined as RFC 9110, section 5.3 allows.
 fn header(finished: &Finished, name: &str) -> Option<String> {
-    let response = finished.exchange.outcome.as_ref().ok()?;
-    let values: Vec<_> = response.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+    let name = name.to_ascii_lowercase();
+    let lines = header_lines(finished);
+    let values: Vec<_> = lines.iter().filter(|(line, _)| *line == name).map(|(_, value)| String::from_utf8_lossy(value)).collect();
     (!values.is_empty()).then(|| values.join(", "))
 }
 
 /// The headers as a table with lower-case names that also finds `X-Cache`; repeated ones are joined.
 fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     let table = lua.create_table()?;
-    if let Ok(response) = &finished.exchange.outcome {
-        for name in response.headers.keys() {
-            table.raw_set(name.as_str(), header(finished, name.as_str()))?;
-        }
+    for (name, _) in header_lines(finished) {
+        table.raw_set(name.as_str(), header(finished, &name))?;
     }
     let metatable = lua.create_table()?;
     let find = lua.create_function(|_, (table, name): (Table, Value)| match name {

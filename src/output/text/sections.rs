@@ -24,7 +24,10 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
 /// What a reader has to know before believing a figure.
 pub(super) fn warnings(report: &Report, page: usize, out: &mut String) {
     for warning in &report.warnings {
-        for (at, line) in wrapped(&one_line(warning), page.saturating_sub(4)).iter().enumerate() {
+        for (at, line) in wrapped(&one_line(warning), page.saturating_sub(4))
+            .iter()
+            .enumerate()
+        {
             out.push_str(if at == 0 { " ! " } else { "   " });
             out.push_str(line);
             out.push('\n');
@@ -33,7 +36,10 @@ pub(super) fn warnings(report: &Report, page: usize, out: &mut String) {
 }
 
 fn requests(report: &Report) -> Table {
-    let mut table = Table::new("Requests", &["# reqs", "# fails", "req/s", "fail/s", "bytes/s"]);
+    let mut table = Table::new(
+        "Requests",
+        &["# reqs", "# fails", "req/s", "fail/s", "bytes/s"],
+    );
     each_name(report, &mut table, |figures| {
         vec![
             show_count(figures.count),
@@ -48,7 +54,9 @@ fn requests(report: &Report) -> Table {
 
 fn latency(report: &Report) -> Table {
     let mut table = Table::new("Latency", &["Avg", "Min", "Max", "Median"]);
-    each_name(report, &mut table, |figures| times(figures.latency_ms.as_ref(), extremes));
+    each_name(report, &mut table, |figures| {
+        times(figures.latency_ms.as_ref(), extremes)
+    });
     table
 }
 
@@ -56,7 +64,9 @@ fn percentiles(report: &Report) -> Table {
     let columns = &["50%", "75%", "90%", "95%", "98%", "99%", "99.9%", "99.99%"];
     let mut table = Table::new("Percentiles", columns);
     let values = |l: &Latency| [l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99];
-    each_name(report, &mut table, |figures| times(figures.latency_ms.as_ref(), values));
+    each_name(report, &mut table, |figures| {
+        times(figures.latency_ms.as_ref(), values)
+    });
     table
 }
 
@@ -64,21 +74,35 @@ fn tasks(report: &Report) -> Table {
     let columns = &["# runs", "# fails", "runs/s", "Avg", "Min", "Max", "Median"];
     let mut table = Table::new("Tasks", columns);
     // A scenario without a row of its own still heads its tasks: older files may lack it.
-    let mut scenarios: Vec<&str> = report.scenarios.iter().map(|scenario| &*scenario.name).collect();
+    let mut scenarios: Vec<&str> = report
+        .scenarios
+        .iter()
+        .map(|scenario| &*scenario.name)
+        .collect();
     for task in &report.tasks {
         if !scenarios.contains(&&*task.scenario) {
             scenarios.push(&task.scenario);
         }
     }
     for name in scenarios {
-        let known = report.scenarios.iter().find(|scenario| scenario.name == name);
+        let known = report
+            .scenarios
+            .iter()
+            .find(|scenario| scenario.name == name);
         let note = known.map_or(String::new(), |scenario| {
             let (users, iterations) = (scenario.users, scenario.iterations);
-            format!("{}, {}", counted(users, "user"), counted(iterations, "iteration"))
+            format!(
+                "{}, {}",
+                counted(users, "user"),
+                counted(iterations, "iteration")
+            )
         });
         table.heading(one_line(name), note);
         for task in report.tasks.iter().filter(|task| task.scenario == name) {
-            table.row(format!("  {}", one_line(&task.name)), task_cells(task, report));
+            table.row(
+                format!("  {}", one_line(&task.name)),
+                task_cells(task, report),
+            );
         }
     }
     table
@@ -111,7 +135,10 @@ fn extremes(latency: &Latency) -> [f64; 4] {
     [latency.avg, latency.min, latency.max, latency.p50]
 }
 
-fn times<const N: usize>(latency: Option<&Latency>, values: impl Fn(&Latency) -> [f64; N]) -> Vec<String> {
+fn times<const N: usize>(
+    latency: Option<&Latency>,
+    values: impl Fn(&Latency) -> [f64; N],
+) -> Vec<String> {
     match latency {
         Some(latency) => values(latency).map(time).to_vec(),
         None => vec!["-".to_owned(); N],
@@ -128,10 +155,15 @@ pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut 
     out.push_str("\n Status codes\n");
     out.push_str(&rule(page));
     let mut line = |name: &str, figures: &Figures| {
-        let codes: Vec<String> = figures.status.iter().map(|(code, n)| status(code, *n)).collect();
+        let codes: Vec<String> = figures
+            .status
+            .iter()
+            .map(|(code, n)| status(code, *n))
+            .collect();
         let lines = wrapped(&codes.join(", "), page - name_width - 3);
         let mut name = cut_middle(name, name_width);
         for codes in lines {
+            let codes = codes.replace('\u{a0}', " ");
             out.push_str(&format!(" {}  {codes}\n", pad_right(&name, name_width)));
             name.clear();
         }
@@ -142,10 +174,14 @@ pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut 
     line("Aggregated", &report.aggregated);
 }
 
-/// `13,192 [200]`; a no-break space keeps the two together until the line is broken.
+/// `13,192 [200]`; no-break spaces keep it together when lines are broken.
 fn status(code: &str, count: u64) -> String {
-    let code = if code == "0" { "no response".to_owned() } else { one_line(code) };
-    format!("{} [{code}]", show_count(count))
+    let code = if code == "0" {
+        "no\u{a0}response".to_owned()
+    } else {
+        one_line(code)
+    };
+    format!("{}\u{a0}[{code}]", show_count(count))
 }
 
 /// Errors, the most frequent first.
@@ -154,7 +190,10 @@ pub(super) fn errors(report: &Report, page: usize, out: &mut String) {
         return;
     }
     let (shown, rest) = report.errors.split_at(report.errors.len().min(MOST_ERRORS));
-    let counts = report.errors.iter().map(|error| show_count(error.count).len());
+    let counts = report
+        .errors
+        .iter()
+        .map(|error| show_count(error.count).len());
     let count_width = counts.max().unwrap_or(0).max(4);
     out.push('\n');
     out.push_str(&spread("Errors", "first – last seen", page));
@@ -165,7 +204,10 @@ pub(super) fn errors(report: &Report, page: usize, out: &mut String) {
     if !rest.is_empty() {
         let count: u64 = rest.iter().map(|error| error.count).sum();
         let more = counted(rest.len() as u64, "more kind");
-        out.push_str(&format!(" {}  of {more}\n", pad_left(&show_count(count), count_width)));
+        out.push_str(&format!(
+            " {}  of {more}\n",
+            pad_left(&show_count(count), count_width)
+        ));
     }
 }
 
@@ -177,7 +219,10 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
     let room = page.saturating_sub(indent + seen.chars().count() + 2);
     let name = cut_middle(&one_line(&error.name), room);
     out.push_str(&spread(&format!("{count}  {name}"), &seen, page));
-    let line = error.line.as_deref().map(|line| format!(" ({})", one_line(line)));
+    let line = error
+        .line
+        .as_deref()
+        .map(|line| format!(" ({})", one_line(line)));
     let text = format!("{}{}", one_line(&error.message), line.unwrap_or_default());
     for line in wrapped(&text, page.saturating_sub(indent)) {
         out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
@@ -191,7 +236,7 @@ pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
     let requests = match total.count {
         0 => "no requests were finished".to_owned(),
         count => format!(
-            "{}, {}/s, {} failed",
+            "{} · {}/s · {} failed",
             show_count(count),
             rate(total.rate),
             with_share(total.failures, count)
@@ -206,14 +251,28 @@ pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
         ("started", one_line(&report.started)),
         ("elapsed", exact_seconds(elapsed)),
         ("requests", requests),
-        ("transferred", format!("{transferred}, {per_second}/s")),
+        ("transferred", format!("{transferred} · {per_second}/s")),
         ("seed", report.seed.to_string()),
         ("version", format!("lgoose {}", one_line(&report.version))),
     ];
     if total.redirects > 0 {
-        lines.insert(6, ("redirects", format!("{} hops beside them", show_count(total.redirects))));
+        lines.insert(
+            6,
+            (
+                "redirects",
+                format!(
+                    "{} hops, counted beside the requests",
+                    show_count(total.redirects)
+                ),
+            ),
+        );
     }
-    lines.extend(report.warnings.iter().map(|warning| ("warning", one_line(warning))));
+    lines.extend(
+        report
+            .warnings
+            .iter()
+            .map(|warning| ("warning", one_line(warning))),
+    );
     out.push_str("\n Overview\n");
     out.push_str(&rule(page));
     for (label, text) in lines {
@@ -234,7 +293,7 @@ fn exact_seconds(elapsed: Duration) -> String {
     }
 }
 
-/// A moment of the run: `2.3s`, `58.5s`, `1m10s`.
+/// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
 fn moment(seconds: f64) -> String {
     match seconds {
         s if s < 59.95 => format!("{s:.1} s"),
@@ -243,9 +302,17 @@ fn moment(seconds: f64) -> String {
 }
 
 fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", show_count(count), if count == 1 { "" } else { "s" })
+    format!(
+        "{} {noun}{}",
+        show_count(count),
+        if count == 1 { "" } else { "s" }
+    )
 }
 
 fn per_second(amount: f64, report: &Report) -> f64 {
-    if report.elapsed_s > 0.0 { amount / report.elapsed_s } else { 0.0 }
+    if report.elapsed_s > 0.0 {
+        amount / report.elapsed_s
+    } else {
+        0.0
+    }
 }

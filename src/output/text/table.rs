@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 const GAP: usize = 2;
 /// Columns left of everything.
 const MARGIN: usize = 1;
-/// Names are cut before figures lose the space before their unit, down to this.
+/// Names longer than this are cut; when not even this is left to them, figures come closer together.
 const FAIR_NAME: usize = 24;
 /// Names are never cut to less.
 const LEAST_NAME: usize = 10;
@@ -60,31 +60,45 @@ impl Table {
 
     /// Appends the table, `page` columns wide; wider only if its figures need it.
     pub(super) fn render(&self, page: usize, out: &mut String) {
-        let room = |widths: &[usize]| page.saturating_sub(MARGIN + widths.iter().map(|w| w + GAP).sum::<usize>());
+        let wanted = self.longest_name().min(FAIR_NAME);
+        let figures = |widths: &[usize], gap: usize| -> usize {
+            widths.iter().map(|width| width + gap).sum()
+        };
+        let room =
+            |widths: &[usize], gap: usize| page.saturating_sub(MARGIN + figures(widths, gap));
         let mut widths = self.widths(false);
-        let tight = room(&widths) < self.longest_name().min(FAIR_NAME);
+        let tight = room(&widths, GAP) < wanted;
         if tight {
             widths = self.widths(true);
         }
-        let name_width = room(&widths).max(LEAST_NAME);
-        let full = MARGIN + name_width + widths.iter().map(|width| width + GAP).sum::<usize>();
-        let line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
+        let gap = if room(&widths, GAP) < wanted { 1 } else { GAP };
+        let name_width = room(&widths, gap).max(LEAST_NAME);
+        let full = MARGIN + name_width + figures(&widths, gap);
+        let line = |name: &str, cells: &[String]| {
             let mut line = " ".repeat(MARGIN);
             line.push_str(&pad_right(&cut_middle(name, name_width), name_width));
-            for (cell, width) in cells.zip(&widths) {
-                let cell = if tight { tightened(cell) } else { cell.to_owned() };
-                line.push_str(&" ".repeat(GAP));
-                line.push_str(&pad_left(&cell, *width));
+            for (cell, width) in cells.iter().zip(&widths) {
+                line.push_str(&" ".repeat(gap));
+                line.push_str(&pad_left(cell, *width));
             }
             format!("{}\n", line.trim_end())
         };
-        out.push_str(&line(self.title, &mut self.columns.iter().copied()));
+        let titles: Vec<String> = self
+            .columns
+            .iter()
+            .map(|title| (*title).to_owned())
+            .collect();
+        out.push_str(&line(self.title, &titles));
         out.push_str(&rule(full));
         for row in &self.rows {
             match row {
                 Row::Rule => out.push_str(&rule(full)),
                 Row::Heading(name, note) => out.push_str(&spread(name, note, full)),
-                Row::Cells(name, cells) => out.push_str(&line(name, &mut cells.iter().map(String::as_str))),
+                Row::Cells(name, cells) if tight => {
+                    let cells: Vec<String> = cells.iter().map(|cell| tightened(cell)).collect();
+                    out.push_str(&line(name, &cells));
+                }
+                Row::Cells(name, cells) => out.push_str(&line(name, cells)),
             }
         }
     }
@@ -113,7 +127,11 @@ impl Table {
 
 /// A figure without the space before its unit: `12.4ms`. A share in brackets keeps its distance.
 fn tightened(cell: &str) -> String {
-    if cell.contains('(') { cell.to_owned() } else { cell.replace(' ', "") }
+    if cell.contains('(') {
+        cell.to_owned()
+    } else {
+        cell.replace(' ', "")
+    }
 }
 
 /// A line across the page.
@@ -123,7 +141,9 @@ pub(super) fn rule(page: usize) -> String {
 
 /// A line with one text at its left and one at its right end; the left one is cut to fit.
 pub(super) fn spread(left: &str, right: &str, page: usize) -> String {
-    let room = page.saturating_sub(MARGIN + GAP + right.width()).max(LEAST_NAME);
+    let room = page
+        .saturating_sub(MARGIN + GAP + right.width())
+        .max(LEAST_NAME);
     let left = pad_right(&cut_middle(left, room), room);
     format!("{}{left}{}{right}\n", " ".repeat(MARGIN), " ".repeat(GAP))
 }
@@ -154,7 +174,11 @@ pub(super) fn cut_middle(text: &str, width: usize) -> String {
     let tail: Vec<char> = within(text.chars().rev(), keep / 2).chars().rev().collect();
     // An accent whose letter was cut away must not land on the dots.
     let tail = tail.iter().skip_while(|c| c.width() == Some(0));
-    format!("{}…{}", head.trim_end(), tail.collect::<String>().trim_start())
+    format!(
+        "{}…{}",
+        head.trim_end(),
+        tail.collect::<String>().trim_start()
+    )
 }
 
 fn within(chars: impl Iterator<Item = char>, width: usize) -> String {
@@ -210,13 +234,20 @@ mod tests {
 
     #[test]
     fn a_long_name_loses_its_middle() {
-        assert_eq!(cut_middle("GET /a/very/long/path.html", 13), "GET /a…h.html");
+        assert_eq!(
+            cut_middle("GET /a/very/long/path.html", 13),
+            "GET /a…h.html"
+        );
         assert_eq!(cut_middle("short", 5), "short");
     }
 
     #[test]
     fn wide_and_combining_signs_keep_to_their_columns() {
-        for text in ["検索結果ページの一覧", "e\u{301}a\u{301}o\u{301}u\u{301}i\u{301}e\u{301}", "👩‍👩‍👧 family page of all"] {
+        for text in [
+            "検索結果ページの一覧",
+            "e\u{301}a\u{301}o\u{301}u\u{301}i\u{301}e\u{301}",
+            "👩‍👩‍👧 family page of all",
+        ] {
             for width in 3..12 {
                 let cut = cut_middle(text, width);
                 assert!(cut.width() <= width, "{cut} in {width}");
@@ -241,9 +272,12 @@ mod tests {
     #[test]
     fn figures_keep_their_columns_when_the_page_is_too_narrow() {
         let mut table = Table::new("Requests", &["# reqs", "p99"]);
-        table.row("GET a page with a long name", vec!["1,234,567".into(), "12.4 ms".into()]);
+        table.row(
+            "GET a page with a long name",
+            vec!["1,234,567".into(), "12.4 ms".into()],
+        );
         let mut text = String::new();
         table.render(20, &mut text);
-        assert!(text.contains("1,234,567  12.4ms"), "{text}");
+        assert!(text.contains("1,234,567 12.4ms"), "{text}");
     }
 }

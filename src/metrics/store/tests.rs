@@ -18,7 +18,7 @@ fn record(recorder: &mut Recorder, n: u64) {
             ..Phases::default()
         },
         status: if failed { 503 } else { 200 },
-        redirects: (n % 4 == 0).into(),
+        redirects: n.is_multiple_of(4).into(),
         bytes: n,
         failure: failed.then_some(Failure {
             message: "status 503",
@@ -62,14 +62,36 @@ fn many_shards_report_what_one_shard_would() {
 fn nothing_is_lost_between_samples_and_report() {
     let report = report_of(3);
     let total = &report.aggregated;
-    assert_eq!((total.count, total.failures, total.redirects), (5_000, 500, 1_250));
+    assert_eq!(
+        (total.count, total.failures, total.redirects),
+        (5_000, 500, 1_250)
+    );
     assert_eq!(total.bytes, (0..5_000).sum::<u64>());
-    assert_eq!(total.status, [("200".into(), 4_500), ("503".into(), 500)].into());
+    assert_eq!(
+        total.status,
+        [("200".into(), 4_500), ("503".into(), 500)].into()
+    );
     assert_eq!(total.rate, 500.0);
-    assert_eq!(report.requests.iter().map(|row| row.figures.count).sum::<u64>(), 5_000);
-    assert_eq!(report.series.iter().map(|point| point.count).sum::<u64>(), 5_000);
-    assert_eq!(report.errors.iter().map(|error| error.count).sum::<u64>(), 500);
-    assert_eq!((report.tasks[0].runs, report.scenarios[0].iterations), (5_000, 5_000));
+    assert_eq!(
+        report
+            .requests
+            .iter()
+            .map(|row| row.figures.count)
+            .sum::<u64>(),
+        5_000
+    );
+    assert_eq!(
+        report.series.iter().map(|point| point.count).sum::<u64>(),
+        5_000
+    );
+    assert_eq!(
+        report.errors.iter().map(|error| error.count).sum::<u64>(),
+        500
+    );
+    assert_eq!(
+        (report.tasks[0].runs, report.scenarios[0].iterations),
+        (5_000, 5_000)
+    );
     assert_eq!((report.users, report.scenarios[0].users), (1, 1));
     assert_eq!(total.phases_ms.connect, Some(0.1));
     assert_eq!(total.phases_ms.tls, None);
@@ -78,7 +100,12 @@ fn nothing_is_lost_between_samples_and_report() {
 #[test]
 fn a_percentile_stays_between_the_exact_extremes() {
     let report = report_of(2);
-    for row in report.requests.iter().map(|row| &row.figures).chain([&report.aggregated]) {
+    for row in report
+        .requests
+        .iter()
+        .map(|row| &row.figures)
+        .chain([&report.aggregated])
+    {
         for latency in [row.latency_ms, row.latency_ok_ms] {
             let latency = latency.expect("every name had a success");
             assert!(latency.min <= latency.p50 && latency.p50 <= latency.avg.max(latency.p75));
@@ -95,7 +122,11 @@ fn successes_alone_do_not_feel_the_slow_failures() {
     for n in 0..100 {
         recorder.record(&Sample {
             request,
-            latency: if n < 90 { Duration::from_millis(2) } else { 60 * SECOND },
+            latency: if n < 90 {
+                Duration::from_millis(2)
+            } else {
+                60 * SECOND
+            },
             phases: Phases::default(),
             status: 0,
             redirects: 0,
@@ -141,7 +172,10 @@ fn the_two_thousand_and_first_name_counts_as_other_and_says_so() {
     store.merge(recorder.take());
     let report = store.report(SECOND);
     assert_eq!(report.requests.len(), 2_001);
-    assert_eq!((&*report.requests[2_000].name, report.aggregated.count), ("(other)", 2_001));
+    assert_eq!(
+        (&*report.requests[2_000].name, report.aggregated.count),
+        ("(other)", 2_001)
+    );
     assert_eq!(report.warnings.len(), 1);
 }
 

@@ -1,0 +1,14 @@
+//! Whole runs of the program over real connections: what it prints, what it counts, how it exits.
+//!
+//! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
+
+mod command_line;
+mod drupal;
+mod failing;
+mod language;
+mod mistakes;
+mod program;
+mod report;
+mod seed;
+mod server;
+mod stopping;

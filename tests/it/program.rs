@@ -1,0 +1,178 @@
+//! The program under test as a child process: started with arguments, interrupted, waited for with a
+//! deadline. Knows nothing of plans and reports.
+
+use std::io::{Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Far longer than any test takes, also on a busy machine: it ends what hangs, it judges no speed.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// A path inside the repository.
+pub(crate) fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Where a test may write a file of that name; two tests never use one name.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Writes a plan to the scratch folder and gives its path.
+pub(crate) fn plan(name: &str, text: &str) -> String {
+    let path = scratch(name);
+    std::fs::write(&path, text).expect("the scratch folder takes a file");
+    path.display().to_string()
+}
+
+/// Looks again and again until `ready` or until the deadline, which fails the test.
+pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !ready() {
+        assert!(begin.elapsed() < DEADLINE, "waited in vain: {what}");
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+}
+
+/// `lgoose`, about to be started. Nothing of the `LGOOSE_*` of this process reaches it.
+pub(crate) struct Lgoose {
+    command: Command,
+    input: String,
+}
+
+impl Lgoose {
+    pub(crate) fn new<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = I>) -> Lgoose {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lgoose"));
+        command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("LGOOSE_")) {
+            command.env_remove(name);
+        }
+        Lgoose {
+            command,
+            input: String::new(),
+        }
+    }
+
+    /// The folder it runs in, the repository if not given.
+    pub(crate) fn within(mut self, folder: &Path) -> Lgoose {
+        self.command.current_dir(folder);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Lgoose {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn input(mut self, text: &str) -> Lgoose {
+        text.clone_into(&mut self.input);
+        self
+    }
+
+    pub(crate) fn start(mut self) -> Running {
+        let piped = self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("the program was built");
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        // A program that does not read its input may end before it is written.
+        let _unread = stdin.write_all(self.input.as_bytes());
+        drop(stdin);
+        let (sender, closed) = channel();
+        let stdout = gather(child.stdout.take().expect("stdout is piped"), sender.clone());
+        let stderr = gather(child.stderr.take().expect("stderr is piped"), sender);
+        Running {
+            child,
+            stdout,
+            stderr,
+            closed,
+        }
+    }
+
+    /// Starts it and waits for its end.
+    pub(crate) fn finish(self) -> Ended {
+        self.start().end()
+    }
+}
+
+/// What has been read of a stream so far.
+type Gathered = Arc<Mutex<Vec<u8>>>;
+
+/// Reads a stream to its end on a thread of its own and holds the sender until then.
+fn gather(mut stream: impl Read + Send + 'static, open: std::sync::mpsc::Sender<()>) -> Gathered {
+    let gathered = Gathered::default();
+    let into = gathered.clone();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut buffer) {
+            into.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&buffer[..length]);
+        }
+        drop(open);
+    });
+    gathered
+}
+
+fn text(gathered: &Gathered) -> String {
+    String::from_utf8_lossy(&gathered.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+}
+
+/// The program while it runs; killed when this is dropped.
+pub(crate) struct Running {
+    child: Child,
+    stdout: Gathered,
+    stderr: Gathered,
+    /// Ends when both streams have.
+    closed: Receiver<()>,
+}
+
+impl Running {
+    /// Standard output so far.
+    pub(crate) fn stdout(&self) -> String {
+        text(&self.stdout)
+    }
+
+    /// Standard error so far.
+    pub(crate) fn stderr(&self) -> String {
+        text(&self.stderr)
+    }
+
+    /// What Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        self.signal(rustix::process::Signal::INT);
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(pid.expect("a child has a process id"), signal).expect("the child can be signalled");
+    }
+
+    /// Waits for the end.
+    pub(crate) fn end(mut self) -> Ended {
+        let in_time = self.closed.recv_timeout(DEADLINE) != Err(std::sync::mpsc::RecvTimeoutError::Timeout);
+        let (stdout, stderr) = (self.stdout(), self.stderr());
+        assert!(in_time, "the program did not end\n{stdout}\n{stderr}");
+        let status = self.child.wait().expect("the child can be waited for");
+        Ended {
+            code: status.code().expect("the program ends by itself"),
+            stdout,
+            stderr,
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already unless the test failed.
+        let _ended = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}
+
+/// What the program left behind.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}

@@ -1,0 +1,116 @@
+//! The JSON report of a run as tests ask for it. Reads the keys that scripts rely on, by name.
+
+use crate::program::{Ended, Lgoose};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A run's report and how the program ended.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) json: Value,
+    pub(crate) ended: Ended,
+}
+
+/// Runs the program with `-o json=-` beside the arguments and reads the report.
+pub(crate) fn run<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Report {
+    let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
+    read(Lgoose::new(arguments.chain(["-o".to_owned(), "json=-".to_owned()])).finish())
+}
+
+/// The report that a program started with `-o json=-` has printed.
+pub(crate) fn read(ended: Ended) -> Report {
+    match serde_json::from_str(&ended.stdout) {
+        Ok(json) => Report { json, ended },
+        Err(error) => panic!("standard output is no JSON: {error}\n{}\n{}", ended.stdout, ended.stderr),
+    }
+}
+
+impl Report {
+    fn list(&self, key: &str) -> &[Value] {
+        self.json[key].as_array().unwrap_or_else(|| panic!("'{key}' is a list"))
+    }
+
+    /// A figure of `METHOD name` over all requests, 0 without such a row.
+    pub(crate) fn figure(&self, row: &str, key: &str) -> u64 {
+        let found = self.list("requests").iter().find(|json| label(json) == row);
+        found.map_or(0, |json| number(&json[key]))
+    }
+
+    pub(crate) fn count(&self, row: &str) -> u64 {
+        self.figure(row, "count")
+    }
+
+    pub(crate) fn failures(&self, row: &str) -> u64 {
+        self.figure(row, "failures")
+    }
+
+    /// A figure of all requests together.
+    pub(crate) fn total(&self, key: &str) -> u64 {
+        number(&self.json["aggregated"][key])
+    }
+
+    /// What the target must have received: requests and redirect hops.
+    pub(crate) fn sent(&self) -> u64 {
+        self.total("count") + self.total("redirects")
+    }
+
+    /// `METHOD name` of every row, sorted.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        let mut rows: Vec<String> = self.list("requests").iter().map(label).collect();
+        rows.sort();
+        rows
+    }
+
+    /// A task's runs and failures, by its name.
+    pub(crate) fn task(&self, name: &str) -> (u64, u64) {
+        let found = self.list("tasks").iter().find(|json| json["name"] == name);
+        found.map_or((0, 0), |json| (number(&json["runs"]), number(&json["failures"])))
+    }
+
+    /// The runs of all tasks, by name.
+    pub(crate) fn task_runs(&self) -> BTreeMap<String, u64> {
+        let tasks = self.list("tasks").iter();
+        tasks.map(|json| (text(&json["name"]), number(&json["runs"]))).collect()
+    }
+
+    pub(crate) fn task_failures(&self) -> u64 {
+        self.list("tasks").iter().map(|json| number(&json["failures"])).sum()
+    }
+
+    /// The users of each scenario, by name.
+    pub(crate) fn scenario_users(&self) -> BTreeMap<String, u64> {
+        let scenarios = self.list("scenarios").iter();
+        scenarios.map(|json| (text(&json["name"]), number(&json["users"]))).collect()
+    }
+
+    pub(crate) fn iterations(&self) -> u64 {
+        self.list("scenarios").iter().map(|json| number(&json["iterations"])).sum()
+    }
+
+    /// Every error as `COUNT NAME: MESSAGE (LINE)`.
+    pub(crate) fn errors(&self) -> Vec<String> {
+        let shown = |json: &Value| {
+            let line = json["line"].as_str().unwrap_or("no line");
+            format!("{} {}: {} ({line})", json["count"], text(&json["name"]), text(&json["message"]))
+        };
+        self.list("errors").iter().map(shown).collect()
+    }
+
+    /// How many errors there are whose message begins so.
+    pub(crate) fn errors_with(&self, beginning: &str) -> u64 {
+        let begins = |json: &&Value| text(&json["message"]).starts_with(beginning);
+        self.list("errors").iter().filter(begins).map(|json| number(&json["count"])).sum()
+    }
+}
+
+fn label(json: &Value) -> String {
+    format!("{} {}", text(&json["method"]), text(&json["name"]))
+}
+
+fn text(json: &Value) -> String {
+    json.as_str().unwrap_or_else(|| panic!("{json} is text")).to_owned()
+}
+
+fn number(json: &Value) -> u64 {
+    json.as_u64().unwrap_or_else(|| panic!("{json} is a whole number"))
+}

@@ -27,11 +27,19 @@ local function fail(message)
 end
 
 -- Operations ---------------------------------------------------------------------------------------------
--- A plan's coroutine yields MARK, an operation and its arguments; the engine resumes it with the answer, or
--- with nil and a message to raise.
+-- A plan's coroutine yields an operation's mark and its arguments; the engine resumes it with the answer,
+-- or with nil and a message to raise.
 
-local MARK = host("MARK")
-local REQUEST, FETCH, WAIT, STOP = 1, 2, 3, 4
+local is_mark = {}
+local function mark(name)
+  local value = host("op:" .. name)
+  is_mark[value] = true
+  return value
+end
+
+local GET, HEAD, POST, PUT, PATCH = mark("GET"), mark("HEAD"), mark("POST"), mark("PUT"), mark("PATCH")
+local DELETE, OPTIONS, REQUEST = mark("DELETE"), mark("OPTIONS"), mark("request")
+local FETCH, WAIT, STOP = mark("fetch"), mark("wait"), mark("stop")
 
 local live = setmetatable({}, { __mode = "v" })
 
@@ -72,7 +80,7 @@ local function receive(code, slot, failed)
 end
 
 -- The simple options travel as plain values; anything else is read in Rust.
-local function request(method, path, body, options)
+local function request(op, path, body, options)
   local name, code, title, rest
   if options ~= nil then
     if type(options) ~= "table" then fail("options must be a table, not a " .. type(options)) end
@@ -94,7 +102,7 @@ local function request(method, path, body, options)
       end
     end
   end
-  return receive(yield(MARK, REQUEST, method, path, body, name, code, title, rest))
+  return receive(yield(op, path, body, name, code, title, rest))
 end
 
 -- A list of responses becomes real when it is first looked at: pages fetch many assets that no plan reads.
@@ -131,13 +139,13 @@ end
 local User = facts
 User.data = {}
 
-function User.get(_, path, options) return request("GET", path, nil, options) end
-function User.head(_, path, options) return request("HEAD", path, nil, options) end
-function User.delete(_, path, options) return request("DELETE", path, nil, options) end
-function User.options(_, path, options) return request("OPTIONS", path, nil, options) end
-function User.post(_, path, body, options) return request("POST", path, body, options) end
-function User.put(_, path, body, options) return request("PUT", path, body, options) end
-function User.patch(_, path, body, options) return request("PATCH", path, body, options) end
+function User.get(_, path, options) return request(GET, path, nil, options) end
+function User.head(_, path, options) return request(HEAD, path, nil, options) end
+function User.delete(_, path, options) return request(DELETE, path, nil, options) end
+function User.options(_, path, options) return request(OPTIONS, path, nil, options) end
+function User.post(_, path, body, options) return request(POST, path, body, options) end
+function User.put(_, path, body, options) return request(PUT, path, body, options) end
+function User.patch(_, path, body, options) return request(PATCH, path, body, options) end
 
 function User.request(_, options)
   if type(options) ~= "table" then fail("user:request takes a table: { method = \"GET\", path = \"/\", ... }") end
@@ -146,11 +154,11 @@ function User.request(_, options)
     rest[key] = value
   end
   rest.method, rest.path, rest.body = nil, nil, nil
-  return request(options.method or "GET", options.path, options.body, rest)
+  return receive(yield(REQUEST, options.path, options.body, nil, nil, rest, options.method or "GET"))
 end
 
 function User.fetch(_, urls, options)
-  return receive_list(yield(MARK, FETCH, urls, options))
+  return receive_list(yield(FETCH, urls, options))
 end
 
 -- A form found on a page, with the plan's fields over the page's own.
@@ -170,15 +178,15 @@ function User.submit(_, form, fields, options)
     all[key] = value
   end
   all[form.method == "GET" and "query" or "form"] = merged
-  return request(form.method, form.action, nil, all)
+  return receive(yield(REQUEST, form.action, nil, nil, nil, all, form.method))
 end
 
 function User.wait(_, from, to)
-  local _, problem = yield(MARK, WAIT, from, to)
+  local _, problem = yield(WAIT, from, to)
   if problem then fail(problem) end
 end
 
-function User.stop() yield(MARK, STOP) end
+function User.stop() yield(STOP) end
 
 function User.log(_, text) H.log("info", tostring(text)) end
 
@@ -201,9 +209,9 @@ local user = setmetatable({}, {
 
 -- Coroutines of the plan's own: an operation yielded inside one goes on to the engine --------------------------
 
-local function pass_on(co, ok, mark, ...)
-  if ok and mark == MARK and status(co) == "suspended" then return pass_on(co, resume(co, yield(MARK, ...))) end
-  return ok, mark, ...
+local function pass_on(co, ok, first, ...)
+  if ok and is_mark[first] and status(co) == "suspended" then return pass_on(co, resume(co, yield(first, ...))) end
+  return ok, first, ...
 end
 
 local function resume_in_plan(co, ...) return pass_on(co, resume(co, ...)) end

@@ -69,22 +69,46 @@ pub struct Run {
     pub plan: Option<PathBuf>,
 
     /// Users at the same time [default: number of cores]
-    #[arg(short, long, env = "LGOOSE_USERS", help_heading = "Load", value_name = "N")]
+    #[arg(
+        short,
+        long,
+        env = "LGOOSE_USERS",
+        help_heading = "Load",
+        value_name = "N"
+    )]
     #[arg(visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub users: Option<u64>,
     /// Users started per second, such as 10 or 0.5/s [default: 1]
-    #[arg(short = 'r', long, env = "LGOOSE_HATCH_RATE", help_heading = "Load", value_name = "RATE")]
+    #[arg(
+        short = 'r',
+        long,
+        env = "LGOOSE_HATCH_RATE",
+        help_heading = "Load",
+        value_name = "RATE"
+    )]
     #[arg(visible_aliases = ["spawn-rate", "increase-rate"], value_parser = units::rate)]
     pub hatch_rate: Option<f64>,
     /// Start all users within this time instead
     #[arg(long, env = "LGOOSE_STARTUP_TIME", help_heading = "Load", value_name = "D", value_parser = units::duration)]
     pub startup_time: Option<Duration>,
     /// Run this long once all users have started [default: until Ctrl-C]
-    #[arg(short = 't', long, env = "LGOOSE_RUN_TIME", help_heading = "Load", value_name = "D")]
+    #[arg(
+        short = 't',
+        long,
+        env = "LGOOSE_RUN_TIME",
+        help_heading = "Load",
+        value_name = "D"
+    )]
     #[arg(visible_alias = "duration", short_alias = 'd', value_parser = units::duration)]
     pub run_time: Option<Duration>,
     /// Iterations per user [default: no limit]
-    #[arg(short, long, env = "LGOOSE_ITERATIONS", help_heading = "Load", value_name = "N")]
+    #[arg(
+        short,
+        long,
+        env = "LGOOSE_ITERATIONS",
+        help_heading = "Load",
+        value_name = "N"
+    )]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
     /// Seed of all random choices, to repeat a run [default: random, shown in the report]
@@ -95,7 +119,13 @@ pub struct Run {
     pub stop_timeout: Option<Duration>,
 
     /// The site's base URL, or 'demo:drupal' for the built-in one
-    #[arg(short = 'H', long, env = "LGOOSE_HOST", help_heading = "Target", value_name = "URL")]
+    #[arg(
+        short = 'H',
+        long,
+        env = "LGOOSE_HOST",
+        help_heading = "Target",
+        value_name = "URL"
+    )]
     pub host: Option<String>,
     /// A request's timeout [default: 60s]
     #[arg(long, env = "LGOOSE_TIMEOUT", help_heading = "Target", value_name = "D", value_parser = units::duration)]
@@ -132,7 +162,12 @@ pub struct Run {
     pub fail_on_error: bool,
 
     /// Threads that drive users [default: number of cores]
-    #[arg(long, env = "LGOOSE_THREADS", help_heading = "Machine", value_name = "N")]
+    #[arg(
+        long,
+        env = "LGOOSE_THREADS",
+        help_heading = "Machine",
+        value_name = "N"
+    )]
     pub threads: Option<usize>,
     /// A variable for the plan's env() (repeatable)
     #[arg(short, long, help_heading = "Machine", value_name = "NAME=VALUE", value_parser = variable)]

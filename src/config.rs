@@ -66,7 +66,11 @@ impl Value {
         match self {
             Value::Text(text) => units::duration(text),
             Value::Number(seconds) => units::duration(&seconds.to_string()),
-            other => Err(format!("{}: {}", other.type_name(), units::DURATION_GRAMMAR)),
+            other => Err(format!(
+                "{}: {}",
+                other.type_name(),
+                units::DURATION_GRAMMAR
+            )),
         }
     }
 
@@ -88,9 +92,14 @@ impl Value {
 
     fn whole(&self, least: u64) -> Result<u64, String> {
         match self {
-            Value::Number(n) if n.fract() == 0.0 && *n >= least as f64 && *n < 1e15 => Ok(*n as u64),
+            Value::Number(n) if n.fract() == 0.0 && *n >= least as f64 && *n < 1e15 => {
+                Ok(*n as u64)
+            }
             Value::Number(n) => Err(format!("{n} is not a whole number of at least {least}")),
-            other => Err(format!("a whole number is wanted, not {}", other.type_name())),
+            other => Err(format!(
+                "a whole number is wanted, not {}",
+                other.type_name()
+            )),
         }
     }
 
@@ -141,7 +150,10 @@ impl Settings {
                     self.headers = Some(map.clone());
                     Ok(())
                 }
-                other => Err(format!("a table of strings is wanted, not {}", other.type_name())),
+                other => Err(format!(
+                    "a table of strings is wanted, not {}",
+                    other.type_name()
+                )),
             },
             "seed" => value.whole(0).map(|v| self.seed = Some(v)),
             "threads" => value.whole(1).map(|v| self.threads = Some(v as usize)),
@@ -173,7 +185,11 @@ impl Settings {
 
 /// The diagnostic for a word that is not among the valid ones: names the nearest and lists them all.
 pub fn unknown_word(kind: &str, word: &str, owner: &str, valid: &[&str]) -> Diagnostic {
-    let list = format!("{kind}s of {}: {}", owner.split(' ').next().unwrap_or(owner), valid.join(", "));
+    let list = format!(
+        "{kind}s of {}: {}",
+        owner.split(' ').next().unwrap_or(owner),
+        valid.join(", ")
+    );
     let help = match nearest(word, valid.iter().copied()) {
         Some(near) => format!("did you mean '{near}'? {list}"),
         None => list,
@@ -219,8 +235,10 @@ impl Config {
         let users = settings.users.unwrap_or(cores as u64);
         let hatch_rate = match (settings.hatch_rate, settings.startup_time) {
             (Some(_), Some(_)) => {
-                return Err(Diagnostic::new("'--hatch-rate' and '--startup-time' both say how fast users start")
-                    .help("give one of them: a rate, or the time until all users run"));
+                return Err(Diagnostic::new(
+                    "'--hatch-rate' and '--startup-time' both say how fast users start",
+                )
+                .help("give one of them: a rate, or the time until all users run"));
             }
             (None, Some(time)) if time.is_zero() => f64::INFINITY,
             (None, Some(time)) => users as f64 / time.as_secs_f64(),
@@ -237,7 +255,10 @@ impl Config {
             max_body: settings.max_body.unwrap_or(64 << 20),
             headers: settings.headers.unwrap_or_default(),
             seed: settings.seed.unwrap_or(seed),
-            threads: settings.threads.unwrap_or(cores).clamp(1, users.max(1) as usize),
+            threads: settings
+                .threads
+                .unwrap_or(cores)
+                .clamp(1, users.max(1) as usize),
             lua_memory: settings.lua_memory.unwrap_or(64 << 20),
         })
     }
@@ -265,7 +286,8 @@ impl Output {
     /// # Errors
     /// A sentence that says what is wrong and which formats there are.
     pub fn parse(text: &str) -> Result<Output, String> {
-        const GRAMMAR: &str = "write FORMAT=PATH, for instance 'json=run.json' or 'json=-'; formats: json";
+        const GRAMMAR: &str =
+            "write FORMAT=PATH, for instance 'json=run.json' or 'json=-'; formats: json";
         let (format, path) = text.split_once('=').unwrap_or((text, ""));
         let format = match format {
             "json" => Format::Json,
@@ -294,16 +316,26 @@ mod tests {
         };
         let mut plan = Settings::default();
         plan.set("users", &Value::Number(5.0)).expect("valid");
-        plan.set("run_time", &Value::Text("1m".to_owned())).expect("valid");
+        plan.set("run_time", &Value::Text("1m".to_owned()))
+            .expect("valid");
         let config = Config::new(command_line.over(plan), 2, 1).expect("valid");
-        assert_eq!((config.users, config.run_time), (30, Some(Duration::from_secs(60))));
+        assert_eq!(
+            (config.users, config.run_time),
+            (30, Some(Duration::from_secs(60)))
+        );
     }
 
     #[test]
     fn an_unknown_field_of_plan_names_the_nearest_one() {
         let mut settings = Settings::default();
-        let mistake = settings.set("user", &Value::Number(5.0)).expect_err("unknown").to_string();
-        assert!(mistake.starts_with("error: unknown field 'user' in plan"), "{mistake}");
+        let mistake = settings
+            .set("user", &Value::Number(5.0))
+            .expect_err("unknown")
+            .to_string();
+        assert!(
+            mistake.starts_with("error: unknown field 'user' in plan"),
+            "{mistake}"
+        );
         assert!(mistake.contains("did you mean 'users'?"), "{mistake}");
     }
 

@@ -24,7 +24,7 @@ pub mod exit {
 pub enum Error {
     /// The plan, a flag or a file that the author wrote is wrong.
     #[error("{0}")]
-    Mistake(Box<Diagnostic>),
+    Mistake(Diagnostic),
     /// Something outside the plan: a port in use, a full disk, no memory. The text names the path or
     /// address, the limit met and what to change.
     #[error("error: {0}")]
@@ -43,7 +43,7 @@ impl Error {
 
 impl From<Diagnostic> for Error {
     fn from(diagnostic: Diagnostic) -> Self {
-        Error::Mistake(Box::new(diagnostic))
+        Error::Mistake(diagnostic)
     }
 }
 
@@ -57,7 +57,11 @@ impl From<Diagnostic> for Error {
 ///    = help: did you mean 'weight'? fields of a task: weight, sequence, on_start, on_stop, wait
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diagnostic {
+pub struct Diagnostic(Box<Parts>);
+
+// Behind one pointer: a `Result` that may hold a diagnostic stays small.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parts {
     message: String,
     place: Option<Place>,
     help: Option<String>,
@@ -74,12 +78,12 @@ struct Place {
 impl Diagnostic {
     /// A mistake, said in one lower-case sentence without a full stop.
     pub fn new(message: impl Into<String>) -> Self {
-        Diagnostic {
+        Diagnostic(Box::new(Parts {
             message: message.into(),
             place: None,
             help: None,
             backtrace: None,
-        }
+        }))
     }
 
     /// Where the mistake is. `line` counts from 1; `source` is the whole file, whose line is quoted.
@@ -87,7 +91,7 @@ impl Diagnostic {
         let text = line
             .and_then(|line| source.lines().nth(line.saturating_sub(1) as usize))
             .map(str::to_owned);
-        self.place = Some(Place {
+        self.0.place = Some(Place {
             file: file.into(),
             line,
             text,
@@ -97,32 +101,32 @@ impl Diagnostic {
 
     /// What to do about it.
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.0.help = Some(help.into());
         self
     }
 
     /// The stack of the plan's calls, shown by `--backtrace`.
     pub fn backtrace(mut self, backtrace: impl Into<String>) -> Self {
-        self.backtrace = Some(backtrace.into());
+        self.0.backtrace = Some(backtrace.into());
         self
     }
 
     /// The text of [`Diagnostic::backtrace`], if there is one.
     pub fn backtrace_text(&self) -> Option<&str> {
-        self.backtrace.as_deref()
+        self.0.backtrace.as_deref()
     }
 
     /// The sentence alone, without place and help.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 }
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", printable(&self.message))?;
+        write!(f, "error: {}", printable(&self.0.message))?;
         let mut margin = 0;
-        if let Some(place) = &self.place {
+        if let Some(place) = &self.0.place {
             let line = place.line.map(|line| line.to_string()).unwrap_or_default();
             margin = line.len();
             write!(f, "\n{:margin$}--> {}", "", place.file)?;
@@ -134,7 +138,7 @@ impl fmt::Display for Diagnostic {
                 write!(f, "\n{line} | {}", printable(text.trim_end()))?;
             }
         }
-        if let Some(help) = &self.help {
+        if let Some(help) = &self.0.help {
             write!(f, "\n{:margin$} = help: {}", "", printable(help))?;
         }
         Ok(())
@@ -183,7 +187,11 @@ mod tests {
     #[test]
     fn a_diagnostic_quotes_the_line_and_gives_the_remedy() {
         let text = Diagnostic::new("unknown field 'wieght' in task 'front page'")
-            .at("plans/drupal.lua", Some(2), "plan {}\n  task { wieght = 10 },\n")
+            .at(
+                "plans/drupal.lua",
+                Some(2),
+                "plan {}\n  task { wieght = 10 },\n",
+            )
             .help("did you mean 'weight'?")
             .to_string();
         assert_eq!(

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 /// How a duration is written, for messages.
-pub const DURATION_GRAMMAR: &str = "write a duration as '500ms', '300s', '20m' or '1h30m'; a bare number is seconds";
+pub const DURATION_GRAMMAR: &str =
+    "write a duration as '500ms', '300s', '20m' or '1h30m'; a bare number is seconds";
 /// How a rate is written, for messages.
-pub const RATE_GRAMMAR: &str = "write a rate as '10', '0.5', '10/s' or '600/m'; a bare number is per second";
+pub const RATE_GRAMMAR: &str =
+    "write a rate as '10', '0.5', '10/s' or '600/m'; a bare number is per second";
 /// How a size is written, for messages.
-pub const SIZE_GRAMMAR: &str = "write a size as '1024', '64KiB', '64MiB' or '1GiB'; 'KB', 'MB', 'GB' are powers of 1,000";
+pub const SIZE_GRAMMAR: &str =
+    "write a size as '1024', '64KiB', '64MiB' or '1GiB'; 'KB', 'MB', 'GB' are powers of 1,000";
 
 /// Reads a duration: parts of a number and a unit (`ms`, `s`, `m`, `h`, `d`), largest unit first, or a bare
 /// number of seconds. Fractions are allowed (`1.5h`).
@@ -24,10 +27,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let mut total = 0.0;
     let mut last_unit = f64::INFINITY;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(bad)?;
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .ok_or_else(bad)?;
         let number = decimal(&rest[..digits]).ok_or_else(bad)?;
         rest = &rest[digits..];
-        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let letters = rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(rest.len());
         let unit = match &rest[..letters] {
             "ms" => 0.001,
             "s" => 1.0,
@@ -102,12 +109,15 @@ pub fn share(text: &str) -> Result<f64, String> {
         Some(percent) => decimal(percent.trim()).map(|percent| percent / 100.0),
         None => decimal(text.trim()),
     };
-    value.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(bad)
+    value
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(bad)
 }
 
 /// A plain decimal number: digits and at most one point, no sign, no exponent.
 fn decimal(text: &str) -> Option<f64> {
-    let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.') && text.bytes().any(|b| b.is_ascii_digit());
+    let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+        && text.bytes().any(|b| b.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
 }
 
@@ -116,7 +126,7 @@ pub fn show_duration(duration: Duration) -> String {
     let us = duration.as_nanos() as f64 / 1e3;
     // The borders are where three digits of the smaller unit would round up to 1,000.
     match us {
-        us if us == 0.0 => "0 µs".to_owned(),
+        0.0 => "0 µs".to_owned(),
         us if us < 999.5 => format!("{} µs", three_digits(us)),
         us if us < 999_500.0 => format!("{} ms", three_digits(us / 1e3)),
         us if us < 599.5e6 => format!("{} s", three_digits(us / 1e6)),
@@ -127,13 +137,21 @@ pub fn show_duration(duration: Duration) -> String {
 /// A duration as the command line takes it, whole seconds: `2m10s`, `1h30m`, `45s`.
 pub fn show_long(duration: Duration) -> String {
     let seconds = duration.as_secs_f64().round() as u64;
-    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    let parts = [
+        (seconds / 3600, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+    ];
     let text: String = parts
         .iter()
         .filter(|(n, _)| *n > 0)
         .map(|(n, unit)| format!("{n}{unit}"))
         .collect();
-    if text.is_empty() { "0s".to_owned() } else { text }
+    if text.is_empty() {
+        "0s".to_owned()
+    } else {
+        text
+    }
 }
 
 /// A size for a table, three significant digits: `512 B`, `12.4 KiB`, `1.20 GiB`.
@@ -141,7 +159,14 @@ pub fn show_size(bytes: f64) -> String {
     let mut value = bytes;
     for unit in ["B", "KiB", "MiB", "GiB"] {
         if value < 999.5 {
-            return format!("{} {unit}", if unit == "B" { format!("{value:.0}") } else { three_digits(value) });
+            return format!(
+                "{} {unit}",
+                if unit == "B" {
+                    format!("{value:.0}")
+                } else {
+                    three_digits(value)
+                }
+            );
         }
         value /= 1024.0;
     }
@@ -191,7 +216,9 @@ mod tests {
 
     #[test]
     fn what_is_no_duration_is_refused_with_the_grammar() {
-        for text in ["abc", "", "-5s", "5x", "30m1h", "1e3", ".", "5s5s", "s", "1h30"] {
+        for text in [
+            "abc", "", "-5s", "5x", "30m1h", "1e3", ".", "5s5s", "s", "1h30",
+        ] {
             let message = duration(text).expect_err(text);
             assert!(message.contains("1h30m"), "{message}");
         }

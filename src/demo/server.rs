@@ -254,10 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_could_break_a_page_is_refused() {
-        let visitor = visitor();
-        let reply = visitor.send("GET", "/", "Host: a\"b\r\n", "");
-        assert_eq!(reply.status, 200, "the first Host header counts");
+    fn a_host_that_could_break_a_page_is_none() {
         let plain = |host: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, HeaderValue::from_static(host));

@@ -14,11 +14,15 @@ pub(super) struct InFlight<'a> {
 }
 
 impl<'a> InFlight<'a> {
-    pub(super) fn new(recorder: &'a RefCell<Recorder>, requests: &'a [RequestId]) -> Self {
+    pub(super) fn new(
+        recorder: &'a RefCell<Recorder>,
+        requests: &'a [RequestId],
+        begin: Instant,
+    ) -> Self {
         InFlight {
             recorder,
             requests,
-            begin: Instant::now(),
+            begin,
             ended: false,
         }
     }

@@ -8,7 +8,7 @@ use crate::metrics::{Failure, Phases, RequestId, Sample};
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Requests side by side to one host, as browsers do over HTTP/1.1.
 const SIDE_BY_SIDE: usize = 6;
@@ -26,8 +26,9 @@ impl User {
                 self.settle();
                 let request = self.row_of(&op, task);
                 self.open.push(request);
-                let flight = InFlight::new(&self.shared.recorder, &self.open);
-                let exchange = self.session.send(&op.request).await;
+                let begin = Instant::now();
+                let flight = InFlight::new(&self.shared.recorder, &self.open, begin);
+                let exchange = self.session.send(&op.request, begin).await;
                 flight.end();
                 self.back_off(std::slice::from_ref(&exchange)).await;
                 self.vm.answer(judged(&op, exchange))
@@ -36,11 +37,14 @@ impl User {
                 self.settle();
                 let rows: Vec<RequestId> = ops.iter().map(|op| self.row_of(op, task)).collect();
                 self.open.extend(rows);
-                let flight = InFlight::new(&self.shared.recorder, &self.open);
+                let flight = InFlight::new(&self.shared.recorder, &self.open, Instant::now());
                 let exchanges = self.fetch(&ops).await;
                 flight.end();
                 self.back_off(&exchanges).await;
-                let finished = ops.iter().zip(exchanges).map(|(op, exchange)| judged(op, exchange));
+                let finished = ops
+                    .iter()
+                    .zip(exchanges)
+                    .map(|(op, exchange)| judged(op, exchange));
                 self.vm.answer_list(finished.collect())
             }
             Op::Wait(time) => {
@@ -99,16 +103,32 @@ impl User {
             }
         }
         let per_host = hosts.into_iter().map(|(_, places)| {
-            let sends = places.into_iter().map(async |place| (place, self.session.send_beside(&ops[place].request).await));
-            stream::iter(sends).buffer_unordered(SIDE_BY_SIDE).collect::<Vec<_>>()
+            let sends = places
+                .into_iter()
+                .map(async |place| (place, self.session.send_beside(&ops[place].request).await));
+            stream::iter(sends)
+                .buffer_unordered(SIDE_BY_SIDE)
+                .collect::<Vec<_>>()
         });
-        let mut exchanges = join_all(per_host).await.into_iter().flatten().collect::<Vec<_>>();
+        let mut exchanges = join_all(per_host)
+            .await
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>();
         exchanges.sort_unstable_by_key(|(place, _)| *place);
-        exchanges.into_iter().map(|(_, exchange)| exchange).collect()
+        exchanges
+            .into_iter()
+            .map(|(_, exchange)| exchange)
+            .collect()
     }
 
     async fn back_off(&mut self, exchanges: &[Exchange]) {
-        let refused = |exchange: &Exchange| exchange.outcome.as_ref().is_err_and(|failure| failure.is_connect());
+        let refused = |exchange: &Exchange| {
+            exchange
+                .outcome
+                .as_ref()
+                .is_err_and(|failure| failure.is_connect())
+        };
         if !exchanges.iter().any(refused) {
             self.refusals = 0;
             return;

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::Program;
 use crate::metrics::{Delta, Facts, Report, Snapshot, Store};
-use crate::plan::{Deal, Plan, Shape};
+use crate::plan::{Deal, Plan, Shape, Task};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, watch};
@@ -29,6 +29,8 @@ pub struct Run {
     pub hosts: Vec<String>,
     /// The plan's name for the report.
     pub name: String,
+    /// The target as the report shows it.
+    pub target: String,
     /// Headers of every request, checked.
     pub headers: http::HeaderMap,
 }
@@ -78,7 +80,15 @@ pub async fn run(
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
     let config = run.config.clone();
-    let store = Store::new(Facts::new(run.name.clone(), run.hosts.join(", "), config.seed, SystemTime::now()));
+    let store = Store::new(Facts {
+        order: order(&run.plan),
+        ..Facts::new(
+            run.name.clone(),
+            run.target.clone(),
+            config.seed,
+            SystemTime::now(),
+        )
+    });
     let plant = Arc::new(plant(run));
     let (orders, _) = watch::channel(Order::Go);
     let (sender, messages) = mpsc::unbounded_channel();
@@ -96,7 +106,11 @@ pub async fn run(
         let thread = std::thread::Builder::new()
             .name(format!("shard {index}"))
             .spawn(move || run_shard(index, &plant, wires))
-            .map_err(|error| Error::Trouble(format!("cannot start thread {index}: {error}; lower '--threads'")))?;
+            .map_err(|error| {
+                Error::Trouble(format!(
+                    "cannot start thread {index}: {error}; lower '--threads'"
+                ))
+            })?;
         threads.push(thread);
     }
     drop(sender);
@@ -111,10 +125,14 @@ pub async fn run(
         ending: Ending::Complete,
         trouble: None,
     };
-    conductor.conduct(plant.shape.duration(), messages, &mut commands).await;
+    conductor
+        .conduct(plant.shape.duration(), messages, &mut commands)
+        .await;
     for thread in threads {
         if thread.join().is_err() {
-            conductor.trouble = Some(Error::Trouble("a thread of users ended by a fault in lgoose".to_owned()));
+            conductor.trouble = Some(Error::Trouble(
+                "a thread of users ended by a fault in lgoose".to_owned(),
+            ));
         }
     }
     let elapsed = plant.begin.elapsed();
@@ -123,6 +141,15 @@ pub async fn run(
         ending: conductor.ending,
         trouble: conductor.trouble,
     })
+}
+
+/// Scenarios and tasks in the order of the plan.
+fn order(plan: &Plan) -> Vec<(String, String)> {
+    let tasks = plan.scenarios.iter().flat_map(|scenario| {
+        let row = |task: &Task| (scenario.name.clone(), task.title());
+        scenario.tasks.iter().map(row).collect::<Vec<_>>()
+    });
+    tasks.collect()
 }
 
 fn plant(run: Run) -> Plant {
@@ -211,7 +238,9 @@ impl Conductor {
     fn give_up(&mut self) {
         self.abort_at = Some(Instant::now() + Duration::from_secs(3600));
         let seconds = self.stop_timeout.as_secs_f64();
-        self.store.warn(format!("tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"));
+        self.store.warn(format!(
+            "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
+        ));
         self.orders.send_replace(Order::Abort);
     }
 }

@@ -76,7 +76,10 @@ impl Wires {
 
 /// Runs the users of one shard until the last has ended.
 pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             let message = format!("cannot start a thread's runtime: {error}");
@@ -101,10 +104,10 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
 
 fn roles(plant: &Plant, recorder: &mut Recorder) -> Vec<Rc<Role>> {
     let mut role = |scenario: &crate::plan::Scenario, host: &String| {
-        let tasks = scenario.tasks.iter().map(|task| match &task.name {
-            Some(name) => recorder.task(&scenario.name, name),
-            None => recorder.task(&scenario.name, &format!("task of line {}", task.line)),
-        });
+        let tasks = scenario
+            .tasks
+            .iter()
+            .map(|task| recorder.task(&scenario.name, &task.title()));
         Rc::new(Role {
             tasks: tasks.collect(),
             schedule: Schedule::new(scenario),
@@ -112,7 +115,13 @@ fn roles(plant: &Plant, recorder: &mut Recorder) -> Vec<Rc<Role>> {
             host: host.clone(),
         })
     };
-    plant.plan.scenarios.iter().zip(&plant.hosts).map(|(scenario, host)| role(scenario, host)).collect::<Vec<_>>()
+    plant
+        .plan
+        .scenarios
+        .iter()
+        .zip(&plant.hosts)
+        .map(|(scenario, host)| role(scenario, host))
+        .collect::<Vec<_>>()
 }
 
 async fn drive(
@@ -123,11 +132,16 @@ async fn drive(
     wires: &mut Wires,
 ) {
     let mut users = JoinSet::new();
-    let mut numbers = (0..plant.config.users).filter(|user| shard_of(*user, plant.shards) == index).peekable();
+    let mut numbers = (0..plant.config.users)
+        .filter(|user| shard_of(*user, plant.shards) == index)
+        .peekable();
     let mut tick = tokio::time::interval(TICK);
     let mut going = true;
     loop {
-        let next = numbers.peek().filter(|_| going).and_then(|user| plant.shape.start_of(*user));
+        let next = numbers
+            .peek()
+            .filter(|_| going)
+            .and_then(|user| plant.shape.start_of(*user));
         if next.is_none() && users.is_empty() {
             return;
         }
@@ -179,7 +193,9 @@ mod tests {
     fn every_run_of_users_is_spread_over_all_shards() {
         for shards in 1..6 {
             for start in (0..60).step_by(shards) {
-                let mut seen: Vec<usize> = (start..start + shards as u64).map(|user| shard_of(user, shards)).collect();
+                let mut seen: Vec<usize> = (start..start + shards as u64)
+                    .map(|user| shard_of(user, shards))
+                    .collect();
                 seen.sort_unstable();
                 assert_eq!(seen, (0..shards).collect::<Vec<_>>());
             }

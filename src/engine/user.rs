@@ -66,7 +66,9 @@ impl User {
         let session = Session::new(shared.client.clone(), &role.host)
             .map_err(|failure| Error::Trouble(format!("cannot use the host: {failure}")))?;
         Ok(User {
-            random: Xoshiro256PlusPlus::seed_from_u64(!shared.config.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            random: Xoshiro256PlusPlus::seed_from_u64(
+                !shared.config.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            ),
             vm,
             session,
             role,
@@ -94,7 +96,7 @@ impl User {
             if self.stops() {
                 return true;
             }
-            if !self.run_task(task).await {
+            if !self.run_task(task, Instant::now()).await.0 {
                 return false;
             }
         }
@@ -104,37 +106,38 @@ impl User {
     async fn iterate(&mut self) {
         let limit = self.shared.config.iterations.unwrap_or(u64::MAX);
         let mut cursor = Cursor::new();
-        let mut iteration_due = Instant::now();
-        let mut task_due = iteration_due;
+        // Reading the clock costs as much as recording a sample: the end of one task begins the next.
+        let mut begin = Instant::now();
+        let mut iteration_begin = begin;
         while !self.stops() && self.iteration <= limit {
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
                 return self.shared.stop.wait(Duration::MAX).await;
             };
-            self.run_task(step.task).await;
-            let iteration = step.last_of_iteration.then(|| iteration_due.elapsed());
+            let (_, end) = self.run_task(step.task, begin).await;
+            let iteration = step.last_of_iteration.then(|| end - iteration_begin);
             if step.last_of_iteration {
                 self.iteration += 1;
                 self.count(|recorder, scenario| recorder.iteration(scenario));
             }
-            let last = step.last_of_iteration && self.iteration > limit;
-            let role = self.role.clone();
-            let wait = role.scenario.wait_of(&role.scenario.tasks[step.task]);
-            let pause = wait.after_task(&mut self.random, task_due.elapsed(), iteration);
-            if !pause.is_zero() && !last && !self.stops() {
+            let task = &self.role.scenario.tasks[step.task];
+            let wait = self.role.scenario.wait_of(task);
+            let pause = wait.after_task(&mut self.random, end - begin, iteration);
+            begin = end;
+            if !pause.is_zero() && !self.stops() && self.iteration <= limit {
                 self.vm.reclaim();
                 self.shared.stop.wait(pause).await;
+                begin = Instant::now();
             }
-            task_due = Instant::now();
             if step.last_of_iteration {
-                iteration_due = task_due;
+                iteration_begin = begin;
             }
         }
     }
 
     async fn end(&mut self) {
         for task in self.role.schedule.on_stop(&mut self.random) {
-            self.run_task(task).await;
+            self.run_task(task, Instant::now()).await;
         }
     }
 
@@ -142,12 +145,11 @@ impl User {
         self.ended || self.shared.stop.is_told()
     }
 
-    /// Runs one task to its end and counts it; false if it raised.
-    async fn run_task(&mut self, index: usize) -> bool {
+    /// Runs one task to its end and counts it. Whether it ended without raising, and when.
+    async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
         let name = task.name.as_deref().unwrap_or("");
-        let begin = Instant::now();
         let mut step = self.vm.start(task.function, self.iteration);
         // A task that waits for nothing must still let the other users of the shard run.
         if !matches!(step, Step::Op(_)) {
@@ -161,8 +163,9 @@ impl User {
             }
         };
         self.settle();
-        self.count_task(role.tasks[index], begin.elapsed(), raised.as_ref());
-        raised.is_none()
+        let end = Instant::now();
+        self.count_task(role.tasks[index], end - begin, raised.as_ref());
+        (raised.is_none(), end)
     }
 
     fn count_task(&self, task: TaskId, latency: Duration, raised: Option<&Raised>) {
@@ -170,10 +173,16 @@ impl User {
             message: &raised.message,
             line: raised.line.as_deref(),
         });
-        self.shared.recorder.borrow_mut().record_task(task, latency, failure);
+        self.shared
+            .recorder
+            .borrow_mut()
+            .record_task(task, latency, failure);
     }
 
     fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
-        count(&mut self.shared.recorder.borrow_mut(), &self.role.scenario.name);
+        count(
+            &mut self.shared.recorder.borrow_mut(),
+            &self.role.scenario.name,
+        );
     }
 }

@@ -2,8 +2,9 @@
 //! of the shard's, an answer is read into another, and only the answer itself is copied out. That is what
 //! makes a user cheap, and one `write` and one `read` the whole cost of a small request.
 
+use super::watch::Watch;
 use super::wire::{Chunks, Framing, Head};
-use super::{ErrorClass, Failure, Origin, Resolver, Timings};
+use super::{ErrorClass, Failure, Origin, Resolver};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use http::Method;
 use std::cell::RefCell;
@@ -12,7 +13,6 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::Instant;
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -37,7 +37,6 @@ pub(super) struct Connection {
     tcp: TcpStream,
     /// Bytes of the current answer received so far.
     received: u64,
-    begun: Option<Instant>,
 }
 
 /// What came back: the head as received and the body, decoded from its chunks, behind it.
@@ -52,22 +51,23 @@ impl Connection {
     pub(super) async fn open(
         origin: &Rc<Origin>,
         resolver: &Resolver,
-        timings: &mut Timings,
+        watch: &mut Watch,
     ) -> Result<Connection, Failure> {
         if origin.secure {
-            return Err(Failure::new(ErrorClass::Tls, "https:// is not supported yet"));
+            return Err(Failure::new(
+                ErrorClass::Tls,
+                "https:// is not supported yet",
+            ));
         }
-        let begin = Instant::now();
-        let addresses = resolver.resolve(&origin.host, origin.port).await?;
-        let resolved = Instant::now();
-        timings.dns = resolved - begin;
-        let tcp = connect(&addresses).await?;
-        timings.connect = resolved.elapsed();
+        let addresses = resolver.resolve(&origin.host, origin.port).await;
+        watch.lap(|timings| &mut timings.dns);
+        let tcp = connect(&addresses?).await;
+        watch.lap(|timings| &mut timings.connect);
+        let tcp = tcp?;
         Ok(Connection {
             origin: origin.clone(),
             tcp,
             received: 0,
-            begun: None,
         })
     }
 
@@ -75,7 +75,9 @@ impl Connection {
     /// nobody asked for. Costs no system call.
     pub(super) fn is_usable(&mut self, cx: &mut Context<'_>) -> bool {
         let mut byte = [0];
-        Pin::new(&mut self.tcp).poll_read(cx, &mut ReadBuf::new(&mut byte)).is_pending()
+        Pin::new(&mut self.tcp)
+            .poll_read(cx, &mut ReadBuf::new(&mut byte))
+            .is_pending()
     }
 
     /// Bytes received for the exchange under way or just ended.
@@ -83,41 +85,42 @@ impl Connection {
         self.received
     }
 
-    /// Sends one request and reads the whole answer. `timings` gets what is known also when this fails.
+    /// Sends one request and reads the whole answer. `watch` gets what is known also when this fails.
     pub(super) async fn exchange(
         &mut self,
         request: &[u8],
         method: &Method,
         max_body: u64,
         space: &ReadSpace,
-        timings: &mut Timings,
+        watch: &mut Watch,
     ) -> Result<Answer, Failure> {
         self.received = 0;
-        self.begun = None;
-        let begin = Instant::now();
         let written = self.tcp.write_all(request).await;
-        let sent = Instant::now();
-        timings.send = sent - begin;
-        let answer = match written {
-            // A server may answer and close before it has read a large request.
-            Ok(()) => self.read_answer(method, max_body, space).await,
-            Err(error) => match self.read_answer(method, max_body, space).await {
-                Ok(answer) => Ok(answer),
-                Err(_) => Err(Failure::exchanging(&error)),
-            },
-        };
-        let end = Instant::now();
-        let begun = self.begun.unwrap_or(end);
-        timings.first_byte = begun - sent;
-        timings.receive = end - begun;
-        answer
+        watch.lap(|timings| &mut timings.send);
+        let answer = self.read_answer(method, max_body, space, watch).await;
+        // The first byte is lapped where it is seen.
+        match self.received {
+            0 => watch.lap(|timings| &mut timings.first_byte),
+            _ => watch.lap(|timings| &mut timings.receive),
+        }
+        // A server may answer and close before it has read a large request.
+        match (answer, written) {
+            (Err(_), Err(error)) => Err(Failure::exchanging(&error)),
+            (answer, _) => answer,
+        }
     }
 
-    async fn read_answer(&mut self, method: &Method, max_body: u64, space: &ReadSpace) -> Result<Answer, Failure> {
+    async fn read_answer(
+        &mut self,
+        method: &Method,
+        max_body: u64,
+        space: &ReadSpace,
+        watch: &mut Watch,
+    ) -> Result<Answer, Failure> {
         // What has come of an answer that one read did not bring whole.
         let mut part = BytesMut::new();
         let mut head = loop {
-            let read = poll_fn(|cx| self.poll_some(cx, method, space, &mut part)).await?;
+            let read = poll_fn(|cx| self.poll_some(cx, method, space, &mut part, watch)).await?;
             match read {
                 Read::Whole(answer) => return Ok(answer),
                 Read::Head(head) => break head,
@@ -126,7 +129,9 @@ impl Connection {
         };
         match head.framing {
             Framing::Length(length) => self.read_length(&head, length, max_body, &mut part).await?,
-            Framing::Chunked => head.keep_alive &= self.read_chunks(&head, max_body, &mut part).await?,
+            Framing::Chunked => {
+                head.keep_alive &= self.read_chunks(&head, max_body, &mut part).await?
+            }
             Framing::Close => self.read_to_end(&head, max_body, &mut part).await?,
         }
         Ok(Answer {
@@ -142,6 +147,7 @@ impl Connection {
         method: &Method,
         space: &ReadSpace,
         part: &mut BytesMut,
+        watch: &mut Watch,
     ) -> Poll<Result<Read, Failure>> {
         let space = &mut space.0.borrow_mut()[..];
         let mut buffer = ReadBuf::new(space);
@@ -151,7 +157,9 @@ impl Connection {
             Poll::Ready(Ok(())) => {}
         }
         let new = buffer.filled();
-        self.begun.get_or_insert_with(Instant::now);
+        if self.received == 0 {
+            watch.lap(|timings| &mut timings.first_byte);
+        }
         self.received += new.len() as u64;
         if new.is_empty() {
             return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, "")));
@@ -213,7 +221,12 @@ impl Connection {
     }
 
     /// True if nothing followed the last chunk.
-    async fn read_chunks(&mut self, head: &Head, max_body: u64, part: &mut BytesMut) -> Result<bool, Failure> {
+    async fn read_chunks(
+        &mut self,
+        head: &Head,
+        max_body: u64,
+        part: &mut BytesMut,
+    ) -> Result<bool, Failure> {
         let mut raw = part.split_off(head.length);
         let mut chunks = Chunks::default();
         loop {
@@ -230,7 +243,12 @@ impl Connection {
         }
     }
 
-    async fn read_to_end(&mut self, head: &Head, max_body: u64, part: &mut BytesMut) -> Result<(), Failure> {
+    async fn read_to_end(
+        &mut self,
+        head: &Head,
+        max_body: u64,
+        part: &mut BytesMut,
+    ) -> Result<(), Failure> {
         loop {
             if (part.len() - head.length) as u64 > max_body {
                 return Err(too_large(max_body));
@@ -266,7 +284,10 @@ enum Read {
 }
 
 fn too_large(max_body: u64) -> Failure {
-    Failure::new(ErrorClass::TooLarge, format!("body of more than {max_body} bytes ('--max-body')"))
+    Failure::new(
+        ErrorClass::TooLarge,
+        format!("body of more than {max_body} bytes ('--max-body')"),
+    )
 }
 
 async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Failure> {

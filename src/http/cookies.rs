@@ -40,7 +40,9 @@ impl Jar {
             text.push('=');
             text.push_str(value);
         }
-        let header = (!text.is_empty()).then(|| HeaderValue::try_from(text).ok()).flatten();
+        let header = (!text.is_empty())
+            .then(|| HeaderValue::try_from(text).ok())
+            .flatten();
         let simple = store.iter_any().all(|cookie| {
             cookie.path().unwrap_or("/") == "/" && !cookie.is_expired() && lives_long(cookie)
         });

@@ -4,15 +4,18 @@
 mod connection;
 mod cookies;
 mod failure;
+mod message;
 mod resolver;
 mod session;
 mod target;
 mod timer;
+mod watch;
 mod wire;
 
 pub use failure::{ErrorClass, Failure};
+pub use message::{Exchange, Request, Response};
 pub use resolver::Resolver;
-pub use session::{Client, ClientConfig, Exchange, Request, Response, Session, check_base};
+pub use session::{Client, ClientConfig, Session, check_base};
 pub use target::{Origin, Target};
 
 use std::time::Duration;
@@ -33,15 +36,4 @@ pub struct Timings {
     pub first_byte: Duration,
     /// From then until the last byte of the body.
     pub receive: Duration,
-}
-
-impl std::ops::AddAssign for Timings {
-    fn add_assign(&mut self, other: Timings) {
-        self.dns += other.dns;
-        self.connect += other.connect;
-        self.tls += other.tls;
-        self.send += other.send;
-        self.first_byte += other.first_byte;
-        self.receive += other.receive;
-    }
 }

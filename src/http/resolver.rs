@@ -26,7 +26,10 @@ impl Resolver {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
         let answer = {
-            let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut known = self
+                .known
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             known.entry(host.to_owned()).or_default().clone()
         };
         let addresses = answer
@@ -37,11 +40,17 @@ impl Resolver {
                     .map(|address| address.ip())
                     .collect();
                 match addresses.is_empty() {
-                    true => Err(Failure::new(ErrorClass::Dns, format!("'{host}' has no address"))),
+                    true => Err(Failure::new(
+                        ErrorClass::Dns,
+                        format!("'{host}' has no address"),
+                    )),
                     false => Ok(addresses),
                 }
             })
             .await?;
-        Ok(addresses.iter().map(|ip| SocketAddr::new(*ip, port)).collect())
+        Ok(addresses
+            .iter()
+            .map(|ip| SocketAddr::new(*ip, port))
+            .collect())
     }
 }

@@ -4,9 +4,10 @@
 use super::connection::{Answer, Connection, ReadSpace};
 use super::cookies::Jar;
 use super::timer::Timer;
-use super::{ErrorClass, Failure, Origin, Resolver, Target, Timings, wire};
+use super::watch::Watch;
+use super::{ErrorClass, Exchange, Failure, Origin, Request, Resolver, Response, Target, wire};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, Method, header};
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -54,81 +55,6 @@ impl Client {
     }
 }
 
-/// One request as a plan asks for it.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// The method.
-    pub method: Method,
-    /// A path, joined to the user's host, or an absolute URL.
-    pub url: String,
-    /// Headers of this request; they win over the defaults.
-    pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// The body, empty for none.
-    pub body: Bytes,
-    /// This request's own timeout.
-    pub timeout: Option<Duration>,
-    /// How many redirects are followed.
-    pub redirects: u32,
-}
-
-impl Request {
-    /// A request without headers and body that follows ten redirects.
-    pub fn new(method: Method, url: impl Into<String>) -> Self {
-        Request {
-            method,
-            url: url.into(),
-            headers: Vec::new(),
-            body: Bytes::new(),
-            timeout: None,
-            redirects: 10,
-        }
-    }
-}
-
-/// A complete answer.
-#[derive(Debug)]
-pub struct Response {
-    /// The status of the final answer.
-    pub status: u16,
-    /// Where it came from after redirects.
-    pub target: Target,
-    /// Its head and, behind it, its body.
-    bytes: Bytes,
-    head_length: usize,
-}
-
-impl Response {
-    /// The body as received, without copying it.
-    pub fn body(&self) -> Bytes {
-        self.bytes.slice(self.head_length..)
-    }
-
-    /// The body's bytes.
-    pub fn body_bytes(&self) -> &[u8] {
-        &self.bytes[self.head_length..]
-    }
-
-    /// The headers in their order, names in lower case. Read anew with every call.
-    pub fn headers(&self) -> Vec<(String, Vec<u8>)> {
-        wire::headers(&self.bytes[..self.head_length])
-    }
-}
-
-/// A request that has been carried out, redirects included.
-#[derive(Debug)]
-pub struct Exchange {
-    /// From the call until the last byte of the final answer, or until it failed.
-    pub latency: Duration,
-    /// The phases, hops added up.
-    pub timings: Timings,
-    /// Hops followed.
-    pub redirects: u32,
-    /// Bytes received, headers and hops included.
-    pub bytes: u64,
-    /// The answer, or why there is none.
-    pub outcome: Result<Response, Failure>,
-}
-
 /// One user's browser. Requests may run side by side; each takes a connection of its own.
 #[derive(Debug)]
 pub struct Session {
@@ -161,11 +87,10 @@ impl Session {
         self.base.borrow().text()
     }
 
-    /// Carries out one request; the session's only one for that time. Never fails as a call: the outcome
-    /// says what happened.
-    pub async fn send(&self, request: &Request) -> Exchange {
-        let mut progress = Progress::default();
-        let begin = Instant::now();
+    /// Carries out one request that begins now; the session's only one for that time. Never fails as a
+    /// call: the outcome says what happened.
+    pub async fn send(&self, request: &Request, begin: Instant) -> Exchange {
+        let mut progress = Progress::starting(begin);
         let outcome = {
             let follow = std::pin::pin!(self.follow(request, &mut progress));
             self.timer.limit(begin + self.limit(request), follow).await
@@ -175,9 +100,10 @@ impl Session {
 
     /// Carries out one request while others of the same session are under way.
     pub async fn send_beside(&self, request: &Request) -> Exchange {
-        let mut progress = Progress::default();
         let begin = Instant::now();
-        let outcome = tokio::time::timeout(self.limit(request), self.follow(request, &mut progress)).await;
+        let mut progress = Progress::starting(begin);
+        let outcome =
+            tokio::time::timeout(self.limit(request), self.follow(request, &mut progress)).await;
         progress.exchange(begin, outcome.ok())
     }
 
@@ -185,7 +111,11 @@ impl Session {
         request.timeout.unwrap_or(self.client.config.timeout)
     }
 
-    async fn follow(&self, request: &Request, progress: &mut Progress) -> Result<Response, Failure> {
+    async fn follow(
+        &self,
+        request: &Request,
+        progress: &mut Progress,
+    ) -> Result<Response, Failure> {
         let mut target = self.resolve(&request.url)?;
         let mut hop = Hop {
             method: request.method.clone(),
@@ -198,7 +128,9 @@ impl Session {
             if answer.head.sets_cookie {
                 let headers = wire::headers(&answer.bytes[..answer.head.length]);
                 let lines = headers.iter().filter(|(name, _)| name == "set-cookie");
-                self.jar.borrow_mut().store(&target, lines.map(|(_, value)| value.as_slice()));
+                self.jar
+                    .borrow_mut()
+                    .store(&target, lines.map(|(_, value)| value.as_slice()));
             }
             let followed = request.redirects > 0 && is_redirect(status);
             let Some(location) = answer.head.location.filter(|_| followed) else {
@@ -234,18 +166,29 @@ impl Session {
     /// Puts a request together in the shard's buffer.
     fn write(&self, out: &mut Vec<u8>, target: &Target, hop: &Hop, request: &Request) {
         let named = |wanted: &HeaderName| request.headers.iter().any(|(name, _)| name == wanted);
-        let host = request.headers.iter().find(|(name, _)| *name == header::HOST && !hop.foreign);
+        let host = request
+            .headers
+            .iter()
+            .find(|(name, _)| *name == header::HOST && !hop.foreign);
         let host = host.map_or(&target.origin.host_header, |(_, value)| value);
         out.clear();
         wire::write_start(out, &hop.method, &target.path, host);
         match request.headers.is_empty() {
             true => out.extend_from_slice(&self.client.header_lines),
             false => {
-                let defaults = self.client.config.headers.iter().filter(|(name, _)| !named(name));
+                let defaults = self
+                    .client
+                    .config
+                    .headers
+                    .iter()
+                    .filter(|(name, _)| !named(name));
                 for (name, value) in defaults {
                     wire::write_header(out, name, value);
                 }
-                let own = request.headers.iter().filter(|(name, _)| hop.sends(name, &request.body));
+                let own = request
+                    .headers
+                    .iter()
+                    .filter(|(name, _)| hop.sends(name, &request.body));
                 for (name, value) in own {
                     wire::write_header(out, name, value);
                 }
@@ -270,22 +213,26 @@ impl Session {
             Some(connection) => connection,
             None => {
                 progress.connecting = true;
-                let mut timings = Timings::default();
-                let opened = Connection::open(&target.origin, &self.client.resolver, &mut timings).await;
-                progress.timings += timings;
+                let opened =
+                    Connection::open(&target.origin, &self.client.resolver, &mut progress.watch)
+                        .await;
                 progress.connecting = false;
                 opened?
             }
         };
         let mut bytes = self.client.write_space.take();
         self.write(&mut bytes, target, hop, request);
-        let mut timings = Timings::default();
         let max_body = self.client.config.max_body;
         let answer = connection
-            .exchange(&bytes, &hop.method, max_body, &self.client.read_space, &mut timings)
+            .exchange(
+                &bytes,
+                &hop.method,
+                max_body,
+                &self.client.read_space,
+                &mut progress.watch,
+            )
             .await;
         self.client.write_space.replace(bytes);
-        progress.timings += timings;
         progress.bytes += connection.received();
         if answer.as_ref().is_ok_and(|answer| answer.head.keep_alive) {
             self.idle.borrow_mut().push(connection);
@@ -298,7 +245,9 @@ impl Session {
         loop {
             let mut connection = {
                 let mut idle = self.idle.borrow_mut();
-                let place = idle.iter().rposition(|connection| connection.origin.same(origin))?;
+                let place = idle
+                    .iter()
+                    .rposition(|connection| connection.origin.same(origin))?;
                 idle.swap_remove(place)
             };
             if poll_fn(|cx| Poll::Ready(connection.is_usable(cx))).await {
@@ -309,24 +258,38 @@ impl Session {
 }
 
 /// How far a request came, kept outside its future so that a timeout does not lose it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Progress {
-    timings: Timings,
+    watch: Watch,
     redirects: u32,
     bytes: u64,
     connecting: bool,
 }
 
 impl Progress {
+    fn starting(begin: Instant) -> Self {
+        Progress {
+            watch: Watch::starting(begin),
+            redirects: 0,
+            bytes: 0,
+            connecting: false,
+        }
+    }
+
     /// `outcome` is `None` if the time was up.
     fn exchange(self, begin: Instant, outcome: Option<Result<Response, Failure>>) -> Exchange {
         let timeout = match self.connecting {
             true => ErrorClass::ConnectTimeout,
             false => ErrorClass::Timeout,
         };
+        // A failure may come after the last phase that was stamped, an answer comes with one.
+        let end = match &outcome {
+            Some(Ok(_)) => self.watch.last(),
+            _ => Instant::now(),
+        };
         Exchange {
-            latency: begin.elapsed(),
-            timings: self.timings,
+            latency: end - begin,
+            timings: self.watch.timings(),
             redirects: self.redirects,
             bytes: self.bytes,
             outcome: outcome.unwrap_or_else(|| Err(Failure::new(timeout, ""))),
@@ -379,7 +342,9 @@ pub fn check_base(base: &str) -> Result<(), Failure> {
 }
 
 fn base_target(base: &str) -> Result<Target, Failure> {
-    let bad = |error: &dyn std::fmt::Display| Failure::new(ErrorClass::BadUrl, format!("'{base}': {error}"));
+    let bad = |error: &dyn std::fmt::Display| {
+        Failure::new(ErrorClass::BadUrl, format!("'{base}': {error}"))
+    };
     Target::of(&url::Url::parse(base).map_err(|error| bad(&error))?)
 }
 
@@ -390,6 +355,7 @@ fn is_redirect(status: u16) -> bool {
 fn redirect_target(from: &Target, location: &[u8]) -> Result<Target, Failure> {
     let bad = |detail: String| Failure::new(ErrorClass::BadRedirect, detail);
     // Servers send raw UTF-8 in Location; browsers take it as such.
-    let text = std::str::from_utf8(location).map_err(|_| bad("Location is not UTF-8".to_owned()))?;
+    let text =
+        std::str::from_utf8(location).map_err(|_| bad("Location is not UTF-8".to_owned()))?;
     from.join(text).map_err(|failure| bad(failure.detail))
 }

@@ -41,10 +41,14 @@ impl Origin {
         };
         Ok(Origin {
             secure,
-            host: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
+            host: host
+                .trim_start_matches('[')
+                .trim_end_matches(']')
+                .to_owned(),
             port,
             text: format!("{}://{authority}", url.scheme()),
-            host_header: HeaderValue::try_from(authority).map_err(|_| bad("its host is not valid"))?,
+            host_header: HeaderValue::try_from(authority)
+                .map_err(|_| bad("its host is not valid"))?,
         })
     }
 
@@ -139,7 +143,8 @@ mod tests {
     use super::*;
 
     fn base() -> Target {
-        Target::of(&Url::parse("http://127.0.0.1:8080/dir/page?q=1#top").expect("valid")).expect("valid")
+        Target::of(&Url::parse("http://127.0.0.1:8080/dir/page?q=1#top").expect("valid"))
+            .expect("valid")
     }
 
     #[test]
@@ -156,9 +161,16 @@ mod tests {
             ("?page=2", "http://127.0.0.1:8080/dir/page?page=2"),
             ("//example.org/x", "http://example.org/x"),
             ("https://example.org", "https://example.org/"),
-            ("http://127.0.0.1:8080/misc/a.js?v=1", "http://127.0.0.1:8080/misc/a.js?v=1"),
+            (
+                "http://127.0.0.1:8080/misc/a.js?v=1",
+                "http://127.0.0.1:8080/misc/a.js?v=1",
+            ),
         ] {
-            assert_eq!(base().join(reference).expect(reference).text(), expected, "{reference}");
+            assert_eq!(
+                base().join(reference).expect(reference).text(),
+                expected,
+                "{reference}"
+            );
         }
     }
 

@@ -16,7 +16,11 @@ pub(super) struct Timer {
 
 impl Timer {
     /// The future's output, or `None` if it is not there by the deadline. One future at a time.
-    pub(super) async fn limit<F: Future>(&self, deadline: Instant, mut future: Pin<&mut F>) -> Option<F::Output> {
+    pub(super) async fn limit<F: Future>(
+        &self,
+        deadline: Instant,
+        mut future: Pin<&mut F>,
+    ) -> Option<F::Output> {
         let deadline = tokio::time::Instant::from_std(deadline);
         poll_fn(|cx| {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {

@@ -75,7 +75,11 @@ impl Head {
     pub(super) fn parse(bytes: &[u8], method: &Method) -> Result<Option<Head>, Failure> {
         let mut space = [const { MaybeUninit::uninit() }; MOST_HEADERS];
         let mut response = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(&mut response, bytes, &mut space);
+        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+            &mut response,
+            bytes,
+            &mut space,
+        );
         let length = match parsed {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) if bytes.len() > MOST_HEAD => {
@@ -83,13 +87,19 @@ impl Head {
             }
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(httparse::Error::TooManyHeaders) => {
-                return Err(Failure::new(ErrorClass::TooLarge, "too many response headers"));
+                return Err(Failure::new(
+                    ErrorClass::TooLarge,
+                    "too many response headers",
+                ));
             }
             Err(error) => return Err(Failure::new(ErrorClass::Protocol, error.to_string())),
         };
         let status = response.code.unwrap_or_default();
         if !(100..1000).contains(&status) {
-            return Err(Failure::new(ErrorClass::Protocol, format!("status {status}")));
+            return Err(Failure::new(
+                ErrorClass::Protocol,
+                format!("status {status}"),
+            ));
         }
         let mut head = Head {
             status,
@@ -118,7 +128,12 @@ struct Fields {
 }
 
 impl Fields {
-    fn note(&mut self, header: &httparse::Header<'_>, bytes: &[u8], head: &mut Head) -> Result<(), Failure> {
+    fn note(
+        &mut self,
+        header: &httparse::Header<'_>,
+        bytes: &[u8],
+        head: &mut Head,
+    ) -> Result<(), Failure> {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
         // The length tells most headers apart without a comparison.
         match header.name.len() {
@@ -130,7 +145,9 @@ impl Fields {
                 for option in header.value.split(|byte| *byte == b',') {
                     match option.trim_ascii() {
                         option if option.eq_ignore_ascii_case(b"close") => head.keep_alive = false,
-                        option if option.eq_ignore_ascii_case(b"keep-alive") => head.keep_alive = true,
+                        option if option.eq_ignore_ascii_case(b"keep-alive") => {
+                            head.keep_alive = true
+                        }
                         _ => {}
                     }
                 }
@@ -139,7 +156,11 @@ impl Fields {
             14 if is("content-length") => self.content_length(header.value)?,
             17 if is("transfer-encoding") => {
                 self.transfer_encoding = true;
-                let last = header.value.rsplit(|byte| *byte == b',').next().unwrap_or_default();
+                let last = header
+                    .value
+                    .rsplit(|byte| *byte == b',')
+                    .next()
+                    .unwrap_or_default();
                 self.chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
             }
             _ => {}
@@ -153,9 +174,16 @@ impl Fields {
         for part in value.split(|byte| *byte == b',') {
             let digits = part.trim_ascii();
             let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-            let text = std::str::from_utf8(digits).ok().filter(|_| plain).ok_or_else(wrong)?;
+            let text = std::str::from_utf8(digits)
+                .ok()
+                .filter(|_| plain)
+                .ok_or_else(wrong)?;
             let length: u64 = text.parse().map_err(|_| wrong())?;
-            if self.length.replace(length).is_some_and(|earlier| earlier != length) {
+            if self
+                .length
+                .replace(length)
+                .is_some_and(|earlier| earlier != length)
+            {
                 return Err(wrong());
             }
         }
@@ -182,8 +210,13 @@ pub(super) fn headers(head: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut response = httparse::Response::new(&mut space);
     // Read once already: it cannot fail now.
     let _complete = response.parse(head);
-    let named = response.headers.iter().filter(|header| !header.name.is_empty());
-    named.map(|header| (header.name.to_ascii_lowercase(), header.value.to_vec())).collect()
+    let named = response
+        .headers
+        .iter()
+        .filter(|header| !header.name.is_empty());
+    named
+        .map(|header| (header.name.to_ascii_lowercase(), header.value.to_vec()))
+        .collect()
 }
 
 /// Decodes a chunked body as it comes in (RFC 9112, section 7.1).
@@ -216,7 +249,11 @@ impl Chunks {
     ///
     /// # Errors
     /// A [`Failure`] of class `protocol`.
-    pub(super) fn decode(&mut self, input: &mut &[u8], body: &mut BytesMut) -> Result<bool, Failure> {
+    pub(super) fn decode(
+        &mut self,
+        input: &mut &[u8],
+        body: &mut BytesMut,
+    ) -> Result<bool, Failure> {
         let wrong = |detail: &str| Failure::new(ErrorClass::Protocol, detail);
         while !input.is_empty() && !matches!(self.state, ChunkState::Done) {
             if let ChunkState::Data(left) = self.state {
@@ -237,15 +274,23 @@ impl Chunks {
                 return Err(wrong("chunk extensions or trailers without end"));
             }
             self.state = match (self.state, byte) {
-                (ChunkState::SizeStart, _) => ChunkState::Size(hex(byte).ok_or_else(|| wrong("wrong chunk size"))?),
-                (ChunkState::Size(size), b'\n') | (ChunkState::Extension(size), b'\n') => match size {
-                    0 => ChunkState::Trailer(false),
-                    size => ChunkState::Data(size),
-                },
-                (ChunkState::Size(size), b'\r' | b';' | b' ' | b'\t') => ChunkState::Extension(size),
+                (ChunkState::SizeStart, _) => {
+                    ChunkState::Size(hex(byte).ok_or_else(|| wrong("wrong chunk size"))?)
+                }
+                (ChunkState::Size(size), b'\n') | (ChunkState::Extension(size), b'\n') => {
+                    match size {
+                        0 => ChunkState::Trailer(false),
+                        size => ChunkState::Data(size),
+                    }
+                }
+                (ChunkState::Size(size), b'\r' | b';' | b' ' | b'\t') => {
+                    ChunkState::Extension(size)
+                }
                 (ChunkState::Size(size), _) => {
                     let digit = hex(byte).ok_or_else(|| wrong("wrong chunk size"))?;
-                    let size = size.checked_mul(16).ok_or_else(|| wrong("wrong chunk size"))?;
+                    let size = size
+                        .checked_mul(16)
+                        .ok_or_else(|| wrong("wrong chunk size"))?;
                     ChunkState::Size(size + digit)
                 }
                 (ChunkState::Extension(size), _) => ChunkState::Extension(size),

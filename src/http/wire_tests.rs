@@ -15,8 +15,14 @@ fn framing(lines: &str) -> Framing {
 fn the_end_of_a_body_is_known_as_the_standard_says() {
     assert_eq!(framing("content-length: 12\r\n"), Framing::Length(12));
     assert_eq!(framing("Content-Length: 12, 12\r\n"), Framing::Length(12));
-    assert_eq!(framing("transfer-encoding: gzip, chunked\r\n"), Framing::Chunked);
-    assert_eq!(framing("content-length: 5\r\ntransfer-encoding: chunked\r\n"), Framing::Chunked);
+    assert_eq!(
+        framing("transfer-encoding: gzip, chunked\r\n"),
+        Framing::Chunked
+    );
+    assert_eq!(
+        framing("content-length: 5\r\ntransfer-encoding: chunked\r\n"),
+        Framing::Chunked
+    );
     assert_eq!(framing("transfer-encoding: gzip\r\n"), Framing::Close);
     assert_eq!(framing(""), Framing::Close);
 }
@@ -29,7 +35,9 @@ fn answers_without_a_body_have_none() {
         assert_eq!(head.framing, Framing::Length(0), "{status}");
     }
     let text = b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n";
-    let head = Head::parse(text, &Method::HEAD).expect("valid").expect("complete");
+    let head = Head::parse(text, &Method::HEAD)
+        .expect("valid")
+        .expect("complete");
     assert_eq!(head.framing, Framing::Length(0));
 }
 
@@ -51,21 +59,37 @@ fn what_frames_a_body_in_two_ways_or_none_is_refused() {
 fn a_connection_is_kept_unless_one_side_says_otherwise() {
     let keep = |text: &str| head(text).expect("valid").expect("complete").keep_alive;
     assert!(keep("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
-    assert!(!keep("HTTP/1.1 200 OK\r\nConnection: Close\r\ncontent-length: 0\r\n\r\n"));
+    assert!(!keep(
+        "HTTP/1.1 200 OK\r\nConnection: Close\r\ncontent-length: 0\r\n\r\n"
+    ));
     assert!(!keep("HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n"));
-    assert!(keep("HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n"));
+    assert!(keep(
+        "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n"
+    ));
     assert!(!keep("HTTP/1.1 200 OK\r\n\r\n"));
 }
 
 #[test]
 fn a_head_in_parts_is_waited_for_and_garbage_is_not() {
     assert_eq!(head("HTTP/1.1 200 OK\r\nserver: x\r\n"), Ok(None));
-    assert_eq!(head("SSH-2.0-OpenSSH_9\r\n").expect_err("no HTTP").class, ErrorClass::Protocol);
-    assert_eq!(head("HTTP/1.1 099 X\r\n\r\n").expect_err("no status").class, ErrorClass::Protocol);
+    assert_eq!(
+        head("SSH-2.0-OpenSSH_9\r\n").expect_err("no HTTP").class,
+        ErrorClass::Protocol
+    );
+    assert_eq!(
+        head("HTTP/1.1 099 X\r\n\r\n").expect_err("no status").class,
+        ErrorClass::Protocol
+    );
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(10_000));
-    assert_eq!(head(&many).expect_err("too many").class, ErrorClass::TooLarge);
+    assert_eq!(
+        head(&many).expect_err("too many").class,
+        ErrorClass::TooLarge
+    );
     let long = format!("HTTP/1.1 200 OK\r\na: {}", "b".repeat(MOST_HEAD));
-    assert_eq!(head(&long).expect_err("too long").class, ErrorClass::TooLarge);
+    assert_eq!(
+        head(&long).expect_err("too long").class,
+        ErrorClass::TooLarge
+    );
 }
 
 #[test]
@@ -79,7 +103,8 @@ fn location_is_found_where_it_stands() {
 fn chunked(text: &str) -> Result<(String, bool, usize), Failure> {
     let mut outcomes = Vec::new();
     for size in 1..=text.len() {
-        let (mut chunks, mut body, mut done, mut left) = (Chunks::default(), BytesMut::new(), false, 0);
+        let (mut chunks, mut body, mut done, mut left) =
+            (Chunks::default(), BytesMut::new(), false, 0);
         for mut piece in text.as_bytes().chunks(size) {
             if !done {
                 done = chunks.decode(&mut piece, &mut body)?;
@@ -88,23 +113,42 @@ fn chunked(text: &str) -> Result<(String, bool, usize), Failure> {
         }
         outcomes.push((String::from_utf8_lossy(&body).into_owned(), done, left));
     }
-    assert!(outcomes.windows(2).all(|pair| pair[0] == pair[1]), "{outcomes:?}");
+    assert!(
+        outcomes.windows(2).all(|pair| pair[0] == pair[1]),
+        "{outcomes:?}"
+    );
     Ok(outcomes.remove(0))
 }
 
 #[test]
 fn chunks_are_joined_however_they_arrive() {
     let body = |text: &str| chunked(text).expect("valid");
-    assert_eq!(body("4\r\nWiki\r\n5\r\npedia\r\n0\r\n\r\n"), ("Wikipedia".to_owned(), true, 0));
-    assert_eq!(body("A;name=value\r\n0123456789\r\n0\r\nx: y\r\n\r\nleft"), ("0123456789".to_owned(), true, 4));
+    assert_eq!(
+        body("4\r\nWiki\r\n5\r\npedia\r\n0\r\n\r\n"),
+        ("Wikipedia".to_owned(), true, 0)
+    );
+    assert_eq!(
+        body("A;name=value\r\n0123456789\r\n0\r\nx: y\r\n\r\nleft"),
+        ("0123456789".to_owned(), true, 4)
+    );
     assert_eq!(body("3\nabc\n0\n\n"), ("abc".to_owned(), true, 0));
     assert!(!body("4\r\nWi").1);
 }
 
 #[test]
 fn wrong_chunks_are_refused() {
-    for text in ["x\r\n", "-1\r\n", "FFFFFFFFFFFFFFFFF\r\n", "2\r\nabc\r\n", "\r\n"] {
-        assert_eq!(chunked(text).expect_err(text).class, ErrorClass::Protocol, "{text}");
+    for text in [
+        "x\r\n",
+        "-1\r\n",
+        "FFFFFFFFFFFFFFFFF\r\n",
+        "2\r\nabc\r\n",
+        "\r\n",
+    ] {
+        assert_eq!(
+            chunked(text).expect_err(text).class,
+            ErrorClass::Protocol,
+            "{text}"
+        );
     }
     let endless = format!("1;{}", "x".repeat(MOST_CHUNK_OVERHEAD));
     let failure = Chunks::default().decode(&mut endless.as_bytes(), &mut BytesMut::new());

@@ -1,18 +1,18 @@
 //! Declarations: runs a plan's top level once, checks every field of `plan`, `scenario` and `task`, and
 //! gives the plan as plain data. A mistake is a diagnostic at the line where it stands.
 
+use super::field::{Field, Mistake};
 use super::host::Host;
 use super::program::Program;
 use super::vm::{mistake, start_prelude};
 use super::{fault, sandbox};
-use crate::config::{Settings, Value as Setting, unknown_word};
+use crate::config::{Settings, Value as Setting};
 use crate::error::{Diagnostic, Error};
 use crate::plan::{Order, Plan, Scenario, Task, Wait};
 use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 const TASK_FIELDS: [&str; 5] = ["weight", "sequence", "on_start", "on_stop", "wait"];
 const SCENARIO_FIELDS: [&str; 5] = ["weight", "users", "wait", "host", "order"];
@@ -48,9 +48,14 @@ type Drafted = Rc<RefCell<Draft>>;
 /// The first mistake in it.
 pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
     let draft = Drafted::default();
-    run(program, &draft).map_err(|error| fault::diagnose(&error, &program.file, &program.source))?;
+    run(program, &draft)
+        .map_err(|error| fault::diagnose(&error, &program.file, &program.source))?;
     let mut draft = draft.take();
-    let task_names = draft.tasks.iter().map(|draft| draft.task.name.clone()).collect();
+    let task_names = draft
+        .tasks
+        .iter()
+        .map(|draft| draft.task.name.clone())
+        .collect();
     let left: Vec<Task> = draft
         .tasks
         .iter()
@@ -108,25 +113,18 @@ fn declaration(
         let line = super::host::plan_line(lua).map_or(0, |(_, line)| line);
         let Value::Table(table) = argument else {
             let message = format!("a table is wanted here, not {}", argument.type_name());
-            return Err(mistake(lua, Diagnostic::new(message).help("write task { … } with braces")));
+            return Err(mistake(
+                lua,
+                Diagnostic::new(message).help("write task { … } with braces"),
+            ));
         };
         match declare(&mut draft.borrow_mut(), &table, line) {
             Ok(()) => Ok(table),
-            Err(Mistake { diagnostic, word }) => Err(placed(lua, diagnostic, line, word.as_deref())),
+            Err(Mistake { diagnostic, word }) => {
+                Err(placed(lua, diagnostic, line, word.as_deref()))
+            }
         }
     })
-}
-
-/// A mistake in a declaration, with the word that it is about.
-struct Mistake {
-    diagnostic: Diagnostic,
-    word: Option<String>,
-}
-
-impl From<Diagnostic> for Mistake {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Mistake { diagnostic, word: None }
-    }
 }
 
 /// Places a mistake at the first line from the declaration's own on that has the offending word: a long
@@ -138,13 +136,21 @@ fn placed(lua: &Lua, diagnostic: Diagnostic, line: u32, word: Option<&str>) -> m
     let has_word = |text: &str, word: &str| {
         text.match_indices(word).any(|(at, _)| {
             let in_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-            !in_name(text[..at].chars().next_back()) && !in_name(text[at + word.len()..].chars().next())
+            !in_name(text[..at].chars().next_back())
+                && !in_name(text[at + word.len()..].chars().next())
         })
     };
     let found = word.and_then(|word| {
         let from = line.saturating_sub(1) as usize;
-        let lines = source.lines().enumerate().skip(from).take(LONGEST_DECLARATION);
-        lines.into_iter().find(|(_, text)| has_word(text, word)).map(|(index, _)| index as u32 + 1)
+        let lines = source
+            .lines()
+            .enumerate()
+            .skip(from)
+            .take(LONGEST_DECLARATION);
+        lines
+            .into_iter()
+            .find(|(_, text)| has_word(text, word))
+            .map(|(index, _)| index as u32 + 1)
     });
     mlua::Error::external(diagnostic.at(&host.program.file, Some(found.unwrap_or(line)), source))
 }
@@ -152,13 +158,18 @@ fn placed(lua: &Lua, diagnostic: Diagnostic, line: u32, word: Option<&str>) -> m
 fn declare_plan(draft: &mut Draft, table: &Table, _line: u32) -> Result<(), Mistake> {
     for (key, value) in entries(table) {
         let Value::String(key) = &key else {
-            return Err(Diagnostic::new("the fields of plan are named: plan { users = 12 }").into());
+            return Err(
+                Diagnostic::new("the fields of plan are named: plan { users = 12 }").into(),
+            );
         };
         let name = key.to_string_lossy();
-        draft.settings.set(&name, &setting(&value)).map_err(|diagnostic| Mistake {
-            diagnostic,
-            word: Some(name),
-        })?;
+        draft
+            .settings
+            .set(&name, &setting(&value))
+            .map_err(|diagnostic| Mistake {
+                diagnostic,
+                word: Some(name),
+            })?;
     }
     Ok(())
 }
@@ -171,7 +182,10 @@ fn setting(value: &Value) -> Setting {
         Value::Table(table) => table
             .pairs::<String, String>()
             .collect::<mlua::Result<_>>()
-            .map_or(Setting::Other("a table of anything but strings"), Setting::Map),
+            .map_or(
+                Setting::Other("a table of anything but strings"),
+                Setting::Map,
+            ),
         other => Setting::Other(other.type_name()),
     }
 }
@@ -196,9 +210,11 @@ fn declare_task(draft: &mut Draft, table: &Table, line: u32) -> Result<(), Mista
         line,
     };
     let place = if task.name.is_some() { 2 } else { 1 };
-    if !matches!(table.raw_get::<Value>(place), Ok(Value::Function(_))) || table.raw_len() != place {
+    if !matches!(table.raw_get::<Value>(place), Ok(Value::Function(_))) || table.raw_len() != place
+    {
         let message = format!("{owner} has no function as its last entry");
-        let help = "write task { \"name\", weight = 3, function(user) … end }; the name may be left out";
+        let help =
+            "write task { \"name\", weight = 3, function(user) … end }; the name may be left out";
         return Err(Diagnostic::new(message).help(help).into());
     }
     for (key, value) in entries(table) {
@@ -224,14 +240,18 @@ fn declare_task(draft: &mut Draft, table: &Table, line: u32) -> Result<(), Mista
 fn declare_scenario(draft: &mut Draft, table: &Table, _line: u32) -> Result<(), Mistake> {
     let Ok(Value::String(name)) = table.raw_get::<Value>(1) else {
         let help = "write scenario { \"visitor\", task { … }, task { … } }";
-        return Err(Diagnostic::new("a scenario begins with its name").help(help).into());
+        return Err(Diagnostic::new("a scenario begins with its name")
+            .help(help)
+            .into());
     };
     let name = name.to_string_lossy();
     let owner = format!("scenario '{name}'");
     if draft.scenarios.iter().any(|scenario| scenario.name == name) {
-        return Err(Diagnostic::new(format!("there are two scenarios named '{name}'"))
-            .help("give each its own name")
-            .into());
+        return Err(
+            Diagnostic::new(format!("there are two scenarios named '{name}'"))
+                .help("give each its own name")
+                .into(),
+        );
     }
     let mut scenario = Scenario {
         name: name.clone(),
@@ -266,14 +286,24 @@ fn declare_scenario(draft: &mut Draft, table: &Table, _line: u32) -> Result<(), 
     Ok(())
 }
 
-fn take_task(draft: &mut Draft, table: &Table, place: usize, scenario: &str) -> Result<Task, Mistake> {
+fn take_task(
+    draft: &mut Draft,
+    table: &Table,
+    place: usize,
+    scenario: &str,
+) -> Result<Task, Mistake> {
     let entry: Value = table.raw_get(place).unwrap_or(Value::Nil);
     let known = entry
         .as_table()
         .and_then(|entry| draft.tasks.iter_mut().find(|draft| draft.table == *entry));
     let Some(known) = known else {
-        let message = format!("entry {place} of scenario '{scenario}' is {}, not a task", entry.type_name());
-        return Err(Diagnostic::new(message).help("write task { \"name\", function(user) … end }").into());
+        let message = format!(
+            "entry {place} of scenario '{scenario}' is {}, not a task",
+            entry.type_name()
+        );
+        return Err(Diagnostic::new(message)
+            .help("write task { \"name\", function(user) … end }")
+            .into());
     };
     if let Some(other) = known.scenario.replace(scenario.to_owned()) {
         let task = known.task.name.as_deref().unwrap_or("without a name");
@@ -293,94 +323,4 @@ fn entries(table: &Table) -> Vec<(Value, Value)> {
     // Lua's order of fields changes from run to run; messages must not.
     entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
     entries
-}
-
-/// One named field of a declaration.
-struct Field<'a> {
-    name: String,
-    owner: &'a str,
-    value: &'a Value,
-}
-
-impl<'a> Field<'a> {
-    fn new(name: String, owner: &'a str, value: &'a Value) -> Self {
-        Field { name, owner, value }
-    }
-
-    fn wrong(&self, wanted: &str) -> Mistake {
-        let got = match self.value {
-            Value::Integer(n) => n.to_string(),
-            Value::Number(n) => n.to_string(),
-            Value::String(text) => format!("'{}'", text.to_string_lossy()),
-            other => other.type_name().to_owned(),
-        };
-        Mistake {
-            diagnostic: Diagnostic::new(format!("field '{}' of {} must be {wanted}, not {got}", self.name, self.owner)),
-            word: Some(self.name.clone()),
-        }
-    }
-
-    fn unknown(&self, valid: &[&str]) -> Mistake {
-        Mistake {
-            diagnostic: unknown_word("field", &self.name, self.owner, valid),
-            word: Some(self.name.clone()),
-        }
-    }
-
-    fn at_least_one(&self) -> Result<u32, Mistake> {
-        match self.value.as_integer() {
-            Some(n) if (1..=1_000_000).contains(&n) => Ok(n as u32),
-            _ => Err(self.wrong("a whole number from 1 to 1,000,000")),
-        }
-    }
-
-    fn whole(&self) -> Result<i64, Mistake> {
-        self.value.as_integer().ok_or_else(|| self.wrong("a whole number"))
-    }
-
-    fn flag(&self) -> Result<bool, Mistake> {
-        self.value.as_boolean().ok_or_else(|| self.wrong("true or false"))
-    }
-
-    fn text(&self) -> Result<String, Mistake> {
-        match self.value {
-            Value::String(text) => Ok(text.to_string_lossy()),
-            _ => Err(self.wrong("a string")),
-        }
-    }
-
-    fn order(&self) -> Result<Order, Mistake> {
-        let name = self.text()?;
-        Order::parse(&name).ok_or_else(|| {
-            let valid: Vec<&str> = Order::ALL.iter().map(|order| order.name()).collect();
-            Mistake {
-                diagnostic: unknown_word("order", &name, self.owner, &valid),
-                word: Some(name),
-            }
-        })
-    }
-
-    fn wait(&self) -> Result<Wait, Mistake> {
-        let wrong = || self.wrong("{from, to} in seconds, or made with wait.between, wait.constant, …");
-        let seconds = |value: Value| value.as_number().or(value.as_integer().map(|n| n as f64));
-        let time = |value: f64| Duration::try_from_secs_f64(value).map_err(|_| wrong());
-        if let Some(constant) = seconds(self.value.clone()) {
-            return Ok(Wait::Constant(time(constant)?));
-        }
-        let table = self.value.as_table().ok_or_else(wrong)?;
-        let at = |place: usize| seconds(table.raw_get(place).unwrap_or(Value::Nil)).ok_or_else(wrong);
-        let kind: Option<String> = table.raw_get("kind").unwrap_or_default();
-        Ok(match kind.as_deref().unwrap_or("between") {
-            "between" if at(2)? >= at(1)? => Wait::Uniform(time(at(1)?)?, time(at(2)?)?),
-            "constant" => Wait::Constant(time(at(1)?)?),
-            "normal" => Wait::Normal {
-                mean: time(at(1)?)?,
-                deviation: time(at(2)?)?,
-            },
-            "exponential" => Wait::Exponential { mean: time(at(1)?)? },
-            "pacing" => Wait::Pacing(time(at(1)?)?),
-            "throughput" if at(1)? > 0.0 => Wait::Throughput(at(1)?),
-            _ => return Err(wrong()),
-        })
-    }
 }

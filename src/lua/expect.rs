@@ -34,19 +34,32 @@ impl Expect {
         }
         if !self.status.is_empty() && !self.status.contains(&status) {
             let wanted: Vec<String> = self.status.iter().map(u16::to_string).collect();
-            return Some(format!("expected status {}, got {status}", wanted.join(" or ")));
+            return Some(format!(
+                "expected status {}, got {status}",
+                wanted.join(" or ")
+            ));
         }
         if let Some(wanted) = &self.title {
             match html::title(response.body_bytes()) {
                 Some(title) if title.starts_with(wanted.as_str()) => {}
-                Some(title) => return Some(format!("expected title '{wanted}', got '{}'", shortened(&title))),
+                Some(title) => {
+                    return Some(format!(
+                        "expected title '{wanted}', got '{}'",
+                        shortened(&title)
+                    ));
+                }
                 None => return Some(format!("expected title '{wanted}', the page has none")),
             }
         }
         self.text
             .iter()
             .find(|wanted| memmem::find(response.body_bytes(), wanted).is_none())
-            .map(|wanted| format!("expected text '{}' is missing", shortened(&String::from_utf8_lossy(wanted))))
+            .map(|wanted| {
+                format!(
+                    "expected text '{}' is missing",
+                    shortened(&String::from_utf8_lossy(wanted))
+                )
+            })
     }
 }
 

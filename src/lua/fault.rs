@@ -16,8 +16,12 @@ pub struct Raised {
 /// Splits an error into message, place and stack.
 pub(super) fn raised(error: &mlua::Error, file: &str) -> Raised {
     let text = match innermost(error) {
-        mlua::Error::RuntimeError(text) | mlua::Error::SyntaxError { message: text, .. } => text.clone(),
-        mlua::Error::MemoryError(_) => "not enough memory; a user's VM may take '--lua-memory'".to_owned(),
+        mlua::Error::RuntimeError(text) | mlua::Error::SyntaxError { message: text, .. } => {
+            text.clone()
+        }
+        mlua::Error::MemoryError(_) => {
+            "not enough memory; a user's VM may take '--lua-memory'".to_owned()
+        }
         other => other.to_string(),
     };
     let (text, backtrace) = match text.split_once("\nstack traceback:") {
@@ -63,14 +67,18 @@ pub(super) fn diagnose(error: &mlua::Error, file: &str, source: &str) -> Diagnos
 
 fn innermost(error: &mlua::Error) -> &mlua::Error {
     match error {
-        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => innermost(cause),
+        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
+            innermost(cause)
+        }
         other => other,
     }
 }
 
 /// `file:12: message` → (12, message).
 fn placed<'a>(text: &'a str, file: &str) -> Option<(u32, &'a str)> {
-    let rest = text.strip_prefix(short_source(file).as_str()).or_else(|| text.strip_prefix(file))?;
+    let rest = text
+        .strip_prefix(short_source(file).as_str())
+        .or_else(|| text.strip_prefix(file))?;
     let (line, message) = rest.strip_prefix(':')?.split_once(": ")?;
     Some((line.parse().ok()?, message))
 }
@@ -79,7 +87,10 @@ fn placed<'a>(text: &'a str, file: &str) -> Option<(u32, &'a str)> {
 fn topmost(stack: &str, file: &str) -> Option<String> {
     let short = short_source(file);
     stack.lines().find_map(|entry| {
-        let rest = entry.trim_start().strip_prefix(short.as_str())?.strip_prefix(':')?;
+        let rest = entry
+            .trim_start()
+            .strip_prefix(short.as_str())?
+            .strip_prefix(':')?;
         let line: u32 = rest.split(':').next()?.parse().ok()?;
         Some(format!("{file}:{line}"))
     })
@@ -98,14 +109,15 @@ fn short_source(file: &str) -> String {
     format!("...{}", &file[from..])
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_message_is_split_from_its_place() {
-        let error = mlua::Error::RuntimeError("plans/a.lua:12: boom\nstack traceback:\n\t[C]: in ?".to_owned());
+        let error = mlua::Error::RuntimeError(
+            "plans/a.lua:12: boom\nstack traceback:\n\t[C]: in ?".to_owned(),
+        );
         let raised = raised(&error, "plans/a.lua");
         assert_eq!(raised.message, "boom");
         assert_eq!(raised.line.as_deref(), Some("plans/a.lua:12"));

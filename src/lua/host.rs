@@ -32,7 +32,9 @@ impl Host {
 
     /// The host of the VM that a function runs in.
     pub(super) fn of(lua: &Lua) -> Rc<Host> {
-        lua.app_data_ref::<Rc<Host>>().expect("every VM has its host").clone()
+        lua.app_data_ref::<Rc<Host>>()
+            .expect("every VM has its host")
+            .clone()
     }
 }
 
@@ -44,13 +46,14 @@ fn stream(seed: u64, user: u64) -> Xoshiro256PlusPlus {
 
 /// The innermost line of the plan that is being executed, as `file:line`.
 pub(super) fn plan_line(lua: &Lua) -> Option<(String, u32)> {
-    (0..).map_while(|level| {
-        lua.inspect_stack(level, |debug| {
-            let source = debug.source();
-            let file = source.source.as_deref()?.strip_prefix('@')?.to_owned();
-            Some((file, debug.current_line()? as u32))
+    (0..)
+        .map_while(|level| {
+            lua.inspect_stack(level, |debug| {
+                let source = debug.source();
+                let file = source.source.as_deref()?.strip_prefix('@')?.to_owned();
+                Some((file, debug.current_line()? as u32))
+            })
         })
-    })
-    .flatten()
-    .next()
+        .flatten()
+        .next()
 }

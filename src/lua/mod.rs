@@ -5,11 +5,13 @@ mod api;
 mod declare;
 mod expect;
 mod fault;
+mod field;
 mod host;
 mod op;
 mod program;
 mod responses;
 mod sandbox;
+mod values;
 mod vm;
 
 pub use expect::Expect;

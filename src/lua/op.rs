@@ -2,16 +2,22 @@
 //! options as plain values; everything else is read from the options table here, and refused if unknown.
 
 use super::Expect;
+use super::values::{
+    encoded_pairs, one_line, scalar, seconds, statuses, string, text, texts, wanted,
+};
 use crate::config::unknown_word;
-use crate::error::Diagnostic;
 use crate::http::Request;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, header};
-use mlua::{LuaString, Table, Value};
+use mlua::{LightUserData, LuaString, Table, Value};
 use std::time::Duration;
 
 /// An operation to carry out before the plan goes on.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a request is the usual variant; boxing it would cost an allocation per request"
+)]
 pub enum Op {
     /// One request; answered with one response.
     Request(RequestOp),
@@ -36,24 +42,29 @@ pub struct RequestOp {
     pub allow_failure: bool,
 }
 
-/// The values behind the mark of a yield: see the prelude.
-pub(super) type Yielded = (
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-);
+/// A yield: the operation and its arguments, see the prelude.
+pub(super) type Yielded = (Value, Value, Value, Value, Value, Value, Value);
 
-// The codes of the prelude.
-const REQUEST: i64 = 1;
-const FETCH: i64 = 2;
-const WAIT: i64 = 3;
-const STOP: i64 = 4;
+/// What an operation's yield begins with: a pointer that is none, which plans cannot make. Tells the
+/// operation as well; requests of the usual methods have one each.
+pub(super) fn mark(name: &str) -> Option<Value> {
+    let place = MARKS.iter().position(|known| *known == name)?;
+    Some(Value::LightUserData(LightUserData(
+        std::ptr::without_provenance_mut(place + 1),
+    )))
+}
+
+const MARKS: [&str; 11] = [
+    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop",
+];
+
+/// The name of the mark that a yield begins with, if it is an operation's.
+fn marked(value: &Value) -> Option<&'static str> {
+    let Value::LightUserData(LightUserData(pointer)) = value else {
+        return None;
+    };
+    MARKS.get(pointer.addr().checked_sub(1)?).copied()
+}
 
 const OPTIONS: [&str; 8] = [
     "name",
@@ -69,19 +80,40 @@ const ALLOWED: &str = "allow_failure";
 const EXPECT: [&str; 3] = ["status", "title", "text"];
 
 impl Op {
-    /// Reads a yield. `random` gives a number from 0 to 1 for waits within a range.
+    /// Reads a yield; `None` if it is the plan's own and no operation. `random` gives a number from 0 to 1
+    /// for waits within a range.
     ///
     /// # Errors
     /// The message to raise at the plan's line.
-    pub(super) fn read(yielded: Yielded, random: impl FnOnce() -> f64) -> Result<Op, String> {
-        let (_, code, a, b, c, d, e, f, g) = yielded;
-        match code.as_integer() {
-            Some(REQUEST) => Ok(Op::Request(RequestOp::read(a, b, c, d, e, f, g)?)),
-            Some(FETCH) => fetch(a, b),
-            Some(WAIT) => wait(a, b, random).map(Op::Wait),
-            Some(STOP) => Ok(Op::Stop),
-            _ => Err("lgoose's prelude and engine disagree".to_owned()),
-        }
+    pub(super) fn read(
+        yielded: Yielded,
+        random: impl FnOnce() -> f64,
+    ) -> Option<Result<Op, String>> {
+        let (mark, a, b, c, d, e, f) = yielded;
+        let op = match marked(&mark)? {
+            "fetch" => fetch(a, b),
+            "wait" => wait(a, b, random).map(Op::Wait),
+            "stop" => Ok(Op::Stop),
+            "request" => method(&f)
+                .and_then(|method| {
+                    RequestOp::read(method, a, b, Value::Nil, Value::Nil, Value::Nil, e)
+                })
+                .map(Op::Request),
+            name => Method::from_bytes(name.as_bytes())
+                .map_err(|error| error.to_string())
+                .and_then(|method| RequestOp::read(method, a, b, c, d, e, f))
+                .map(Op::Request),
+        };
+        Some(op)
+    }
+}
+
+/// A method of the plan's own choice.
+fn method(value: &Value) -> Result<Method, String> {
+    match value {
+        Value::String(name) => Method::from_bytes(&name.as_bytes())
+            .map_err(|_| format!("'{}' is not a method", name.to_string_lossy())),
+        other => Err(wanted("a method", "a string", other)),
     }
 }
 
@@ -96,7 +128,7 @@ impl RequestOp {
     }
 
     fn read(
-        method: Value,
+        method: Method,
         path: Value,
         body: Value,
         name: Value,
@@ -104,17 +136,14 @@ impl RequestOp {
         title: Value,
         rest: Value,
     ) -> Result<RequestOp, String> {
-        let method = match &method {
-            Value::String(name) => Method::from_bytes(&name.as_bytes())
-                .map_err(|_| format!("'{}' is not a method", name.to_string_lossy()))?,
-            other => return Err(wanted("a method", "a string", other)),
-        };
         let path = match &path {
             Value::String(path) => text(path, "the path")?,
             other => {
                 let call = method.as_str().to_ascii_lowercase();
                 let problem = wanted("the path", "a string", other);
-                return Err(format!("{problem}; write user:{call}(\"/path\"), with a colon"));
+                return Err(format!(
+                    "{problem}; write user:{call}(\"/path\"), with a colon"
+                ));
             }
         };
         let mut op = RequestOp::new(method, path);
@@ -123,7 +152,9 @@ impl RequestOp {
             Value::String(text) => op.request.body = Bytes::copy_from_slice(&text.as_bytes()),
             other => {
                 let problem = wanted("the body", "a string", other);
-                return Err(format!("{problem}; for a form or JSON give nil and the option 'form' or 'json'"));
+                return Err(format!(
+                    "{problem}; for a form or JSON give nil and the option 'form' or 'json'"
+                ));
             }
         }
         if let Value::Table(options) = &rest {
@@ -162,8 +193,16 @@ impl RequestOp {
                 }
                 b"timeout" => self.request.timeout = Some(seconds(&value, "option 'timeout'")?),
                 b"redirects" => match value {
-                    Value::Integer(n) if (0..=100).contains(&n) => self.request.redirects = n as u32,
-                    other => return Err(wanted("option 'redirects'", "a whole number from 0 to 100", &other)),
+                    Value::Integer(n) if (0..=100).contains(&n) => {
+                        self.request.redirects = n as u32
+                    }
+                    other => {
+                        return Err(wanted(
+                            "option 'redirects'",
+                            "a whole number from 0 to 100",
+                            &other,
+                        ));
+                    }
                 },
                 b"expect" => self.expect(&value)?,
                 b"allow_failure" => match value {
@@ -182,15 +221,23 @@ impl RequestOp {
 
     fn headers(&mut self, value: &Value) -> Result<(), String> {
         let Value::Table(table) = value else {
-            return Err(wanted("option 'headers'", "a table { [\"X-Name\"] = \"value\" }", value));
+            return Err(wanted(
+                "option 'headers'",
+                "a table { [\"X-Name\"] = \"value\" }",
+                value,
+            ));
         };
         for pair in table.pairs::<LuaString, Value>() {
             let (name, value) = pair.map_err(|_| "header names are strings".to_owned())?;
             let shown = name.to_string_lossy();
-            let name = HeaderName::from_bytes(&name.as_bytes()).map_err(|_| format!("'{shown}' is not a header name"))?;
+            let name = HeaderName::from_bytes(&name.as_bytes())
+                .map_err(|_| format!("'{shown}' is not a header name"))?;
             let value = scalar(&value, &format!("header '{shown}'"))?;
-            let value = HeaderValue::from_bytes(&value)
-                .map_err(|_| format!("the value of header '{shown}' has a line break or another control character"))?;
+            let value = HeaderValue::from_bytes(&value).map_err(|_| {
+                format!(
+                    "the value of header '{shown}' has a line break or another control character"
+                )
+            })?;
             self.request.headers.push((name, value));
         }
         Ok(())
@@ -211,20 +258,32 @@ impl RequestOp {
 
     fn body(&mut self, body: Bytes, content_type: &'static str) -> Result<(), String> {
         if !self.request.body.is_empty() {
-            return Err("a request has one body: a string, or the option 'form', or 'json'".to_owned());
+            return Err(
+                "a request has one body: a string, or the option 'form', or 'json'".to_owned(),
+            );
         }
         self.request.body = body;
-        let named = self.request.headers.iter().any(|(name, _)| name == header::CONTENT_TYPE);
+        let named = self
+            .request
+            .headers
+            .iter()
+            .any(|(name, _)| name == header::CONTENT_TYPE);
         if !named {
             let value = HeaderValue::from_static(content_type);
-            self.request.headers.insert(0, (header::CONTENT_TYPE, value));
+            self.request
+                .headers
+                .insert(0, (header::CONTENT_TYPE, value));
         }
         Ok(())
     }
 
     fn expect(&mut self, value: &Value) -> Result<(), String> {
         let Value::Table(table) = value else {
-            return Err(wanted("option 'expect'", "a table such as { status = 200 }", value));
+            return Err(wanted(
+                "option 'expect'",
+                "a table such as { status = 200 }",
+                value,
+            ));
         };
         for pair in table.pairs::<Value, Value>() {
             let (key, value) = pair.map_err(|error| error.to_string())?;
@@ -257,7 +316,10 @@ fn fetch(urls: Value, options: Value) -> Result<Op, String> {
         let url = string(&url, "a URL of user:fetch")?;
         if seen.insert(url.clone()) {
             ops.push(RequestOp {
-                request: Request { url, ..model.request.clone() },
+                request: Request {
+                    url,
+                    ..model.request.clone()
+                },
                 name: model.name.clone(),
                 expect: model.expect.clone(),
                 allow_failure: model.allow_failure,
@@ -277,103 +339,4 @@ fn wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Duration
         Some(span) => Ok(from + span.mul_f64(random())),
         None => Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned()),
     }
-}
-
-/// A message without the parts of a diagnostic that the place adds: `message\nhelp`.
-fn one_line(diagnostic: Diagnostic) -> String {
-    diagnostic.to_string().trim_start_matches("error: ").replace("\n = help: ", "; ")
-}
-
-pub(super) fn wanted(what: &str, kind: &str, got: &Value) -> String {
-    format!("{what} must be {kind}, not {}", got.type_name())
-}
-
-fn text(string: &LuaString, what: &str) -> Result<String, String> {
-    match string.to_str() {
-        Ok(text) => Ok(text.to_owned()),
-        Err(_) => Err(format!("{what} is not UTF-8")),
-    }
-}
-
-pub(super) fn string(value: &Value, what: &str) -> Result<String, String> {
-    match value {
-        Value::String(string) => text(string, what),
-        other => Err(wanted(what, "a string", other)),
-    }
-}
-
-fn seconds(value: &Value, what: &str) -> Result<Duration, String> {
-    let number = match value {
-        Value::Integer(n) => *n as f64,
-        Value::Number(n) => *n,
-        other => return Err(wanted(what, "a number of seconds", other)),
-    };
-    Duration::try_from_secs_f64(number).map_err(|_| format!("{what}: {number} is not a number of seconds"))
-}
-
-fn statuses(value: &Value) -> Result<Vec<u16>, String> {
-    let one = |value: &Value| match value {
-        Value::Integer(status) if (100..1000).contains(status) => Ok(*status as u16),
-        Value::Integer(status) => Err(format!("'expect.status': {status} is not a status")),
-        other => Err(wanted("'expect.status'", "a status or a list of them", other)),
-    };
-    match value {
-        Value::Table(list) => list
-            .sequence_values::<Value>()
-            .map(|value| one(&value.map_err(|error| error.to_string())?))
-            .collect(),
-        value => one(value).map(|status| vec![status]),
-    }
-}
-
-fn texts(value: &Value) -> Result<Vec<Vec<u8>>, String> {
-    let one = |value: &Value| match value {
-        Value::String(text) => Ok(text.as_bytes().to_vec()),
-        other => Err(wanted("'expect.text'", "a string or a list of them", other)),
-    };
-    match value {
-        Value::Table(list) => list
-            .sequence_values::<Value>()
-            .map(|value| one(&value.map_err(|error| error.to_string())?))
-            .collect(),
-        value => one(value).map(|text| vec![text]),
-    }
-}
-
-/// A string, number or boolean as it is sent.
-fn scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> {
-    match value {
-        Value::String(text) => Ok(text.as_bytes().to_vec()),
-        Value::Integer(n) => Ok(n.to_string().into_bytes()),
-        Value::Number(n) => Ok(n.to_string().into_bytes()),
-        Value::Boolean(b) => Ok(b.to_string().into_bytes()),
-        other => Err(wanted(what, "a string, a number or a boolean", other)),
-    }
-}
-
-/// `{ name = value, several = { a, b } }` as `application/x-www-form-urlencoded`, sorted by name so that
-/// equal tables give equal requests.
-fn encoded_pairs(value: &Value, what: &str) -> Result<String, String> {
-    let Value::Table(table) = value else {
-        return Err(wanted(what, "a table { name = value }", value));
-    };
-    let mut pairs = Vec::new();
-    for pair in table.pairs::<LuaString, Value>() {
-        let (name, value) = pair.map_err(|_| format!("{what}: names are strings"))?;
-        let field = format!("{what}, field '{}'", name.to_string_lossy());
-        let name = name.as_bytes().to_vec();
-        match &value {
-            Value::Table(list) => {
-                for value in list.sequence_values::<Value>() {
-                    let value = value.map_err(|error| error.to_string())?;
-                    pairs.push((name.clone(), scalar(&value, &field)?));
-                }
-            }
-            value => pairs.push((name, scalar(value, &field)?)),
-        }
-    }
-    pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
-    let encode = |bytes: &[u8]| url::form_urlencoded::byte_serialize(bytes).collect::<String>();
-    let encoded: Vec<String> = pairs.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
-    Ok(encoded.join("&"))
 }

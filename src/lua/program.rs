@@ -47,7 +47,8 @@ pub fn load(
     let source = source.trim_start_matches('\u{feff}').to_owned();
     let mut program = Program {
         file: name.to_owned(),
-        prelude: compile("=lgoose", PRELUDE, true).map_err(|error| Error::Trouble(error.to_string()))?,
+        prelude: compile("=lgoose", PRELUDE, true)
+            .map_err(|error| Error::Trouble(error.to_string()))?,
         plan: Vec::new(),
         source,
         variables,
@@ -77,7 +78,10 @@ fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec<u8>> {
 impl Program {
     /// The compiled pattern, from the process's stock.
     pub(super) fn regex(&self, pattern: &str) -> Result<Arc<Regex>, String> {
-        let mut known = self.regexes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self
+            .regexes
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(regex) = known.get(pattern) {
             return Ok(regex.clone());
         }
@@ -102,13 +106,18 @@ impl Program {
 pub fn read(path: &Path) -> Result<(String, String), Error> {
     let shown = path.display().to_string();
     let (name, read) = match shown.as_str() {
-        "-" => ("(standard input)".to_owned(), std::io::read_to_string(std::io::stdin())),
+        "-" => (
+            "(standard input)".to_owned(),
+            std::io::read_to_string(std::io::stdin()),
+        ),
         _ => (shown.clone(), std::fs::read_to_string(path)),
     };
     let text = read.map_err(|error| {
         let mistake = Diagnostic::new(format!("cannot read the plan '{shown}': {error}"));
         match error.kind() {
-            std::io::ErrorKind::NotFound => mistake.help("give the path of a Lua file, such as plans/drupal.lua"),
+            std::io::ErrorKind::NotFound => {
+                mistake.help("give the path of a Lua file, such as plans/drupal.lua")
+            }
             std::io::ErrorKind::InvalidData => mistake.help("a plan is Lua text in UTF-8"),
             _ => mistake,
         }

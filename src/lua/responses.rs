@@ -49,11 +49,19 @@ impl Finished {
     /// What holding it costs beside the VM, in bytes; its head is a guess.
     fn weight(&self) -> usize {
         const HEAD: usize = 512;
-        HEAD + self.exchange.outcome.as_ref().map_or(0, |response| response.body_bytes().len())
+        HEAD + self
+            .exchange
+            .outcome
+            .as_ref()
+            .map_or(0, |response| response.body_bytes().len())
     }
 }
 
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one response is the usual variant; boxing it would cost an allocation per request"
+)]
 enum Slot {
     Free,
     One(Finished),
@@ -193,7 +201,9 @@ impl Responses {
                     self.free.push(number);
                 }
                 Slot::One(finished) => self.held_bytes += finished.weight(),
-                Slot::Many(list) => self.held_bytes += list.iter().map(Finished::weight).sum::<usize>(),
+                Slot::Many(list) => {
+                    self.held_bytes += list.iter().map(Finished::weight).sum::<usize>()
+                }
             }
         }
         let used = self.slots.len() - 1 - self.free.len();

@@ -11,8 +11,23 @@ pub(super) fn libraries() -> StdLib {
 
 /// Functions of the base library that plans have as they are.
 pub(super) const BASE: [&str; 17] = [
-    "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "print", "rawequal", "rawget",
-    "rawlen", "rawset", "select", "tonumber", "tostring", "type", "xpcall",
+    "assert",
+    "error",
+    "getmetatable",
+    "ipairs",
+    "next",
+    "pairs",
+    "pcall",
+    "print",
+    "rawequal",
+    "rawget",
+    "rawlen",
+    "rawset",
+    "select",
+    "tonumber",
+    "tostring",
+    "type",
+    "xpcall",
 ];
 
 /// A fresh VM.
@@ -57,5 +72,9 @@ fn guarded_setmetatable(lua: &Lua) -> mlua::Result<Function> {
         end"#,
     )
     .set_name("=lgoose")
-    .call((original, lua.globals().raw_get::<Function>("type")?, lua.globals().raw_get::<Function>("rawget")?))
+    .call((
+        original,
+        lua.globals().raw_get::<Function>("type")?,
+        lua.globals().raw_get::<Function>("rawget")?,
+    ))
 }

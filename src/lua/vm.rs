@@ -7,7 +7,7 @@ use super::program::Program;
 use super::responses::{Address, Finished};
 use super::{api, sandbox};
 use crate::error::{Diagnostic, Error};
-use mlua::{Function, IntoLuaMulti, LightUserData, Lua, Table, Thread, Value};
+use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
 use rand::RngExt as _;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -46,18 +46,15 @@ pub struct Vm {
     thread: Thread,
 }
 
-/// First value of every operation's yield; plans cannot make one.
-pub(super) fn mark() -> Value {
-    Value::LightUserData(LightUserData(std::ptr::without_provenance_mut(1)))
-}
-
 impl Vm {
     /// A VM with the plan loaded. Costs tens of microseconds.
     ///
     /// # Errors
     /// What the plan's top level raises, as a diagnostic.
     pub fn new(program: &Arc<Program>, setup: VmSetup<'_>) -> Result<Vm, Error> {
-        let explain = |error: mlua::Error| Error::from(fault::diagnose(&error, &program.file, &program.source));
+        let explain = |error: mlua::Error| {
+            Error::from(fault::diagnose(&error, &program.file, &program.source))
+        };
         Vm::build(program, setup).map_err(explain)
     }
 
@@ -69,7 +66,12 @@ impl Vm {
         facts.raw_set("id", setup.user)?;
         facts.raw_set("scenario", setup.scenario)?;
         facts.raw_set("host", setup.host)?;
-        let names = lua.create_sequence_from(program.task_names.iter().map(|name| name.as_deref().unwrap_or("")))?;
+        let names = lua.create_sequence_from(
+            program
+                .task_names
+                .iter()
+                .map(|name| name.as_deref().unwrap_or("")),
+        )?;
         let prelude = start_prelude(&lua, program, facts, names)?;
         let load = lua
             .load(program.plan.as_slice())
@@ -94,7 +96,10 @@ impl Vm {
         let fresh = match self.thread.reset(self.run.clone()) {
             Ok(()) => Ok(()),
             // A coroutine that died with an error in a to-be-closed variable cannot be reset.
-            Err(_) => self.lua.create_thread(self.run.clone()).map(|thread| self.thread = thread),
+            Err(_) => self
+                .lua
+                .create_thread(self.run.clone())
+                .map(|thread| self.thread = thread),
         };
         match fresh {
             Ok(()) => self.step((task + 1, iteration)),
@@ -112,7 +117,9 @@ impl Vm {
 
     /// Goes on after [`Op::Fetch`] with the outcomes in the order of the list.
     pub fn answer_list(&mut self, finished: Vec<Finished>) -> Step {
-        let codes = self.lua.create_sequence_from(finished.iter().map(Finished::status));
+        let codes = self
+            .lua
+            .create_sequence_from(finished.iter().map(Finished::status));
         let failed = finished.iter().any(|finished| finished.failure.is_some());
         let slot = self.host.responses.borrow_mut().insert_many(finished);
         match codes {
@@ -133,18 +140,22 @@ impl Vm {
                 Ok(values) => values,
                 Err(error) => return Step::Raised(fault::raised(&error, &self.host.program.file)),
             };
-            if values.0 != mark() {
-                if self.thread.is_finished() {
-                    return Step::Done;
-                }
-                let message = "coroutine.yield outside of a coroutine of the plan's own".to_owned();
-                return Step::Raised(Raised { message, line: None, backtrace: None });
-            }
             let random = || self.host.random.borrow_mut().random::<f64>();
             match Op::read(values, random) {
-                Ok(op) => return Step::Op(op),
+                Some(Ok(op)) => return Step::Op(op),
                 // Raised by the prelude, at the plan's line.
-                Err(problem) => yielded = self.thread.resume::<Yielded>((Value::Nil, problem)),
+                Some(Err(problem)) => {
+                    yielded = self.thread.resume::<Yielded>((Value::Nil, problem))
+                }
+                None if self.thread.is_finished() => return Step::Done,
+                None => {
+                    return Step::Raised(Raised {
+                        message: "coroutine.yield outside of a coroutine of the plan's own"
+                            .to_owned(),
+                        line: None,
+                        backtrace: None,
+                    });
+                }
             }
         }
     }
@@ -187,7 +198,12 @@ impl Vm {
 }
 
 /// Runs the prelude in a fresh VM and gives what it returns.
-pub(super) fn start_prelude(lua: &Lua, program: &Program, facts: Table, names: Table) -> mlua::Result<Table> {
+pub(super) fn start_prelude(
+    lua: &Lua,
+    program: &Program,
+    facts: Table,
+    names: Table,
+) -> mlua::Result<Table> {
     lua.load(program.prelude.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .call((lua.create_function(api::lookup)?, facts, names))

@@ -6,6 +6,7 @@
 
 mod delta;
 mod errors;
+mod facts;
 mod latency;
 mod names;
 mod recent;
@@ -19,6 +20,7 @@ mod tally;
 mod users;
 
 pub use delta::Delta;
+pub use facts::Facts;
 pub use recorder::Recorder;
 pub use report::{
     Check, ErrorRow, Figures, Latency, Metric, PhasesMs, Report, RequestRow, ScenarioRow,
@@ -26,4 +28,4 @@ pub use report::{
 };
 pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
 pub use snapshot::{LiveRow, Snapshot};
-pub use store::{Facts, Store};
+pub use store::Store;

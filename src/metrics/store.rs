@@ -5,6 +5,7 @@
 
 use super::delta::{Delta, ScenarioDelta};
 use super::errors::ErrorLog;
+use super::facts::Facts;
 use super::latency;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
@@ -17,46 +18,12 @@ use super::users::Users;
 use hdrhistogram::Histogram;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Errors that a snapshot shows.
 const LIVE_ERRORS: usize = 20;
 /// Points over time that a snapshot shows.
 const LIVE_POINTS: usize = 120;
-
-/// What is known of a run before it begins.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// Version of lgoose.
-    pub version: String,
-    /// The plan's path as given.
-    pub plan: String,
-    /// Base URL of the target.
-    pub host: String,
-    /// When it began, RFC 3339.
-    pub started: String,
-    /// Seed of every random choice.
-    pub seed: u64,
-}
-
-impl Facts {
-    /// The facts of a run by this version that begins at `started`.
-    pub fn new(
-        plan: impl Into<String>,
-        host: impl Into<String>,
-        seed: u64,
-        started: SystemTime,
-    ) -> Self {
-        let seconds = jiff::Timestamp::try_from(started).unwrap_or_default();
-        Facts {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            plan: plan.into(),
-            host: host.into(),
-            started: format!("{seconds:.3}"),
-            seed,
-        }
-    }
-}
 
 /// Everything measured in a run. Grows with the number of names, not of requests.
 #[derive(Debug)]
@@ -188,7 +155,7 @@ impl Store {
             .named()
             .filter(|(_, row)| row.counts.count() > 0);
         let tasks = self.tasks.named().filter(|(_, row)| row.runs() > 0);
-        Report {
+        let mut report = Report {
             version: self.facts.version.clone(),
             plan: self.facts.plan.clone(),
             host: self.facts.host.clone(),
@@ -220,7 +187,14 @@ impl Store {
             metrics: Vec::new(),
             errors: self.errors.top(usize::MAX),
             thresholds: Vec::new(),
-        }
+        };
+        report
+            .requests
+            .sort_by_key(|row| self.facts.place_of_name(&row.name));
+        report
+            .tasks
+            .sort_by_key(|row| self.facts.place_of_task(row));
+        report
     }
 
     fn merge_requests(&mut self, delta: &Delta) {
@@ -273,7 +247,9 @@ impl Store {
             users: users(&scenario.users),
             iterations: scenario.iterations,
         };
-        self.scenarios.iter().map(row).collect()
+        let mut rows: Vec<ScenarioRow> = self.scenarios.iter().map(row).collect();
+        rows.sort_by_key(|row| self.facts.place_of_scenario(row));
+        rows
     }
 
     fn snapshot(&mut self) -> Snapshot {
@@ -285,11 +261,12 @@ impl Store {
             .labels()
             .iter()
             .zip(&mut self.requests.rows);
-        let rows = rows
+        let mut rows: Vec<LiveRow> = rows
             .enumerate()
             .filter(|(_, (_, row))| row.counts.count() > 0)
             .map(|(at, (label, row))| live_row(label, row, measured, recent.rates(at)))
             .collect();
+        rows.sort_by_cached_key(|row| self.facts.place_of_name(&row.name));
         Snapshot {
             elapsed: self.now,
             measured,

@@ -63,6 +63,16 @@ pub struct Task {
     pub line: u32,
 }
 
+impl Task {
+    /// Its name, or where it stands.
+    pub fn title(&self) -> String {
+        match &self.name {
+            Some(name) => name.clone(),
+            None => format!("task of line {}", self.line),
+        }
+    }
+}
+
 impl Scenario {
     /// The pause after `task`: its own, else the scenario's.
     pub fn wait_of<'a>(&'a self, task: &'a Task) -> &'a Wait {

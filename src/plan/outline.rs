@@ -6,8 +6,16 @@ use std::fmt::Write as _;
 /// The outline of a plan as text: shares of users, the tasks of one iteration in the order of their
 /// sequence groups, with how often each runs.
 pub fn outline(plan: &Plan) -> String {
-    let total: u64 = plan.scenarios.iter().map(|scenario| u64::from(scenario.weight)).sum();
-    let texts: Vec<String> = plan.scenarios.iter().map(|scenario| of_scenario(scenario, total)).collect();
+    let total: u64 = plan
+        .scenarios
+        .iter()
+        .map(|scenario| u64::from(scenario.weight))
+        .sum();
+    let texts: Vec<String> = plan
+        .scenarios
+        .iter()
+        .map(|scenario| of_scenario(scenario, total))
+        .collect();
     texts.join("\n")
 }
 
@@ -21,10 +29,17 @@ fn of_scenario(scenario: &Scenario, total: u64) -> String {
             f64::from(scenario.weight) * 100.0 / total as f64
         ),
     };
-    let mut text = format!("{}: {share}, {} order\n", scenario.name, scenario.order.name());
+    let mut text = format!(
+        "{}: {share}, {} order\n",
+        scenario.name,
+        scenario.order.name()
+    );
     once(&mut text, "at the start", scenario, |task| task.on_start);
     if schedule.iteration_len() > 0 {
-        line(&mut text, &format!("an iteration of {} tasks", schedule.iteration_len()));
+        line(
+            &mut text,
+            &format!("an iteration of {} tasks", schedule.iteration_len()),
+        );
     }
     for group in schedule.groups() {
         of_group(&mut text, scenario, &schedule, group);
@@ -34,12 +49,16 @@ fn of_scenario(scenario: &Scenario, total: u64) -> String {
 }
 
 fn once(text: &mut String, when: &str, scenario: &Scenario, belongs: fn(&Task) -> bool) {
-    let mut tasks = scenario.tasks.iter().filter(|task| belongs(task)).peekable();
+    let mut tasks = scenario
+        .tasks
+        .iter()
+        .filter(|task| belongs(task))
+        .peekable();
     if tasks.peek().is_some() {
         line(text, when);
     }
     for task in tasks {
-        line(text, &format!("{:>6} × {}", task.weight, title(task)));
+        line(text, &format!("{:>6} × {}", task.weight, task.title()));
     }
 }
 
@@ -51,14 +70,10 @@ fn of_group(text: &mut String, scenario: &Scenario, schedule: &Schedule, group: 
         }
     }
     for slot in &group.slots {
-        line(text, &format!("{:>6} × {}", slot.weight, title(&scenario.tasks[slot.task])));
-    }
-}
-
-fn title(task: &Task) -> String {
-    match &task.name {
-        Some(name) => name.clone(),
-        None => format!("task of line {}", task.line),
+        line(
+            text,
+            &format!("{:>6} × {}", slot.weight, scenario.tasks[slot.task].title()),
+        );
     }
 }
 
@@ -96,7 +111,11 @@ mod tests {
         let plan = Plan {
             scenarios: vec![
                 scenario("visitor", 4, vec![task("front page", 15, false)]),
-                scenario("member", 1, vec![task("log in", 1, true), task("read", 2, false)]),
+                scenario(
+                    "member",
+                    1,
+                    vec![task("log in", 1, true), task("read", 2, false)],
+                ),
             ],
         };
         let expected = "visitor: weight 4 (80 % of the users), shuffled order

@@ -46,8 +46,12 @@ pub(crate) struct Lgoose {
 impl Lgoose {
     pub(crate) fn new<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = I>) -> Lgoose {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lgoose"));
-        command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("LGOOSE_")) {
+        command
+            .args(arguments)
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("LGOOSE_"))
+        {
             command.env_remove(name);
         }
         Lgoose {
@@ -73,14 +77,21 @@ impl Lgoose {
     }
 
     pub(crate) fn start(mut self) -> Running {
-        let piped = self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let piped = self
+            .command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = piped.spawn().expect("the program was built");
         let mut stdin = child.stdin.take().expect("stdin is piped");
         // A program that does not read its input may end before it is written.
         let _unread = stdin.write_all(self.input.as_bytes());
         drop(stdin);
         let (sender, closed) = channel();
-        let stdout = gather(child.stdout.take().expect("stdout is piped"), sender.clone());
+        let stdout = gather(
+            child.stdout.take().expect("stdout is piped"),
+            sender.clone(),
+        );
         let stderr = gather(child.stderr.take().expect("stderr is piped"), sender);
         Running {
             child,
@@ -106,7 +117,9 @@ fn gather(mut stream: impl Read + Send + 'static, open: std::sync::mpsc::Sender<
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];
         while let Ok(length @ 1..) = stream.read(&mut buffer) {
-            into.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&buffer[..length]);
+            into.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend_from_slice(&buffer[..length]);
         }
         drop(open);
     });
@@ -143,13 +156,17 @@ impl Running {
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
-        rustix::process::kill_process(pid.expect("a child has a process id"), signal).expect("the child can be signalled");
+        let pid = i32::try_from(self.child.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(pid.expect("a child has a process id"), signal)
+            .expect("the child can be signalled");
     }
 
     /// Waits for the end.
     pub(crate) fn end(mut self) -> Ended {
-        let in_time = self.closed.recv_timeout(DEADLINE) != Err(std::sync::mpsc::RecvTimeoutError::Timeout);
+        let in_time =
+            self.closed.recv_timeout(DEADLINE) != Err(std::sync::mpsc::RecvTimeoutError::Timeout);
         let (stdout, stderr) = (self.stdout(), self.stderr());
         assert!(in_time, "the program did not end\n{stdout}\n{stderr}");
         let status = self.child.wait().expect("the child can be waited for");

@@ -13,7 +13,9 @@ pub(crate) struct Report {
 
 /// Runs the program with `-o json=-` beside the arguments and reads the report.
 pub(crate) fn run<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Report {
-    let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
+    let arguments = arguments
+        .into_iter()
+        .map(|argument| argument.as_ref().to_owned());
     read(Lgoose::new(arguments.chain(["-o".to_owned(), "json=-".to_owned()])).finish())
 }
 
@@ -21,13 +23,18 @@ pub(crate) fn run<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Repo
 pub(crate) fn read(ended: Ended) -> Report {
     match serde_json::from_str(&ended.stdout) {
         Ok(json) => Report { json, ended },
-        Err(error) => panic!("standard output is no JSON: {error}\n{}\n{}", ended.stdout, ended.stderr),
+        Err(error) => panic!(
+            "standard output is no JSON: {error}\n{}\n{}",
+            ended.stdout, ended.stderr
+        ),
     }
 }
 
 impl Report {
     fn list(&self, key: &str) -> &[Value] {
-        self.json[key].as_array().unwrap_or_else(|| panic!("'{key}' is a list"))
+        self.json[key]
+            .as_array()
+            .unwrap_or_else(|| panic!("'{key}' is a list"))
     }
 
     /// A figure of `METHOD name` over all requests, 0 without such a row.
@@ -64,34 +71,51 @@ impl Report {
     /// A task's runs and failures, by its name.
     pub(crate) fn task(&self, name: &str) -> (u64, u64) {
         let found = self.list("tasks").iter().find(|json| json["name"] == name);
-        found.map_or((0, 0), |json| (number(&json["runs"]), number(&json["failures"])))
+        found.map_or((0, 0), |json| {
+            (number(&json["runs"]), number(&json["failures"]))
+        })
     }
 
     /// The runs of all tasks, by name.
     pub(crate) fn task_runs(&self) -> BTreeMap<String, u64> {
         let tasks = self.list("tasks").iter();
-        tasks.map(|json| (text(&json["name"]), number(&json["runs"]))).collect()
+        tasks
+            .map(|json| (text(&json["name"]), number(&json["runs"])))
+            .collect()
     }
 
     pub(crate) fn task_failures(&self) -> u64 {
-        self.list("tasks").iter().map(|json| number(&json["failures"])).sum()
+        self.list("tasks")
+            .iter()
+            .map(|json| number(&json["failures"]))
+            .sum()
     }
 
     /// The users of each scenario, by name.
     pub(crate) fn scenario_users(&self) -> BTreeMap<String, u64> {
         let scenarios = self.list("scenarios").iter();
-        scenarios.map(|json| (text(&json["name"]), number(&json["users"]))).collect()
+        scenarios
+            .map(|json| (text(&json["name"]), number(&json["users"])))
+            .collect()
     }
 
     pub(crate) fn iterations(&self) -> u64 {
-        self.list("scenarios").iter().map(|json| number(&json["iterations"])).sum()
+        self.list("scenarios")
+            .iter()
+            .map(|json| number(&json["iterations"]))
+            .sum()
     }
 
     /// Every error as `COUNT NAME: MESSAGE (LINE)`.
     pub(crate) fn errors(&self) -> Vec<String> {
         let shown = |json: &Value| {
             let line = json["line"].as_str().unwrap_or("no line");
-            format!("{} {}: {} ({line})", json["count"], text(&json["name"]), text(&json["message"]))
+            format!(
+                "{} {}: {} ({line})",
+                json["count"],
+                text(&json["name"]),
+                text(&json["message"])
+            )
         };
         self.list("errors").iter().map(shown).collect()
     }
@@ -99,7 +123,11 @@ impl Report {
     /// How many errors there are whose message begins so.
     pub(crate) fn errors_with(&self, beginning: &str) -> u64 {
         let begins = |json: &&Value| text(&json["message"]).starts_with(beginning);
-        self.list("errors").iter().filter(begins).map(|json| number(&json["count"])).sum()
+        self.list("errors")
+            .iter()
+            .filter(begins)
+            .map(|json| number(&json["count"]))
+            .sum()
     }
 }
 
@@ -108,9 +136,12 @@ fn label(json: &Value) -> String {
 }
 
 fn text(json: &Value) -> String {
-    json.as_str().unwrap_or_else(|| panic!("{json} is text")).to_owned()
+    json.as_str()
+        .unwrap_or_else(|| panic!("{json} is text"))
+        .to_owned()
 }
 
 fn number(json: &Value) -> u64 {
-    json.as_u64().unwrap_or_else(|| panic!("{json} is a whole number"))
+    json.as_u64()
+        .unwrap_or_else(|| panic!("{json} is a whole number"))
 }

@@ -9,15 +9,32 @@ fn choices(seed: &str, threads: &str) -> BTreeMap<String, Vec<String>> {
     let server = Server::start();
     let url = server.url();
     let report = run([
-        "tests/lua/choices.lua", "-H", &url, "-u", "4", "-r", "1000", "-i", "3", "--seed", seed, "--threads", threads,
+        "tests/lua/choices.lua",
+        "-H",
+        &url,
+        "-u",
+        "4",
+        "-r",
+        "1000",
+        "-i",
+        "3",
+        "--seed",
+        seed,
+        "--threads",
+        threads,
     ]);
     assert_eq!(report.ended.code, 0, "{:?}", report.errors());
     assert_eq!(report.json["seed"].to_string(), seed);
     let mut choices: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for request in server.requests() {
-        let path = request.strip_prefix("GET /user/").expect("the plan asks for nothing else");
+        let path = request
+            .strip_prefix("GET /user/")
+            .expect("the plan asks for nothing else");
         let (user, choice) = path.split_once('/').expect("a user and its choice");
-        choices.entry(user.to_owned()).or_default().push(choice.to_owned());
+        choices
+            .entry(user.to_owned())
+            .or_default()
+            .push(choice.to_owned());
     }
     choices
 }
@@ -27,7 +44,11 @@ fn the_same_seed_gives_every_user_the_same_tasks_and_values() {
     let first = choices("7", "2");
     assert_eq!(first.len(), 4);
     assert_eq!(choices("7", "2"), first);
-    assert_eq!(choices("7", "1"), first, "however many threads drive the users");
+    assert_eq!(
+        choices("7", "1"),
+        first,
+        "however many threads drive the users"
+    );
 }
 
 #[test]
@@ -43,7 +64,8 @@ fn another_seed_and_another_user_give_others() {
 fn without_a_seed_every_run_is_another_and_says_which() {
     let server = Server::start();
     let url = server.url();
-    let seeds = || run(["tests/lua/choices.lua", "-H", &url, "-u", "1", "-i", "1"]).json["seed"].as_u64();
+    let seeds =
+        || run(["tests/lua/choices.lua", "-H", &url, "-u", "1", "-i", "1"]).json["seed"].as_u64();
     let (first, second) = (seeds(), seeds());
     assert!(first.is_some());
     assert_ne!(first, second);
@@ -57,7 +79,10 @@ fn a_seed_of_the_plan_holds_for_its_top_level_too() {
                 task { function(user) user:get(\"/\" .. n .. \"/\" .. random.int(1, 1000000000)) end }\n";
     let plan = crate::program::plan("seeded.lua", plan);
     for _ in 0..2 {
-        assert_eq!(run([&plan, "-H", &url, "-u", "1", "-i", "1"]).json["seed"], 11);
+        assert_eq!(
+            run([&plan, "-H", &url, "-u", "1", "-i", "1"]).json["seed"],
+            11
+        );
     }
     let requests = server.requests();
     assert_eq!(requests.len(), 2);

@@ -33,7 +33,9 @@ struct Asked {
 impl Server {
     pub(crate) fn start() -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let address = listener.local_addr().expect("a bound socket has an address");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
         let seen = Arc::<Seen>::default();
         let shared = seen.clone();
         thread::spawn(move || {
@@ -52,7 +54,11 @@ impl Server {
 
     /// `METHOD /path?query` of every request, in the order of their arrival.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.seen.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen
+            .requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// How many requests have arrived.
@@ -62,7 +68,10 @@ impl Server {
 
     /// How often `METHOD /path?query` was asked for.
     pub(crate) fn count(&self, request: &str) -> usize {
-        self.requests().iter().filter(|seen| *seen == request).count()
+        self.requests()
+            .iter()
+            .filter(|seen| *seen == request)
+            .count()
     }
 
     /// The most requests for `/delay/…` that were answered at the same time.
@@ -82,7 +91,9 @@ fn serve(mut stream: TcpStream, seen: &Seen) -> std::io::Result<()> {
             seen.add("GET", "/reset");
             return Ok(());
         }
-        let Some(asked) = read(&mut reader)? else { return Ok(()) };
+        let Some(asked) = read(&mut reader)? else {
+            return Ok(());
+        };
         seen.add(&asked.method, &asked.path);
         if !answer(&mut stream, &asked, seen)? {
             return Ok(());
@@ -93,7 +104,10 @@ fn serve(mut stream: TcpStream, seen: &Seen) -> std::io::Result<()> {
 impl Seen {
     fn add(&self, method: &str, path: &str) {
         let request = format!("{method} {path}");
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        self.requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(request);
     }
 }
 
@@ -104,13 +118,18 @@ fn read(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Asked>> {
         return Ok(None);
     }
     let mut words = line.split_whitespace().map(str::to_owned);
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (method, path) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
     let mut headers = Vec::new();
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
         match line.trim_end().split_once(':') {
-            Some((name, value)) => headers.push((name.to_ascii_lowercase(), value.trim().to_owned())),
+            Some((name, value)) => {
+                headers.push((name.to_ascii_lowercase(), value.trim().to_owned()))
+            }
             None => break,
         }
     }
@@ -126,7 +145,10 @@ fn read(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Asked>> {
 }
 
 fn header<'a>(headers: &'a [(String, String)], name: &str) -> &'a str {
-    headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    headers
+        .iter()
+        .find(|(known, _)| known == name)
+        .map_or("", |(_, value)| value)
 }
 
 /// Answers as the path says; false if the connection is to be closed.
@@ -140,7 +162,13 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
     let html = "Content-Type: text/html; charset=utf-8\r\n";
     let moved = |to: &str| format!("Location: {to}\r\n");
     match name {
-        "status" => reply(stream, asked, number, "", format!("status {number}").as_bytes()),
+        "status" => reply(
+            stream,
+            asked,
+            number,
+            "",
+            format!("status {number}").as_bytes(),
+        ),
         "delay" => {
             let now = seen.side_by_side.fetch_add(1, Ordering::SeqCst) + 1;
             seen.most_side_by_side.fetch_max(now, Ordering::SeqCst);
@@ -150,21 +178,57 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
         }
         // Never answers; ends when the client does.
         "hold" => stream.read(&mut [0]).map(|_| false),
-        "cookie" if argument == "show" => reply(stream, asked, 200, "", header(&asked.headers, "cookie").as_bytes()),
+        "cookie" if argument == "show" => reply(
+            stream,
+            asked,
+            200,
+            "",
+            header(&asked.headers, "cookie").as_bytes(),
+        ),
         "cookie" => {
             let set = "Set-Cookie: flavour=oat; Path=/\r\nSet-Cookie: deep=yes; Path=/cookie\r\n";
             reply(stream, asked, 200, set, b"set")
         }
         "form" => reply(stream, asked, 200, html, FORM.as_bytes()),
-        "echo" => reply(stream, asked, 200, "Content-Type: application/json\r\n", echo(asked).as_bytes()),
-        "redirect" if number > 0 => reply(stream, asked, 302, &moved(&format!("/redirect/{}", number - 1)), b""),
+        "echo" => reply(
+            stream,
+            asked,
+            200,
+            "Content-Type: application/json\r\n",
+            echo(asked).as_bytes(),
+        ),
+        "redirect" if number > 0 => reply(
+            stream,
+            asked,
+            302,
+            &moved(&format!("/redirect/{}", number - 1)),
+            b"",
+        ),
         "redirect" => reply(stream, asked, 200, "", b"arrived"),
         "redirect-post" => reply(stream, asked, number, &moved("/echo"), b""),
         "redirect-nowhere" => reply(stream, asked, 302, &moved("http://"), b""),
         "loop" => reply(stream, asked, 302, &moved("/loop"), b""),
-        "headers" => reply(stream, asked, 200, "X-Cache: HIT\r\nX-Part: one\r\nX-Part: two\r\n", b"headers"),
-        "json" => reply(stream, asked, 200, "", br#"{"name":"goose","list":[1,2,3],"none":null}"#),
-        "size" => reply(stream, asked, 200, "", "0123456789".repeat(number / 10).as_bytes()),
+        "headers" => reply(
+            stream,
+            asked,
+            200,
+            "X-Cache: HIT\r\nX-Part: one\r\nX-Part: two\r\n",
+            b"headers",
+        ),
+        "json" => reply(
+            stream,
+            asked,
+            200,
+            "",
+            br#"{"name":"goose","list":[1,2,3],"none":null}"#,
+        ),
+        "size" => reply(
+            stream,
+            asked,
+            200,
+            "",
+            "0123456789".repeat(number / 10).as_bytes(),
+        ),
         "close" => reply(stream, asked, 200, "Connection: close\r\n", b"closed").map(|_| false),
         "chunked" => {
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -174,15 +238,29 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
             }
             stream.write_all(b"0\r\n\r\n").map(|()| true)
         }
-        "close-early" => {
-            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this").map(|()| false)
-        }
-        "garbage" => stream.write_all(b"SSH-2.0-OpenSSH_9.9\r\n\r\n").map(|()| false),
-        _ => reply(stream, asked, 200, html, format!("<title>{path}</title>{path}").as_bytes()),
+        "close-early" => stream
+            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
+            .map(|()| false),
+        "garbage" => stream
+            .write_all(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")
+            .map(|()| false),
+        _ => reply(
+            stream,
+            asked,
+            200,
+            html,
+            format!("<title>{path}</title>{path}").as_bytes(),
+        ),
     }
 }
 
-fn reply(stream: &mut TcpStream, asked: &Asked, status: usize, headers: &str, body: &[u8]) -> std::io::Result<bool> {
+fn reply(
+    stream: &mut TcpStream,
+    asked: &Asked,
+    status: usize,
+    headers: &str,
+    body: &[u8],
+) -> std::io::Result<bool> {
     let mut text = format!("HTTP/1.1 {status} Whatever\r\n{headers}");
     if status != 204 && status != 304 {
         text.push_str(&format!("Content-Length: {}\r\n", body.len()));
@@ -197,8 +275,11 @@ fn reply(stream: &mut TcpStream, asked: &Asked, status: usize, headers: &str, bo
 
 /// What was asked, as JSON; the last of several headers of one name.
 fn echo(asked: &Asked) -> String {
-    let headers: serde_json::Map<_, _> =
-        asked.headers.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+    let headers: serde_json::Map<_, _> = asked
+        .headers
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone().into()))
+        .collect();
     let body = String::from_utf8_lossy(&asked.body);
     serde_json::json!({ "method": asked.method, "path": asked.path, "headers": headers, "body": body }).to_string()
 }

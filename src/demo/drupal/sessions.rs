@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// Sessions are spread over this many locks, so that threads seldom meet.
 const SHARDS: usize = 64;
-/// How many sessions a shard keeps; beyond that the oldest is logged out. 65,536 in all.
+/// How many sessions a shard keeps; beyond that, those that nobody uses are logged out. 65,536 in all.
 const SHARD_LIMIT: usize = 1024;
 
 /// A user who is logged in.
@@ -30,7 +30,7 @@ pub(super) struct Sessions {
 #[derive(Default)]
 struct Shard {
     sessions: HashMap<Arc<str>, Session>,
-    /// Oldest first. Holds every session of the map, and those that logged out since.
+    /// The next to be considered first. Holds every session of the map, and those that logged out since.
     ages: VecDeque<Arc<str>>,
 }
 
@@ -38,6 +38,8 @@ struct Session {
     member: Member,
     /// A comment was posted and no page has said so yet.
     has_posted: bool,
+    /// Seen since it was last considered for logging out.
+    is_used: bool,
 }
 
 impl Sessions {
@@ -55,15 +57,12 @@ impl Sessions {
             form_token: random_key().into(),
         };
         let mut shard = self.shard(&member.session);
-        if shard.ages.len() >= SHARD_LIMIT
-            && let Some(oldest) = shard.ages.pop_front()
-        {
-            shard.sessions.remove(&oldest);
-        }
+        shard.make_room();
         shard.ages.push_back(member.session.clone());
         let session = Session {
             member: member.clone(),
             has_posted: false,
+            is_used: false,
         };
         shard.sessions.insert(member.session.clone(), session);
         member
@@ -71,8 +70,10 @@ impl Sessions {
 
     /// The user whose session cookie has that value.
     pub(super) fn member(&self, session: &str) -> Option<Member> {
-        let shard = self.shard(session);
-        Some(shard.sessions.get(session)?.member.clone())
+        let mut shard = self.shard(session);
+        let session = shard.sessions.get_mut(session)?;
+        session.is_used = true;
+        Some(session.member.clone())
     }
 
     /// Remembers that a comment was posted, for the next page.
@@ -103,6 +104,24 @@ impl Sessions {
         let sum: usize = session.bytes().take(4).map(usize::from).sum();
         let shard = self.shards[sum % SHARDS].lock();
         shard.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shard {
+    /// Ends sessions until there is room for one more: the oldest first, but a used one is spared once, so
+    /// that users who stay outlast any number of logins by others (the "clock" of page caches).
+    fn make_room(&mut self) {
+        while self.ages.len() >= SHARD_LIMIT
+            && let Some(oldest) = self.ages.pop_front()
+        {
+            match self.sessions.get_mut(&oldest) {
+                Some(session) if session.is_used => {
+                    session.is_used = false;
+                    self.ages.push_back(oldest);
+                }
+                _ => drop(self.sessions.remove(&oldest)),
+            }
+        }
     }
 }
 
@@ -137,11 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_sessions_go_when_there_are_too_many() {
+    fn unused_sessions_go_when_there_are_too_many_and_used_ones_stay() {
         let sessions = Sessions::new();
-        for _ in 0..2 * SHARDS * SHARD_LIMIT {
+        let (used, unused) = (sessions.open(3), sessions.open(4));
+        for _ in 0..3 * SHARDS * SHARD_LIMIT {
             sessions.open(2);
+            assert!(sessions.member(&used.session).is_some());
         }
+        assert!(sessions.member(&unused.session).is_none());
         let held = |shard: &Mutex<Shard>| shard.lock().expect("no test panicked").sessions.len();
         assert!(
             sessions

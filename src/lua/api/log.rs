@@ -29,7 +29,10 @@ pub(super) fn log(lua: &Lua, (level, text): (String, String)) -> mlua::Result<()
 }
 
 fn joined(values: &[Value]) -> mlua::Result<String> {
-    let texts: Vec<String> = values.iter().map(Value::to_string).collect::<mlua::Result<_>>()?;
+    let texts: Vec<String> = values
+        .iter()
+        .map(Value::to_string)
+        .collect::<mlua::Result<_>>()?;
     Ok(texts.join("\t"))
 }
 

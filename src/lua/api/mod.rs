@@ -10,15 +10,32 @@ mod response;
 mod wait;
 
 use super::host::{self, Host};
+use super::op;
 use super::sandbox;
-use super::vm::mark;
 use crate::error::nearest;
 use mlua::{IntoLua as _, Lua, Table, Value};
 
 /// The fields of `user` that the prelude makes, for messages.
 const USER_FIELDS: [&str; 19] = [
-    "id", "scenario", "task", "iteration", "host", "data", "get", "head", "delete", "options", "post", "put", "patch",
-    "request", "fetch", "submit", "wait", "stop", "log",
+    "id",
+    "scenario",
+    "task",
+    "iteration",
+    "host",
+    "data",
+    "get",
+    "head",
+    "delete",
+    "options",
+    "post",
+    "put",
+    "patch",
+    "request",
+    "fetch",
+    "submit",
+    "wait",
+    "stop",
+    "log",
 ];
 
 /// Globals that are made here, for messages.
@@ -43,8 +60,10 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
     if let Some(method) = name.strip_prefix("response:") {
         return response::method(lua, method);
     }
+    if let Some(mark) = name.strip_prefix("op:").and_then(op::mark) {
+        return Ok(mark);
+    }
     match name.as_str() {
-        "MARK" => Ok(mark()),
         "here" => lua.create_function(here)?.into_lua(lua),
         "mark" => lua.create_function(response::mark)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
@@ -69,7 +88,11 @@ fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
 }
 
 fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
-    let known = GLOBALS.iter().chain(&sandbox::BASE).copied().chain(["string", "table", "math", "utf8"]);
+    let known = GLOBALS
+        .iter()
+        .chain(&sandbox::BASE)
+        .copied()
+        .chain(["string", "table", "math", "utf8"]);
     let hint = match (nearest(&name, known), name.as_str()) {
         (_, "io" | "os" | "package" | "debug" | "dofile" | "loadfile" | "load") => {
             "plans run in a sandbox that does not have it".to_owned()
@@ -80,7 +103,10 @@ fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
     Ok(format!("global '{name}' is not declared; {hint}"))
 }
 
-fn unknown_member(_: &Lua, (library, name, members): (String, String, Table)) -> mlua::Result<String> {
+fn unknown_member(
+    _: &Lua,
+    (library, name, members): (String, String, Table),
+) -> mlua::Result<String> {
     let mut known: Vec<String> = members
         .pairs::<String, Value>()
         .filter_map(Result::ok)
@@ -88,7 +114,12 @@ fn unknown_member(_: &Lua, (library, name, members): (String, String, Table)) ->
         .filter(|name| !name.starts_with("__"))
         .collect();
     known.sort();
-    Ok(unknown(&format!("{library}.{name}"), &library, &name, &known))
+    Ok(unknown(
+        &format!("{library}.{name}"),
+        &library,
+        &name,
+        &known,
+    ))
 }
 
 fn unknown_user_field(_: &Lua, name: String) -> mlua::Result<String> {
@@ -100,5 +131,8 @@ fn unknown_user_field(_: &Lua, name: String) -> mlua::Result<String> {
 fn unknown(shown: &str, owner: &str, name: &str, known: &[String]) -> String {
     let near = nearest(name, known.iter().map(String::as_str));
     let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-    format!("'{shown}' does not exist; {hint}{owner} has: {}", known.join(", "))
+    format!(
+        "'{shown}' does not exist; {hint}{owner} has: {}",
+        known.join(", ")
+    )
 }

@@ -8,8 +8,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    library.raw_set("int", lua.create_function(|lua, (a, b): (i64, i64)| between(lua, a, b))?)?;
-    library.raw_set("float", lua.create_function(|lua, (): ()| Ok(with(lua, |random| random.random::<f64>())))?)?;
+    library.raw_set(
+        "int",
+        lua.create_function(|lua, (a, b): (i64, i64)| between(lua, a, b))?,
+    )?;
+    library.raw_set(
+        "float",
+        lua.create_function(|lua, (): ()| Ok(with(lua, |random| random.random::<f64>())))?,
+    )?;
     library.raw_set("choice", lua.create_function(choice)?)?;
     library.raw_set("weighted", lua.create_function(weighted)?)?;
     library.raw_set("string", lua.create_function(string)?)?;
@@ -37,7 +43,9 @@ fn problem(message: &str) -> mlua::Error {
 fn between(lua: &Lua, a: i64, b: i64) -> mlua::Result<i64> {
     match a <= b {
         true => Ok(with(lua, |random| random.random_range(a..=b))),
-        false => Err(problem(&format!("random.int(a, b): {a} is larger than {b}"))),
+        false => Err(problem(&format!(
+            "random.int(a, b): {a} is larger than {b}"
+        ))),
     }
 }
 
@@ -64,7 +72,9 @@ fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
     entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
     let total: f64 = entries.iter().map(|(_, weight)| weight.max(0.0)).sum();
     if !(total > 0.0 && total.is_finite()) {
-        return Err(problem("random.weighted { name = weight }: at least one weight must be above 0"));
+        return Err(problem(
+            "random.weighted { name = weight }: at least one weight must be above 0",
+        ));
     }
     let mut left = with(lua, |random| random.random::<f64>()) * total;
     for (key, weight) in &entries {
@@ -79,7 +89,9 @@ fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
 fn count(n: i64, most: i64, what: &str) -> mlua::Result<usize> {
     match (0..=most).contains(&n) {
         true => Ok(n as usize),
-        false => Err(problem(&format!("{what}(n): n must be from 0 to {most}, not {n}"))),
+        false => Err(problem(&format!(
+            "{what}(n): n must be from 0 to {most}, not {n}"
+        ))),
     }
 }
 
@@ -93,8 +105,8 @@ fn string(lua: &Lua, n: i64) -> mlua::Result<String> {
 
 fn words(lua: &Lua, n: i64) -> mlua::Result<String> {
     const SYLLABLES: [&str; 24] = [
-        "la", "mi", "ron", "sto", "ven", "ka", "dor", "el", "tis", "pa", "gra", "no", "lu", "ser", "bi", "tan", "mo",
-        "fer", "is", "ta", "qui", "re", "cor", "al",
+        "la", "mi", "ron", "sto", "ven", "ka", "dor", "el", "tis", "pa", "gra", "no", "lu", "ser",
+        "bi", "tan", "mo", "fer", "is", "ta", "qui", "re", "cor", "al",
     ];
     let n = count(n, 100_000, "random.words")?;
     Ok(with(lua, |random| {
@@ -117,6 +129,12 @@ fn uuid(lua: &Lua, (): ()) -> mlua::Result<String> {
     let bits = bits & !(0xf << 76) | (4 << 76);
     let bits = bits & !(0b11 << 62) | (0b10 << 62);
     let hex = format!("{bits:032x}");
-    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    let parts = [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ];
     Ok(parts.join("-"))
 }

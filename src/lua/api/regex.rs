@@ -13,7 +13,8 @@ pub(super) struct Pattern(Arc<Regex>);
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let compile = lua.create_function(|lua, (_, pattern): (Value, String)| compile(lua, &pattern))?;
+    let compile =
+        lua.create_function(|lua, (_, pattern): (Value, String)| compile(lua, &pattern))?;
     library.raw_set("__call", compile)?;
     Ok(library)
 }
@@ -21,7 +22,9 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
     match Host::of(lua).program.regex(pattern) {
         Ok(regex) => Ok(Pattern(regex)),
-        Err(problem) => Err(mlua::Error::runtime(format!("this regular expression is not valid: {problem}"))),
+        Err(problem) => Err(mlua::Error::runtime(format!(
+            "this regular expression is not valid: {problem}"
+        ))),
     }
 }
 
@@ -38,12 +41,20 @@ pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
 }
 
 /// Runs `use_bytes` on a string's bytes or a response's body.
-fn with_subject<R>(lua: &Lua, subject: &Value, use_bytes: impl FnOnce(&[u8]) -> mlua::Result<R>) -> mlua::Result<R> {
+fn with_subject<R>(
+    lua: &Lua,
+    subject: &Value,
+    use_bytes: impl FnOnce(&[u8]) -> mlua::Result<R>,
+) -> mlua::Result<R> {
     match subject {
         Value::String(text) => use_bytes(&text.as_bytes()),
         Value::Table(response) => {
             let address = address_of(response)?;
-            let body = Host::of(lua).responses.borrow().get(address).map(|finished| finished.body());
+            let body = Host::of(lua)
+                .responses
+                .borrow()
+                .get(address)
+                .map(|finished| finished.body());
             use_bytes(&body.unwrap_or_default())
         }
         other => Err(mlua::Error::runtime(format!(
@@ -58,12 +69,17 @@ impl Pattern {
     /// one table of them.
     pub(super) fn first(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<MultiValue> {
         if self.0.captures_len() == 1 {
-            let whole = self.0.find(bytes).map(|found| lua.create_string(found.as_bytes()));
+            let whole = self
+                .0
+                .find(bytes)
+                .map(|found| lua.create_string(found.as_bytes()));
             return Ok(MultiValue::from_iter([whole.transpose()?.into_lua(lua)?]));
         }
         match self.0.captures(bytes) {
             None => Ok(MultiValue::from_iter([Value::Nil])),
-            Some(captures) if self.is_named() => Ok(MultiValue::from_iter([self.table(lua, &captures)?.into_lua(lua)?])),
+            Some(captures) if self.is_named() => Ok(MultiValue::from_iter([self
+                .table(lua, &captures)?
+                .into_lua(lua)?])),
             Some(captures) => self.groups(lua, &captures).map(MultiValue::from_iter),
         }
     }
@@ -90,14 +106,22 @@ impl Pattern {
         captures
             .iter()
             .skip(1)
-            .map(|group| group.map(|group| lua.create_string(group.as_bytes())).transpose()?.into_lua(lua))
+            .map(|group| {
+                group
+                    .map(|group| lua.create_string(group.as_bytes()))
+                    .transpose()?
+                    .into_lua(lua)
+            })
             .collect()
     }
 
     fn table(&self, lua: &Lua, captures: &Captures<'_>) -> mlua::Result<Table> {
         let table = lua.create_table()?;
         for (place, name) in self.0.capture_names().enumerate().skip(1) {
-            let value = captures.get(place).map(|group| lua.create_string(group.as_bytes())).transpose()?;
+            let value = captures
+                .get(place)
+                .map(|group| lua.create_string(group.as_bytes()))
+                .transpose()?;
             table.raw_set(place, value.clone())?;
             if let Some(name) = name {
                 table.raw_set(name, value)?;
@@ -118,10 +142,13 @@ impl UserData for Pattern {
         methods.add_method("test", |lua, this, subject: Value| {
             with_subject(lua, &subject, |bytes| Ok(this.0.is_match(bytes)))
         });
-        methods.add_method("replace", |lua, this, (subject, with): (Value, LuaString)| {
-            with_subject(lua, &subject, |bytes| {
-                lua.create_string(this.0.replace_all(bytes, &*with.as_bytes()))
-            })
-        });
+        methods.add_method(
+            "replace",
+            |lua, this, (subject, with): (Value, LuaString)| {
+                with_subject(lua, &subject, |bytes| {
+                    lua.create_string(this.0.replace_all(bytes, &*with.as_bytes()))
+                })
+            },
+        );
     }
 }

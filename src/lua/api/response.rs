@@ -2,8 +2,8 @@
 
 use super::super::expect::shortened;
 use super::super::host::{self, Host};
-use super::super::op::wanted;
 use super::super::responses::{Address, Finished};
+use super::super::values::wanted;
 use super::super::vm::address_of;
 use super::{elements, json, regex, unknown};
 use crate::html::{self, Document, FormMethod, Selector};
@@ -13,24 +13,40 @@ use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::rc::Rc;
 
 const FIELDS: [&str; 10] = [
-    "status", "ok", "error", "url", "headers", "body", "time", "timings", "size", "redirects",
+    "status",
+    "ok",
+    "error",
+    "url",
+    "headers",
+    "body",
+    "time",
+    "timings",
+    "size",
+    "redirects",
 ];
 const METHODS: [&str; 15] = [
-    "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches", "contains", "fail", "pass",
-    "ensure", "header",
+    "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches",
+    "contains", "fail", "pass", "ensure", "header",
 ];
 
 /// The method of that name, or nil.
 pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let method = match name {
-        "json" => lua.create_function(|lua, this: This| json::decode(lua, &this.read(lua, Finished::body)?))?,
-        "title" => lua.create_function(|lua, this: This| Ok(html::title(&this.read(lua, Finished::body)?)))?,
+        "json" => lua.create_function(|lua, this: This| {
+            json::decode(lua, &this.read(lua, Finished::body)?)
+        })?,
+        "title" => lua
+            .create_function(|lua, this: This| Ok(html::title(&this.read(lua, Finished::body)?)))?,
         "text" => lua.create_function(text)?,
         "attr" => lua.create_function(attr)?,
         "css" => lua.create_function(css)?,
         "form" => lua.create_function(form)?,
-        "links" => lua.create_function(|lua, (this, filter): (This, Value)| list(lua, this, filter, html::links))?,
-        "assets" => lua.create_function(|lua, (this, filter): (This, Value)| list(lua, this, filter, html::assets))?,
+        "links" => lua.create_function(|lua, (this, filter): (This, Value)| {
+            list(lua, this, filter, html::links)
+        })?,
+        "assets" => lua.create_function(|lua, (this, filter): (This, Value)| {
+            list(lua, this, filter, html::assets)
+        })?,
         "match" => lua.create_function(first_match)?,
         "matches" => lua.create_function(|lua, (this, pattern): (This, Value)| {
             regex::pattern(lua, &pattern)?.all(lua, &this.read(lua, Finished::body)?)
@@ -39,11 +55,14 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
             let body = this.read(lua, Finished::body)?;
             Ok(memmem::find(&body, &text.as_bytes()).is_some())
         })?,
-        "fail" => lua.create_function(|lua, (this, reason): (This, String)| this.overrule(lua, Some(reason)))?,
+        "fail" => lua.create_function(|lua, (this, reason): (This, String)| {
+            this.overrule(lua, Some(reason))
+        })?,
         "pass" => lua.create_function(|lua, this: This| this.overrule(lua, None))?,
         "ensure" => lua.create_function(ensure)?,
         "header" => lua.create_function(|lua, (this, name): (This, String)| {
-            this.read(lua, |finished| header(finished, &name))?.into_lua(lua)
+            this.read(lua, |finished| header(finished, &name))?
+                .into_lua(lua)
         })?,
         _ => return Ok(Value::Nil),
     };
@@ -58,7 +77,13 @@ struct This {
 impl mlua::FromLua for This {
     fn from_lua(value: Value, _: &Lua) -> mlua::Result<Self> {
         match value {
-            Value::Table(table) if table.raw_get::<Value>("slot").is_ok_and(|slot| slot.is_integer()) => Ok(This { table }),
+            Value::Table(table)
+                if table
+                    .raw_get::<Value>("slot")
+                    .is_ok_and(|slot| slot.is_integer()) =>
+            {
+                Ok(This { table })
+            }
             other => Err(mlua::Error::runtime(format!(
                 "a response is wanted here, not {}; write response:method(…) with a colon",
                 other.type_name()
@@ -83,7 +108,10 @@ impl This {
         let mut responses = host.responses.borrow_mut();
         let finished = responses.get_mut(self.address()?).ok_or_else(gone)?;
         let body = finished.body();
-        Ok(finished.document.get_or_insert_with(|| Rc::new(Document::parse(&body))).clone())
+        Ok(finished
+            .document
+            .get_or_insert_with(|| Rc::new(Document::parse(&body)))
+            .clone())
     }
 
     /// Sets the verdict, as long as it has not been counted.
@@ -159,7 +187,11 @@ pub(super) fn field(lua: &Lua, (slot, name): (i64, String)) -> mlua::Result<Valu
             table.into_lua(lua)
         }
         _ => {
-            let known: Vec<String> = FIELDS.iter().chain(&METHODS).map(|&name| name.to_owned()).collect();
+            let known: Vec<String> = FIELDS
+                .iter()
+                .chain(&METHODS)
+                .map(|&name| name.to_owned())
+                .collect();
             let message = unknown(&format!("response.{name}"), "a response", &name, &known);
             Err(mlua::Error::runtime(message))
         }
@@ -167,14 +199,22 @@ pub(super) fn field(lua: &Lua, (slot, name): (i64, String)) -> mlua::Result<Valu
 }
 
 fn header_lines(finished: &Finished) -> Vec<(String, Vec<u8>)> {
-    finished.exchange.outcome.as_ref().map_or_else(|_| Vec::new(), http::Response::headers)
+    finished
+        .exchange
+        .outcome
+        .as_ref()
+        .map_or_else(|_| Vec::new(), http::Response::headers)
 }
 
 /// The value of a header, repeated ones joined as RFC 9110, section 5.3 allows.
 fn header(finished: &Finished, name: &str) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let lines = header_lines(finished);
-    let values: Vec<_> = lines.iter().filter(|(line, _)| *line == name).map(|(_, value)| String::from_utf8_lossy(value)).collect();
+    let values: Vec<_> = lines
+        .iter()
+        .filter(|(line, _)| *line == name)
+        .map(|(_, value)| String::from_utf8_lossy(value))
+        .collect();
     (!values.is_empty()).then(|| values.join(", "))
 }
 
@@ -198,7 +238,11 @@ fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
 fn selector(value: &Value) -> mlua::Result<Selector> {
     match value {
         Value::String(css) => Selector::parse(&css.to_str()?).map_err(mlua::Error::runtime),
-        other => Err(mlua::Error::runtime(wanted("a CSS selector", "a string", other))),
+        other => Err(mlua::Error::runtime(wanted(
+            "a CSS selector",
+            "a string",
+            other,
+        ))),
     }
 }
 
@@ -208,7 +252,10 @@ fn css(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Table> {
 
 fn text(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<String>> {
     let document = this.document(lua)?;
-    Ok(document.select(&selector(&css)?, None).first().map(|key| document.text(*key)))
+    Ok(document
+        .select(&selector(&css)?, None)
+        .first()
+        .map(|key| document.text(*key)))
 }
 
 fn attr(lua: &Lua, (this, css, name): (This, Value, String)) -> mlua::Result<Option<String>> {
@@ -222,9 +269,13 @@ fn form(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<Table>> {
         Value::Nil => None,
         css => Some(selector(css)?),
     };
-    let Some(page) = this.read(lua, page_url)? else { return Ok(None) };
+    let Some(page) = this.read(lua, page_url)? else {
+        return Ok(None);
+    };
     let document = this.document(lua)?;
-    let Some(form) = html::find_form(&document, selector.as_ref(), &page) else { return Ok(None) };
+    let Some(form) = html::find_form(&document, selector.as_ref(), &page) else {
+        return Ok(None);
+    };
     let fields = lua.create_table()?;
     // A browser sends the name of the button that was pressed; Enter presses the first.
     for (name, value) in form.fields.into_iter().chain(form.submit) {
@@ -236,16 +287,24 @@ fn form(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<Table>> {
     }
     let table = lua.create_table()?;
     table.raw_set("action", form.action.as_str())?;
-    table.raw_set("method", match form.method {
-        FormMethod::Get => "GET",
-        FormMethod::Post => "POST",
-    })?;
+    table.raw_set(
+        "method",
+        match form.method {
+            FormMethod::Get => "GET",
+            FormMethod::Post => "POST",
+        },
+    )?;
     table.raw_set("fields", fields)?;
     Ok(Some(table))
 }
 
 fn page_url(finished: &Finished) -> Option<url::Url> {
-    finished.exchange.outcome.as_ref().ok().map(|response| response.target.url())
+    finished
+        .exchange
+        .outcome
+        .as_ref()
+        .ok()
+        .map(|response| response.target.url())
 }
 
 fn first_match(lua: &Lua, (this, pattern): (This, Value)) -> mlua::Result<MultiValue> {
@@ -255,7 +314,9 @@ fn first_match(lua: &Lua, (this, pattern): (This, Value)) -> mlua::Result<MultiV
 fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
     match this.read(lua, |finished| finished.failure.clone())? {
         None => Ok(this.table),
-        Some(failure) => Err(mlua::Error::runtime(format!("the response is not as expected: {failure}"))),
+        Some(failure) => Err(mlua::Error::runtime(format!(
+            "the response is not as expected: {failure}"
+        ))),
     }
 }
 
@@ -266,7 +327,9 @@ fn list(
     filter: Value,
     find: fn(&[u8], &url::Url) -> Vec<String>,
 ) -> mlua::Result<Table> {
-    let Some(page) = this.read(lua, page_url)? else { return lua.create_table() };
+    let Some(page) = this.read(lua, page_url)? else {
+        return lua.create_table();
+    };
     let body = this.read(lua, Finished::body)?;
     let found = find(&body, &page);
     let keep = Filter::read(filter)?;
@@ -290,9 +353,16 @@ impl Filter {
         match value {
             Value::Nil => Ok(Filter::All),
             Value::String(text) => Ok(Filter::Containing(vec![text.to_str()?.to_owned()])),
-            Value::Table(list) => list.sequence_values().collect::<mlua::Result<_>>().map(Filter::Containing),
+            Value::Table(list) => list
+                .sequence_values()
+                .collect::<mlua::Result<_>>()
+                .map(Filter::Containing),
             Value::Function(function) => Ok(Filter::Function(function)),
-            other => Err(mlua::Error::runtime(wanted("a filter", "a string, a list of strings or a function", &other))),
+            other => Err(mlua::Error::runtime(wanted(
+                "a filter",
+                "a string, a list of strings or a function",
+                &other,
+            ))),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::metrics::{Failure, Phases, Recorder, Sample};
+use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -239,4 +240,12 @@ fn the_histogram_can_be_read_back_by_other_tools() {
 fn a_run_starts_at_a_moment_written_as_rfc_3339() {
     let facts = Facts::new("plan.lua", "http://a", 1, SystemTime::UNIX_EPOCH);
     assert_eq!(facts.started, "1970-01-01T00:00:00.000Z");
+}
+
+#[test]
+fn a_delta_and_a_snapshot_can_go_to_another_thread() {
+    fn sendable<T: Send>() {}
+    sendable::<Delta>();
+    sendable::<Arc<Snapshot>>();
+    sendable::<Store>();
 }

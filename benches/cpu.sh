@@ -1,0 +1,202 @@
+#!/usr/bin/env bash
+# CPU time per request of lgoose, with wrk beside it in the same run where wrk is installed.
+# The generator has one core, the target another. See README.md of this folder.
+#   ROUNDS=3 DURATION=5 CLIENTS=12 LOAD_CORE=0 TARGET_CORE=1 LGOOSE=path benches/cpu.sh [tiny] [drupal]
+set -euo pipefail
+
+# shellcheck source=benches/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+rounds="${ROUNDS:-3}"
+duration="${DURATION:-5}"
+clients="${CLIENTS:-12}"
+anchor="wrk with Lua"
+
+# measure PROGRAM...: runs it on the generator's core. Sets 'cpu_s' (user and system) and 'peak_kib'; its
+# output is in $work/out.
+measure() {
+  local deadline=$((SECONDS + duration + 30)) pid rest now
+  rm -f "$work/pid"
+  # A subshell with one child: what its children took is what the child took.
+  (
+    taskset -c "$load_core" "$@" >"$work/out" 2>&1 &
+    echo $! >"$work/pid"
+    wait $! && times >"$work/times"
+  ) &
+  rest=$!
+  while [ ! -s "$work/pid" ]; do sleep 0.05; done
+  pid="$(<"$work/pid")"
+  running+=("$pid")
+  peak_kib=0
+  while kill -0 "$pid" 2>/dev/null; do
+    now="$(memory "$pid" VmHWM)"
+    peak_kib="${now:-$peak_kib}"
+    [ "$SECONDS" -lt "$deadline" ] || fail "'$*' does not end: $(tail -n 3 "$work/out")"
+    sleep 0.3
+  done
+  wait "$rest" || fail "'$*' failed: $(tail -n 5 "$work/out")"
+  unset 'running[-1]'
+  cpu_s="$(awk -F'[ms ]+' 'NR == 2 { print ($1 + $3) * 60 + $2 + $4 }' "$work/times")"
+}
+
+# note TOOL REQUESTS SECONDS: keeps the figures of what was measured last.
+note() {
+  printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$round" "$1" "$2" "$3" "$cpu_s" "$peak_kib" >>"$work/figures"
+}
+
+# run_lgoose TOOL PLAN PORT
+run_lgoose() {
+  local count failures
+  measure "$lgoose" "$2" -H "http://127.0.0.1:$3" -u "$clients" -r 1000 -t "${duration}s" -q -o "json=$work/run.json"
+  failures="$(figure failures "$work/run.json")"
+  [ "$failures" = 0 ] || fail "$failures requests of '$2' failed: the figures mean nothing"
+  count=$(($(figure count "$work/run.json") + $(figure redirects "$work/run.json")))
+  note "$1" "$count" "$(figure elapsed_s "$work/run.json")"
+}
+
+# run_wrk TOOL URL OPTION... [-- ARGUMENT...]
+run_wrk() {
+  local tool="$1" url="$2" options=()
+  shift 2
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  measure wrk -t 1 -c "$clients" -d "${duration}s" "${options[@]}" "$url" "$@"
+  if grep -Eq 'Socket errors|Non-2xx|unexpected responses: [1-9]' "$work/out"; then
+    fail "wrk met errors, the figures mean nothing: $(grep -E 'errors|Non-2xx|unexpected' "$work/out")"
+  fi
+  note "$tool" "$(awk '/requests in/ { print $1 }' "$work/out")" "$duration"
+}
+
+# table: what was noted, a row a tool. Times are medians of the rounds, ratios are medians of the ratios
+# within each round, since rounds differ more than tools do.
+table() {
+  awk -F'\t' -v anchor="$anchor" '
+    function median(list, n,    i, j, t) {
+      for (i = 2; i <= n; i++)
+        for (j = i; j > 1 && list[j] < list[j - 1]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
+      return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
+    }
+    !($2 in sum) { tools[++count] = $2 }
+    {
+      sum[$2] += $3; n[$2]++
+      us[$2, $1] = $5 * 1e6 / $3
+      rate[$2, $1] = $3 / $4
+      if ($6 > peak[$2]) peak[$2] = $6
+      if ($1 > rounds) rounds = $1
+    }
+    END {
+      printf "%-24s %12s %12s %13s %10s %9s %8s\n", "", "requests", "CPU µs/req", "least–most", "req/s", "KiB", "ratio"
+      for (t = 1; t <= count; t++) {
+        tool = tools[t]; least = 1e9; most = 0
+        for (r = 1; r <= rounds; r++) {
+          a[r] = us[tool, r]; b[r] = rate[tool, r]
+          if (a[r] < least) least = a[r]
+          if (a[r] > most) most = a[r]
+          if (anchor in sum) c[r] = us[tool, r] / us[anchor, r]
+        }
+        ratio = anchor in sum ? sprintf("%.2f", median(c, rounds)) : "-"
+        printf "%-24s %12d %11.2f %7.2f–%5.2f %10.0f %9d %8s\n", tool, sum[tool], median(a, rounds), least, most, median(b, rounds), peak[tool], ratio
+      }
+    }' "$work/figures"
+}
+
+# start_nginx: two bytes for every path, one worker; sets 'port' and 'target_pid'.
+start_nginx() {
+  port="$(free_port)"
+  mkdir "$work/nginx"
+  cat >"$work/nginx/nginx.conf" <<CONF
+worker_processes 1;
+daemon off;
+pid $work/nginx/pid;
+error_log $work/nginx/error.log;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  keepalive_requests 1000000000;
+  client_body_temp_path $work/nginx/body;
+  proxy_temp_path $work/nginx/proxy;
+  fastcgi_temp_path $work/nginx/fastcgi;
+  uwsgi_temp_path $work/nginx/uwsgi;
+  scgi_temp_path $work/nginx/scgi;
+  server {
+    listen 127.0.0.1:$port backlog=4096;
+    location / { default_type text/plain; return 200 "ok"; }
+  }
+}
+CONF
+  taskset -c "$target_core" nginx -p "$work/nginx" -c "$work/nginx/nginx.conf" >"$work/nginx/out" 2>&1 &
+  target_pid=$!
+  running+=("$target_pid")
+  wait_for "$port"
+}
+
+# drupal_mix: the pages of plans/drupal.lua that an anonymous visitor loads, with the assets of the front
+# page as the demo site names them, for wrk_hook.lua.
+drupal_mix() {
+  local path
+  exec 3<>"/dev/tcp/127.0.0.1/$demo_port"
+  printf 'GET / HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nConnection: close\r\n\r\n' "$demo_port" >&3
+  cat <&3 >"$work/front_page"
+  exec 3<&-
+  mix=("15:/" "10:/node/{1-9999}" "3:/user/{2-5000}")
+  while read -r path; do
+    mix+=("15:$path")
+  done < <(grep -oE "http://127.0.0.1:$demo_port/(misc|themes)/[^\")]*" "$work/front_page" | sed 's|http://[^/]*||' | sort -u)
+  [ "${#mix[@]}" -gt 3 ] || fail "the front page of the demo site names no assets"
+}
+
+tiny() {
+  local target="nginx"
+  if command -v nginx >/dev/null; then
+    start_nginx
+  else
+    echo "nginx is not installed: the target is the demo site, whose front page is not tiny" >&2
+    target="the demo site"
+    start_demo
+    port="$demo_port"
+    target_pid="$demo_pid"
+  fi
+  : >"$work/figures"
+  for ((round = 1; round <= rounds; round++)); do
+    run_lgoose "lgoose, tiny.lua" "$here/tiny.lua" "$port"
+    if [ -n "$wrk" ]; then
+      run_wrk "wrk" "http://127.0.0.1:$port/"
+      run_wrk "$anchor" "http://127.0.0.1:$port/" -s "$here/wrk_hook.lua"
+    fi
+  done
+  finish "$target_pid"
+  printf '\nA response of 2 bytes (%s), %s users, %s rounds of %s s\n\n' "$target" "$clients" "$rounds" "$duration"
+  table
+}
+
+drupal() {
+  start_demo
+  drupal_mix
+  : >"$work/figures"
+  for ((round = 1; round <= rounds; round++)); do
+    run_lgoose "lgoose, plans/drupal.lua" "$here/../plans/drupal.lua" "$demo_port"
+    if [ -n "$wrk" ]; then
+      run_wrk "wrk, front page only" "http://127.0.0.1:$demo_port/"
+      run_wrk "$anchor" "http://127.0.0.1:$demo_port/" -s "$here/wrk_hook.lua" -- "${mix[@]}"
+    fi
+  done
+  finish "$demo_pid"
+  printf '\nThe Drupal plan on the demo site, %s users, %s rounds of %s s\n\n' "$clients" "$rounds" "$duration"
+  table
+}
+
+have_two_cores
+find_lgoose
+PATH="$PATH:/usr/sbin"
+wrk="$(command -v wrk || true)"
+[ -n "$wrk" ] || echo "wrk is not installed: its rows and the ratios are skipped" >&2
+machine
+[ $# -gt 0 ] || set -- tiny drupal
+for part in "$@"; do
+  case "$part" in
+    tiny | drupal) "$part" ;;
+    *) fail "'$part' is not a benchmark: tiny, drupal" ;;
+  esac
+done

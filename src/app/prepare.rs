@@ -1,0 +1,142 @@
+//! Puts a run together: reads the plan, merges the flags over it, finds out whom to load and starts the
+//! built-in site if that is the target.
+
+use crate::cli;
+use crate::config::{Config, Settings};
+use crate::demo::{Behaviour, Demo, Site};
+use crate::error::{Diagnostic, Error, nearest};
+use crate::lua::{self, Program};
+use crate::plan::Plan;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Everything a run needs, put together from the plan and the flags.
+pub(super) struct Prepared {
+    pub(super) program: Arc<Program>,
+    pub(super) plan: Plan,
+    pub(super) config: Config,
+    pub(super) name: String,
+    pub(super) hosts: Vec<String>,
+    pub(super) headers: http::HeaderMap,
+    /// The built-in sites that run for this test.
+    pub(super) demos: Vec<(String, Demo)>,
+}
+
+pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> {
+    let (name, source) = lua::read(path)?;
+    let seed = flags.seed.unwrap_or_else(|| rand::random::<u32>().into());
+    let variables = flags.env.iter().cloned().collect();
+    let (program, plan, settings) = load(&name, &source, variables, flags, seed)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let config = Config::new(flags.settings().over(settings), cores, seed)?;
+    let headers = headers(&config)?;
+    let mut demos = Vec::new();
+    let hosts = plan
+        .scenarios
+        .iter()
+        .map(|scenario| base_url(scenario.host.as_ref().or(config.host.as_ref()), &mut demos))
+        .collect::<Result<_, Error>>()?;
+    Ok(Prepared {
+        program,
+        plan,
+        config,
+        name,
+        hosts,
+        headers,
+        demos,
+    })
+}
+
+/// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.
+pub(super) fn load(
+    name: &str,
+    source: &str,
+    variables: std::collections::BTreeMap<String, String>,
+    flags: &cli::Run,
+    seed: u64,
+) -> Result<(Arc<Program>, Plan, Settings), Error> {
+    let loaded = lua::load(name, source, variables.clone(), seed)?;
+    match (flags.seed, loaded.2.seed) {
+        (None, Some(planned)) if planned != seed => lua::load(name, source, variables, planned),
+        _ => Ok(loaded),
+    }
+}
+
+/// The URL behind a host as written; starts the built-in site that it names.
+pub(super) fn base_url(
+    host: Option<&String>,
+    demos: &mut Vec<(String, Demo)>,
+) -> Result<String, Error> {
+    let Some(host) = host else {
+        return Err(Diagnostic::new("no host is given")
+            .help(
+                "name the site with '--host URL', with 'plan { host = \"URL\" }' in the plan, \
+                 or with LGOOSE_HOST in the environment; 'demo:drupal' is a built-in one to try",
+            )
+            .into());
+    };
+    if let Some(site) = host.strip_prefix("demo:") {
+        if let Some((_, demo)) = demos.iter().find(|(name, _)| name == host) {
+            return Ok(demo.url());
+        }
+        let demo = Demo::start(site_named(site)?, 0, Behaviour::default(), 1)?;
+        let url = demo.url();
+        demos.push((host.clone(), demo));
+        return Ok(url);
+    }
+    let with_scheme = match host.contains("://") {
+        true => host.clone(),
+        false => format!("http://{host}"),
+    };
+    crate::http::check_base(&with_scheme).map_err(|failure| {
+        Diagnostic::new(format!("'{host}' is not a host: {}", failure.detail))
+            .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")
+    })?;
+    Ok(with_scheme)
+}
+
+pub(super) fn site_named(name: &str) -> Result<Site, Error> {
+    Site::from_name(name).ok_or_else(|| {
+        let near = nearest(name, Site::NAMES.iter().copied());
+        let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        Diagnostic::new(format!("there is no built-in site '{name}'"))
+            .help(format!("{hint}sites: {}", Site::NAMES.join(", ")))
+            .into()
+    })
+}
+
+pub(super) fn headers(config: &Config) -> Result<http::HeaderMap, Error> {
+    let mut map = http::HeaderMap::new();
+    let agent = concat!("lgoose/", env!("CARGO_PKG_VERSION"));
+    map.insert(
+        http::header::USER_AGENT,
+        http::HeaderValue::from_static(agent),
+    );
+    map.insert(http::header::ACCEPT, http::HeaderValue::from_static("*/*"));
+    for (name, value) in &config.headers {
+        let bad = || {
+            Diagnostic::new(format!(
+                "'{name}: {value}' in 'headers' of plan is not a header"
+            ))
+        };
+        let name = http::HeaderName::try_from(name.as_str()).map_err(|_| bad())?;
+        map.insert(
+            name,
+            http::HeaderValue::try_from(value.as_str()).map_err(|_| bad())?,
+        );
+    }
+    Ok(map)
+}
+
+/// Each host once; a built-in site by its name.
+pub(super) fn target(prepared: &Prepared) -> String {
+    let mut shown: Vec<String> = Vec::new();
+    for host in &prepared.hosts {
+        let demo = prepared.demos.iter().find(|(_, demo)| demo.url() == *host);
+        let text = demo.map_or_else(|| host.clone(), |(name, _)| format!("{name} at {host}"));
+        if !shown.contains(&text) {
+            shown.push(text);
+        }
+    }
+    shown.join(", ")
+}

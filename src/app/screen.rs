@@ -1,0 +1,128 @@
+//! What a run without a terminal view prints, and where to: figures to standard output, troubles and the
+//! plan's log to standard error.
+
+use super::prepare::Prepared;
+use crate::cli;
+use crate::error::Error;
+use crate::metrics::Snapshot;
+use crate::{output, units};
+use std::io::Write as _;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A line when all users have started and one every `--running-metrics`. Ends only with an error.
+pub(super) async fn report_progress(
+    mut pictures: watch::Receiver<Option<Arc<Snapshot>>>,
+    users: u64,
+    flags: &cli::Run,
+) -> Error {
+    if flags.quiet || flags.only_summary || writes_to_stdout(flags) {
+        return std::future::pending().await;
+    }
+    let every = flags.running_metrics;
+    let mut next = (!every.is_zero()).then_some(every);
+    let mut started = false;
+    loop {
+        if pictures.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        let Some(picture) = pictures.borrow_and_update().clone() else {
+            continue;
+        };
+        if !started && picture.users == users {
+            started = true;
+            if let Err(error) = say(&output::text::started_line(users, picture.elapsed)) {
+                return error;
+            }
+        }
+        if let Some(due) = next.filter(|due| picture.elapsed >= *due) {
+            next = Some(due + every);
+            if let Err(error) = say(&output::text::progress_line(&picture)) {
+                return error;
+            }
+        }
+    }
+}
+
+/// What is about to happen: `plans/drupal.lua: 12 users, 1/s, for 30s`.
+pub(super) fn announcement(prepared: &Prepared) -> String {
+    let config = &prepared.config;
+    let users = match config.users {
+        1 => "1 user".to_owned(),
+        users => format!("{} users", units::show_count(users)),
+    };
+    let span = match (config.run_time, config.iterations) {
+        (Some(time), _) => format!("for {}", units::show_long(time)),
+        (None, Some(1)) => "for 1 iteration each".to_owned(),
+        (None, Some(iterations)) => {
+            format!("for {} iterations each", units::show_count(iterations))
+        }
+        (None, None) => "until Ctrl-C".to_owned(),
+    };
+    let rate = match config.hatch_rate {
+        rate if rate.is_finite() => format!("{rate} started per second"),
+        _ => "all started at once".to_owned(),
+    };
+    format!("{}: {users}, {rate}, {span}", prepared.name)
+}
+
+pub(super) fn start_log(verbose: bool, quiet: bool) {
+    let level = match (verbose, quiet) {
+        (true, _) => tracing::Level::DEBUG,
+        (false, true) => tracing::Level::ERROR,
+        (false, false) => tracing::Level::INFO,
+    };
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .without_time()
+        .init();
+}
+
+pub(super) fn terminal_width() -> usize {
+    let columns = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| size.ws_col);
+    match columns {
+        0 => output::text::PLAIN_WIDTH,
+        columns => columns.into(),
+    }
+}
+
+pub(super) fn tell(flags: &cli::Run, line: &str) -> Result<(), Error> {
+    match flags.quiet || writes_to_stdout(flags) {
+        true => Ok(()),
+        false => say(line),
+    }
+}
+
+/// Whether standard output belongs to a report that another program reads.
+pub(super) fn writes_to_stdout(flags: &cli::Run) -> bool {
+    flags.output.iter().any(|output| output.path.is_none())
+}
+
+pub(super) fn say(text: &str) -> Result<(), Error> {
+    put(&format!("{}\n", text.trim_end_matches('\n')))
+}
+
+pub(super) fn put(text: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever read has gone, as in `lgoose … | head`: the run goes on for its other outputs.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => result
+            .map_err(|error| Error::Trouble(format!("cannot write to standard output: {error}"))),
+    }
+}
+
+pub(super) fn complain(error: &Error, backtrace: bool) {
+    let mut out = std::io::stderr().lock();
+    let stack = match error {
+        Error::Mistake(diagnostic) if backtrace => diagnostic.backtrace_text(),
+        _ => None,
+    };
+    // Nothing is left to tell if standard error is gone.
+    let _gone = match stack {
+        Some(stack) => writeln!(out, "{error}\nstack:{stack}"),
+        None => writeln!(out, "{error}"),
+    };
+}

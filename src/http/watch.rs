@@ -1,0 +1,36 @@
+//! The stopwatch of one request: each phase begins where the one before ended, so that the phases add up to
+//! the latency and the clock is read once per phase.
+
+use super::Timings;
+use std::time::{Duration, Instant};
+
+#[derive(Debug)]
+pub(super) struct Watch {
+    last: Instant,
+    timings: Timings,
+}
+
+impl Watch {
+    pub(super) fn starting(begin: Instant) -> Self {
+        Watch {
+            last: begin,
+            timings: Timings::default(),
+        }
+    }
+
+    /// Ends the phase that `phase` picks.
+    pub(super) fn lap(&mut self, phase: fn(&mut Timings) -> &mut Duration) {
+        let now = Instant::now();
+        *phase(&mut self.timings) += now - self.last;
+        self.last = now;
+    }
+
+    /// When the latest phase ended.
+    pub(super) fn last(&self) -> Instant {
+        self.last
+    }
+
+    pub(super) fn timings(&self) -> Timings {
+        self.timings
+    }
+}

@@ -1,0 +1,115 @@
+//! Lua values read as what a request needs, with messages that say what was wanted.
+
+use crate::error::Diagnostic;
+use mlua::{LuaString, Value};
+use std::time::Duration;
+
+/// A message without the parts of a diagnostic that the place adds: `message\nhelp`.
+pub(super) fn one_line(diagnostic: Diagnostic) -> String {
+    diagnostic
+        .to_string()
+        .trim_start_matches("error: ")
+        .replace("\n = help: ", "; ")
+}
+
+pub(super) fn wanted(what: &str, kind: &str, got: &Value) -> String {
+    format!("{what} must be {kind}, not {}", got.type_name())
+}
+
+pub(super) fn text(string: &LuaString, what: &str) -> Result<String, String> {
+    match string.to_str() {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => Err(format!("{what} is not UTF-8")),
+    }
+}
+
+pub(super) fn string(value: &Value, what: &str) -> Result<String, String> {
+    match value {
+        Value::String(string) => text(string, what),
+        other => Err(wanted(what, "a string", other)),
+    }
+}
+
+pub(super) fn seconds(value: &Value, what: &str) -> Result<Duration, String> {
+    let number = match value {
+        Value::Integer(n) => *n as f64,
+        Value::Number(n) => *n,
+        other => return Err(wanted(what, "a number of seconds", other)),
+    };
+    Duration::try_from_secs_f64(number)
+        .map_err(|_| format!("{what}: {number} is not a number of seconds"))
+}
+
+pub(super) fn statuses(value: &Value) -> Result<Vec<u16>, String> {
+    let one = |value: &Value| match value {
+        Value::Integer(status) if (100..1000).contains(status) => Ok(*status as u16),
+        Value::Integer(status) => Err(format!("'expect.status': {status} is not a status")),
+        other => Err(wanted(
+            "'expect.status'",
+            "a status or a list of them",
+            other,
+        )),
+    };
+    match value {
+        Value::Table(list) => list
+            .sequence_values::<Value>()
+            .map(|value| one(&value.map_err(|error| error.to_string())?))
+            .collect(),
+        value => one(value).map(|status| vec![status]),
+    }
+}
+
+pub(super) fn texts(value: &Value) -> Result<Vec<Vec<u8>>, String> {
+    let one = |value: &Value| match value {
+        Value::String(text) => Ok(text.as_bytes().to_vec()),
+        other => Err(wanted("'expect.text'", "a string or a list of them", other)),
+    };
+    match value {
+        Value::Table(list) => list
+            .sequence_values::<Value>()
+            .map(|value| one(&value.map_err(|error| error.to_string())?))
+            .collect(),
+        value => one(value).map(|text| vec![text]),
+    }
+}
+
+/// A string, number or boolean as it is sent.
+pub(super) fn scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> {
+    match value {
+        Value::String(text) => Ok(text.as_bytes().to_vec()),
+        Value::Integer(n) => Ok(n.to_string().into_bytes()),
+        Value::Number(n) => Ok(n.to_string().into_bytes()),
+        Value::Boolean(b) => Ok(b.to_string().into_bytes()),
+        other => Err(wanted(what, "a string, a number or a boolean", other)),
+    }
+}
+
+/// `{ name = value, several = { a, b } }` as `application/x-www-form-urlencoded`, sorted by name so that
+/// equal tables give equal requests.
+pub(super) fn encoded_pairs(value: &Value, what: &str) -> Result<String, String> {
+    let Value::Table(table) = value else {
+        return Err(wanted(what, "a table { name = value }", value));
+    };
+    let mut pairs = Vec::new();
+    for pair in table.pairs::<LuaString, Value>() {
+        let (name, value) = pair.map_err(|_| format!("{what}: names are strings"))?;
+        let field = format!("{what}, field '{}'", name.to_string_lossy());
+        let name = name.as_bytes().to_vec();
+        match &value {
+            Value::Table(list) => {
+                for value in list.sequence_values::<Value>() {
+                    let value = value.map_err(|error| error.to_string())?;
+                    pairs.push((name.clone(), scalar(&value, &field)?));
+                }
+            }
+            value => pairs.push((name, scalar(value, &field)?)),
+        }
+    }
+    pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
+    let encode = |bytes: &[u8]| url::form_urlencoded::byte_serialize(bytes).collect::<String>();
+    let encoded: Vec<String> = pairs
+        .iter()
+        .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+        .collect();
+    Ok(encoded.join("&"))
+}

@@ -1,0 +1,62 @@
+//! What is known of a run before it begins, and the order in which its rows are shown.
+
+use super::report::{ScenarioRow, TaskRow};
+use std::time::SystemTime;
+
+/// What is known of a run before it begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Version of lgoose.
+    pub version: String,
+    /// The plan's path as given.
+    pub plan: String,
+    /// Base URL of the target.
+    pub host: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Scenarios and tasks in the order of the plan, in which rows are shown. What is not among them comes
+    /// after them, in the order of its first appearance.
+    pub order: Vec<(String, String)>,
+}
+
+impl Facts {
+    /// The facts of a run by this version that begins at `started`.
+    pub fn new(
+        plan: impl Into<String>,
+        host: impl Into<String>,
+        seed: u64,
+        started: SystemTime,
+    ) -> Self {
+        let seconds = jiff::Timestamp::try_from(started).unwrap_or_default();
+        Facts {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            plan: plan.into(),
+            host: host.into(),
+            started: format!("{seconds:.3}"),
+            seed,
+            order: Vec::new(),
+        }
+    }
+
+    /// The place of a request's name among the tasks.
+    pub(super) fn place_of_name(&self, name: &str) -> usize {
+        let place = self.order.iter().position(|(_, task)| task == name);
+        place.unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn place_of_task(&self, row: &TaskRow) -> usize {
+        let same =
+            |(scenario, task): &(String, String)| *scenario == row.scenario && *task == row.name;
+        self.order.iter().position(same).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn place_of_scenario(&self, row: &ScenarioRow) -> usize {
+        let place = self
+            .order
+            .iter()
+            .position(|(scenario, _)| *scenario == row.name);
+        place.unwrap_or(usize::MAX)
+    }
+}

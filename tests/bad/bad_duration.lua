@@ -1,0 +1,3 @@
+plan { run_time = "5 minutes" }
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,3 @@
+plan { headers = { "Accept: text/html" } }
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,4 @@
+scenario { "visitor",
+  order = "shufled",
+  task { "front page", function(user) user:get "/" end },
+}

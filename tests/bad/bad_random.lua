@@ -1,0 +1,3 @@
+local node = random.int(9, 1)
+
+task { function(user) user:get("/node/" .. node) end }

@@ -1,0 +1,3 @@
+local token = regex "name=(token"
+
+task { function(user) user:get "/" end }

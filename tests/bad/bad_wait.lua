@@ -1,0 +1,4 @@
+scenario { "visitor",
+  wait = { 5, 1 },
+  task { "front page", function(user) user:get "/" end },
+}

@@ -1,0 +1,1 @@
+task { "front page", wait = "5s", function(user) user:get "/" end }

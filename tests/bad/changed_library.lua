@@ -1,0 +1,3 @@
+random.int = function() return 4 end
+
+task { function(user) user:get "/" end }

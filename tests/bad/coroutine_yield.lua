@@ -1,0 +1,3 @@
+coroutine.yield()
+
+task { function(user) user:get "/" end }

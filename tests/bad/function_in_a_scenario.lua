@@ -1,0 +1,1 @@
+scenario { "visitor", function(user) user:get "/" end }

@@ -1,0 +1,3 @@
+task { function(user) user:get "/" end }
+
+print(debug.traceback())

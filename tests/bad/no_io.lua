@@ -1,0 +1,3 @@
+local names = io.open "names.txt"
+
+task { function(user) user:get "/" end }

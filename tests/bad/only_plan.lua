@@ -1,0 +1,1 @@
+plan { host = "demo:drupal" }

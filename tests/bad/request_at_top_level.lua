@@ -1,0 +1,5 @@
+local saved
+
+task { function(user) saved = user end }
+
+saved:get "/"

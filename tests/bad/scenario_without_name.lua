@@ -1,0 +1,3 @@
+scenario {
+  task { "front page", function(user) user:get "/" end },
+}

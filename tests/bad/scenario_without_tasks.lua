@@ -1,0 +1,1 @@
+scenario { "visitor", weight = 4 }

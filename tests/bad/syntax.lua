@@ -1,0 +1,5 @@
+task { "front page", function(user)
+  if user.id == 1 do
+    user:get "/"
+  end
+end }

@@ -1,0 +1,1 @@
+task { "front page", weight = 3 }

@@ -1,0 +1,3 @@
+count = 0
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,4 @@
+scenario { "visitor",
+  weigth = 4,
+  task { "front page", function(user) user:get "/" end },
+}

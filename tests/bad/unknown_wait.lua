@@ -1,0 +1,1 @@
+task { "front page", wait = wait.betwen(1, 5), function(user) user:get "/" end }

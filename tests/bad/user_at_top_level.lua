@@ -1,0 +1,3 @@
+local page = user:get "/"
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,1 @@
+task { "front page", wait = wait.between "1s", function(user) user:get "/" end }

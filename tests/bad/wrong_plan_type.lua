@@ -1,0 +1,3 @@
+plan { host = "http://127.0.0.1:8080", users = "twelve" }
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,1 @@
+task { "front page", on_start = "yes", function(user) user:get "/" end }

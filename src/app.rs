@@ -11,7 +11,6 @@ use crate::engine::{self, Ending, Outcome};
 use crate::error::{Error, exit};
 use crate::metrics::Report;
 use crate::{lua, output, plan};
-use clap::{CommandFactory as _, Parser as _};
 use prepare::{Prepared, prepare, site_named, target};
 use screen::{
     announcement, complain, put, report_progress, say, start_log, tell, terminal_width,
@@ -24,18 +23,9 @@ use tokio::sync::{mpsc, watch};
 
 /// Runs the command of this process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match cli::parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = if error.use_stderr() {
-                exit::MISTAKE
-            } else {
-                exit::OK
-            };
-            // Nothing is left to tell if the terminal is gone.
-            let _gone = error.print();
-            return code.into();
-        }
+        Err(code) => return code.into(),
     };
     start_log(cli.run.verbose, cli.run.quiet);
     let backtrace = cli.run.backtrace
@@ -62,8 +52,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         None => match &cli.run.plan {
             Some(plan) => run(plan, &cli.run),
             None => {
-                let mut help = Cli::command();
-                say(&help.render_help().to_string())?;
+                say(&cli::help())?;
                 Ok(exit::MISTAKE)
             }
         },

@@ -2,8 +2,9 @@
 //! mean together is decided in `config`.
 
 use crate::config::{Output, Settings};
+use crate::error::exit;
 use crate::units;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -198,6 +199,28 @@ impl Run {
     }
 }
 
+/// Reads the command line of this process. What it asks for itself (`--help`, `--version`) and what is
+/// wrong with it is printed here.
+///
+/// # Errors
+/// The exit code with which the process has nothing left to do.
+pub fn parse() -> Result<Cli, u8> {
+    Cli::try_parse().map_err(|error| {
+        // Nothing is left to tell if the terminal is gone.
+        let _gone = error.print();
+        if error.use_stderr() {
+            exit::MISTAKE
+        } else {
+            exit::OK
+        }
+    })
+}
+
+/// The one-screen help.
+pub fn help() -> String {
+    Cli::command().render_help().to_string()
+}
+
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -208,7 +231,6 @@ fn variable(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -39,7 +39,7 @@ end
 
 local GET, HEAD, POST, PUT, PATCH = mark("GET"), mark("HEAD"), mark("POST"), mark("PUT"), mark("PATCH")
 local DELETE, OPTIONS, REQUEST = mark("DELETE"), mark("OPTIONS"), mark("request")
-local FETCH, WAIT, STOP = mark("fetch"), mark("wait"), mark("stop")
+local FETCH, WAIT, STOP, BATCH = mark("fetch"), mark("wait"), mark("stop"), mark("batch")
 
 local live = setmetatable({}, { __mode = "v" })
 
@@ -118,8 +118,8 @@ local function materialise(list)
   return list
 end
 
+-- Not protected as the other metatables are: it has to go when the list becomes real.
 local list_meta = {
-  __metatable = false,
   __len = function(list) return #list.codes end,
   __index = function(list, key) return materialise(list)[key] end,
   __pairs = function(list) return next, materialise(list) end,
@@ -161,6 +161,10 @@ function User.fetch(_, urls, options)
   return receive_list(yield(FETCH, urls, options))
 end
 
+function User.batch(_, requests)
+  return receive_list(yield(BATCH, requests))
+end
+
 -- A form found on a page, with the plan's fields over the page's own.
 function User.submit(_, form, fields, options)
   if type(form) ~= "table" or type(form.fields) ~= "table" then
@@ -187,6 +191,8 @@ function User.wait(_, from, to)
 end
 
 function User.stop() yield(STOP) end
+
+function User.set_host(_, url) User.host = H.set_host(url) end
 
 function User.log(_, text) H.log("info", tostring(text)) end
 
@@ -294,4 +300,11 @@ local function run(index, iteration)
   tasks[index](user)
 end
 
-return { env = env, globals = globals, seal = seal, run = run, live = live, raise = fail }
+-- What test_start returns is there for every user as `shared`.
+local function handle(event)
+  User.task, User.iteration = event, 1
+  local value = handlers[event](user)
+  if event == "test_start" and value ~= nil then H.share(value) end
+end
+
+return { handle = handle, env = env, globals = globals, seal = seal, run = run, live = live, raise = fail }

@@ -144,7 +144,10 @@ fn conclude(outcome: &Outcome, flags: &cli::Run) -> Result<u8, Error> {
     written?;
     if let Some(trouble) = &outcome.trouble {
         complain(trouble, flags.backtrace);
-        return Ok(trouble.exit_code());
+        return Ok(match outcome.ending {
+            Ending::NotStarted => exit::VERDICT,
+            _ => trouble.exit_code(),
+        });
     }
     Ok(verdict(outcome, flags.fail_on_error))
 }

@@ -6,9 +6,9 @@ use super::host::Host;
 use super::program::Program;
 use super::vm::{mistake, start_prelude};
 use super::{fault, sandbox};
-use crate::config::{Settings, Value as Setting};
+use crate::config::{Settings, Value as Setting, unknown_word};
 use crate::error::{Diagnostic, Error};
-use crate::plan::{Order, Plan, Scenario, Task, Wait};
+use crate::plan::{Event, Order, Plan, Scenario, Task, Wait};
 use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -30,6 +30,7 @@ struct Draft {
     settings: Settings,
     tasks: Vec<DraftTask>,
     scenarios: Vec<Scenario>,
+    events: Vec<Event>,
 }
 
 /// A task and, once it is taken, its scenario. The table stays alive so that its address stays its own.
@@ -82,6 +83,7 @@ pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
     Ok(Declared {
         plan: Plan {
             scenarios: draft.scenarios,
+            events: draft.events,
         },
         settings: draft.settings,
         task_names,
@@ -90,16 +92,51 @@ pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
 
 fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
     let lua = sandbox::new_state()?;
-    lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "")));
+    lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "", None)));
     let prelude = start_prelude(&lua, program, lua.create_table()?, lua.create_table()?)?;
     let globals: Table = prelude.raw_get("globals")?;
     globals.raw_set("plan", declaration(&lua, draft, declare_plan)?)?;
     globals.raw_set("task", declaration(&lua, draft, declare_task)?)?;
     globals.raw_set("scenario", declaration(&lua, draft, declare_scenario)?)?;
+    globals.raw_set("on", event_declaration(&lua, draft)?)?;
     lua.load(program.plan.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .set_environment(prelude.raw_get("env")?)
         .exec()
+}
+
+/// `on("test_start", fn)`.
+fn event_declaration(lua: &Lua, draft: &Drafted) -> mlua::Result<Function> {
+    let draft = draft.clone();
+    lua.create_function(move |lua, (event, handler): (Value, Value)| {
+        let name = event
+            .as_string()
+            .map(|name| name.to_string_lossy())
+            .unwrap_or_default();
+        let known = Event::ALL.into_iter().find(|event| event.name() == name);
+        let Some(event) = known else {
+            let valid = Event::ALL.map(Event::name);
+            return Err(mistake(lua, unknown_word("event", &name, "on", &valid)));
+        };
+        if !handler.is_function() {
+            let message = format!(
+                "on(\"{name}\", …) needs a function, not {}",
+                handler.type_name()
+            );
+            let help = format!("write on(\"{name}\", function(user) … end)");
+            return Err(mistake(lua, Diagnostic::new(message).help(help)));
+        }
+        let events = &mut draft.borrow_mut().events;
+        if events.contains(&event) {
+            let message = format!("there are two functions for on(\"{name}\", …)");
+            return Err(mistake(
+                lua,
+                Diagnostic::new(message).help("join them into one"),
+            ));
+        }
+        events.push(event);
+        Ok(())
+    })
 }
 
 /// A function of the plan's top level that takes one table and returns it.

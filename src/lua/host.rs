@@ -2,6 +2,7 @@
 
 use super::program::Program;
 use super::responses::Responses;
+use crate::http::Session;
 use mlua::Lua;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -17,16 +18,24 @@ pub(super) struct Host {
     /// The user's number, 0 while a plan is loaded.
     pub(super) user: u64,
     pub(super) scenario: String,
+    /// The user's browser; none while a plan is loaded.
+    pub(super) session: Option<Rc<Session>>,
 }
 
 impl Host {
-    pub(super) fn new(program: Arc<Program>, user: u64, scenario: &str) -> Host {
+    pub(super) fn new(
+        program: Arc<Program>,
+        user: u64,
+        scenario: &str,
+        session: Option<Rc<Session>>,
+    ) -> Host {
         Host {
             random: RefCell::new(stream(program.seed, user)),
             program,
             responses: RefCell::new(Responses::new()),
             user,
             scenario: scenario.to_owned(),
+            session,
         }
     }
 

@@ -8,7 +8,7 @@ use mlua::Lua;
 use regex::bytes::Regex;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
 
@@ -27,6 +27,8 @@ pub struct Program {
     pub(super) plan: Vec<u8>,
     /// The names of the tasks by index of declaration.
     pub(super) task_names: Vec<Option<String>>,
+    /// What `test_start` returned, for all users.
+    pub(super) shared: OnceLock<serde_json::Value>,
     // Locked while a plan's file is loaded or a new pattern is met, not per match.
     regexes: Mutex<HashMap<String, Arc<Regex>>>,
 }
@@ -54,6 +56,7 @@ pub fn load(
         variables,
         seed,
         task_names: Vec::new(),
+        shared: OnceLock::new(),
         regexes: Mutex::default(),
     };
     program.plan = compile(&format!("@{name}"), &program.source, false)

@@ -7,20 +7,22 @@ use super::program::Program;
 use super::responses::{Address, Finished};
 use super::{api, sandbox};
 use crate::error::{Diagnostic, Error};
+use crate::http::Session;
+use crate::plan::Event;
 use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
 use rand::RngExt as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Who the VM is for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct VmSetup<'a> {
     /// The user's number, from 1.
     pub user: u64,
     /// The name of its scenario.
     pub scenario: &'a str,
-    /// Its base URL.
-    pub host: &'a str,
+    /// Its browser.
+    pub session: Rc<Session>,
     /// How much memory it may take, in bytes.
     pub memory: u64,
 }
@@ -42,6 +44,7 @@ pub struct Vm {
     lua: Lua,
     host: Rc<Host>,
     run: Function,
+    handle: Function,
     live: Table,
     thread: Thread,
 }
@@ -59,13 +62,18 @@ impl Vm {
     }
 
     fn build(program: &Arc<Program>, setup: VmSetup<'_>) -> mlua::Result<Vm> {
-        let host = Rc::new(Host::new(program.clone(), setup.user, setup.scenario));
+        let host = Rc::new(Host::new(
+            program.clone(),
+            setup.user,
+            setup.scenario,
+            Some(setup.session.clone()),
+        ));
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
         let facts = lua.create_table()?;
         facts.raw_set("id", setup.user)?;
         facts.raw_set("scenario", setup.scenario)?;
-        facts.raw_set("host", setup.host)?;
+        facts.raw_set("host", setup.session.base().trim_end_matches('/'))?;
         let names = lua.create_sequence_from(
             program
                 .task_names
@@ -86,6 +94,7 @@ impl Vm {
             thread: lua.create_thread(run.clone())?,
             live: prelude.raw_get("live")?,
             run,
+            handle: prelude.raw_get("handle")?,
             host,
             lua,
         })
@@ -93,16 +102,25 @@ impl Vm {
 
     /// Starts the task of that index of declaration.
     pub fn start(&mut self, task: usize, iteration: u64) -> Step {
-        let fresh = match self.thread.reset(self.run.clone()) {
+        self.enter(self.run.clone(), (task + 1, iteration))
+    }
+
+    /// Starts the plan's function for an event.
+    pub fn start_event(&mut self, event: Event) -> Step {
+        self.enter(self.handle.clone(), event.name())
+    }
+
+    fn enter(&mut self, function: Function, arguments: impl IntoLuaMulti) -> Step {
+        let fresh = match self.thread.reset(function.clone()) {
             Ok(()) => Ok(()),
             // A coroutine that died with an error in a to-be-closed variable cannot be reset.
             Err(_) => self
                 .lua
-                .create_thread(self.run.clone())
+                .create_thread(function)
                 .map(|thread| self.thread = thread),
         };
         match fresh {
-            Ok(()) => self.step((task + 1, iteration)),
+            Ok(()) => self.step(arguments),
             Err(error) => Step::Raised(fault::raised(&error, &self.host.program.file)),
         }
     }

@@ -109,6 +109,7 @@ mod tests {
             tasks,
         };
         let plan = Plan {
+            events: Vec::new(),
             scenarios: vec![
                 scenario("visitor", 4, vec![task("front page", 15, false)]),
                 scenario(

@@ -7,6 +7,7 @@ mod log;
 mod random;
 mod regex;
 mod response;
+mod session;
 mod wait;
 
 use super::host::{self, Host};
@@ -16,7 +17,7 @@ use crate::error::nearest;
 use mlua::{IntoLua as _, Lua, Table, Value};
 
 /// The fields of `user` that the prelude makes, for messages.
-const USER_FIELDS: [&str; 19] = [
+const USER_FIELDS: [&str; 25] = [
     "id",
     "scenario",
     "task",
@@ -36,10 +37,25 @@ const USER_FIELDS: [&str; 19] = [
     "wait",
     "stop",
     "log",
+    "batch",
+    "set_host",
+    "set_header",
+    "basic_auth",
+    "bearer",
+    "cookies",
 ];
 
 /// Globals that are made here, for messages.
-const GLOBALS: [&str; 7] = ["regex", "random", "json", "log", "env", "wait", "coroutine"];
+const GLOBALS: [&str; 8] = [
+    "shared",
+    "regex",
+    "random",
+    "json",
+    "log",
+    "env",
+    "wait",
+    "coroutine",
+];
 
 /// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
 /// response, or the plain name of a function that the prelude uses itself.
@@ -54,11 +70,15 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "env" => lua.create_function(env)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
             "print" => lua.create_function(log::print)?.into_lua(lua),
+            "shared" => session::shared(lua),
             other => sandbox::standard(lua, other),
         };
     }
     if let Some(method) = name.strip_prefix("response:") {
         return response::method(lua, method);
+    }
+    if let Some(member) = name.strip_prefix("user:") {
+        return session::user_member(lua, member);
     }
     if let Some(mark) = name.strip_prefix("op:").and_then(op::mark) {
         return Ok(mark);
@@ -68,6 +88,8 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
         "mark" => lua.create_function(response::mark)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "log" => lua.create_function(log::log)?.into_lua(lua),
+        "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
+        "share" => lua.create_function(session::share)?.into_lua(lua),
         "undeclared" => lua.create_function(undeclared)?.into_lua(lua),
         "unknown_member" => lua.create_function(unknown_member)?.into_lua(lua),
         "unknown_user_field" => lua.create_function(unknown_user_field)?.into_lua(lua),

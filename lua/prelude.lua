@@ -8,7 +8,8 @@
 
 local host, facts, names = ...
 
-local error, next, rawset, select, setmetatable, type = error, next, rawset, select, setmetatable, type
+local error, next, rawget, rawlen, rawset = error, next, rawget, rawlen, rawset
+local select, setmetatable, type = select, setmetatable, type
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
 local unpack = table.unpack
 
@@ -59,7 +60,8 @@ local response_meta = {
     local method = methods[key]
     if method then return method end
     local value = H.response_field(response.slot, key)
-    rawset(response, key, value)
+    -- The verdict can still change.
+    if key ~= "ok" and key ~= "error" then rawset(response, key, value) end
     return value
   end,
   __newindex = function(_, key)
@@ -109,7 +111,6 @@ end
 local function materialise(list)
   local slot, codes = list.slot, list.codes
   list.slot, list.codes = nil, nil
-  setmetatable(list, nil)
   for i = 1, #codes do
     local response = new_response(codes[i], slot + (i - 1 << 32))
     rawset(response, "list", list)
@@ -118,11 +119,19 @@ local function materialise(list)
   return list
 end
 
--- Not protected as the other metatables are: it has to go when the list becomes real.
 local list_meta = {
-  __len = function(list) return #list.codes end,
-  __index = function(list, key) return materialise(list)[key] end,
-  __pairs = function(list) return next, materialise(list) end,
+  __metatable = false,
+  __len = function(list)
+    local codes = rawget(list, "codes")
+    return codes and #codes or rawlen(list)
+  end,
+  __index = function(list, key)
+    if rawget(list, "codes") then return rawget(materialise(list), key) end
+  end,
+  __pairs = function(list)
+    if rawget(list, "codes") then materialise(list) end
+    return next, list
+  end,
 }
 
 -- `first_failed` is the address of the first failed response, if any; `user:fetch` has one line for all.

@@ -39,6 +39,8 @@ pub struct Settings {
     pub lua_memory: Option<u64>,
 }
 
+const HEADERS: &str = "a table of strings is wanted, such as { [\"Accept\"] = \"text/html\" }";
+
 /// A value as a plan writes it.
 #[derive(Debug, Clone)]
 pub enum Value {
@@ -150,10 +152,8 @@ impl Settings {
                     self.headers = Some(map.clone());
                     Ok(())
                 }
-                other => Err(format!(
-                    "a table of strings is wanted, not {}",
-                    other.type_name()
-                )),
+                Value::Other(_) => Err(HEADERS.to_owned()),
+                other => Err(format!("{HEADERS}, not {}", other.type_name())),
             },
             "seed" => value.whole(0).map(|v| self.seed = Some(v)),
             "threads" => value.whole(1).map(|v| self.threads = Some(v as usize)),

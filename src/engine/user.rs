@@ -199,3 +199,10 @@ impl User {
         );
     }
 }
+
+impl Drop for User {
+    /// A user that is cut off between two requests has counted the first of them all the same.
+    fn drop(&mut self) {
+        self.settle();
+    }
+}

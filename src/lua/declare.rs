@@ -3,7 +3,9 @@
 
 use super::field::{Field, Mistake};
 use super::host::Host;
+use super::place::word_line;
 use super::program::Program;
+use super::values::a;
 use super::vm::{mistake, start_prelude};
 use super::{fault, sandbox};
 use crate::config::{Settings, Value as Setting, unknown_word};
@@ -119,10 +121,7 @@ fn event_declaration(lua: &Lua, draft: &Drafted) -> mlua::Result<Function> {
             return Err(mistake(lua, unknown_word("event", &name, "on", &valid)));
         };
         if !handler.is_function() {
-            let message = format!(
-                "on(\"{name}\", …) needs a function, not {}",
-                handler.type_name()
-            );
+            let message = format!("on(\"{name}\", …) needs a function, not {}", a(&handler));
             let help = format!("write on(\"{name}\", function(user) … end)");
             return Err(mistake(lua, Diagnostic::new(message).help(help)));
         }
@@ -149,10 +148,11 @@ fn declaration(
     lua.create_function(move |lua, argument: Value| {
         let line = super::host::plan_line(lua).map_or(0, |(_, line)| line);
         let Value::Table(table) = argument else {
-            let message = format!("a table is wanted here, not {}", argument.type_name());
+            let message = format!("a table is wanted here, not {}", a(&argument));
             return Err(mistake(
                 lua,
-                Diagnostic::new(message).help("write task { … } with braces"),
+                Diagnostic::new(message)
+                    .help("write it with braces: task { … }, scenario { … }, plan { … }"),
             ));
         };
         match declare(&mut draft.borrow_mut(), &table, line) {
@@ -164,31 +164,12 @@ fn declaration(
     })
 }
 
-/// Places a mistake at the first line from the declaration's own on that has the offending word: a long
-/// declaration stands on many lines, Lua knows only its first.
+/// Places a mistake at the line of the offending word: a long declaration stands on many lines, Lua knows
+/// only its first.
 fn placed(lua: &Lua, diagnostic: Diagnostic, line: u32, word: Option<&str>) -> mlua::Error {
-    const LONGEST_DECLARATION: usize = 200;
     let host = Host::of(lua);
     let source = &host.program.source;
-    let has_word = |text: &str, word: &str| {
-        text.match_indices(word).any(|(at, _)| {
-            let in_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-            !in_name(text[..at].chars().next_back())
-                && !in_name(text[at + word.len()..].chars().next())
-        })
-    };
-    let found = word.and_then(|word| {
-        let from = line.saturating_sub(1) as usize;
-        let lines = source
-            .lines()
-            .enumerate()
-            .skip(from)
-            .take(LONGEST_DECLARATION);
-        lines
-            .into_iter()
-            .find(|(_, text)| has_word(text, word))
-            .map(|(index, _)| index as u32 + 1)
-    });
+    let found = word.and_then(|word| word_line(source, line, word));
     mlua::Error::external(diagnostic.at(&host.program.file, Some(found.unwrap_or(line)), source))
 }
 
@@ -216,14 +197,15 @@ fn setting(value: &Value) -> Setting {
         Value::String(text) => Setting::Text(text.to_string_lossy()),
         Value::Integer(n) => Setting::Number(*n as f64),
         Value::Number(n) => Setting::Number(*n),
-        Value::Table(table) => table
+        Value::Table(table) if table.raw_len() == 0 => table
             .pairs::<String, String>()
             .collect::<mlua::Result<_>>()
             .map_or(
                 Setting::Other("a table of anything but strings"),
                 Setting::Map,
             ),
-        other => Setting::Other(other.type_name()),
+        Value::Table(_) => Setting::Other("a list"),
+        other => Setting::Other(a(other)),
     }
 }
 
@@ -336,7 +318,7 @@ fn take_task(
     let Some(known) = known else {
         let message = format!(
             "entry {place} of scenario '{scenario}' is {}, not a task",
-            entry.type_name()
+            a(&entry)
         );
         return Err(Diagnostic::new(message)
             .help("write task { \"name\", function(user) … end }")

@@ -10,6 +10,7 @@ mod host;
 mod multipart;
 mod op;
 mod options;
+mod place;
 mod program;
 mod responses;
 mod sandbox;

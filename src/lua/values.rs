@@ -12,8 +12,22 @@ pub(super) fn one_line(diagnostic: Diagnostic) -> String {
         .replace("\n = help: ", "; ")
 }
 
+/// What a value is, with its article.
+pub(super) fn a(value: &Value) -> &'static str {
+    match value {
+        Value::Nil => "nil",
+        Value::Boolean(_) => "a boolean",
+        Value::Integer(_) | Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Table(_) => "a table",
+        Value::Function(_) => "a function",
+        Value::Thread(_) => "a coroutine",
+        other => other.type_name(),
+    }
+}
+
 pub(super) fn wanted(what: &str, kind: &str, got: &Value) -> String {
-    format!("{what} must be {kind}, not {}", got.type_name())
+    format!("{what} must be {kind}, not {}", a(got))
 }
 
 pub(super) fn text(string: &LuaString, what: &str) -> Result<String, String> {

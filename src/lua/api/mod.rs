@@ -119,6 +119,7 @@ fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
         (_, "io" | "os" | "package" | "debug" | "dofile" | "loadfile" | "load") => {
             "plans run in a sandbox that does not have it".to_owned()
         }
+        (_, "user") => "a task's function gets it: task { function(user) … end }".to_owned(),
         (Some(near), _) => format!("did you mean '{near}'?"),
         (None, _) => format!("declare it with 'local {name} = …' above"),
     };

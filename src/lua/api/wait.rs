@@ -1,6 +1,9 @@
 //! `wait`: the kinds of wait a task or scenario may declare.
 
-use mlua::{Lua, Table, Variadic};
+use super::super::values::a;
+use super::super::vm::mistake;
+use crate::error::Diagnostic;
+use mlua::{Lua, Table, Value, Variadic};
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
@@ -13,8 +16,19 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         "throughput",
     ] {
         // Checked where it is declared, which knows the line and the owner.
-        let make = lua.create_function(move |lua, numbers: Variadic<f64>| {
-            let wait = lua.create_sequence_from(numbers)?;
+        let make = lua.create_function(move |lua, values: Variadic<Value>| {
+            let odd = values
+                .iter()
+                .find(|value| !matches!(value, Value::Integer(_) | Value::Number(_)));
+            if let Some(odd) = odd {
+                let shown = match odd {
+                    Value::String(text) => format!("'{}'", text.to_string_lossy()),
+                    other => a(other).to_owned(),
+                };
+                let message = format!("wait.{kind} takes numbers of seconds, not {shown}");
+                return Err(mistake(lua, Diagnostic::new(message)));
+            }
+            let wait = lua.create_sequence_from(values)?;
             wait.raw_set("kind", kind)?;
             Ok(wait)
         })?;

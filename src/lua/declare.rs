@@ -49,7 +49,7 @@ type Drafted = Rc<RefCell<Draft>>;
 pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
     let draft = Drafted::default();
     run(program, &draft)
-        .map_err(|error| fault::diagnose(&error, &program.file, &program.source))?;
+        .map_err(|error| fault::diagnose(&error, &program.sources))?;
     let mut draft = draft.take();
     let task_names = draft
         .tasks
@@ -110,7 +110,7 @@ fn declaration(
 ) -> mlua::Result<Function> {
     let draft = draft.clone();
     lua.create_function(move |lua, argument: Value| {
-        let line = super::host::plan_line(lua).map_or(0, |(_, line)| line);
+        let (file, line) = super::host::plan_line(lua).unwrap_or_default();
         let Value::Table(table) = argument else {
             let message = format!("a table is wanted here, not {}", argument.type_name());
             return Err(mistake(
@@ -121,7 +121,7 @@ fn declaration(
         match declare(&mut draft.borrow_mut(), &table, line) {
             Ok(()) => Ok(table),
             Err(Mistake { diagnostic, word }) => {
-                Err(placed(lua, diagnostic, line, word.as_deref()))
+                Err(placed(lua, diagnostic, (&file, line), word.as_deref()))
             }
         }
     })
@@ -129,10 +129,14 @@ fn declaration(
 
 /// Places a mistake at the first line from the declaration's own on that has the offending word: a long
 /// declaration stands on many lines, Lua knows only its first.
-fn placed(lua: &Lua, diagnostic: Diagnostic, line: u32, word: Option<&str>) -> mlua::Error {
+fn placed(
+    lua: &Lua,
+    diagnostic: Diagnostic,
+    (file, line): (&str, u32),
+    word: Option<&str>,
+) -> mlua::Error {
     const LONGEST_DECLARATION: usize = 200;
-    let host = Host::of(lua);
-    let source = &host.program.source;
+    let source = Host::of(lua).program.sources.text(file);
     let has_word = |text: &str, word: &str| {
         text.match_indices(word).any(|(at, _)| {
             let in_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -152,7 +156,7 @@ fn placed(lua: &Lua, diagnostic: Diagnostic, line: u32, word: Option<&str>) -> m
             .find(|(_, text)| has_word(text, word))
             .map(|(index, _)| index as u32 + 1)
     });
-    mlua::Error::external(diagnostic.at(&host.program.file, Some(found.unwrap_or(line)), source))
+    mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(line)), &source))
 }
 
 fn declare_plan(draft: &mut Draft, table: &Table, _line: u32) -> Result<(), Mistake> {

@@ -7,10 +7,12 @@ mod expect;
 mod fault;
 mod field;
 mod host;
+mod modules;
 mod op;
 mod program;
 mod responses;
 mod sandbox;
+mod sources;
 mod values;
 mod vm;
 

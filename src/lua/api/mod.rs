@@ -6,8 +6,11 @@ pub(super) mod json;
 mod log;
 mod random;
 mod regex;
+mod require;
 mod response;
 mod wait;
+
+pub(super) use require::ENVIRONMENT;
 
 use super::host::{self, Host};
 use super::op;
@@ -39,7 +42,16 @@ const USER_FIELDS: [&str; 19] = [
 ];
 
 /// Globals that are made here, for messages.
-const GLOBALS: [&str; 7] = ["regex", "random", "json", "log", "env", "wait", "coroutine"];
+const GLOBALS: [&str; 8] = [
+    "regex",
+    "random",
+    "json",
+    "log",
+    "env",
+    "wait",
+    "coroutine",
+    "require",
+];
 
 /// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
 /// response, or the plain name of a function that the prelude uses itself.
@@ -52,6 +64,7 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "log" => log::library(lua)?.into_lua(lua),
             "wait" => wait::library(lua)?.into_lua(lua),
             "env" => lua.create_function(env)?.into_lua(lua),
+            "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
             "print" => lua.create_function(log::print)?.into_lua(lua),
             other => sandbox::standard(lua, other),

@@ -13,6 +13,9 @@ settle=15
 
 # start_load PLAN OPTION...: lgoose on its core against the demo site; sets 'pid'.
 start_load() {
+  # Emptied here, not only by the child: its first reader must not meet the line of the run before.
+  : >"$work/out"
+  rm -f "$work/run.json"
   taskset -c "$load_core" "$lgoose" "$1" -H "http://127.0.0.1:$demo_port" "${@:2}" -o "json=$work/run.json" \
     >"$work/out" 2>&1 &
   pid=$!
@@ -22,7 +25,7 @@ start_load() {
 # until_started: waits for the line that says so, as long as a minute.
 until_started() {
   for _ in {1..600}; do
-    started="$(awk '/ started in / { sub(/.* started in /, ""); print; exit }' "$work/out")"
+    started="$(awk '/^[0-9,]+ users? started in / { sub(/.* started in /, ""); print; exit }' "$work/out")"
     [ -z "$started" ] || return 0
     kill -0 "$pid" 2>/dev/null || fail "lgoose ended early: $(tail -n 3 "$work/out")"
     sleep 0.1

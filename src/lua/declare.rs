@@ -51,8 +51,7 @@ type Drafted = Rc<RefCell<Draft>>;
 /// The first mistake in it.
 pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
     let draft = Drafted::default();
-    run(program, &draft)
-        .map_err(|error| fault::diagnose(&error, &program.file, &program.source))?;
+    run(program, &draft).map_err(|error| fault::diagnose(&error, &program.sources))?;
     let mut draft = draft.take();
     let task_names = draft
         .tasks
@@ -146,7 +145,7 @@ fn declaration(
 ) -> mlua::Result<Function> {
     let draft = draft.clone();
     lua.create_function(move |lua, argument: Value| {
-        let line = super::host::plan_line(lua).map_or(0, |(_, line)| line);
+        let (file, line) = super::host::plan_line(lua).unwrap_or_default();
         let Value::Table(table) = argument else {
             let message = format!("a table is wanted here, not {}", a(&argument));
             return Err(mistake(
@@ -158,7 +157,7 @@ fn declaration(
         match declare(&mut draft.borrow_mut(), &table, line) {
             Ok(()) => Ok(table),
             Err(Mistake { diagnostic, word }) => {
-                Err(placed(lua, diagnostic, line, word.as_deref()))
+                Err(placed(lua, diagnostic, (&file, line), word.as_deref()))
             }
         }
     })
@@ -166,11 +165,15 @@ fn declaration(
 
 /// Places a mistake at the line of the offending word: a long declaration stands on many lines, Lua knows
 /// only its first.
-fn placed(lua: &Lua, diagnostic: Diagnostic, line: u32, word: Option<&str>) -> mlua::Error {
-    let host = Host::of(lua);
-    let source = &host.program.source;
-    let found = word.and_then(|word| word_line(source, line, word));
-    mlua::Error::external(diagnostic.at(&host.program.file, Some(found.unwrap_or(line)), source))
+fn placed(
+    lua: &Lua,
+    diagnostic: Diagnostic,
+    (file, line): (&str, u32),
+    word: Option<&str>,
+) -> mlua::Error {
+    let source = Host::of(lua).program.sources.text(file);
+    let found = word.and_then(|word| word_line(&source, line, word));
+    mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(line)), &source))
 }
 
 fn declare_plan(draft: &mut Draft, table: &Table, _line: u32) -> Result<(), Mistake> {

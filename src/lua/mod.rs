@@ -7,6 +7,7 @@ mod expect;
 mod fault;
 mod field;
 mod host;
+mod modules;
 mod multipart;
 mod op;
 mod options;
@@ -14,6 +15,7 @@ mod place;
 mod program;
 mod responses;
 mod sandbox;
+mod sources;
 mod values;
 mod vm;
 

@@ -55,9 +55,7 @@ impl Vm {
     /// # Errors
     /// What the plan's top level raises, as a diagnostic.
     pub fn new(program: &Arc<Program>, setup: VmSetup<'_>) -> Result<Vm, Error> {
-        let explain = |error: mlua::Error| {
-            Error::from(fault::diagnose(&error, &program.file, &program.source))
-        };
+        let explain = |error: mlua::Error| Error::from(fault::diagnose(&error, &program.sources));
         Vm::build(program, setup).map_err(explain)
     }
 
@@ -121,7 +119,7 @@ impl Vm {
         };
         match fresh {
             Ok(()) => self.step(arguments),
-            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.file)),
+            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.sources)),
         }
     }
 
@@ -142,7 +140,7 @@ impl Vm {
         let slot = self.host.responses.borrow_mut().insert_many(finished);
         match codes {
             Ok(codes) => self.step((slot, codes, failed)),
-            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.file)),
+            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.sources)),
         }
     }
 
@@ -156,7 +154,9 @@ impl Vm {
         loop {
             let values = match yielded {
                 Ok(values) => values,
-                Err(error) => return Step::Raised(fault::raised(&error, &self.host.program.file)),
+                Err(error) => {
+                    return Step::Raised(fault::raised(&error, &self.host.program.sources));
+                }
             };
             let random = || self.host.random.borrow_mut().random::<f64>();
             match Op::read(values, random) {
@@ -222,9 +222,12 @@ pub(super) fn start_prelude(
     facts: Table,
     names: Table,
 ) -> mlua::Result<Table> {
-    lua.load(program.prelude.as_slice())
+    let prelude: Table = lua
+        .load(program.prelude.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
-        .call((lua.create_function(api::lookup)?, facts, names))
+        .call((lua.create_function(api::lookup)?, facts, names))?;
+    lua.set_named_registry_value(api::ENVIRONMENT, prelude.raw_get::<Table>("env")?)?;
+    Ok(prelude)
 }
 
 /// The response that a plan's call is about.
@@ -236,7 +239,10 @@ pub(super) fn address_of(response: &Table) -> mlua::Result<Address> {
 pub(super) fn mistake(lua: &Lua, diagnostic: Diagnostic) -> mlua::Error {
     let host = Host::of(lua);
     let placed = match super::host::plan_line(lua) {
-        Some((file, line)) => diagnostic.at(file, Some(line), &host.program.source),
+        Some((file, line)) => {
+            let text = host.program.sources.text(&file);
+            diagnostic.at(file, Some(line), &text)
+        }
         None => diagnostic,
     };
     mlua::Error::external(placed)

@@ -6,9 +6,12 @@ pub(super) mod json;
 mod log;
 mod random;
 mod regex;
+mod require;
 mod response;
 mod session;
 mod wait;
+
+pub(super) use require::ENVIRONMENT;
 
 use super::host::{self, Host};
 use super::op;
@@ -46,7 +49,7 @@ const USER_FIELDS: [&str; 25] = [
 ];
 
 /// Globals that are made here, for messages.
-const GLOBALS: [&str; 8] = [
+const GLOBALS: [&str; 9] = [
     "shared",
     "regex",
     "random",
@@ -55,6 +58,7 @@ const GLOBALS: [&str; 8] = [
     "env",
     "wait",
     "coroutine",
+    "require",
 ];
 
 /// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
@@ -68,6 +72,7 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "log" => log::library(lua)?.into_lua(lua),
             "wait" => wait::library(lua)?.into_lua(lua),
             "env" => lua.create_function(env)?.into_lua(lua),
+            "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
             "print" => lua.create_function(log::print)?.into_lua(lua),
             "shared" => session::shared(lua),

@@ -21,8 +21,8 @@ pub(super) struct Shared {
     pub(super) program: Arc<Program>,
     pub(super) config: Arc<Config>,
     pub(super) client: Rc<Client>,
-    // Never borrowed across an await.
-    pub(super) recorder: RefCell<Recorder>,
+    // Never borrowed across an await nor while a VM runs: plans measure too.
+    pub(super) recorder: Rc<RefCell<Recorder>>,
     pub(super) stop: Stop,
 }
 
@@ -61,6 +61,7 @@ impl User {
             scenario: &role.scenario.name,
             host: &role.host,
             memory: shared.config.lua_memory,
+            recorder: &shared.recorder,
         };
         let vm = Vm::new(&shared.program, setup)?;
         let session = Session::new(shared.client.clone(), &role.host)

@@ -2,12 +2,14 @@
 
 use super::program::Program;
 use super::responses::Responses;
+use crate::metrics::Recorder;
 use mlua::Lua;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct Host {
@@ -17,6 +19,10 @@ pub(super) struct Host {
     /// The user's number, 0 while a plan is loaded.
     pub(super) user: u64,
     pub(super) scenario: String,
+    /// Where the user's own measurements are counted; none while a plan is loaded.
+    pub(super) recorder: OnceCell<Rc<RefCell<Recorder>>>,
+    /// When the VM was made.
+    pub(super) begin: Instant,
 }
 
 impl Host {
@@ -27,6 +33,8 @@ impl Host {
             responses: RefCell::new(Responses::new()),
             user,
             scenario: scenario.to_owned(),
+            recorder: OnceCell::new(),
+            begin: Instant::now(),
         }
     }
 

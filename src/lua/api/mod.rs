@@ -4,6 +4,7 @@
 mod elements;
 pub(super) mod json;
 mod log;
+mod metric;
 mod random;
 mod regex;
 mod response;
@@ -16,7 +17,7 @@ use crate::error::nearest;
 use mlua::{IntoLua as _, Lua, Table, Value};
 
 /// The fields of `user` that the prelude makes, for messages.
-const USER_FIELDS: [&str; 19] = [
+const USER_FIELDS: [&str; 20] = [
     "id",
     "scenario",
     "task",
@@ -33,13 +34,24 @@ const USER_FIELDS: [&str; 19] = [
     "request",
     "fetch",
     "submit",
+    "transaction",
     "wait",
     "stop",
     "log",
 ];
 
 /// Globals that are made here, for messages.
-const GLOBALS: [&str; 7] = ["regex", "random", "json", "log", "env", "wait", "coroutine"];
+const GLOBALS: [&str; 9] = [
+    "regex",
+    "random",
+    "json",
+    "log",
+    "env",
+    "wait",
+    "coroutine",
+    "metric",
+    "check",
+];
 
 /// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
 /// response, or the plain name of a function that the prelude uses itself.
@@ -51,6 +63,8 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "json" => json::library(lua)?.into_lua(lua),
             "log" => log::library(lua)?.into_lua(lua),
             "wait" => wait::library(lua)?.into_lua(lua),
+            "metric" => metric::library(lua)?.into_lua(lua),
+            "check" => lua.create_function(metric::check)?.into_lua(lua),
             "env" => lua.create_function(env)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
             "print" => lua.create_function(log::print)?.into_lua(lua),
@@ -68,6 +82,8 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
         "mark" => lua.create_function(response::mark)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "log" => lua.create_function(log::log)?.into_lua(lua),
+        "clock" => lua.create_function(metric::clock)?.into_lua(lua),
+        "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
         "undeclared" => lua.create_function(undeclared)?.into_lua(lua),
         "unknown_member" => lua.create_function(unknown_member)?.into_lua(lua),
         "unknown_user_field" => lua.create_function(unknown_user_field)?.into_lua(lua),

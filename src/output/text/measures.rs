@@ -84,7 +84,7 @@ fn number(value: f64) -> String {
     match value.abs() {
         v if v.fract() == 0.0 && v < 1e12 => format!("{sign}{}", show_count(v as u64)),
         v if (1.0..1e12).contains(&v) => format!("{sign}{}", three_digits(v)),
-        v if v >= 0.001 && v < 1.0 => {
+        v if (0.001..1.0).contains(&v) => {
             let leading_zeros = (-v.log10()).ceil() as usize;
             format!("{sign}{v:.*}", leading_zeros + 2)
         }

@@ -199,6 +199,19 @@ function User.wait(_, from, to)
   if problem then fail(problem) end
 end
 
+local function end_transaction(name, begin, ok, ...)
+  H.end_transaction(name, begin, ok, (...))
+  if ok then return ... end
+  error(..., 0)
+end
+
+function User.transaction(self, name, fn)
+  if type(name) ~= "string" or type(fn) ~= "function" then
+    fail("user:transaction takes a name and a function: user:transaction(\"buy\", function() ... end)")
+  end
+  return end_transaction(name, H.clock(), pcall(fn, self))
+end
+
 function User.stop() yield(STOP) end
 
 function User.set_host(_, url) User.host = H.set_host(url) end

@@ -31,7 +31,7 @@ pub(super) async fn run_event(
         program: plant.program.clone(),
         config: plant.config.clone(),
         client: Client::new(plant.client.clone(), plant.resolver.clone()),
-        recorder: RefCell::new(Recorder::new(plant.shards + event as usize)),
+        recorder: Rc::new(RefCell::new(Recorder::new(plant.shards + event as usize))),
         stop: Stop::default(),
     });
     let user = User::new(0, role(event, &plant.hosts[0]), shared.clone())?;

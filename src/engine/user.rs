@@ -21,8 +21,8 @@ pub(super) struct Shared {
     pub(super) program: Arc<Program>,
     pub(super) config: Arc<Config>,
     pub(super) client: Rc<Client>,
-    // Never borrowed across an await.
-    pub(super) recorder: RefCell<Recorder>,
+    // Never borrowed across an await nor while a VM runs: plans measure too.
+    pub(super) recorder: Rc<RefCell<Recorder>>,
     pub(super) stop: Stop,
 }
 
@@ -64,6 +64,7 @@ impl User {
             scenario: &role.scenario.name,
             session: session.clone(),
             memory: shared.config.lua_memory,
+            recorder: &shared.recorder,
         };
         let vm = Vm::new(&shared.program, setup)?;
         Ok(User {

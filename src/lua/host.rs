@@ -3,12 +3,14 @@
 use super::program::Program;
 use super::responses::Responses;
 use crate::http::Session;
+use crate::metrics::Recorder;
 use mlua::Lua;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct Host {
@@ -20,6 +22,10 @@ pub(super) struct Host {
     pub(super) scenario: String,
     /// The user's browser; none while a plan is loaded.
     pub(super) session: Option<Rc<Session>>,
+    /// Where the user's own measurements are counted; none while a plan is loaded.
+    pub(super) recorder: OnceCell<Rc<RefCell<Recorder>>>,
+    /// When the VM was made.
+    pub(super) begin: Instant,
 }
 
 impl Host {
@@ -36,6 +42,8 @@ impl Host {
             user,
             scenario: scenario.to_owned(),
             session,
+            recorder: OnceCell::new(),
+            begin: Instant::now(),
         }
     }
 

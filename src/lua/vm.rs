@@ -8,9 +8,11 @@ use super::responses::{Address, Finished};
 use super::{api, sandbox};
 use crate::error::{Diagnostic, Error};
 use crate::http::Session;
+use crate::metrics::Recorder;
 use crate::plan::Event;
 use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
 use rand::RngExt as _;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -25,6 +27,8 @@ pub struct VmSetup<'a> {
     pub session: Rc<Session>,
     /// How much memory it may take, in bytes.
     pub memory: u64,
+    /// Where its plan's checks, metrics and transactions are counted. Not borrowed while the VM runs.
+    pub recorder: &'a Rc<RefCell<Recorder>>,
 }
 
 /// How far a task got.
@@ -86,6 +90,7 @@ impl Vm {
             .into_function()?;
         load.call::<()>(())?;
         prelude.raw_get::<Function>("seal")?.call::<()>(())?;
+        host.recorder.get_or_init(|| setup.recorder.clone());
         lua.set_memory_limit(setup.memory as usize)?;
         let run: Function = prelude.raw_get("run")?;
         Ok(Vm {

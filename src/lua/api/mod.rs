@@ -4,6 +4,7 @@
 mod elements;
 pub(super) mod json;
 mod log;
+mod metric;
 mod random;
 mod regex;
 mod require;
@@ -20,7 +21,7 @@ use crate::error::nearest;
 use mlua::{IntoLua as _, Lua, Table, Value};
 
 /// The fields of `user` that the prelude makes, for messages.
-const USER_FIELDS: [&str; 25] = [
+const USER_FIELDS: [&str; 26] = [
     "id",
     "scenario",
     "task",
@@ -37,6 +38,7 @@ const USER_FIELDS: [&str; 25] = [
     "request",
     "fetch",
     "submit",
+    "transaction",
     "wait",
     "stop",
     "log",
@@ -49,7 +51,7 @@ const USER_FIELDS: [&str; 25] = [
 ];
 
 /// Globals that are made here, for messages.
-const GLOBALS: [&str; 9] = [
+const GLOBALS: [&str; 11] = [
     "shared",
     "regex",
     "random",
@@ -59,6 +61,8 @@ const GLOBALS: [&str; 9] = [
     "wait",
     "coroutine",
     "require",
+    "metric",
+    "check",
 ];
 
 /// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
@@ -71,6 +75,8 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "json" => json::library(lua)?.into_lua(lua),
             "log" => log::library(lua)?.into_lua(lua),
             "wait" => wait::library(lua)?.into_lua(lua),
+            "metric" => metric::library(lua)?.into_lua(lua),
+            "check" => lua.create_function(metric::check)?.into_lua(lua),
             "env" => lua.create_function(env)?.into_lua(lua),
             "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
@@ -95,6 +101,8 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
         "log" => lua.create_function(log::log)?.into_lua(lua),
         "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
         "share" => lua.create_function(session::share)?.into_lua(lua),
+        "clock" => lua.create_function(metric::clock)?.into_lua(lua),
+        "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
         "undeclared" => lua.create_function(undeclared)?.into_lua(lua),
         "unknown_member" => lua.create_function(unknown_member)?.into_lua(lua),
         "unknown_user_field" => lua.create_function(unknown_user_field)?.into_lua(lua),

@@ -35,7 +35,11 @@ pub(super) fn raised(error: &mlua::Error, sources: &Sources) -> Raised {
         None => (None, without_insides(&text).to_owned()),
     };
     Raised {
-        line: line.or_else(|| backtrace.as_deref().and_then(|stack| sources.topmost(stack))),
+        line: line.or_else(|| {
+            backtrace
+                .as_deref()
+                .and_then(|stack| sources.topmost(stack))
+        }),
         message: message.trim_end().to_owned(),
         backtrace,
     }

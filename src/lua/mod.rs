@@ -11,8 +11,10 @@ mod modules;
 mod op;
 mod program;
 mod responses;
+mod review;
 mod sandbox;
 mod sources;
+mod stubs;
 mod values;
 mod vm;
 
@@ -21,4 +23,6 @@ pub use fault::Raised;
 pub use op::{Op, RequestOp};
 pub use program::{Program, load, read};
 pub use responses::Finished;
+pub use review::review;
+pub use stubs::STUBS;
 pub use vm::{Step, Vm, VmSetup};

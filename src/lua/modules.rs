@@ -9,10 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// lgoose's own modules by name.
-pub(super) const OWN: [(&str, &str); 1] = [(
-    "lgoose.drupal",
-    include_str!("../../lua/lgoose/drupal.lua"),
-)];
+pub(super) const OWN: [(&str, &str); 1] =
+    [("lgoose.drupal", include_str!("../../lua/lgoose/drupal.lua"))];
 
 /// What `require` has found so far.
 #[derive(Debug)]
@@ -36,7 +34,10 @@ impl Modules {
     /// Of the plan with this file name.
     pub(super) fn beside(plan: &str) -> Modules {
         Modules {
-            folder: Path::new(plan).parent().map(Path::to_owned).unwrap_or_default(),
+            folder: Path::new(plan)
+                .parent()
+                .map(Path::to_owned)
+                .unwrap_or_default(),
             compiled: Mutex::default(),
         }
     }
@@ -95,12 +96,17 @@ fn relative_path(name: &str) -> Result<PathBuf, String> {
     let path: PathBuf = name.split('.').collect();
     let plain = !name.contains(['/', '\\', '\0'])
         && name.split('.').all(|part| !part.is_empty())
-        && path.components().all(|part| matches!(part, Component::Normal(_)));
+        && path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
     match plain {
         true => Ok(path.with_added_extension("lua")),
         false => {
             let stripped = name.trim_end_matches(".lua").replace(['/', '\\'], ".");
-            let parts: Vec<&str> = stripped.split('.').filter(|part| !part.is_empty()).collect();
+            let parts: Vec<&str> = stripped
+                .split('.')
+                .filter(|part| !part.is_empty())
+                .collect();
             let hint = match parts.is_empty() {
                 true => "lib.forms".to_owned(),
                 false => parts.join("."),
@@ -139,7 +145,18 @@ mod tests {
         for (name, path) in [("common", "common.lua"), ("lib.forms", "lib/forms.lua")] {
             assert_eq!(relative_path(name).ok(), Some(PathBuf::from(path)));
         }
-        for name in ["", ".", "..", "../up", "/etc/passwd", "a..b", "a/b", "a\\b", "..a", "a."] {
+        for name in [
+            "",
+            ".",
+            "..",
+            "../up",
+            "/etc/passwd",
+            "a..b",
+            "a/b",
+            "a\\b",
+            "..a",
+            "a.",
+        ] {
             assert!(relative_path(name).is_err(), "{name}");
         }
         let told = relative_path("./lib/forms.lua").expect_err("a path");

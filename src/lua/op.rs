@@ -66,7 +66,7 @@ fn marked(value: &Value) -> Option<&'static str> {
     MARKS.get(pointer.addr().checked_sub(1)?).copied()
 }
 
-const OPTIONS: [&str; 8] = [
+pub(super) const OPTIONS: [&str; 8] = [
     "name",
     "headers",
     "query",
@@ -76,8 +76,8 @@ const OPTIONS: [&str; 8] = [
     "redirects",
     "expect",
 ];
-const ALLOWED: &str = "allow_failure";
-const EXPECT: [&str; 3] = ["status", "title", "text"];
+pub(super) const ALLOWED: &str = "allow_failure";
+pub(super) const EXPECT: [&str; 3] = ["status", "title", "text"];
 
 impl Op {
     /// Reads a yield; `None` if it is the plan's own and no operation. `random` gives a number from 0 to 1

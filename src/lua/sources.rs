@@ -99,8 +99,14 @@ mod tests {
         sources.add("plans/lib/b.lua", "");
         let placed = |text| sources.placed(text);
         let of = |file: &str, line, message| Some((file.to_owned(), line, message));
-        assert_eq!(placed("plans/a.lua:12: boom"), of("plans/a.lua", 12, "boom"));
-        assert_eq!(placed("plans/lib/b.lua:3: x"), of("plans/lib/b.lua", 3, "x"));
+        assert_eq!(
+            placed("plans/a.lua:12: boom"),
+            of("plans/a.lua", 12, "boom")
+        );
+        assert_eq!(
+            placed("plans/lib/b.lua:3: x"),
+            of("plans/lib/b.lua", 3, "x")
+        );
         assert_eq!(placed("plans/c.lua:3: x"), None);
         assert_eq!(placed("boom"), None);
     }

@@ -52,8 +52,7 @@ impl Vm {
     /// # Errors
     /// What the plan's top level raises, as a diagnostic.
     pub fn new(program: &Arc<Program>, setup: VmSetup<'_>) -> Result<Vm, Error> {
-        let explain =
-            |error: mlua::Error| Error::from(fault::diagnose(&error, &program.sources));
+        let explain = |error: mlua::Error| Error::from(fault::diagnose(&error, &program.sources));
         Vm::build(program, setup).map_err(explain)
     }
 
@@ -137,7 +136,9 @@ impl Vm {
         loop {
             let values = match yielded {
                 Ok(values) => values,
-                Err(error) => return Step::Raised(fault::raised(&error, &self.host.program.sources)),
+                Err(error) => {
+                    return Step::Raised(fault::raised(&error, &self.host.program.sources));
+                }
             };
             let random = || self.host.random.borrow_mut().random::<f64>();
             match Op::read(values, random) {

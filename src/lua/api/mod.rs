@@ -7,7 +7,7 @@ mod log;
 mod random;
 mod regex;
 mod require;
-mod response;
+pub(super) mod response;
 mod wait;
 
 pub(super) use require::ENVIRONMENT;
@@ -19,7 +19,7 @@ use crate::error::nearest;
 use mlua::{IntoLua as _, Lua, Table, Value};
 
 /// The fields of `user` that the prelude makes, for messages.
-const USER_FIELDS: [&str; 19] = [
+pub(super) const USER_FIELDS: [&str; 19] = [
     "id",
     "scenario",
     "task",
@@ -42,7 +42,7 @@ const USER_FIELDS: [&str; 19] = [
 ];
 
 /// Globals that are made here, for messages.
-const GLOBALS: [&str; 8] = [
+pub(super) const GLOBALS: [&str; 8] = [
     "regex",
     "random",
     "json",

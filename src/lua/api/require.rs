@@ -38,11 +38,17 @@ pub(super) fn function(lua: &Lua) -> mlua::Result<Function> {
 /// The module as a function, or nil and the message with its place.
 fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String>)> {
     let Value::String(name) = &name else {
-        let told = format!("require takes the name of a module, not {}", name.type_name());
+        let told = format!(
+            "require takes the name of a module, not {}",
+            name.type_name()
+        );
         return Ok((None, Some(here(lua) + &told)));
     };
     let program = &Host::of(lua).program;
-    match program.modules.find(&name.to_string_lossy(), &program.sources) {
+    match program
+        .modules
+        .find(&name.to_string_lossy(), &program.sources)
+    {
         Ok(code) => {
             let module = lua
                 .load(code.as_slice())

@@ -47,25 +47,27 @@ end_load() {
   [ "$(figure failures "$work/run.json")" = 0 ] || fail "requests failed: the figures mean nothing"
 }
 
-# resident_with USERS ASSETS: sets 'resident' (KiB, after they have all run for a while) and 'started'.
+# resident_with USERS ASSETS: sets 'resident' (KiB, after they have all run for a while), 'descriptors' (open
+# then, nearly all of them connections) and 'started'.
 resident_with() {
   start_load "$here/thinking.lua" -u "$1" -r 1000 -e "ASSETS=$2"
   until_started
   sleep "$settle"
   resident="$(memory "$pid" VmRSS)"
+  descriptors=("/proc/$pid/fd/"*)
   end_load
 }
 
 per_user() {
   local assets one
   printf '\nMemory of a user who waits 1 to 3 s, %s users, started at 1,000/s\n\n' "$users"
-  printf '%-28s %16s %12s %12s %12s\n' "" "all started in" "KiB with all" "KiB with 1" "KiB a user"
+  printf '%-24s %14s %12s %12s %12s %12s\n' "" "all started in" "descriptors" "KiB with all" "KiB with 1" "KiB a user"
   for assets in no yes; do
     resident_with 1 "$assets"
     one="$resident"
     resident_with "$users" "$assets"
-    printf '%-28s %16s %12d %12d %12s\n' "$([ "$assets" = yes ] && echo "pages and their assets" || echo "pages only")" \
-      "$started" "$resident" "$one" "$(awk -v a="$resident" -v b="$one" -v n="$users" 'BEGIN { printf "%.1f", (a - b) / (n - 1) }')"
+    printf '%-24s %14s %12d %12d %12d %12s\n' "$([ "$assets" = yes ] && echo "pages and their assets" || echo "pages only")" \
+      "$started" "${#descriptors[@]}" "$resident" "$one" "$(awk -v a="$resident" -v b="$one" -v n="$users" 'BEGIN { printf "%.1f", (a - b) / (n - 1) }')"
   done
 }
 

@@ -13,6 +13,7 @@ const EXAMPLES: &str = "\
   lgoose plan.lua -H https://example.org       against another site
   lgoose plan.lua -u 500 -r 50 -t 5m           start 50 users a second
   lgoose check plan.lua                        look for mistakes, send nothing
+  lgoose new load-test                         write a first plan to start from
   lgoose demo drupal --port 8080               a site to try it on";
 
 const ENVIRONMENT: &str = "\
@@ -42,6 +43,12 @@ pub enum Command {
         /// Show the plan's call stack with an error
         #[arg(long)]
         backtrace: bool,
+    },
+    /// Write a first plan with what an editor needs to complete and check it
+    New {
+        /// The folder to write into, made if it is not there
+        #[arg(default_value = ".")]
+        dir: PathBuf,
     },
     /// Run one of the built-in sites
     Demo(Demo),
@@ -139,6 +146,9 @@ pub struct Run {
     #[arg(long, env = "LGOOSE_MAX_BODY", help_heading = "Target", value_name = "SIZE", value_parser = units::size)]
     pub max_body: Option<u64>,
 
+    /// Print the plan's scenarios and tasks, one per line, and run nothing
+    #[arg(short, long, help_heading = "Screen")]
+    pub list: bool,
     /// Print the tables at the end only
     #[arg(long, env = "LGOOSE_ONLY_SUMMARY", help_heading = "Screen")]
     pub only_summary: bool,

@@ -5,6 +5,7 @@ use super::field::{Field, Mistake};
 use super::host::Host;
 use super::place::word_line;
 use super::program::Program;
+use super::review::Span;
 use super::values::a;
 use super::vm::{mistake, start_prelude};
 use super::{fault, sandbox};
@@ -16,8 +17,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-const TASK_FIELDS: [&str; 5] = ["weight", "sequence", "on_start", "on_stop", "wait"];
-const SCENARIO_FIELDS: [&str; 5] = ["weight", "users", "wait", "host", "order"];
+pub(super) const TASK_FIELDS: [&str; 5] = ["weight", "sequence", "on_start", "on_stop", "wait"];
+pub(super) const SCENARIO_FIELDS: [&str; 5] = ["weight", "users", "wait", "host", "order"];
 
 /// What a plan declares.
 #[derive(Debug)]
@@ -25,6 +26,7 @@ pub(super) struct Declared {
     pub(super) plan: Plan,
     pub(super) settings: Settings,
     pub(super) task_names: Vec<Option<String>>,
+    pub(super) spans: Vec<Span>,
 }
 
 #[derive(Debug, Default)]
@@ -40,8 +42,12 @@ struct Draft {
 struct DraftTask {
     table: Table,
     task: Task,
+    span: Span,
     scenario: Option<String>,
 }
+
+/// A line of a file.
+type Place = (String, u32);
 
 type Drafted = Rc<RefCell<Draft>>;
 
@@ -87,6 +93,7 @@ pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
             events: draft.events,
         },
         settings: draft.settings,
+        spans: draft.tasks.into_iter().map(|task| task.span).collect(),
         task_names,
     })
 }
@@ -141,11 +148,11 @@ fn event_declaration(lua: &Lua, draft: &Drafted) -> mlua::Result<Function> {
 fn declaration(
     lua: &Lua,
     draft: &Drafted,
-    declare: fn(&mut Draft, &Table, u32) -> Result<(), Mistake>,
+    declare: fn(&mut Draft, &Table, &Place) -> Result<(), Mistake>,
 ) -> mlua::Result<Function> {
     let draft = draft.clone();
     lua.create_function(move |lua, argument: Value| {
-        let (file, line) = super::host::plan_line(lua).unwrap_or_default();
+        let place = super::host::plan_line(lua).unwrap_or_default();
         let Value::Table(table) = argument else {
             let message = format!("a table is wanted here, not {}", a(&argument));
             return Err(mistake(
@@ -154,10 +161,10 @@ fn declaration(
                     .help("write it with braces: task { … }, scenario { … }, plan { … }"),
             ));
         };
-        match declare(&mut draft.borrow_mut(), &table, line) {
+        match declare(&mut draft.borrow_mut(), &table, &place) {
             Ok(()) => Ok(table),
             Err(Mistake { diagnostic, word }) => {
-                Err(placed(lua, diagnostic, (&file, line), word.as_deref()))
+                Err(placed(lua, diagnostic, &place, word.as_deref()))
             }
         }
     })
@@ -168,15 +175,15 @@ fn declaration(
 fn placed(
     lua: &Lua,
     diagnostic: Diagnostic,
-    (file, line): (&str, u32),
+    (file, line): &Place,
     word: Option<&str>,
 ) -> mlua::Error {
     let source = Host::of(lua).program.sources.text(file);
-    let found = word.and_then(|word| word_line(&source, line, word));
-    mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(line)), &source))
+    let found = word.and_then(|word| word_line(&source, *line, word));
+    mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(*line)), &source))
 }
 
-fn declare_plan(draft: &mut Draft, table: &Table, _line: u32) -> Result<(), Mistake> {
+fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
     for (key, value) in entries(table) {
         let Value::String(key) = &key else {
             return Err(
@@ -212,7 +219,7 @@ fn setting(value: &Value) -> Setting {
     }
 }
 
-fn declare_task(draft: &mut Draft, table: &Table, line: u32) -> Result<(), Mistake> {
+fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mistake> {
     let name = match table.raw_get::<Value>(1).unwrap_or(Value::Nil) {
         Value::String(name) => Some(name.to_string_lossy()),
         _ => None,
@@ -229,7 +236,7 @@ fn declare_task(draft: &mut Draft, table: &Table, line: u32) -> Result<(), Mista
         on_stop: false,
         wait: None,
         function: draft.tasks.len(),
-        line,
+        line: at.1,
     };
     let place = if task.name.is_some() { 2 } else { 1 };
     if !matches!(table.raw_get::<Value>(place), Ok(Value::Function(_))) || table.raw_len() != place
@@ -254,12 +261,16 @@ fn declare_task(draft: &mut Draft, table: &Table, line: u32) -> Result<(), Mista
     draft.tasks.push(DraftTask {
         table: table.clone(),
         task,
+        span: Span {
+            declared: at.clone(),
+            function: function_span(table, place),
+        },
         scenario: None,
     });
     Ok(())
 }
 
-fn declare_scenario(draft: &mut Draft, table: &Table, _line: u32) -> Result<(), Mistake> {
+fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
     let Ok(Value::String(name)) = table.raw_get::<Value>(1) else {
         let help = "write scenario { \"visitor\", task { … }, task { … } }";
         return Err(Diagnostic::new("a scenario begins with its name")
@@ -338,6 +349,13 @@ fn take_task(
             .into());
     }
     Ok(known.task.clone())
+}
+
+/// Where a task's function stands, if it is written in one of the plan's files.
+fn function_span(table: &Table, place: usize) -> Option<(String, usize, usize)> {
+    let about = table.raw_get::<Function>(place).ok()?.info();
+    let file = about.source?.strip_prefix('@')?.to_owned();
+    Some((file, about.line_defined?, about.last_line_defined?))
 }
 
 fn entries(table: &Table) -> Vec<(Value, Value)> {

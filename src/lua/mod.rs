@@ -14,8 +14,10 @@ mod options;
 mod place;
 mod program;
 mod responses;
+mod review;
 mod sandbox;
 mod sources;
+mod stubs;
 mod values;
 mod vm;
 
@@ -24,4 +26,6 @@ pub use fault::Raised;
 pub use op::{Op, RequestOp};
 pub use program::{Program, load, read};
 pub use responses::Finished;
+pub use review::review;
+pub use stubs::STUBS;
 pub use vm::{Step, Vm, VmSetup};

@@ -16,7 +16,7 @@ use http::{HeaderName, HeaderValue, header};
 use mlua::{Table, Value};
 use std::io::Write as _;
 
-const OPTIONS: [&str; 13] = [
+pub(super) const OPTIONS: [&str; 13] = [
     "name",
     "headers",
     "query",
@@ -31,7 +31,7 @@ const OPTIONS: [&str; 13] = [
     "discard",
     "allow_failure",
 ];
-const EXPECT: [&str; 8] = [
+pub(super) const EXPECT: [&str; 8] = [
     "status", "title", "text", "no_text", "header", "redirect", "under", "json",
 ];
 /// Fields of a request's table that are not options.

@@ -1,6 +1,7 @@
 //! A plan's code, compiled once per process and shared by all VMs, and what they share beside it.
 
 use super::modules::Modules;
+use super::review::Span;
 use super::sources::Sources;
 use super::{declare, fault, sandbox};
 use crate::config::Settings;
@@ -33,6 +34,8 @@ pub struct Program {
     pub(super) task_names: Vec<Option<String>>,
     /// What `test_start` returned, for all users.
     pub(super) shared: OnceLock<serde_json::Value>,
+    /// Where the tasks stand, by index of declaration.
+    pub(super) spans: Vec<Span>,
     // Locked while a plan's file is loaded or a new pattern is met, not per match.
     regexes: Mutex<HashMap<String, Arc<Regex>>>,
 }
@@ -62,6 +65,7 @@ pub fn load(
         seed,
         task_names: Vec::new(),
         shared: OnceLock::new(),
+        spans: Vec::new(),
         regexes: Mutex::default(),
     };
     program.plan = compile(&format!("@{name}"), source, false)
@@ -70,6 +74,7 @@ pub fn load(
     let declared = declare::declarations(&program)?;
     let mut program = Arc::into_inner(program).expect("the loading VM is gone");
     program.task_names = declared.task_names;
+    program.spans = declared.spans;
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 

@@ -11,7 +11,7 @@ mod shape;
 mod wait;
 
 pub use deal::Deal;
-pub use outline::outline;
+pub use outline::{list, outline};
 pub use schedule::{Cursor, Group, Schedule, Slot, Step};
 pub use shape::Shape;
 pub use wait::Wait;

@@ -8,7 +8,7 @@ mod metric;
 mod random;
 mod regex;
 mod require;
-mod response;
+pub(super) mod response;
 mod session;
 mod wait;
 
@@ -21,7 +21,7 @@ use crate::error::nearest;
 use mlua::{IntoLua as _, Lua, Table, Value};
 
 /// The fields of `user` that the prelude makes, for messages.
-const USER_FIELDS: [&str; 26] = [
+pub(super) const USER_FIELDS: [&str; 26] = [
     "id",
     "scenario",
     "task",
@@ -51,7 +51,7 @@ const USER_FIELDS: [&str; 26] = [
 ];
 
 /// Globals that are made here, for messages.
-const GLOBALS: [&str; 11] = [
+pub(super) const GLOBALS: [&str; 11] = [
     "shared",
     "regex",
     "random",

@@ -12,7 +12,7 @@ use memchr::memmem;
 use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::rc::Rc;
 
-const FIELDS: [&str; 10] = [
+pub(in super::super) const FIELDS: [&str; 10] = [
     "status",
     "ok",
     "error",
@@ -24,7 +24,7 @@ const FIELDS: [&str; 10] = [
     "size",
     "redirects",
 ];
-const METHODS: [&str; 15] = [
+pub(in super::super) const METHODS: [&str; 15] = [
     "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches",
     "contains", "fail", "pass", "ensure", "header",
 ];

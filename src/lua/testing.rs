@@ -1,0 +1,26 @@
+//! What tests of VMs need beside a plan.
+
+use super::VmSetup;
+use crate::http::{Client, ClientConfig, Session};
+use crate::metrics::Recorder;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A user's setup over a session that nothing is sent with.
+pub(super) fn setup(user: u64, recorder: &Rc<RefCell<Recorder>>) -> VmSetup<'_> {
+    let config = ClientConfig {
+        timeout: Duration::from_secs(1),
+        max_body: 0,
+        headers: http::HeaderMap::new(),
+    };
+    let client = Client::new(config, Arc::default());
+    VmSetup {
+        user,
+        scenario: "visitor",
+        session: Rc::new(Session::new(client, "http://127.0.0.1:1").expect("a good URL")),
+        memory: 64 << 20,
+        recorder,
+    }
+}

@@ -28,6 +28,7 @@ pub(super) fn raised(error: &mlua::Error, file: &str) -> Raised {
         Some((text, stack)) => (text.to_owned(), Some(stack.to_owned())),
         None => (text, None),
     };
+    let backtrace = backtrace.or_else(|| calls(error, file));
     let (line, message) = match placed(&text, file) {
         Some((line, message)) => (Some(format!("{file}:{line}")), message.to_owned()),
         None => (None, text),
@@ -71,6 +72,19 @@ fn innermost(error: &mlua::Error) -> &mlua::Error {
             innermost(cause)
         }
         other => other,
+    }
+}
+
+/// The stack of the innermost call into lgoose that failed and that the plan made: what is raised in Rust
+/// carries its place only so.
+fn calls(error: &mlua::Error, file: &str) -> Option<String> {
+    match error {
+        mlua::Error::CallbackError { traceback, cause } => calls(cause, file).or_else(|| {
+            let stack = traceback.trim_start_matches("stack traceback:");
+            topmost(stack, file).map(|_| stack.to_owned())
+        }),
+        mlua::Error::WithContext { cause, .. } => calls(cause, file),
+        _ => None,
     }
 }
 

@@ -5,9 +5,10 @@ use super::responses::Responses;
 use mlua::Lua;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct Host {
@@ -17,6 +18,11 @@ pub(super) struct Host {
     /// The user's number, 0 while a plan is loaded.
     pub(super) user: u64,
     pub(super) scenario: String,
+    /// When the VM was made.
+    pub(super) began: Instant,
+    /// Whether the user found no row left in its data: it ends, even if its plan is still being
+    /// loaded.
+    pub(super) stopped: Cell<bool>,
 }
 
 impl Host {
@@ -27,6 +33,8 @@ impl Host {
             responses: RefCell::new(Responses::new()),
             user,
             scenario: scenario.to_owned(),
+            began: Instant::now(),
+            stopped: Cell::new(false),
         }
     }
 

@@ -2,15 +2,19 @@
 //! coroutine that yields an [`Op`]; the engine carries it out and resumes it with the answer.
 
 mod api;
+mod data;
 mod declare;
 mod expect;
 mod fault;
 mod field;
 mod host;
+#[cfg(test)]
+mod library_tests;
 mod op;
 mod program;
 mod responses;
 mod sandbox;
+mod stock;
 mod values;
 mod vm;
 

@@ -44,6 +44,8 @@ pub struct Vm {
     run: Function,
     live: Table,
     thread: Thread,
+    /// Whether the plan's top level found no row left for this user, which ends with its first task.
+    stillborn: bool,
 }
 
 impl Vm {
@@ -78,7 +80,11 @@ impl Vm {
             .set_mode(mlua::chunk::ChunkMode::Binary)
             .set_environment(prelude.raw_get("env")?)
             .into_function()?;
-        load.call::<()>(())?;
+        let loaded = load.call::<()>(());
+        let stillborn = loaded.is_err() && host.stopped.get();
+        if !stillborn {
+            loaded?;
+        }
         prelude.raw_get::<Function>("seal")?.call::<()>(())?;
         lua.set_memory_limit(setup.memory as usize)?;
         let run: Function = prelude.raw_get("run")?;
@@ -86,6 +92,7 @@ impl Vm {
             thread: lua.create_thread(run.clone())?,
             live: prelude.raw_get("live")?,
             run,
+            stillborn,
             host,
             lua,
         })
@@ -93,6 +100,9 @@ impl Vm {
 
     /// Starts the task of that index of declaration.
     pub fn start(&mut self, task: usize, iteration: u64) -> Step {
+        if self.stillborn {
+            return Step::Op(Op::Stop);
+        }
         let fresh = match self.thread.reset(self.run.clone()) {
             Ok(()) => Ok(()),
             // A coroutine that died with an error in a to-be-closed variable cannot be reset.
@@ -197,6 +207,9 @@ impl Vm {
     }
 }
 
+/// The name under which a VM's registry has the environment of the plan.
+pub(super) const ENVIRONMENT: &str = "environment";
+
 /// Runs the prelude in a fresh VM and gives what it returns.
 pub(super) fn start_prelude(
     lua: &Lua,
@@ -204,9 +217,12 @@ pub(super) fn start_prelude(
     facts: Table,
     names: Table,
 ) -> mlua::Result<Table> {
-    lua.load(program.prelude.as_slice())
+    let prelude: Table = lua
+        .load(program.prelude.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
-        .call((lua.create_function(api::lookup)?, facts, names))
+        .call((lua.create_function(api::lookup)?, facts, names))?;
+    lua.set_named_registry_value(ENVIRONMENT, prelude.raw_get::<Table>("env")?)?;
+    Ok(prelude)
 }
 
 /// The response that a plan's call is about.

@@ -1,9 +1,15 @@
 //! Everything a plan can call that is made in Rust. The prelude asks for each by name when it is first
 //! used, so that a VM holds only what its plan needs.
 
+mod codec;
+mod data;
 mod elements;
 pub(super) mod json;
+mod load;
 mod log;
+mod os;
+mod page;
+mod protect;
 mod random;
 mod regex;
 mod response;
@@ -39,7 +45,22 @@ const USER_FIELDS: [&str; 19] = [
 ];
 
 /// Globals that are made here, for messages.
-const GLOBALS: [&str; 7] = ["regex", "random", "json", "log", "env", "wait", "coroutine"];
+const GLOBALS: [&str; 14] = [
+    "regex",
+    "random",
+    "json",
+    "data",
+    "url",
+    "base64",
+    "hash",
+    "html",
+    "os",
+    "load",
+    "log",
+    "env",
+    "wait",
+    "coroutine",
+];
 
 /// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
 /// response, or the plain name of a function that the prelude uses itself.
@@ -50,9 +71,17 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "random" => random::library(lua)?.into_lua(lua),
             "json" => json::library(lua)?.into_lua(lua),
             "log" => log::library(lua)?.into_lua(lua),
+            "data" => data::library(lua)?.into_lua(lua),
+            "url" => codec::url(lua)?.into_lua(lua),
+            "base64" => codec::base64(lua)?.into_lua(lua),
+            "hash" => codec::hash(lua)?.into_lua(lua),
+            "html" => page::library(lua)?.into_lua(lua),
+            "os" => os::library(lua)?.into_lua(lua),
             "wait" => wait::library(lua)?.into_lua(lua),
+            "load" => lua.create_function(load::load)?.into_lua(lua),
             "env" => lua.create_function(env)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
+            "pcall" | "xpcall" => protect::protected(lua, global),
             "print" => lua.create_function(log::print)?.into_lua(lua),
             other => sandbox::standard(lua, other),
         };
@@ -94,9 +123,10 @@ fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
         .copied()
         .chain(["string", "table", "math", "utf8"]);
     let hint = match (nearest(&name, known), name.as_str()) {
-        (_, "io" | "os" | "package" | "debug" | "dofile" | "loadfile" | "load") => {
+        (_, "io" | "package" | "debug" | "dofile" | "loadfile") => {
             "plans run in a sandbox that does not have it".to_owned()
         }
+        (_, "user") => "a task's function gets it: task { function(user) … end }".to_owned(),
         (Some(near), _) => format!("did you mean '{near}'?"),
         (None, _) => format!("declare it with 'local {name} = …' above"),
     };

@@ -16,7 +16,7 @@ anchor="wrk with Lua"
 # output is in $work/out.
 measure() {
   local deadline=$((SECONDS + duration + 30)) pid rest now
-  rm -f "$work/pid"
+  rm -f "$work/pid" "$work/times" "$work/run.json"
   # A subshell with one child: what its children took is what the child took.
   (
     taskset -c "$load_core" "$@" >"$work/out" 2>&1 &

@@ -13,6 +13,9 @@ settle=15
 
 # start_load PLAN OPTION...: lgoose on its core against the demo site; sets 'pid'.
 start_load() {
+  # Emptied here, not only by the child: its first reader must not meet the line of the run before.
+  : >"$work/out"
+  rm -f "$work/run.json"
   taskset -c "$load_core" "$lgoose" "$1" -H "http://127.0.0.1:$demo_port" "${@:2}" -o "json=$work/run.json" \
     >"$work/out" 2>&1 &
   pid=$!
@@ -22,7 +25,7 @@ start_load() {
 # until_started: waits for the line that says so, as long as a minute.
 until_started() {
   for _ in {1..600}; do
-    started="$(awk '/ started in / { sub(/.* started in /, ""); print; exit }' "$work/out")"
+    started="$(awk '/^[0-9,]+ users? started in / { sub(/.* started in /, ""); print; exit }' "$work/out")"
     [ -z "$started" ] || return 0
     kill -0 "$pid" 2>/dev/null || fail "lgoose ended early: $(tail -n 3 "$work/out")"
     sleep 0.1
@@ -44,25 +47,27 @@ end_load() {
   [ "$(figure failures "$work/run.json")" = 0 ] || fail "requests failed: the figures mean nothing"
 }
 
-# resident_with USERS ASSETS: sets 'resident' (KiB, after they have all run for a while) and 'started'.
+# resident_with USERS ASSETS: sets 'resident' (KiB, after they have all run for a while), 'descriptors' (open
+# then, nearly all of them connections) and 'started'.
 resident_with() {
   start_load "$here/thinking.lua" -u "$1" -r 1000 -e "ASSETS=$2"
   until_started
   sleep "$settle"
   resident="$(memory "$pid" VmRSS)"
+  descriptors=("/proc/$pid/fd/"*)
   end_load
 }
 
 per_user() {
   local assets one
   printf '\nMemory of a user who waits 1 to 3 s, %s users, started at 1,000/s\n\n' "$users"
-  printf '%-28s %16s %12s %12s %12s\n' "" "all started in" "KiB with all" "KiB with 1" "KiB a user"
+  printf '%-24s %14s %12s %12s %12s %12s\n' "" "all started in" "descriptors" "KiB with all" "KiB with 1" "KiB a user"
   for assets in no yes; do
     resident_with 1 "$assets"
     one="$resident"
     resident_with "$users" "$assets"
-    printf '%-28s %16s %12d %12d %12s\n' "$([ "$assets" = yes ] && echo "pages and their assets" || echo "pages only")" \
-      "$started" "$resident" "$one" "$(awk -v a="$resident" -v b="$one" -v n="$users" 'BEGIN { printf "%.1f", (a - b) / (n - 1) }')"
+    printf '%-24s %14s %12d %12d %12d %12s\n' "$([ "$assets" = yes ] && echo "pages and their assets" || echo "pages only")" \
+      "$started" "${#descriptors[@]}" "$resident" "$one" "$(awk -v a="$resident" -v b="$one" -v n="$users" 'BEGIN { printf "%.1f", (a - b) / (n - 1) }')"
   done
 }
 

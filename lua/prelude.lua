@@ -8,7 +8,8 @@
 
 local host, facts, names = ...
 
-local error, next, rawset, select, setmetatable, type = error, next, rawset, select, setmetatable, type
+local error, next, rawget, rawlen, rawset = error, next, rawget, rawlen, rawset
+local select, setmetatable, type = select, setmetatable, type
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
 local unpack = table.unpack
 
@@ -39,7 +40,7 @@ end
 
 local GET, HEAD, POST, PUT, PATCH = mark("GET"), mark("HEAD"), mark("POST"), mark("PUT"), mark("PATCH")
 local DELETE, OPTIONS, REQUEST = mark("DELETE"), mark("OPTIONS"), mark("request")
-local FETCH, WAIT, STOP = mark("fetch"), mark("wait"), mark("stop")
+local FETCH, WAIT, STOP, BATCH = mark("fetch"), mark("wait"), mark("stop"), mark("batch")
 
 local live = setmetatable({}, { __mode = "v" })
 
@@ -59,7 +60,8 @@ local response_meta = {
     local method = methods[key]
     if method then return method end
     local value = H.response_field(response.slot, key)
-    rawset(response, key, value)
+    -- The verdict can still change.
+    if key ~= "ok" and key ~= "error" then rawset(response, key, value) end
     return value
   end,
   __newindex = function(_, key)
@@ -109,7 +111,6 @@ end
 local function materialise(list)
   local slot, codes = list.slot, list.codes
   list.slot, list.codes = nil, nil
-  setmetatable(list, nil)
   for i = 1, #codes do
     local response = new_response(codes[i], slot + (i - 1 << 32))
     rawset(response, "list", list)
@@ -120,9 +121,17 @@ end
 
 local list_meta = {
   __metatable = false,
-  __len = function(list) return #list.codes end,
-  __index = function(list, key) return materialise(list)[key] end,
-  __pairs = function(list) return next, materialise(list) end,
+  __len = function(list)
+    local codes = rawget(list, "codes")
+    return codes and #codes or rawlen(list)
+  end,
+  __index = function(list, key)
+    if rawget(list, "codes") then return rawget(materialise(list), key) end
+  end,
+  __pairs = function(list)
+    if rawget(list, "codes") then materialise(list) end
+    return next, list
+  end,
 }
 
 -- `first_failed` is the address of the first failed response, if any; `user:fetch` has one line for all.
@@ -161,6 +170,10 @@ function User.fetch(_, urls, options)
   return receive_list(yield(FETCH, urls, options))
 end
 
+function User.batch(_, requests)
+  return receive_list(yield(BATCH, requests))
+end
+
 -- A form found on a page, with the plan's fields over the page's own.
 function User.submit(_, form, fields, options)
   if type(form) ~= "table" or type(form.fields) ~= "table" then
@@ -186,7 +199,22 @@ function User.wait(_, from, to)
   if problem then fail(problem) end
 end
 
+local function end_transaction(name, begin, ok, ...)
+  H.end_transaction(name, begin, ok, (...))
+  if ok then return ... end
+  error(..., 0)
+end
+
+function User.transaction(self, name, fn)
+  if type(name) ~= "string" or type(fn) ~= "function" then
+    fail("user:transaction takes a name and a function: user:transaction(\"buy\", function() ... end)")
+  end
+  return end_transaction(name, H.clock(), pcall(fn, self))
+end
+
 function User.stop() yield(STOP) end
+
+function User.set_host(_, url) User.host = H.set_host(url) end
 
 function User.log(_, text) H.log("info", tostring(text)) end
 
@@ -294,4 +322,11 @@ local function run(index, iteration)
   tasks[index](user)
 end
 
-return { env = env, globals = globals, seal = seal, run = run, live = live, raise = fail }
+-- What test_start returns is there for every user as `shared`.
+local function handle(event)
+  User.task, User.iteration = event, 1
+  local value = handlers[event](user)
+  if event == "test_start" and value ~= nil then H.share(value) end
+end
+
+return { handle = handle, env = env, globals = globals, seal = seal, run = run, live = live, raise = fail }

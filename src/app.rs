@@ -2,6 +2,7 @@
 
 mod prepare;
 mod screen;
+mod starter;
 
 use crate::cli::{self, Cli};
 use crate::config::{Format, Output};
@@ -13,7 +14,7 @@ use crate::metrics::Report;
 use crate::{lua, output, plan};
 use prepare::{Prepared, prepare, site_named, target};
 use screen::{
-    announcement, complain, put, report_progress, say, start_log, tell, terminal_width,
+    announcement, complain, put, report_progress, say, start_log, tell, terminal_width, warn,
     writes_to_stdout,
 };
 use std::path::Path;
@@ -48,8 +49,13 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<u8, Error> {
     match cli.command {
         Some(cli::Command::Check { plan, .. }) => check(&plan),
+        Some(cli::Command::New { dir }) => {
+            say(&starter::start(&dir)?)?;
+            Ok(exit::OK)
+        }
         Some(cli::Command::Demo(demo)) => serve(&demo),
         None => match &cli.run.plan {
+            Some(plan) if cli.run.list => list(plan, &cli.run),
             Some(plan) => run(plan, &cli.run),
             None => {
                 say(&cli::help())?;
@@ -144,7 +150,10 @@ fn conclude(outcome: &Outcome, flags: &cli::Run) -> Result<u8, Error> {
     written?;
     if let Some(trouble) = &outcome.trouble {
         complain(trouble, flags.backtrace);
-        return Ok(trouble.exit_code());
+        return Ok(match outcome.ending {
+            Ending::NotStarted => exit::VERDICT,
+            _ => trouble.exit_code(),
+        });
     }
     Ok(verdict(outcome, flags.fail_on_error))
 }
@@ -186,8 +195,26 @@ fn write_output(output: &Output, report: &Report) -> Result<(), Error> {
 
 fn check(path: &Path) -> Result<u8, Error> {
     let (name, source) = lua::read(path)?;
-    let (_, plan, _) = lua::load(&name, &source, std::collections::BTreeMap::new(), 0)?;
-    say(&format!("{name} is fine\n\n{}", plan::outline(&plan)))?;
+    let (program, plan, _) = lua::load(&name, &source, std::collections::BTreeMap::new(), 0)?;
+    let warnings = lua::review(&program, &plan);
+    let but = match warnings.len() {
+        0 => String::new(),
+        1 => ", with 1 warning".to_owned(),
+        n => format!(", with {n} warnings"),
+    };
+    say(&format!("{name} is fine{but}\n\n{}", plan::outline(&plan)))?;
+    for warning in &warnings {
+        warn(warning);
+    }
+    Ok(exit::OK)
+}
+
+/// Scenarios, and below each its tasks, one per line.
+fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
+    let (name, source) = lua::read(path)?;
+    let variables = flags.env.iter().cloned().collect();
+    let (_, plan, _) = prepare::load(&name, &source, variables, flags, flags.seed.unwrap_or(0))?;
+    say(plan::list(&plan).trim_end())?;
     Ok(exit::OK)
 }
 

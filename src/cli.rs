@@ -4,7 +4,7 @@
 use crate::config::{Output, Settings};
 use crate::error::exit;
 use crate::units;
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +13,12 @@ const EXAMPLES: &str = "\
   lgoose plan.lua -H https://example.org       against another site
   lgoose plan.lua -u 500 -r 50 -t 5m           start 50 users a second
   lgoose check plan.lua                        look for mistakes, send nothing
+  lgoose new load-test                         write a first plan to start from
   lgoose demo drupal --port 8080               a site to try it on";
+
+const ENVIRONMENT: &str = "\
+Every option of a run is also read from the environment: LGOOSE_USERS, LGOOSE_HATCH_RATE and so on.
+A plan may set them too; the command line comes first, then the environment, then the plan.";
 
 /// A load tester whose test plans are Lua scripts.
 #[derive(Debug, Parser)]
@@ -38,6 +43,12 @@ pub enum Command {
         /// Show the plan's call stack with an error
         #[arg(long)]
         backtrace: bool,
+    },
+    /// Write a first plan with what an editor needs to complete and check it
+    New {
+        /// The folder to write into, made if it is not there
+        #[arg(default_value = ".")]
+        dir: PathBuf,
     },
     /// Run one of the built-in sites
     Demo(Demo),
@@ -135,6 +146,9 @@ pub struct Run {
     #[arg(long, env = "LGOOSE_MAX_BODY", help_heading = "Target", value_name = "SIZE", value_parser = units::size)]
     pub max_body: Option<u64>,
 
+    /// Print the plan's scenarios and tasks, one per line, and run nothing
+    #[arg(short, long, help_heading = "Screen")]
+    pub list: bool,
     /// Print the tables at the end only
     #[arg(long, env = "LGOOSE_ONLY_SUMMARY", help_heading = "Screen")]
     pub only_summary: bool,
@@ -167,7 +181,8 @@ pub struct Run {
         long,
         env = "LGOOSE_THREADS",
         help_heading = "Machine",
-        value_name = "N"
+        value_name = "N",
+        value_parser = at_least_one
     )]
     pub threads: Option<usize>,
     /// A variable for the plan's env() (repeatable)
@@ -205,20 +220,38 @@ impl Run {
 /// # Errors
 /// The exit code with which the process has nothing left to do.
 pub fn parse() -> Result<Cli, u8> {
-    Cli::try_parse().map_err(|error| {
-        // Nothing is left to tell if the terminal is gone.
-        let _gone = error.print();
-        if error.use_stderr() {
-            exit::MISTAKE
-        } else {
-            exit::OK
-        }
-    })
+    // Each option is a variable of the environment as well; saying so at each would double the help.
+    let command = Cli::command()
+        .mut_args(|arg| arg.hide_env(true))
+        .after_help(ENVIRONMENT);
+    let matches = command.try_get_matches();
+    matches
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|error| {
+            // Nothing is left to tell if the terminal is gone.
+            let _gone = error.print();
+            if error.use_stderr() {
+                exit::MISTAKE
+            } else {
+                exit::OK
+            }
+        })
 }
 
 /// The one-screen help.
 pub fn help() -> String {
-    Cli::command().render_help().to_string()
+    Cli::command()
+        .mut_args(|arg| arg.hide_env(true))
+        .after_help(ENVIRONMENT)
+        .render_help()
+        .to_string()
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err(format!("'{text}' is not a whole number of at least 1")),
+        Ok(number) => Ok(number),
+    }
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

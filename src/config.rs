@@ -39,6 +39,8 @@ pub struct Settings {
     pub lua_memory: Option<u64>,
 }
 
+const HEADERS: &str = "a table of strings is wanted, such as { [\"Accept\"] = \"text/html\" }";
+
 /// A value as a plan writes it.
 #[derive(Debug, Clone)]
 pub enum Value {
@@ -150,10 +152,8 @@ impl Settings {
                     self.headers = Some(map.clone());
                     Ok(())
                 }
-                other => Err(format!(
-                    "a table of strings is wanted, not {}",
-                    other.type_name()
-                )),
+                Value::Other(_) => Err(HEADERS.to_owned()),
+                other => Err(format!("{HEADERS}, not {}", other.type_name())),
             },
             "seed" => value.whole(0).map(|v| self.seed = Some(v)),
             "threads" => value.whole(1).map(|v| self.threads = Some(v as usize)),
@@ -185,11 +185,12 @@ impl Settings {
 
 /// The diagnostic for a word that is not among the valid ones: names the nearest and lists them all.
 pub fn unknown_word(kind: &str, word: &str, owner: &str, valid: &[&str]) -> Diagnostic {
-    let list = format!(
-        "{kind}s of {}: {}",
-        owner.split(' ').next().unwrap_or(owner),
-        valid.join(", ")
-    );
+    // 'task 'front page'' has the fields of any task.
+    let any = match owner.split_once(" '") {
+        Some((noun, _)) => format!("a {noun}"),
+        None => owner.to_owned(),
+    };
+    let list = format!("{kind}s of {any}: {}", valid.join(", "));
     let help = match nearest(word, valid.iter().copied()) {
         Some(near) => format!("did you mean '{near}'? {list}"),
         None => list,

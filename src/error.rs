@@ -116,6 +116,11 @@ impl Diagnostic {
         self.0.backtrace.as_deref()
     }
 
+    /// The same as a warning: legal, but most likely not meant.
+    pub fn as_warning(&self) -> String {
+        self.to_string().replacen("error", "warning", 1)
+    }
+
     /// The sentence alone, without place and help.
     pub fn message(&self) -> &str {
         &self.0.message

@@ -3,7 +3,7 @@
 
 use super::prepare::Prepared;
 use crate::cli;
-use crate::error::Error;
+use crate::error::{Diagnostic, Error};
 use crate::metrics::Snapshot;
 use crate::{output, units};
 use std::io::Write as _;
@@ -125,4 +125,10 @@ pub(super) fn complain(error: &Error, backtrace: bool) {
         Some(stack) => writeln!(out, "{error}\nstack:{stack}"),
         None => writeln!(out, "{error}"),
     };
+}
+
+/// A warning about a plan, set off from what was said before.
+pub(super) fn warn(warning: &Diagnostic) {
+    // Nothing is left to tell if standard error is gone.
+    let _gone = writeln!(std::io::stderr(), "\n{}", warning.as_warning());
 }

@@ -1,6 +1,7 @@
 //! Drives the load: shards of users, started and stopped on schedule. Takes a plan and a configuration,
 //! gives snapshots while it runs and a report at the end; prints nothing.
 
+mod event;
 mod in_flight;
 mod perform;
 mod run;

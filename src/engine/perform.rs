@@ -122,7 +122,12 @@ impl User {
             .collect()
     }
 
+    /// Lets others run after requests that waited for nothing, longer if a connection failed.
     async fn back_off(&mut self, exchanges: &[Exchange]) {
+        if exchanges.iter().any(|exchange| exchange.outcome.is_ok()) {
+            self.refusals = 0;
+            return;
+        }
         let refused = |exchange: &Exchange| {
             exchange
                 .outcome
@@ -130,8 +135,7 @@ impl User {
                 .is_err_and(|failure| failure.is_connect())
         };
         if !exchanges.iter().any(refused) {
-            self.refusals = 0;
-            return;
+            return tokio::task::yield_now().await;
         }
         let pause = FIRST_BACK_OFF * 2u32.pow(self.refusals.min(7));
         self.refusals += 1;

@@ -1,14 +1,15 @@
 //! A run from its first user to its report: starts the shards, keeps the clock, obeys commands, merges the
 //! figures.
 
+use super::event::run_event;
 use super::shard::{Message, Order, Wires, run_shard};
 use crate::config::Config;
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::Program;
+use crate::lua::{Program, Raised};
 use crate::metrics::{Delta, Facts, Report, Snapshot, Store};
-use crate::plan::{Deal, Plan, Shape, Task};
+use crate::plan::{Deal, Event, Plan, Shape, Task};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, watch};
@@ -57,6 +58,8 @@ pub enum Ending {
     Complete,
     /// It was aborted: requests were cut off.
     Aborted,
+    /// The plan's `test_start` raised: no user was started.
+    NotStarted,
 }
 
 /// What a run leaves behind.
@@ -80,7 +83,7 @@ pub async fn run(
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
     let config = run.config.clone();
-    let store = Store::new(Facts {
+    let mut store = Store::new(Facts {
         order: order(&run.plan),
         ..Facts::new(
             run.name.clone(),
@@ -89,7 +92,16 @@ pub async fn run(
             SystemTime::now(),
         )
     });
-    let plant = Arc::new(plant(run));
+    let mut plant = plant(run);
+    if let Some(raised) = run_event(&plant, Event::TestStart, &mut store, &mut commands).await? {
+        return Ok(Outcome {
+            report: store.report(plant.begin.elapsed()),
+            ending: Ending::NotStarted,
+            trouble: Some(raised_in(Event::TestStart, &raised)),
+        });
+    }
+    plant.begin = Instant::now();
+    let plant = Arc::new(plant);
     let (orders, _) = watch::channel(Order::Go);
     let (sender, messages) = mpsc::unbounded_channel();
     let mut threads = Vec::new();
@@ -136,11 +148,31 @@ pub async fn run(
         }
     }
     let elapsed = plant.begin.elapsed();
+    if let Some(raised) =
+        run_event(&plant, Event::TestStop, &mut conductor.store, &mut commands).await?
+    {
+        conductor
+            .store
+            .warn(raised_in(Event::TestStop, &raised).to_string());
+    }
     Ok(Outcome {
         report: conductor.store.report(elapsed),
         ending: conductor.ending,
         trouble: conductor.trouble,
     })
+}
+
+/// The text of an error in an event's function; it has its place in front.
+fn raised_in(event: Event, raised: &Raised) -> Error {
+    let place = raised
+        .line
+        .as_deref()
+        .map_or_else(String::new, |line| format!(" ({line})"));
+    Error::Trouble(format!(
+        "{} raised: {}{place}",
+        event.name(),
+        raised.message
+    ))
 }
 
 /// Scenarios and tasks in the order of the plan.

@@ -92,7 +92,7 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
         program: plant.program.clone(),
         config: plant.config.clone(),
         client: Client::new(plant.client.clone(), plant.resolver.clone()),
-        recorder: RefCell::new(recorder),
+        recorder: Rc::new(RefCell::new(recorder)),
         stop: Stop::default(),
     });
     let local = LocalSet::new();

@@ -4,6 +4,9 @@ use std::cell::Cell;
 use std::time::Duration;
 use tokio::sync::Notify;
 
+/// How long a wait takes once the user was told to stop.
+const AFTER_STOP: Duration = Duration::from_millis(1);
+
 /// One per shard; users look at it between tasks and wait on it.
 #[derive(Debug, Default)]
 pub(super) struct Stop {
@@ -21,10 +24,11 @@ impl Stop {
         self.told.get()
     }
 
-    /// Waits this long, or until told to stop.
+    /// Waits this long, or until told to stop. Always lets other tasks run, an abort among them, also where
+    /// a plan waits in a loop after the stop.
     pub(super) async fn wait(&self, time: Duration) {
         if self.told.get() {
-            return;
+            return tokio::time::sleep(time.min(AFTER_STOP)).await;
         }
         if time.is_zero() {
             return tokio::task::yield_now().await;

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::http::{Client, Session};
 use crate::lua::{Program, Raised, Step, Vm, VmSetup};
 use crate::metrics::{Failure, Recorder, RequestId, TaskId};
-use crate::plan::{Cursor, Scenario, Schedule};
+use crate::plan::{Cursor, Event, Scenario, Schedule};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::RefCell;
@@ -21,8 +21,8 @@ pub(super) struct Shared {
     pub(super) program: Arc<Program>,
     pub(super) config: Arc<Config>,
     pub(super) client: Rc<Client>,
-    // Never borrowed across an await.
-    pub(super) recorder: RefCell<Recorder>,
+    // Never borrowed across an await nor while a VM runs: plans measure too.
+    pub(super) recorder: Rc<RefCell<Recorder>>,
     pub(super) stop: Stop,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Role {
 pub(super) struct User {
     pub(super) shared: Rc<Shared>,
     pub(super) vm: Vm,
-    pub(super) session: Session,
+    pub(super) session: Rc<Session>,
     role: Rc<Role>,
     /// Chooses tasks and waits; the plan's own random numbers are another stream.
     random: Xoshiro256PlusPlus,
@@ -56,15 +56,17 @@ pub(super) struct User {
 impl User {
     /// The user of that number, from 1.
     pub(super) fn new(number: u64, role: Rc<Role>, shared: Rc<Shared>) -> Result<User, Error> {
+        let session = Session::new(shared.client.clone(), &role.host)
+            .map_err(|failure| Error::Trouble(format!("cannot use the host: {failure}")))?;
+        let session = Rc::new(session);
         let setup = VmSetup {
             user: number,
             scenario: &role.scenario.name,
-            host: &role.host,
+            session: session.clone(),
             memory: shared.config.lua_memory,
+            recorder: &shared.recorder,
         };
         let vm = Vm::new(&shared.program, setup)?;
-        let session = Session::new(shared.client.clone(), &role.host)
-            .map_err(|failure| Error::Trouble(format!("cannot use the host: {failure}")))?;
         Ok(User {
             random: Xoshiro256PlusPlus::seed_from_u64(
                 !shared.config.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
@@ -149,12 +151,26 @@ impl User {
     async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
-        let name = task.name.as_deref().unwrap_or("");
-        let mut step = self.vm.start(task.function, self.iteration);
-        // A task that waits for nothing must still let the other users of the shard run.
-        if !matches!(step, Step::Op(_)) {
+        let first = self.vm.start(task.function, self.iteration);
+        let raised = self.follow(first, task.name.as_deref().unwrap_or("")).await;
+        let end = Instant::now();
+        self.count_task(role.tasks[index], end - begin, raised.as_ref());
+        (raised.is_none(), end)
+    }
+
+    /// Runs the plan's function for an event to its end. Its requests are counted under the event's name.
+    pub(super) async fn run_event(mut self, event: Event) -> Option<Raised> {
+        let first = self.vm.start_event(event);
+        self.follow(first, event.name()).await
+    }
+
+    /// Carries out operation after operation until the plan's code ends, and counts the requests.
+    async fn follow(&mut self, first: Step, name: &str) -> Option<Raised> {
+        // Code that waits for nothing must still let the other users of the shard run.
+        if !matches!(first, Step::Op(_)) {
             tokio::task::yield_now().await;
         }
+        let mut step = first;
         let raised = loop {
             match step {
                 Step::Op(op) => step = self.perform(op, name).await,
@@ -163,9 +179,7 @@ impl User {
             }
         };
         self.settle();
-        let end = Instant::now();
-        self.count_task(role.tasks[index], end - begin, raised.as_ref());
-        (raised.is_none(), end)
+        raised
     }
 
     fn count_task(&self, task: TaskId, latency: Duration, raised: Option<&Raised>) {
@@ -184,5 +198,12 @@ impl User {
             &mut self.shared.recorder.borrow_mut(),
             &self.role.scenario.name,
         );
+    }
+}
+
+impl Drop for User {
+    /// A user that is cut off between two requests has counted the first of them all the same.
+    fn drop(&mut self) {
+        self.settle();
     }
 }

@@ -68,6 +68,31 @@ impl Jar {
     }
 }
 
+impl Jar {
+    /// The value of the cookie of that name that a request to `target` would send.
+    pub(super) fn get(&self, target: &Target, name: &str) -> Option<String> {
+        let store = self.store.as_deref()?;
+        let url = target.url();
+        let mut values = store.get_request_values(&url);
+        values
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value.to_owned())
+    }
+
+    /// Sets a cookie for the whole host of `target`. False if its name or value cannot be a cookie's.
+    pub(super) fn set(&mut self, target: &Target, name: &str, value: &str) -> bool {
+        self.ready = None;
+        let fits = |text: &str| !text.contains(['\r', '\n', ';']) && text.is_ascii();
+        let cookie = format!("{name}={value}; Path=/");
+        let store = self.store.get_or_insert_default();
+        fits(name) && fits(value) && !name.is_empty() && store.parse(&cookie, &target.url()).is_ok()
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Jar::default();
+    }
+}
+
 /// Whether a cookie stays valid for a day at least, so that a kept header need not watch the clock.
 fn lives_long(cookie: &cookie_store::Cookie<'_>) -> bool {
     let tomorrow = std::time::SystemTime::now() + std::time::Duration::from_secs(86_400);

@@ -21,6 +21,8 @@ pub struct Request {
     pub timeout: Option<Duration>,
     /// How many redirects are followed.
     pub redirects: u32,
+    /// Count the body, do not keep it.
+    pub discard: bool,
 }
 
 impl Request {
@@ -33,6 +35,7 @@ impl Request {
             body: Bytes::new(),
             timeout: None,
             redirects: 10,
+            discard: false,
         }
     }
 }

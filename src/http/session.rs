@@ -7,7 +7,7 @@ use super::timer::Timer;
 use super::watch::Watch;
 use super::{ErrorClass, Exchange, Failure, Origin, Request, Resolver, Response, Target, wire};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -61,6 +61,8 @@ pub struct Session {
     client: Rc<Client>,
     // Never borrowed across an await.
     base: RefCell<Target>,
+    /// Headers of this user's own, over the defaults.
+    headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
     jar: RefCell<Jar>,
     idle: RefCell<Vec<Connection>>,
     timer: Timer,
@@ -76,6 +78,7 @@ impl Session {
         Ok(Session {
             client,
             base: RefCell::new(base_target(base)?),
+            headers: RefCell::default(),
             jar: RefCell::default(),
             idle: RefCell::default(),
             timer: Timer::default(),
@@ -85,6 +88,37 @@ impl Session {
     /// The URL that paths are joined to.
     pub fn base(&self) -> String {
         self.base.borrow().text()
+    }
+
+    /// Joins paths to another URL from now on.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `bad url` if it cannot be requested.
+    pub fn set_base(&self, base: &str) -> Result<(), Failure> {
+        self.base.replace(base_target(base)?);
+        Ok(())
+    }
+
+    /// Sends a header with every request from now on; `None` no longer.
+    pub fn set_header(&self, name: &HeaderName, value: Option<HeaderValue>) {
+        let mut headers = self.headers.borrow_mut();
+        headers.retain(|(known, _)| known != name);
+        headers.extend(value.map(|value| (name.clone(), value)));
+    }
+
+    /// The value of the cookie that requests to the base URL send under this name.
+    pub fn cookie(&self, name: &str) -> Option<String> {
+        self.jar.borrow().get(&self.base.borrow(), name)
+    }
+
+    /// Sets a cookie for the base URL's host. False if its name or value cannot be a cookie's.
+    pub fn set_cookie(&self, name: &str, value: &str) -> bool {
+        self.jar.borrow_mut().set(&self.base.borrow(), name, value)
+    }
+
+    /// Forgets all cookies.
+    pub fn clear_cookies(&self) {
+        self.jar.borrow_mut().clear();
     }
 
     /// Carries out one request that begins now; the session's only one for that time. Never fails as a
@@ -134,10 +168,14 @@ impl Session {
             }
             let followed = request.redirects > 0 && is_redirect(status);
             let Some(location) = answer.head.location.filter(|_| followed) else {
+                let bytes = match request.discard {
+                    true => Bytes::copy_from_slice(&answer.bytes[..answer.head.length]),
+                    false => answer.bytes,
+                };
                 return Ok(Response {
                     status,
                     target,
-                    bytes: answer.bytes,
+                    bytes,
                     head_length: answer.head.length,
                 });
             };
@@ -163,39 +201,38 @@ impl Session {
         }
     }
 
-    /// Puts a request together in the shard's buffer.
+    /// Puts a request together in the shard's buffer: a header of the request wins over one of the user's,
+    /// that over a default.
     fn write(&self, out: &mut Vec<u8>, target: &Target, hop: &Hop, request: &Request) {
-        let named = |wanted: &HeaderName| request.headers.iter().any(|(name, _)| name == wanted);
-        let host = request
-            .headers
-            .iter()
-            .find(|(name, _)| *name == header::HOST && !hop.foreign);
+        let user = self.headers.borrow();
+        let has = |headers: &[(HeaderName, HeaderValue)], wanted: &HeaderName| {
+            headers.iter().any(|(name, _)| name == wanted)
+        };
+        let own = || {
+            request
+                .headers
+                .iter()
+                .chain(user.iter().filter(|(name, _)| !has(&request.headers, name)))
+        };
+        let host = own().find(|(name, _)| *name == header::HOST && !hop.foreign);
         let host = host.map_or(&target.origin.host_header, |(_, value)| value);
         out.clear();
         wire::write_start(out, &hop.method, &target.path, host);
-        match request.headers.is_empty() {
-            true => out.extend_from_slice(&self.client.header_lines),
-            false => {
-                let defaults = self
-                    .client
-                    .config
-                    .headers
-                    .iter()
-                    .filter(|(name, _)| !named(name));
-                for (name, value) in defaults {
-                    wire::write_header(out, name, value);
-                }
-                let own = request
-                    .headers
-                    .iter()
-                    .filter(|(name, _)| hop.sends(name, &request.body));
-                for (name, value) in own {
-                    wire::write_header(out, name, value);
-                }
+        if request.headers.is_empty() && user.is_empty() {
+            out.extend_from_slice(&self.client.header_lines);
+        } else {
+            let defaults = self.client.config.headers.iter();
+            for (name, value) in
+                defaults.filter(|(name, _)| !own().any(|(known, _)| known == *name))
+            {
+                wire::write_header(out, name, value);
+            }
+            for (name, value) in own().filter(|(name, _)| hop.sends(name, &request.body)) {
+                wire::write_header(out, name, value);
             }
         }
         if let Some(cookies) = self.jar.borrow_mut().header(target)
-            && !named(&header::COOKIE)
+            && !own().any(|(name, _)| *name == header::COOKIE)
         {
             wire::write_header(out, &header::COOKIE, &cookies);
         }

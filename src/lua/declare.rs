@@ -3,19 +3,22 @@
 
 use super::field::{Field, Mistake};
 use super::host::Host;
+use super::place::word_line;
 use super::program::Program;
+use super::review::Span;
+use super::values::a;
 use super::vm::{mistake, start_prelude};
 use super::{fault, sandbox};
-use crate::config::{Settings, Value as Setting};
+use crate::config::{Settings, Value as Setting, unknown_word};
 use crate::error::{Diagnostic, Error};
-use crate::plan::{Order, Plan, Scenario, Task, Wait};
+use crate::plan::{Event, Order, Plan, Scenario, Task, Wait};
 use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-const TASK_FIELDS: [&str; 5] = ["weight", "sequence", "on_start", "on_stop", "wait"];
-const SCENARIO_FIELDS: [&str; 5] = ["weight", "users", "wait", "host", "order"];
+pub(super) const TASK_FIELDS: [&str; 5] = ["weight", "sequence", "on_start", "on_stop", "wait"];
+pub(super) const SCENARIO_FIELDS: [&str; 5] = ["weight", "users", "wait", "host", "order"];
 
 /// What a plan declares.
 #[derive(Debug)]
@@ -23,6 +26,7 @@ pub(super) struct Declared {
     pub(super) plan: Plan,
     pub(super) settings: Settings,
     pub(super) task_names: Vec<Option<String>>,
+    pub(super) spans: Vec<Span>,
 }
 
 #[derive(Debug, Default)]
@@ -30,6 +34,7 @@ struct Draft {
     settings: Settings,
     tasks: Vec<DraftTask>,
     scenarios: Vec<Scenario>,
+    events: Vec<Event>,
 }
 
 /// A task and, once it is taken, its scenario. The table stays alive so that its address stays its own.
@@ -37,8 +42,12 @@ struct Draft {
 struct DraftTask {
     table: Table,
     task: Task,
+    span: Span,
     scenario: Option<String>,
 }
+
+/// A line of a file.
+type Place = (String, u32);
 
 type Drafted = Rc<RefCell<Draft>>;
 
@@ -48,8 +57,7 @@ type Drafted = Rc<RefCell<Draft>>;
 /// The first mistake in it.
 pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
     let draft = Drafted::default();
-    run(program, &draft)
-        .map_err(|error| fault::diagnose(&error, &program.file, &program.source))?;
+    run(program, &draft).map_err(|error| fault::diagnose(&error, &program.sources))?;
     let mut draft = draft.take();
     let task_names = draft
         .tasks
@@ -82,80 +90,100 @@ pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
     Ok(Declared {
         plan: Plan {
             scenarios: draft.scenarios,
+            events: draft.events,
         },
         settings: draft.settings,
+        spans: draft.tasks.into_iter().map(|task| task.span).collect(),
         task_names,
     })
 }
 
 fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
     let lua = sandbox::new_state()?;
-    lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "")));
+    lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "", None)));
     let prelude = start_prelude(&lua, program, lua.create_table()?, lua.create_table()?)?;
     let globals: Table = prelude.raw_get("globals")?;
     globals.raw_set("plan", declaration(&lua, draft, declare_plan)?)?;
     globals.raw_set("task", declaration(&lua, draft, declare_task)?)?;
     globals.raw_set("scenario", declaration(&lua, draft, declare_scenario)?)?;
+    globals.raw_set("on", event_declaration(&lua, draft)?)?;
     lua.load(program.plan.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .set_environment(prelude.raw_get("env")?)
         .exec()
 }
 
+/// `on("test_start", fn)`.
+fn event_declaration(lua: &Lua, draft: &Drafted) -> mlua::Result<Function> {
+    let draft = draft.clone();
+    lua.create_function(move |lua, (event, handler): (Value, Value)| {
+        let name = event
+            .as_string()
+            .map(|name| name.to_string_lossy())
+            .unwrap_or_default();
+        let known = Event::ALL.into_iter().find(|event| event.name() == name);
+        let Some(event) = known else {
+            let valid = Event::ALL.map(Event::name);
+            return Err(mistake(lua, unknown_word("event", &name, "on", &valid)));
+        };
+        if !handler.is_function() {
+            let message = format!("on(\"{name}\", …) needs a function, not {}", a(&handler));
+            let help = format!("write on(\"{name}\", function(user) … end)");
+            return Err(mistake(lua, Diagnostic::new(message).help(help)));
+        }
+        let events = &mut draft.borrow_mut().events;
+        if events.contains(&event) {
+            let message = format!("there are two functions for on(\"{name}\", …)");
+            return Err(mistake(
+                lua,
+                Diagnostic::new(message).help("join them into one"),
+            ));
+        }
+        events.push(event);
+        Ok(())
+    })
+}
+
 /// A function of the plan's top level that takes one table and returns it.
 fn declaration(
     lua: &Lua,
     draft: &Drafted,
-    declare: fn(&mut Draft, &Table, u32) -> Result<(), Mistake>,
+    declare: fn(&mut Draft, &Table, &Place) -> Result<(), Mistake>,
 ) -> mlua::Result<Function> {
     let draft = draft.clone();
     lua.create_function(move |lua, argument: Value| {
-        let line = super::host::plan_line(lua).map_or(0, |(_, line)| line);
+        let place = super::host::plan_line(lua).unwrap_or_default();
         let Value::Table(table) = argument else {
-            let message = format!("a table is wanted here, not {}", argument.type_name());
+            let message = format!("a table is wanted here, not {}", a(&argument));
             return Err(mistake(
                 lua,
-                Diagnostic::new(message).help("write task { … } with braces"),
+                Diagnostic::new(message)
+                    .help("write it with braces: task { … }, scenario { … }, plan { … }"),
             ));
         };
-        match declare(&mut draft.borrow_mut(), &table, line) {
+        match declare(&mut draft.borrow_mut(), &table, &place) {
             Ok(()) => Ok(table),
             Err(Mistake { diagnostic, word }) => {
-                Err(placed(lua, diagnostic, line, word.as_deref()))
+                Err(placed(lua, diagnostic, &place, word.as_deref()))
             }
         }
     })
 }
 
-/// Places a mistake at the first line from the declaration's own on that has the offending word: a long
-/// declaration stands on many lines, Lua knows only its first.
-fn placed(lua: &Lua, diagnostic: Diagnostic, line: u32, word: Option<&str>) -> mlua::Error {
-    const LONGEST_DECLARATION: usize = 200;
-    let host = Host::of(lua);
-    let source = &host.program.source;
-    let has_word = |text: &str, word: &str| {
-        text.match_indices(word).any(|(at, _)| {
-            let in_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-            !in_name(text[..at].chars().next_back())
-                && !in_name(text[at + word.len()..].chars().next())
-        })
-    };
-    let found = word.and_then(|word| {
-        let from = line.saturating_sub(1) as usize;
-        let lines = source
-            .lines()
-            .enumerate()
-            .skip(from)
-            .take(LONGEST_DECLARATION);
-        lines
-            .into_iter()
-            .find(|(_, text)| has_word(text, word))
-            .map(|(index, _)| index as u32 + 1)
-    });
-    mlua::Error::external(diagnostic.at(&host.program.file, Some(found.unwrap_or(line)), source))
+/// Places a mistake at the line of the offending word: a long declaration stands on many lines, Lua knows
+/// only its first.
+fn placed(
+    lua: &Lua,
+    diagnostic: Diagnostic,
+    (file, line): &Place,
+    word: Option<&str>,
+) -> mlua::Error {
+    let source = Host::of(lua).program.sources.text(file);
+    let found = word.and_then(|word| word_line(&source, *line, word));
+    mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(*line)), &source))
 }
 
-fn declare_plan(draft: &mut Draft, table: &Table, _line: u32) -> Result<(), Mistake> {
+fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
     for (key, value) in entries(table) {
         let Value::String(key) = &key else {
             return Err(
@@ -179,18 +207,19 @@ fn setting(value: &Value) -> Setting {
         Value::String(text) => Setting::Text(text.to_string_lossy()),
         Value::Integer(n) => Setting::Number(*n as f64),
         Value::Number(n) => Setting::Number(*n),
-        Value::Table(table) => table
+        Value::Table(table) if table.raw_len() == 0 => table
             .pairs::<String, String>()
             .collect::<mlua::Result<_>>()
             .map_or(
                 Setting::Other("a table of anything but strings"),
                 Setting::Map,
             ),
-        other => Setting::Other(other.type_name()),
+        Value::Table(_) => Setting::Other("a list"),
+        other => Setting::Other(a(other)),
     }
 }
 
-fn declare_task(draft: &mut Draft, table: &Table, line: u32) -> Result<(), Mistake> {
+fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mistake> {
     let name = match table.raw_get::<Value>(1).unwrap_or(Value::Nil) {
         Value::String(name) => Some(name.to_string_lossy()),
         _ => None,
@@ -207,7 +236,7 @@ fn declare_task(draft: &mut Draft, table: &Table, line: u32) -> Result<(), Mista
         on_stop: false,
         wait: None,
         function: draft.tasks.len(),
-        line,
+        line: at.1,
     };
     let place = if task.name.is_some() { 2 } else { 1 };
     if !matches!(table.raw_get::<Value>(place), Ok(Value::Function(_))) || table.raw_len() != place
@@ -232,12 +261,16 @@ fn declare_task(draft: &mut Draft, table: &Table, line: u32) -> Result<(), Mista
     draft.tasks.push(DraftTask {
         table: table.clone(),
         task,
+        span: Span {
+            declared: at.clone(),
+            function: function_span(table, place),
+        },
         scenario: None,
     });
     Ok(())
 }
 
-fn declare_scenario(draft: &mut Draft, table: &Table, _line: u32) -> Result<(), Mistake> {
+fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
     let Ok(Value::String(name)) = table.raw_get::<Value>(1) else {
         let help = "write scenario { \"visitor\", task { … }, task { … } }";
         return Err(Diagnostic::new("a scenario begins with its name")
@@ -299,7 +332,7 @@ fn take_task(
     let Some(known) = known else {
         let message = format!(
             "entry {place} of scenario '{scenario}' is {}, not a task",
-            entry.type_name()
+            a(&entry)
         );
         return Err(Diagnostic::new(message)
             .help("write task { \"name\", function(user) … end }")
@@ -316,6 +349,13 @@ fn take_task(
             .into());
     }
     Ok(known.task.clone())
+}
+
+/// Where a task's function stands, if it is written in one of the plan's files.
+fn function_span(table: &Table, place: usize) -> Option<(String, usize, usize)> {
+    let about = table.raw_get::<Function>(place).ok()?.info();
+    let file = about.source?.strip_prefix('@')?.to_owned();
+    Some((file, about.line_defined?, about.last_line_defined?))
 }
 
 fn entries(table: &Table) -> Vec<(Value, Value)> {

@@ -3,6 +3,7 @@
 use crate::html;
 use crate::http::{Exchange, Response};
 use memchr::memmem;
+use std::time::Duration;
 
 /// The `expect` of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -13,6 +14,30 @@ pub struct Expect {
     pub title: Option<String>,
     /// What the body must contain.
     pub text: Vec<Vec<u8>>,
+    more: Option<Box<More>>,
+}
+
+/// What is expected less often, behind one pointer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct More {
+    /// What the body must not contain.
+    pub(super) no_text: Vec<Vec<u8>>,
+    /// Headers that must be there, with this value if one is given; names in lower case.
+    pub(super) headers: Vec<(String, Option<String>)>,
+    pub(super) redirect: Option<Redirect>,
+    /// The latency must be below this.
+    pub(super) under: Option<Duration>,
+    /// Values at paths such as `user.name` or `items.1.id` of a JSON body.
+    pub(super) json: Vec<(String, serde_json::Value)>,
+}
+
+/// Whether and where the request must have been redirected.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Redirect {
+    Anywhere,
+    Nowhere,
+    /// To this path or absolute URL.
+    To(String),
 }
 
 impl Expect {
@@ -20,8 +45,15 @@ impl Expect {
     pub fn verdict(&self, exchange: &Exchange) -> Option<String> {
         match &exchange.outcome {
             Err(failure) => Some(failure.to_string()),
-            Ok(response) => self.judge(response),
+            Ok(response) => self
+                .judge(response)
+                .or_else(|| self.more.as_ref()?.judge(exchange, response)),
         }
+    }
+
+    /// The rarer expectations, to set them.
+    pub(super) fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
     }
 
     fn judge(&self, response: &Response) -> Option<String> {
@@ -61,6 +93,103 @@ impl Expect {
                 )
             })
     }
+}
+
+impl More {
+    fn judge(&self, exchange: &Exchange, response: &Response) -> Option<String> {
+        self.unwanted_text(response)
+            .or_else(|| self.wrong_header(response))
+            .or_else(|| self.wrong_redirect(exchange, response))
+            .or_else(|| self.too_slow(exchange))
+            .or_else(|| self.wrong_json(response))
+    }
+
+    fn unwanted_text(&self, response: &Response) -> Option<String> {
+        let there = |text: &&Vec<u8>| memmem::find(response.body_bytes(), text).is_some();
+        let text = self.no_text.iter().find(there)?;
+        Some(format!(
+            "unexpected text '{}'",
+            shortened(&String::from_utf8_lossy(text))
+        ))
+    }
+
+    fn wrong_header(&self, response: &Response) -> Option<String> {
+        let headers = if self.headers.is_empty() {
+            return None;
+        } else {
+            response.headers()
+        };
+        self.headers.iter().find_map(|(name, wanted)| {
+            let mut values = headers
+                .iter()
+                .filter(|(line, _)| line == name)
+                .map(|(_, value)| value);
+            match (values.next(), wanted) {
+                (None, _) => Some(format!("expected header '{name}' is missing")),
+                (Some(got), Some(wanted)) if got != wanted.as_bytes() => {
+                    let got = shortened(&String::from_utf8_lossy(got));
+                    Some(format!("expected header '{name}: {wanted}', got '{got}'"))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    fn wrong_redirect(&self, exchange: &Exchange, response: &Response) -> Option<String> {
+        let redirected = exchange.redirects > 0;
+        match self.redirect.as_ref()? {
+            Redirect::Anywhere if !redirected => Some("expected a redirect, got none".to_owned()),
+            Redirect::Nowhere if redirected => Some("unexpected redirect".to_owned()),
+            Redirect::To(wanted) if !redirected => {
+                Some(format!("expected a redirect to '{wanted}', got none"))
+            }
+            Redirect::To(wanted) => {
+                let target = &response.target;
+                let path = target.path.split('?').next().unwrap_or_default();
+                let there = *wanted == target.path || *wanted == path || *wanted == target.text();
+                let got = shortened(&target.path);
+                (!there).then(|| format!("expected a redirect to '{wanted}', got to '{got}'"))
+            }
+            _ => None,
+        }
+    }
+
+    fn too_slow(&self, exchange: &Exchange) -> Option<String> {
+        let limit = self.under?;
+        (exchange.latency >= limit).then(|| format!("took longer than {} s", limit.as_secs_f64()))
+    }
+
+    fn wrong_json(&self, response: &Response) -> Option<String> {
+        if self.json.is_empty() {
+            return None;
+        }
+        let Ok(body) = serde_json::from_slice::<serde_json::Value>(response.body_bytes()) else {
+            return Some("expected JSON, got something else".to_owned());
+        };
+        self.json
+            .iter()
+            .find_map(|(path, wanted)| match at_path(&body, path) {
+                None => Some(format!("expected JSON field '{path}' is missing")),
+                Some(got) if !same_json(got, wanted) => Some(format!(
+                    "expected JSON field '{path}' to be {wanted}, got {}",
+                    shortened(&got.to_string())
+                )),
+                Some(_) => None,
+            })
+    }
+}
+
+/// The value at a dotted path; lists count from 1, as in Lua.
+fn at_path<'a>(value: &'a serde_json::Value, path: &str) -> Option<&'a serde_json::Value> {
+    path.split('.').try_fold(value, |value, step| match value {
+        serde_json::Value::Array(list) => list.get(step.parse::<usize>().ok()?.checked_sub(1)?),
+        other => other.get(step),
+    })
+}
+
+/// Equal as Lua sees it: 1 and 1.0 are one number.
+fn same_json(left: &serde_json::Value, right: &serde_json::Value) -> bool {
+    left == right || (left.is_number() && left.as_f64() == right.as_f64())
 }
 
 fn canonical_reason(status: u16) -> Option<&'static str> {

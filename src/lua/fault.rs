@@ -1,5 +1,7 @@
 //! Turns what Lua raises into what people read: the plan's own file and line, never lgoose's insides.
 
+use super::modules;
+use super::sources::Sources;
 use crate::error::Diagnostic;
 
 /// What a task raised: counted as a task failure, the user goes on.
@@ -7,14 +9,14 @@ use crate::error::Diagnostic;
 pub struct Raised {
     /// The message without its place.
     pub message: String,
-    /// `file:line` in the plan, if it is known.
+    /// `file:line` in the plan or one of its modules, if it is known.
     pub line: Option<String>,
     /// The stack of the plan's calls.
     pub backtrace: Option<String>,
 }
 
 /// Splits an error into message, place and stack.
-pub(super) fn raised(error: &mlua::Error, file: &str) -> Raised {
+pub(super) fn raised(error: &mlua::Error, sources: &Sources) -> Raised {
     let text = match innermost(error) {
         mlua::Error::RuntimeError(text) | mlua::Error::SyntaxError { message: text, .. } => {
             text.clone()
@@ -28,35 +30,45 @@ pub(super) fn raised(error: &mlua::Error, file: &str) -> Raised {
         Some((text, stack)) => (text.to_owned(), Some(stack.to_owned())),
         None => (text, None),
     };
-    let backtrace = backtrace.or_else(|| calls(error, file));
-    let (line, message) = match placed(&text, file) {
-        Some((line, message)) => (Some(format!("{file}:{line}")), message.to_owned()),
-        None => (None, text),
+    let backtrace = backtrace.or_else(|| calls(error, sources));
+    let (line, message) = match sources.placed(&text) {
+        Some((file, line, message)) => (Some(format!("{file}:{line}")), message.to_owned()),
+        None => (None, without_insides(&text).to_owned()),
     };
     Raised {
-        line: line.or_else(|| backtrace.as_deref().and_then(|stack| topmost(stack, file))),
+        line: line.or_else(|| {
+            backtrace
+                .as_deref()
+                .and_then(|stack| sources.topmost(stack))
+        }),
         message: message.trim_end().to_owned(),
         backtrace,
     }
 }
 
 /// The diagnostic of an error that stops a plan from loading.
-pub(super) fn diagnose(error: &mlua::Error, file: &str, source: &str) -> Diagnostic {
+pub(super) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagnostic {
     if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
         return diagnostic.clone();
     }
-    let raised = raised(error, file);
-    let line = raised
+    let raised = raised(error, sources);
+    let place = raised
         .line
         .as_deref()
         .and_then(|place| place.rsplit_once(':'))
-        .and_then(|(_, line)| line.parse().ok());
+        .and_then(|(file, line)| Some((file.to_owned(), line.parse().ok()?)));
     // A help may follow the message after a line break.
     let (message, help) = match raised.message.split_once('\n') {
         Some((message, help)) => (message.to_owned(), Some(help.to_owned())),
         None => (raised.message, None),
     };
-    let mut diagnostic = Diagnostic::new(message).at(file, line, source);
+    let mut diagnostic = Diagnostic::new(message);
+    if let Some((file, line)) = place {
+        let text = sources.text(&file);
+        diagnostic = diagnostic.at(file, Some(line), &text);
+    } else if let Some(plan) = sources.all().first() {
+        diagnostic = diagnostic.at(&plan.name, None, "");
+    }
     if let Some(help) = help {
         diagnostic = diagnostic.help(help);
     }
@@ -77,50 +89,29 @@ fn innermost(error: &mlua::Error) -> &mlua::Error {
 
 /// The stack of the innermost call into lgoose that failed and that the plan made: what is raised in Rust
 /// carries its place only so.
-fn calls(error: &mlua::Error, file: &str) -> Option<String> {
+fn calls(error: &mlua::Error, sources: &Sources) -> Option<String> {
     match error {
-        mlua::Error::CallbackError { traceback, cause } => calls(cause, file).or_else(|| {
+        mlua::Error::CallbackError { traceback, cause } => calls(cause, sources).or_else(|| {
             let stack = traceback.trim_start_matches("stack traceback:");
-            topmost(stack, file).map(|_| stack.to_owned())
+            sources.topmost(stack).map(|_| stack.to_owned())
         }),
-        mlua::Error::WithContext { cause, .. } => calls(cause, file),
+        mlua::Error::WithContext { cause, .. } => calls(cause, sources),
         _ => None,
     }
 }
 
-/// `file:12: message` → (12, message).
-fn placed<'a>(text: &'a str, file: &str) -> Option<(u32, &'a str)> {
-    let rest = text
-        .strip_prefix(short_source(file).as_str())
-        .or_else(|| text.strip_prefix(file))?;
-    let (line, message) = rest.strip_prefix(':')?.split_once(": ")?;
-    Some((line.parse().ok()?, message))
-}
-
-/// The first line of the stack that is in the plan.
-fn topmost(stack: &str, file: &str) -> Option<String> {
-    let short = short_source(file);
-    stack.lines().find_map(|entry| {
-        let rest = entry
-            .trim_start()
-            .strip_prefix(short.as_str())?
-            .strip_prefix(':')?;
-        let line: u32 = rest.split(':').next()?.parse().ok()?;
-        Some(format!("{file}:{line}"))
-    })
-}
-
-/// A file's name as Lua's own messages show it: at most 59 bytes, the front cut away (`luaO_chunkid`).
-fn short_source(file: &str) -> String {
-    const MOST: usize = 59;
-    if file.len() <= MOST {
-        return file.to_owned();
-    }
-    let mut from = file.len() - (MOST - 3);
-    while !file.is_char_boundary(from) {
-        from += 1;
-    }
-    format!("...{}", &file[from..])
+/// A message without its place in one of lgoose's own modules, which a plan's author cannot change.
+fn without_insides(text: &str) -> &str {
+    modules::OWN
+        .iter()
+        .find_map(|(name, _)| {
+            let (line, message) = text
+                .strip_prefix(name)?
+                .strip_prefix(':')?
+                .split_once(": ")?;
+            line.parse::<u32>().is_ok().then_some(message)
+        })
+        .unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -132,22 +123,18 @@ mod tests {
         let error = mlua::Error::RuntimeError(
             "plans/a.lua:12: boom\nstack traceback:\n\t[C]: in ?".to_owned(),
         );
-        let raised = raised(&error, "plans/a.lua");
+        let raised = raised(&error, &Sources::of_plan("plans/a.lua", ""));
         assert_eq!(raised.message, "boom");
         assert_eq!(raised.line.as_deref(), Some("plans/a.lua:12"));
     }
 
     #[test]
-    fn a_long_path_is_still_recognised() {
-        let file = format!("{}/plan.lua", "directory/".repeat(12));
-        let error = mlua::Error::RuntimeError(format!("{}:7: boom", short_source(&file)));
-        assert_eq!(raised(&error, &file).line, Some(format!("{file}:7")));
-    }
-
-    #[test]
     fn an_error_without_a_place_takes_the_topmost_line_of_the_stack() {
         let stack = "{table}\nstack traceback:\n\t[C]: in function 'error'\n\tp.lua:3: in function <p.lua:2>";
-        let raised = raised(&mlua::Error::RuntimeError(stack.to_owned()), "p.lua");
+        let raised = raised(
+            &mlua::Error::RuntimeError(stack.to_owned()),
+            &Sources::of_plan("p.lua", ""),
+        );
         assert_eq!(raised.line.as_deref(), Some("p.lua:3"));
     }
 }

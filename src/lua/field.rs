@@ -1,6 +1,7 @@
 //! One named field of a declaration, read as what it must be. What it is not is said with its name and
 //! owner.
 
+use super::values::a;
 use crate::config::unknown_word;
 use crate::error::Diagnostic;
 use crate::plan::{Order, Wait};
@@ -39,7 +40,7 @@ impl<'a> Field<'a> {
             Value::Integer(n) => n.to_string(),
             Value::Number(n) => n.to_string(),
             Value::String(text) => format!("'{}'", text.to_string_lossy()),
-            other => other.type_name().to_owned(),
+            other => a(other).to_owned(),
         };
         Mistake {
             diagnostic: Diagnostic::new(format!(

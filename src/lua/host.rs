@@ -2,10 +2,12 @@
 
 use super::program::Program;
 use super::responses::Responses;
+use crate::http::Session;
+use crate::metrics::Recorder;
 use mlua::Lua;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,22 +20,33 @@ pub(super) struct Host {
     /// The user's number, 0 while a plan is loaded.
     pub(super) user: u64,
     pub(super) scenario: String,
+    /// The user's browser; none while a plan is loaded.
+    pub(super) session: Option<Rc<Session>>,
+    /// Where the user's own measurements are counted; none while a plan is loaded.
+    pub(super) recorder: OnceCell<Rc<RefCell<Recorder>>>,
     /// When the VM was made.
-    pub(super) began: Instant,
+    pub(super) begin: Instant,
     /// Whether the user found no row left in its data: it ends, even if its plan is still being
     /// loaded.
     pub(super) stopped: Cell<bool>,
 }
 
 impl Host {
-    pub(super) fn new(program: Arc<Program>, user: u64, scenario: &str) -> Host {
+    pub(super) fn new(
+        program: Arc<Program>,
+        user: u64,
+        scenario: &str,
+        session: Option<Rc<Session>>,
+    ) -> Host {
         Host {
             random: RefCell::new(stream(program.seed, user)),
             program,
             responses: RefCell::new(Responses::new()),
             user,
             scenario: scenario.to_owned(),
-            began: Instant::now(),
+            session,
+            recorder: OnceCell::new(),
+            begin: Instant::now(),
             stopped: Cell::new(false),
         }
     }

@@ -1,9 +1,14 @@
 //! Libraries as plans call them, without an engine: each plan asserts in Lua what it sees.
 
 use super::{Op, Program, Raised, Step, Vm, VmSetup, load};
+use crate::http::{Client, ClientConfig, Session};
+use crate::metrics::Recorder;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A plan in a folder of the test's own.
 struct Bench {
@@ -20,11 +25,20 @@ impl Bench {
     }
 
     fn user(&self, user: u64) -> Vm {
+        let config = ClientConfig {
+            timeout: Duration::from_secs(1),
+            max_body: 0,
+            headers: http::HeaderMap::new(),
+        };
+        let client = Client::new(config, Arc::default());
+        let session = Session::new(client, "http://127.0.0.1").expect("a good URL");
+        let recorder = Rc::new(RefCell::new(Recorder::new(0)));
         let setup = VmSetup {
             user,
             scenario: "default",
-            host: "http://127.0.0.1:1",
+            session: Rc::new(session),
             memory: 64 << 20,
+            recorder: &recorder,
         };
         Vm::new(&self.program, setup).expect("the VM is made")
     }
@@ -167,7 +181,7 @@ fn a_mistake_with_data_is_raised_at_the_line_of_the_plan() {
         (
             "data:csv 'ragged.csv'",
             "2",
-            "the file must be a string, not table; write data.csv \"file\", with a dot",
+            "the file must be a string, not a table; write data.csv \"file\", with a dot",
         ),
     ] {
         let (raised, at) = raised("mistake", &files, body);
@@ -198,7 +212,7 @@ fn patterns_and_selectors_that_are_wrong_are_told_with_place_and_line() {
         ),
         (
             "html.parse('<p>'):css(5)",
-            "a CSS selector must be a string, not integer",
+            "a CSS selector must be a string, not a number",
         ),
         ("random.int(2, 1)", "random.int(a, b): 2 is larger than 1"),
         (

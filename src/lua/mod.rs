@@ -10,11 +10,18 @@ mod field;
 mod host;
 #[cfg(test)]
 mod library_tests;
+mod modules;
+mod multipart;
 mod op;
+mod options;
+mod place;
 mod program;
 mod responses;
+mod review;
 mod sandbox;
+mod sources;
 mod stock;
+mod stubs;
 mod values;
 mod vm;
 
@@ -23,4 +30,6 @@ pub use fault::Raised;
 pub use op::{Op, RequestOp};
 pub use program::{Program, load, read};
 pub use responses::Finished;
+pub use review::review;
+pub use stubs::STUBS;
 pub use vm::{Step, Vm, VmSetup};

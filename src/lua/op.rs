@@ -2,14 +2,12 @@
 //! options as plain values; everything else is read from the options table here, and refused if unknown.
 
 use super::Expect;
-use super::values::{
-    encoded_pairs, one_line, scalar, seconds, statuses, string, text, texts, wanted,
-};
-use crate::config::unknown_word;
+use super::options;
+use super::values::{seconds, statuses, string, text, wanted};
 use crate::http::Request;
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, header};
-use mlua::{LightUserData, LuaString, Table, Value};
+use http::Method;
+use mlua::{LightUserData, Value};
 use std::time::Duration;
 
 /// An operation to carry out before the plan goes on.
@@ -54,8 +52,9 @@ pub(super) fn mark(name: &str) -> Option<Value> {
     )))
 }
 
-const MARKS: [&str; 11] = [
+const MARKS: [&str; 12] = [
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop",
+    "batch",
 ];
 
 /// The name of the mark that a yield begins with, if it is an operation's.
@@ -65,19 +64,6 @@ fn marked(value: &Value) -> Option<&'static str> {
     };
     MARKS.get(pointer.addr().checked_sub(1)?).copied()
 }
-
-const OPTIONS: [&str; 8] = [
-    "name",
-    "headers",
-    "query",
-    "form",
-    "json",
-    "timeout",
-    "redirects",
-    "expect",
-];
-const ALLOWED: &str = "allow_failure";
-const EXPECT: [&str; 3] = ["status", "title", "text"];
 
 impl Op {
     /// Reads a yield; `None` if it is the plan's own and no operation. `random` gives a number from 0 to 1
@@ -92,6 +78,7 @@ impl Op {
         let (mark, a, b, c, d, e, f) = yielded;
         let op = match marked(&mark)? {
             "fetch" => fetch(a, b),
+            "batch" => batch(a),
             "wait" => wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
             "request" => method(&f)
@@ -158,7 +145,7 @@ impl RequestOp {
             }
         }
         if let Value::Table(options) = &rest {
-            op.options(options)?;
+            options::read(&mut op, options)?;
             return Ok(op);
         }
         if let Value::String(name) = &name {
@@ -172,131 +159,6 @@ impl RequestOp {
         }
         Ok(op)
     }
-
-    fn options(&mut self, options: &Table) -> Result<(), String> {
-        for pair in options.pairs::<Value, Value>() {
-            let (key, value) = pair.map_err(|error| error.to_string())?;
-            let Value::String(key) = &key else {
-                return Err("options are named: { name = \"front page\", timeout = 5 }".to_owned());
-            };
-            match &*key.as_bytes() {
-                b"name" => self.name = Some(string(&value, "option 'name'")?),
-                b"headers" => self.headers(&value)?,
-                b"query" => self.query(&value)?,
-                b"form" => {
-                    let encoded = encoded_pairs(&value, "option 'form'")?;
-                    self.body(encoded.into(), "application/x-www-form-urlencoded")?;
-                }
-                b"json" => {
-                    let encoded = super::api::json::encode(&value)?;
-                    self.body(encoded.into(), "application/json")?;
-                }
-                b"timeout" => self.request.timeout = Some(seconds(&value, "option 'timeout'")?),
-                b"redirects" => match value {
-                    Value::Integer(n) if (0..=100).contains(&n) => {
-                        self.request.redirects = n as u32
-                    }
-                    other => {
-                        return Err(wanted(
-                            "option 'redirects'",
-                            "a whole number from 0 to 100",
-                            &other,
-                        ));
-                    }
-                },
-                b"expect" => self.expect(&value)?,
-                b"allow_failure" => match value {
-                    Value::Boolean(allow) => self.allow_failure = allow,
-                    other => return Err(wanted("option 'allow_failure'", "true or false", &other)),
-                },
-                unknown => {
-                    let word = String::from_utf8_lossy(unknown).into_owned();
-                    let valid: Vec<&str> = OPTIONS.into_iter().chain([ALLOWED]).collect();
-                    return Err(one_line(unknown_word("option", &word, "a request", &valid)));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn headers(&mut self, value: &Value) -> Result<(), String> {
-        let Value::Table(table) = value else {
-            return Err(wanted(
-                "option 'headers'",
-                "a table { [\"X-Name\"] = \"value\" }",
-                value,
-            ));
-        };
-        for pair in table.pairs::<LuaString, Value>() {
-            let (name, value) = pair.map_err(|_| "header names are strings".to_owned())?;
-            let shown = name.to_string_lossy();
-            let name = HeaderName::from_bytes(&name.as_bytes())
-                .map_err(|_| format!("'{shown}' is not a header name"))?;
-            let value = scalar(&value, &format!("header '{shown}'"))?;
-            let value = HeaderValue::from_bytes(&value).map_err(|_| {
-                format!(
-                    "the value of header '{shown}' has a line break or another control character"
-                )
-            })?;
-            self.request.headers.push((name, value));
-        }
-        Ok(())
-    }
-
-    fn query(&mut self, value: &Value) -> Result<(), String> {
-        let encoded = encoded_pairs(value, "option 'query'")?;
-        if encoded.is_empty() {
-            return Ok(());
-        }
-        let url = &mut self.request.url;
-        let fragment = url.find('#').unwrap_or(url.len());
-        url.truncate(fragment);
-        url.push(if url.contains('?') { '&' } else { '?' });
-        url.push_str(&encoded);
-        Ok(())
-    }
-
-    fn body(&mut self, body: Bytes, content_type: &'static str) -> Result<(), String> {
-        if !self.request.body.is_empty() {
-            return Err(
-                "a request has one body: a string, or the option 'form', or 'json'".to_owned(),
-            );
-        }
-        self.request.body = body;
-        let named = self
-            .request
-            .headers
-            .iter()
-            .any(|(name, _)| name == header::CONTENT_TYPE);
-        if !named {
-            let value = HeaderValue::from_static(content_type);
-            self.request
-                .headers
-                .insert(0, (header::CONTENT_TYPE, value));
-        }
-        Ok(())
-    }
-
-    fn expect(&mut self, value: &Value) -> Result<(), String> {
-        let Value::Table(table) = value else {
-            return Err(wanted(
-                "option 'expect'",
-                "a table such as { status = 200 }",
-                value,
-            ));
-        };
-        for pair in table.pairs::<Value, Value>() {
-            let (key, value) = pair.map_err(|error| error.to_string())?;
-            let key = string(&key, "a field of 'expect'")?;
-            match key.as_str() {
-                "status" => self.expect.status = statuses(&value)?,
-                "title" => self.expect.title = Some(string(&value, "'expect.title'")?),
-                "text" => self.expect.text = texts(&value)?,
-                unknown => return Err(one_line(unknown_word("field", unknown, "expect", &EXPECT))),
-            }
-        }
-        Ok(())
-    }
 }
 
 fn fetch(urls: Value, options: Value) -> Result<Op, String> {
@@ -306,7 +168,7 @@ fn fetch(urls: Value, options: Value) -> Result<Op, String> {
     let mut model = RequestOp::new(Method::GET, String::new());
     match &options {
         Value::Nil => {}
-        Value::Table(options) => model.options(options)?,
+        Value::Table(table) => options::read(&mut model, table)?,
         other => return Err(wanted("the options of user:fetch", "a table", other)),
     }
     let mut seen = std::collections::HashSet::new();
@@ -339,4 +201,40 @@ fn wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Duration
         Some(span) => Ok(from + span.mul_f64(random())),
         None => Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned()),
     }
+}
+
+/// Different requests side by side: each a table as `user:request` takes it.
+fn batch(list: Value) -> Result<Op, String> {
+    let Value::Table(list) = &list else {
+        return Err(wanted("user:batch", "a list of requests", &list));
+    };
+    let one = |entry: mlua::Result<Value>| {
+        let entry = entry.map_err(|error| error.to_string())?;
+        let Value::Table(entry) = &entry else {
+            return Err(wanted(
+                "an entry of user:batch",
+                "a table { method = \"GET\", path = \"/\" }",
+                &entry,
+            ));
+        };
+        let field = |name: &str| entry.raw_get::<Value>(name).unwrap_or(Value::Nil);
+        let name = match field("method") {
+            Value::Nil => Method::GET,
+            name => method(&name)?,
+        };
+        let rest = Value::Table(entry.clone());
+        RequestOp::read(
+            name,
+            field("path"),
+            field("body"),
+            Value::Nil,
+            Value::Nil,
+            Value::Nil,
+            rest,
+        )
+    };
+    list.sequence_values::<Value>()
+        .map(one)
+        .collect::<Result<_, _>>()
+        .map(Op::Fetch)
 }

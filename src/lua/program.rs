@@ -1,6 +1,9 @@
 //! A plan's code, compiled once per process and shared by all VMs, and what they share beside it.
 
 use super::data::Library;
+use super::modules::Modules;
+use super::review::Span;
+use super::sources::Sources;
 use super::stock::Stock;
 use super::{declare, fault, sandbox};
 use crate::config::Settings;
@@ -11,7 +14,7 @@ use mlua::Lua;
 use regex::bytes::Regex;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
 
@@ -24,8 +27,10 @@ const MOST_PATTERNS: usize = 1000;
 pub struct Program {
     /// The file's name as messages show it.
     pub(super) file: String,
-    /// The file's text, quoted by messages.
-    pub(super) source: String,
+    /// The texts of the plan's files, quoted by messages.
+    pub(super) sources: Sources,
+    /// What `require` finds.
+    pub(super) modules: Modules,
     /// What `-e` and `--env-file` set.
     pub(super) variables: BTreeMap<String, String>,
     /// The seed of the run.
@@ -34,6 +39,10 @@ pub struct Program {
     pub(super) plan: Vec<u8>,
     /// The names of the tasks by index of declaration.
     pub(super) task_names: Vec<Option<String>>,
+    /// What `test_start` returned, for all users.
+    pub(super) shared: OnceLock<serde_json::Value>,
+    /// Where the tasks stand, by index of declaration.
+    pub(super) spans: Vec<Span>,
     /// The files of data that the plan reads.
     pub(super) data: Library,
     regexes: Stock<Regex>,
@@ -53,30 +62,35 @@ pub fn load(
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     // An editor's byte order mark and a '#!' line are no Lua.
-    let source = source.trim_start_matches('\u{feff}').to_owned();
+    let source = source.trim_start_matches('\u{feff}');
     let mut program = Program {
         file: name.to_owned(),
         prelude: compile("=lgoose", PRELUDE, true)
             .map_err(|error| Error::Trouble(error.to_string()))?,
         plan: Vec::new(),
-        source,
+        sources: Sources::of_plan(name, source),
+        modules: Modules::beside(name),
         variables,
         seed,
         task_names: Vec::new(),
+        shared: OnceLock::new(),
+        spans: Vec::new(),
         data: Library::beside(name),
         regexes: Stock::new(MOST_PATTERNS),
         selectors: Stock::new(MOST_PATTERNS),
     };
-    program.plan = compile(&format!("@{name}"), &program.source, false)
-        .map_err(|error| fault::diagnose(&error, &program.file, &program.source))?;
+    program.plan = compile(&format!("@{name}"), source, false)
+        .map_err(|error| fault::diagnose(&error, &program.sources))?;
     let program = Arc::new(program);
     let declared = declare::declarations(&program)?;
     let mut program = Arc::into_inner(program).expect("the loading VM is gone");
     program.task_names = declared.task_names;
+    program.spans = declared.spans;
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 
-fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec<u8>> {
+/// The bytecode of a text; `name` as Lua takes it, with '@' or '=' before it.
+pub(super) fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec<u8>> {
     let lua = Lua::new_with(sandbox::libraries(), mlua::LuaOptions::new())?;
     let function = lua
         .load(source)

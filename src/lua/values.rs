@@ -1,7 +1,7 @@
 //! Lua values read as what a request needs, with messages that say what was wanted.
 
 use crate::error::Diagnostic;
-use mlua::{LuaString, Value};
+use mlua::{LuaString, Table, Value};
 use std::time::Duration;
 
 /// A message without the parts of a diagnostic that the place adds: `message\nhelp`.
@@ -12,8 +12,22 @@ pub(super) fn one_line(diagnostic: Diagnostic) -> String {
         .replace("\n = help: ", "; ")
 }
 
+/// What a value is, with its article.
+pub(super) fn a(value: &Value) -> &'static str {
+    match value {
+        Value::Nil => "nil",
+        Value::Boolean(_) => "a boolean",
+        Value::Integer(_) | Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Table(_) => "a table",
+        Value::Function(_) => "a function",
+        Value::Thread(_) => "a coroutine",
+        other => other.type_name(),
+    }
+}
+
 pub(super) fn wanted(what: &str, kind: &str, got: &Value) -> String {
-    format!("{what} must be {kind}, not {}", got.type_name())
+    format!("{what} must be {kind}, not {}", a(got))
 }
 
 pub(super) fn text(string: &LuaString, what: &str) -> Result<String, String> {
@@ -59,10 +73,10 @@ pub(super) fn statuses(value: &Value) -> Result<Vec<u16>, String> {
     }
 }
 
-pub(super) fn texts(value: &Value) -> Result<Vec<Vec<u8>>, String> {
+pub(super) fn texts(value: &Value, what: &str) -> Result<Vec<Vec<u8>>, String> {
     let one = |value: &Value| match value {
         Value::String(text) => Ok(text.as_bytes().to_vec()),
-        other => Err(wanted("'expect.text'", "a string or a list of them", other)),
+        other => Err(wanted(what, "a string or a list of them", other)),
     };
     match value {
         Value::Table(list) => list
@@ -112,4 +126,22 @@ pub(super) fn encoded_pairs(value: &Value, what: &str) -> Result<String, String>
         .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
         .collect();
     Ok(encoded.join("&"))
+}
+
+pub(super) fn flag(value: &Value, what: &str) -> Result<bool, String> {
+    match value {
+        Value::Boolean(flag) => Ok(*flag),
+        other => Err(wanted(what, "true or false", other)),
+    }
+}
+
+/// The entries of a table whose keys are strings, sorted by them.
+pub(super) fn pairs(table: &Table, what: &str) -> Result<Vec<(String, Value)>, String> {
+    let mut entries = Vec::new();
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair.map_err(|error| error.to_string())?;
+        entries.push((string(&key, what)?, value));
+    }
+    entries.sort_by(|(left, _), (right, _)| left.cmp(right));
+    Ok(entries)
 }

@@ -7,22 +7,28 @@ use super::program::Program;
 use super::responses::{Address, Finished};
 use super::{api, sandbox};
 use crate::error::{Diagnostic, Error};
+use crate::http::Session;
+use crate::metrics::Recorder;
+use crate::plan::Event;
 use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
 use rand::RngExt as _;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Who the VM is for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct VmSetup<'a> {
     /// The user's number, from 1.
     pub user: u64,
     /// The name of its scenario.
     pub scenario: &'a str,
-    /// Its base URL.
-    pub host: &'a str,
+    /// Its browser.
+    pub session: Rc<Session>,
     /// How much memory it may take, in bytes.
     pub memory: u64,
+    /// Where its plan's checks, metrics and transactions are counted. Not borrowed while the VM runs.
+    pub recorder: &'a Rc<RefCell<Recorder>>,
 }
 
 /// How far a task got.
@@ -42,6 +48,7 @@ pub struct Vm {
     lua: Lua,
     host: Rc<Host>,
     run: Function,
+    handle: Function,
     live: Table,
     thread: Thread,
     /// Whether the plan's top level found no row left for this user, which ends with its first task.
@@ -54,20 +61,23 @@ impl Vm {
     /// # Errors
     /// What the plan's top level raises, as a diagnostic.
     pub fn new(program: &Arc<Program>, setup: VmSetup<'_>) -> Result<Vm, Error> {
-        let explain = |error: mlua::Error| {
-            Error::from(fault::diagnose(&error, &program.file, &program.source))
-        };
+        let explain = |error: mlua::Error| Error::from(fault::diagnose(&error, &program.sources));
         Vm::build(program, setup).map_err(explain)
     }
 
     fn build(program: &Arc<Program>, setup: VmSetup<'_>) -> mlua::Result<Vm> {
-        let host = Rc::new(Host::new(program.clone(), setup.user, setup.scenario));
+        let host = Rc::new(Host::new(
+            program.clone(),
+            setup.user,
+            setup.scenario,
+            Some(setup.session.clone()),
+        ));
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
         let facts = lua.create_table()?;
         facts.raw_set("id", setup.user)?;
         facts.raw_set("scenario", setup.scenario)?;
-        facts.raw_set("host", setup.host)?;
+        facts.raw_set("host", setup.session.base().trim_end_matches('/'))?;
         let names = lua.create_sequence_from(
             program
                 .task_names
@@ -86,6 +96,7 @@ impl Vm {
             loaded?;
         }
         prelude.raw_get::<Function>("seal")?.call::<()>(())?;
+        host.recorder.get_or_init(|| setup.recorder.clone());
         lua.set_memory_limit(setup.memory as usize)?;
         let run: Function = prelude.raw_get("run")?;
         Ok(Vm {
@@ -93,6 +104,7 @@ impl Vm {
             live: prelude.raw_get("live")?,
             run,
             stillborn,
+            handle: prelude.raw_get("handle")?,
             host,
             lua,
         })
@@ -103,17 +115,26 @@ impl Vm {
         if self.stillborn {
             return Step::Op(Op::Stop);
         }
-        let fresh = match self.thread.reset(self.run.clone()) {
+        self.enter(self.run.clone(), (task + 1, iteration))
+    }
+
+    /// Starts the plan's function for an event.
+    pub fn start_event(&mut self, event: Event) -> Step {
+        self.enter(self.handle.clone(), event.name())
+    }
+
+    fn enter(&mut self, function: Function, arguments: impl IntoLuaMulti) -> Step {
+        let fresh = match self.thread.reset(function.clone()) {
             Ok(()) => Ok(()),
             // A coroutine that died with an error in a to-be-closed variable cannot be reset.
             Err(_) => self
                 .lua
-                .create_thread(self.run.clone())
+                .create_thread(function)
                 .map(|thread| self.thread = thread),
         };
         match fresh {
-            Ok(()) => self.step((task + 1, iteration)),
-            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.file)),
+            Ok(()) => self.step(arguments),
+            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.sources)),
         }
     }
 
@@ -134,7 +155,7 @@ impl Vm {
         let slot = self.host.responses.borrow_mut().insert_many(finished);
         match codes {
             Ok(codes) => self.step((slot, codes, failed)),
-            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.file)),
+            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.sources)),
         }
     }
 
@@ -148,7 +169,9 @@ impl Vm {
         loop {
             let values = match yielded {
                 Ok(values) => values,
-                Err(error) => return Step::Raised(fault::raised(&error, &self.host.program.file)),
+                Err(error) => {
+                    return Step::Raised(fault::raised(&error, &self.host.program.sources));
+                }
             };
             let random = || self.host.random.borrow_mut().random::<f64>();
             match Op::read(values, random) {
@@ -207,9 +230,6 @@ impl Vm {
     }
 }
 
-/// The name under which a VM's registry has the environment of the plan.
-pub(super) const ENVIRONMENT: &str = "environment";
-
 /// Runs the prelude in a fresh VM and gives what it returns.
 pub(super) fn start_prelude(
     lua: &Lua,
@@ -221,7 +241,7 @@ pub(super) fn start_prelude(
         .load(program.prelude.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .call((lua.create_function(api::lookup)?, facts, names))?;
-    lua.set_named_registry_value(ENVIRONMENT, prelude.raw_get::<Table>("env")?)?;
+    lua.set_named_registry_value(api::ENVIRONMENT, prelude.raw_get::<Table>("env")?)?;
     Ok(prelude)
 }
 
@@ -234,7 +254,10 @@ pub(super) fn address_of(response: &Table) -> mlua::Result<Address> {
 pub(super) fn mistake(lua: &Lua, diagnostic: Diagnostic) -> mlua::Error {
     let host = Host::of(lua);
     let placed = match super::host::plan_line(lua) {
-        Some((file, line)) => diagnostic.at(file, Some(line), &host.program.source),
+        Some((file, line)) => {
+            let text = host.program.sources.text(&file);
+            diagnostic.at(file, Some(line), &text)
+        }
         None => diagnostic,
     };
     mlua::Error::external(placed)

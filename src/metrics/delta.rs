@@ -4,6 +4,7 @@
 //! back so that a tick reuses its memory. Rows carry their names, so a delta explains itself.
 
 use super::latency::{Burst, Exact, nanoseconds};
+use super::measures::MeasureDelta;
 use super::names::Label;
 use super::sample::{Failure, Sample};
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub struct Delta {
     pub(super) requests: Vec<RequestDelta>,
     pub(super) tasks: Vec<TaskDelta>,
     pub(super) scenarios: Vec<ScenarioDelta>,
+    pub(super) measures: Vec<MeasureDelta>,
     pub(super) errors: Vec<ErrorDelta>,
     pub(super) errors_left_out: u64,
     pub(super) warnings: Vec<String>,
@@ -39,6 +41,7 @@ impl Delta {
                 .iter()
                 .all(|row| row.ok.count + row.failed.count == 0)
             && self.scenarios.iter().all(|row| row.is_empty())
+            && self.measures.iter().all(|row| row.measure.is_empty())
             && self.warnings.is_empty()
     }
 
@@ -97,6 +100,9 @@ impl Delta {
         }
         for row in &mut self.scenarios {
             (row.iterations, row.change, row.rise) = (0, 0, 0);
+        }
+        for row in &mut self.measures {
+            row.measure.clear();
         }
         self.errors.clear();
         self.errors_left_out = 0;

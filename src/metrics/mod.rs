@@ -8,6 +8,7 @@ mod delta;
 mod errors;
 mod facts;
 mod latency;
+mod measures;
 mod names;
 mod recent;
 mod recorder;
@@ -15,6 +16,7 @@ mod report;
 mod sample;
 mod series;
 mod snapshot;
+mod spread;
 mod store;
 mod tally;
 mod users;
@@ -23,8 +25,8 @@ pub use delta::Delta;
 pub use facts::Facts;
 pub use recorder::Recorder;
 pub use report::{
-    Check, ErrorRow, Figures, Latency, Metric, PhasesMs, Report, RequestRow, ScenarioRow,
-    SeriesPoint, TaskRow, ThresholdRow,
+    Check, ErrorRow, Figures, Latency, Metric, MetricKind, PhasesMs, Report, RequestRow,
+    ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
 };
 pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
 pub use snapshot::{LiveRow, Snapshot};

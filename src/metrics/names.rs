@@ -1,4 +1,5 @@
-//! Names to dense numbers: (method, name) of requests and (scenario, name) of tasks.
+//! Names to dense numbers: (method, name) of requests, (scenario, name) of tasks, (kind, name) of checks
+//! and metrics.
 //!
 //! Used by each recorder for its own numbers and by the store for its own. Bounded: a plan that puts an id
 //! into every name must not fill the memory.
@@ -8,10 +9,10 @@ use std::sync::Arc;
 
 /// Distinct names kept; what comes later counts as [`OTHER`].
 pub(super) const MAX_NAMES: usize = 2_000;
-/// The name of everything beyond [`MAX_NAMES`]; its group is empty.
+/// The name of everything beyond [`MAX_NAMES`]; its group is empty but for checks and metrics.
 pub(super) const OTHER: &str = "(other)";
 
-/// A name and what it belongs to: the method of a request, the scenario of a task.
+/// A name and what it belongs to: the method of a request, the scenario of a task, the kind of a metric.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) group: Box<str>,
@@ -43,6 +44,15 @@ struct Group {
 impl Names {
     /// The number of a name, given out in the order of first appearance.
     pub(super) fn intern(&mut self, group: &str, name: &str) -> Interned {
+        self.intern_or(group, name, "")
+    }
+
+    /// As [`Names::intern`], but [`OTHER`] is one name in each group: of measurements, groups are kinds.
+    pub(super) fn intern_grouped(&mut self, group: &str, name: &str) -> Interned {
+        self.intern_or(group, name, group)
+    }
+
+    fn intern_or(&mut self, group: &str, name: &str, other: &str) -> Interned {
         if let Some(id) = self.find(group, name) {
             return Interned {
                 id,
@@ -56,7 +66,9 @@ impl Names {
                 overflow: false,
             };
         }
-        let id = self.find("", OTHER).unwrap_or_else(|| self.add("", OTHER));
+        let id = self
+            .find(other, OTHER)
+            .unwrap_or_else(|| self.add(other, OTHER));
         Interned { id, overflow: true }
     }
 

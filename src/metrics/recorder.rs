@@ -5,11 +5,13 @@
 
 use super::delta::{Delta, RequestDelta, Source, TaskDelta};
 use super::latency::nanoseconds;
+use super::measures::{Kind, Measure, MeasureDelta};
 use super::names::{MAX_NAMES, Names};
+use super::report::MetricKind;
 use super::sample::{Failure, RequestId, Sample, TaskId};
 use crate::units::show_count;
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Distinct warnings that one shard passes on.
 const MAX_WARNINGS: usize = 100;
@@ -19,6 +21,8 @@ const MAX_WARNINGS: usize = 100;
 pub struct Recorder {
     requests: Names,
     tasks: Names,
+    /// Checks and metrics with the kind of each; the delta in use has a row for all of them.
+    measures: Names,
     delta: Delta,
     /// Emptied deltas that came back; one is enough when the store keeps up.
     spare: Vec<Delta>,
@@ -33,6 +37,7 @@ impl Recorder {
         Recorder {
             requests: Names::default(),
             tasks: Names::default(),
+            measures: Names::default(),
             delta: Delta::new(shard),
             spare: Vec::new(),
             told: HashSet::new(),
@@ -99,6 +104,51 @@ impl Recorder {
         }
     }
 
+    /// Counts a check of the plan.
+    pub fn check(&mut self, name: &str, passed: bool) {
+        self.measure(Kind::Check, name).truth(passed);
+    }
+
+    /// Adds to a counter of the plan.
+    pub fn counter(&mut self, name: &str, value: f64) {
+        self.measure(Kind::Metric(MetricKind::Counter), name)
+            .value(value);
+    }
+
+    /// Sets a gauge of the plan; the latest value of all shards is the one that is shown.
+    pub fn gauge(&mut self, name: &str, value: f64, at: Instant) {
+        self.measure(Kind::Metric(MetricKind::Gauge), name)
+            .level(value, at);
+    }
+
+    /// Counts a true or false value of a rate of the plan.
+    pub fn rate(&mut self, name: &str, held: bool) {
+        self.measure(Kind::Metric(MetricKind::Rate), name)
+            .truth(held);
+    }
+
+    /// Adds a value to a trend of the plan.
+    pub fn trend(&mut self, name: &str, value: f64) {
+        self.measure(Kind::Metric(MetricKind::Trend), name)
+            .value(value);
+    }
+
+    /// The row of a check or metric, made when it is new.
+    fn measure(&mut self, kind: Kind, name: &str) -> &mut Measure {
+        let interned = self.measures.intern_grouped(kind.group(), name);
+        if interned.overflow && !self.told.contains(TOO_MANY_MEASURES) {
+            self.warn(TOO_MANY_MEASURES.to_owned());
+        }
+        let id = interned.id as usize;
+        if self.delta.measures.len() == id {
+            self.delta.measures.push(MeasureDelta {
+                label: self.measures.labels()[id].clone(),
+                measure: Measure::new(kind),
+            });
+        }
+        &mut self.delta.measures[id].measure
+    }
+
     /// A user of the scenario came to the end of one iteration.
     pub fn iteration(&mut self, scenario: &str) {
         self.delta.scenario(scenario).iterations += 1;
@@ -131,6 +181,12 @@ impl Recorder {
             .pop()
             .unwrap_or_else(|| Delta::new(self.delta.shard));
         next.cover(self.requests.labels(), self.tasks.labels());
+        for row in &self.delta.measures[next.measures.len()..] {
+            next.measures.push(MeasureDelta {
+                label: row.label.clone(),
+                measure: Measure::new(row.measure.kind),
+            });
+        }
         std::mem::replace(&mut self.delta, next)
     }
 
@@ -146,6 +202,10 @@ impl Recorder {
 /// What the recorder and the store say when names of tasks and transactions run over.
 pub(super) const TOO_MANY_TASKS: &str = "more than 2,000 names of tasks and transactions; the rest is counted as '(other)': \
      keep ids out of the names of transactions";
+
+/// What the recorder and the store say when names of checks and metrics run over.
+pub(super) const TOO_MANY_MEASURES: &str = "more than 2,000 names of checks and metrics; the rest is counted as '(other)': \
+     keep ids out of the names of checks and metrics";
 
 /// What the recorder and the store say when names of requests run over.
 pub(super) fn too_many_requests() -> String {

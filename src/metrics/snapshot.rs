@@ -1,6 +1,6 @@
 //! The picture of a run at one tick, for live views. Immutable and shared; a slow view skips some.
 
-use super::report::{ErrorRow, ScenarioRow, SeriesPoint};
+use super::report::{Check, ErrorRow, Metric, ScenarioRow, SeriesPoint};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,10 @@ pub struct Snapshot {
     pub rows: Vec<LiveRow>,
     /// Each scenario with its users now.
     pub scenarios: Vec<ScenarioRow>,
+    /// Named checks of the plan so far.
+    pub checks: Arc<[Check]>,
+    /// Custom metrics of the plan so far.
+    pub metrics: Arc<[Metric]>,
     /// The most frequent errors first, at most 20, and what was left out.
     pub errors: Vec<ErrorRow>,
     /// What lgoose itself has to say about the run.

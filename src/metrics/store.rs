@@ -7,9 +7,10 @@ use super::delta::{Delta, ScenarioDelta};
 use super::errors::ErrorLog;
 use super::facts::Facts;
 use super::latency;
+use super::measures::MeasureLog;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
-use super::recorder::{TOO_MANY_TASKS, too_many_requests};
+use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
 use super::report::{Report, RequestRow, ScenarioRow, TaskRow};
 use super::series::Series;
 use super::snapshot::{LiveRow, Snapshot};
@@ -38,6 +39,7 @@ pub struct Store {
     fresh: Histogram<u64>,
     series: Series,
     recent: Recent,
+    measures: MeasureLog,
     errors: ErrorLog,
     warnings: Arc<[String]>,
     /// The last tick, and where the measurement begins, both since the start of the run.
@@ -75,6 +77,7 @@ impl Store {
             fresh: latency::histogram(),
             series: Series::default(),
             recent: Recent::default(),
+            measures: MeasureLog::default(),
             errors: ErrorLog::default(),
             warnings: Arc::new([]),
             now: Duration::ZERO,
@@ -98,6 +101,9 @@ impl Store {
         for row in &delta.scenarios {
             self.users.add(row.change, row.rise);
             self.scenario(row);
+        }
+        if self.measures.merge(&delta) {
+            self.warn(TOO_MANY_MEASURES.to_owned());
         }
         self.errors
             .merge(&delta, self.now.saturating_sub(self.origin));
@@ -136,6 +142,7 @@ impl Store {
         self.fresh.reset();
         self.series = Series::default();
         self.recent = Recent::starting(now);
+        self.measures.clear();
         self.errors = ErrorLog::default();
     }
 
@@ -150,6 +157,7 @@ impl Store {
     pub fn report(&mut self, elapsed: Duration) -> Report {
         self.gather();
         let measured = self.measured(elapsed);
+        let (checks, metrics) = self.measures.rows();
         let requests = self
             .requests
             .named()
@@ -183,8 +191,8 @@ impl Store {
                 })
                 .collect(),
             series: self.series.points(measured, self.users.now()),
-            checks: Vec::new(),
-            metrics: Vec::new(),
+            checks: checks.to_vec(),
+            metrics: metrics.to_vec(),
             errors: self.errors.top(usize::MAX),
             thresholds: Vec::new(),
         };
@@ -254,6 +262,7 @@ impl Store {
 
     fn snapshot(&mut self) -> Snapshot {
         let measured = self.measured(self.now);
+        let (checks, metrics) = self.measures.rows();
         let recent = &self.recent;
         let rows = self
             .requests
@@ -280,6 +289,8 @@ impl Store {
             ),
             rows,
             scenarios: self.scenario_rows(Users::now),
+            checks,
+            metrics,
             errors: self.errors.top(LIVE_ERRORS),
             warnings: self.warnings.clone(),
             recent: self.series.last(LIVE_POINTS).to_vec(),

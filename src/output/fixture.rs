@@ -57,11 +57,62 @@ pub(crate) fn report() -> Report {
             p95_ms: Some(12.5),
             p99_ms: None,
         }],
-        checks: Vec::new(),
-        metrics: Vec::new(),
+        checks: vec![
+            check("front page has a title", 13_192, 0),
+            check("article shows its price and is in the language that was asked for", 8_437, 4),
+            check("bad\u{1b}[2Jcheck", 0, 12),
+        ],
+        metrics: metrics(),
         errors: errors(),
         thresholds: Vec::new(),
     }
+}
+
+fn check(name: &str, passes: u64, failures: u64) -> Check {
+    Check {
+        name: name.into(),
+        passes,
+        failures,
+    }
+}
+
+fn metrics() -> Vec<Metric> {
+    use MetricKind::{Counter, Gauge, Rate, Trend};
+    let plain = |name: &str, kind, count, value| Metric {
+        name: name.into(),
+        kind,
+        count,
+        value: Some(value),
+        min: None,
+        max: None,
+        p50: None,
+        p90: None,
+        p95: None,
+        p99: None,
+    };
+    let trend = |name, scale: f64| Metric {
+        min: Some(-0.5 * scale),
+        max: Some(9_876.5 * scale),
+        p50: Some(12.25 * scale),
+        p90: Some(480.0 * scale),
+        p95: Some(1_240.5 * scale),
+        p99: Some(8_000.25 * scale),
+        ..plain(name, Trend, 8_441, 97.123 * scale)
+    };
+    vec![
+        trend("search results", 1.0),
+        plain("orders", Counter, 1_207, 4_828.0),
+        plain("cache hits", Rate, 23_863, 0.87),
+        Metric {
+            min: Some(0.0),
+            max: Some(41.0),
+            ..plain("queue length", Gauge, 312, 7.0)
+        },
+        trend(
+            "seconds that the report took as its own log tells them",
+            0.001,
+        ),
+    ]
 }
 
 fn errors() -> Vec<ErrorRow> {

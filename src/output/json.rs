@@ -71,6 +71,11 @@ mod tests {
         assert_eq!(keys(&json["tasks"][0]), sorted(task));
         let point = "second seconds users count failures bytes p50_ms p95_ms p99_ms";
         assert_eq!(keys(&json["series"][0]), sorted(point));
+        let check = "name passes failures";
+        assert_eq!(keys(&json["checks"][0]), sorted(check));
+        let metric = "name kind count value min max p50 p90 p95 p99";
+        assert_eq!(keys(&json["metrics"][0]), sorted(metric));
+        assert_eq!(json["metrics"][0]["kind"], "trend");
         assert_eq!(json["requests"][0]["status"]["200"], 13_189);
     }
 
@@ -82,6 +87,10 @@ mod tests {
         assert_eq!(
             (&read.errors, &read.series),
             (&report.errors, &report.series)
+        );
+        assert_eq!(
+            (&read.checks, &read.metrics),
+            (&report.checks, &report.metrics)
         );
         let options = TableOptions::default();
         assert_eq!(tables(&read, 120, options), tables(&report, 120, options));

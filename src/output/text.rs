@@ -2,6 +2,7 @@
 //!
 //! Plain text without colour. The caller knows the terminal's width; what is printed where is its business.
 
+mod measures;
 mod sections;
 mod table;
 
@@ -20,13 +21,16 @@ pub struct TableOptions {
     pub status_codes: bool,
 }
 
-/// The end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, overview.
+/// The end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, checks and
+/// metrics, overview.
 ///
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
 /// cut, so on less than 80 columns lines may be longer than the terminal.
 pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     let blocks = sections::tables(report);
-    let natural = blocks.iter().map(Table::natural_width).max().unwrap_or(0);
+    let measures = measures::tables(report);
+    let widths = blocks.iter().chain(&measures).map(Table::natural_width);
+    let natural = widths.max().unwrap_or(0);
     let page = natural.max(PLAIN_WIDTH).min(width);
     let mut out = title(report, page);
     sections::warnings(report, page, &mut out);
@@ -36,6 +40,10 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     }
     sections::status_codes(report, options.status_codes, page, &mut out);
     sections::errors(report, page, &mut out);
+    for block in &measures {
+        out.push('\n');
+        block.render(page, &mut out);
+    }
     sections::overview(report, page, &mut out);
     out
 }
@@ -88,13 +96,21 @@ fn rate(per_second: f64) -> String {
 
 /// A count and its share of all: `0`, `3 (0.02%)`, `12 (100%)`.
 fn with_share(count: u64, of: u64) -> String {
+    match count {
+        0 => "0".to_owned(),
+        _ => format!("{} ({})", show_count(count), share(count, of)),
+    }
+}
+
+/// How much of all a count is: `0%`, `0.02%`, `100%`.
+fn share(count: u64, of: u64) -> String {
     let percent = 100.0 * count as f64 / of.max(1) as f64;
     match percent {
-        _ if count == 0 => "0".to_owned(),
-        percent if percent < 0.01 => format!("{} (<0.01%)", show_count(count)),
+        _ if count == 0 => "0%".to_owned(),
+        percent if percent < 0.01 => "<0.01%".to_owned(),
         // Not all is not 100 %, however near.
-        percent if percent > 99.9 && count < of => format!("{} (>99.9%)", show_count(count)),
-        percent => format!("{} ({}%)", show_count(count), three_digits(percent)),
+        percent if percent > 99.9 && count < of => ">99.9%".to_owned(),
+        percent => format!("{}%", three_digits(percent)),
     }
 }
 

@@ -11,7 +11,7 @@ mod shape;
 mod wait;
 
 pub use deal::Deal;
-pub use outline::outline;
+pub use outline::{list, outline};
 pub use schedule::{Cursor, Group, Schedule, Slot, Step};
 pub use shape::Shape;
 pub use wait::Wait;
@@ -19,8 +19,32 @@ pub use wait::Wait;
 /// A whole test plan: the kinds of users there are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
+    /// The events of a test that it has functions for.
+    pub events: Vec<Event>,
     /// The scenarios in the order of their declaration.
     pub scenarios: Vec<Scenario>,
+}
+
+/// A moment of a test for which a plan may have a function, run once by a user of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// Before the first user starts.
+    TestStart,
+    /// After the last user has stopped.
+    TestStop,
+}
+
+impl Event {
+    /// All of them, in their order.
+    pub const ALL: [Event; 2] = [Event::TestStart, Event::TestStop];
+
+    /// The name that plans use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Event::TestStart => "test_start",
+            Event::TestStop => "test_stop",
+        }
+    }
 }
 
 /// A kind of user: what it does, in which order, and how many of it there are.

@@ -19,6 +19,19 @@ pub fn outline(plan: &Plan) -> String {
     texts.join("\n")
 }
 
+/// The names of a plan's scenarios and, indented below each, of its tasks, one per line.
+pub fn list(plan: &Plan) -> String {
+    let mut text = String::new();
+    for scenario in &plan.scenarios {
+        text.push_str(&scenario.name);
+        text.push('\n');
+        for task in &scenario.tasks {
+            line(&mut text, &task.title());
+        }
+    }
+    text
+}
+
 fn of_scenario(scenario: &Scenario, total: u64) -> String {
     let schedule = Schedule::new(scenario);
     let share = match scenario.users {
@@ -109,6 +122,7 @@ mod tests {
             tasks,
         };
         let plan = Plan {
+            events: Vec::new(),
             scenarios: vec![
                 scenario("visitor", 4, vec![task("front page", 15, false)]),
                 scenario(
@@ -129,5 +143,9 @@ member: weight 1 (20 % of the users), shuffled order
        2 × read
 ";
         assert_eq!(outline(&plan), expected);
+        assert_eq!(
+            list(&plan),
+            "visitor\n  front page\nmember\n  log in\n  read\n"
+        );
     }
 }

@@ -136,9 +136,11 @@ fn flags_that_contradict_each_other_are_both_named() {
 }
 
 #[test]
-#[ignore = "'--threads 0' is silently taken as 1; 'threads = 0' in a plan is refused"]
 fn no_threads_are_refused() {
-    refused(&["plans/drupal.lua", "--threads", "0"], &["--threads"]);
+    refused(
+        &["plans/drupal.lua", "-u", "1", "-i", "1", "--threads", "0"],
+        &["--threads"],
+    );
 }
 
 #[test]

@@ -311,7 +311,6 @@ fn the_tables_are_printed_for_a_site_that_dies_in_the_middle() {
 }
 
 #[test]
-#[ignore = "response:fail replaces the class of a request that got no answer at all"]
 fn what_a_plan_says_about_a_missing_answer_does_not_hide_why_it_is_missing() {
     let url = nowhere();
     let text = "task { function(user) user:get(\"/\", { name = \"page\" }):fail \"no form on the page\" end }";

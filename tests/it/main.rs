@@ -6,6 +6,7 @@ mod command_line;
 mod drupal;
 mod failing;
 mod language;
+mod measures;
 mod mistakes;
 mod program;
 mod report;

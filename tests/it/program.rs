@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Far longer than any test takes, also on a busy machine: it ends what hangs, it judges no speed.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A path inside the repository.
 pub(crate) fn in_repository(path: &str) -> PathBuf {

@@ -221,13 +221,11 @@ fn ends_although(name: &str, task: &str) {
 }
 
 #[test]
-#[ignore = "after the stop 'user:wait' returns without yielding: the shard never sees the abort, the run never ends"]
 fn a_task_that_waits_in_a_loop_cannot_keep_a_run_from_ending() {
     ends_although("wait_loop.lua", "while true do user:wait(3600) end");
 }
 
 #[test]
-#[ignore = "a request that fails before it reaches the network never yields: the run never ends"]
 fn a_task_that_asks_for_bad_urls_in_a_loop_cannot_keep_a_run_from_ending() {
     ends_although(
         "bad_url_loop.lua",
@@ -236,13 +234,11 @@ fn a_task_that_asks_for_bad_urls_in_a_loop_cannot_keep_a_run_from_ending() {
 }
 
 #[test]
-#[ignore = "a fetch of nothing never yields: the run never ends"]
 fn a_task_that_fetches_nothing_in_a_loop_cannot_keep_a_run_from_ending() {
     ends_although("empty_fetch_loop.lua", "while true do user:fetch {} end");
 }
 
 #[test]
-#[ignore = "a task whose only request has a bad URL never yields: the run never ends"]
 fn a_plan_with_nothing_but_a_bad_url_ends_on_time() {
     let path = plan(
         "only_bad_url.lua",

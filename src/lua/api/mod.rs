@@ -7,13 +7,18 @@ mod elements;
 pub(super) mod json;
 mod load;
 mod log;
+mod metric;
 mod os;
 mod page;
 mod protect;
 mod random;
 mod regex;
-mod response;
+mod require;
+pub(super) mod response;
+mod session;
 mod wait;
+
+pub(super) use require::ENVIRONMENT;
 
 use super::host::{self, Host};
 use super::op;
@@ -22,7 +27,7 @@ use crate::error::nearest;
 use mlua::{IntoLua as _, Lua, Table, Value};
 
 /// The fields of `user` that the prelude makes, for messages.
-const USER_FIELDS: [&str; 19] = [
+pub(super) const USER_FIELDS: [&str; 26] = [
     "id",
     "scenario",
     "task",
@@ -39,13 +44,21 @@ const USER_FIELDS: [&str; 19] = [
     "request",
     "fetch",
     "submit",
+    "transaction",
     "wait",
     "stop",
     "log",
+    "batch",
+    "set_host",
+    "set_header",
+    "basic_auth",
+    "bearer",
+    "cookies",
 ];
 
 /// Globals that are made here, for messages.
-const GLOBALS: [&str; 14] = [
+pub(super) const GLOBALS: [&str; 17] = [
+    "shared",
     "regex",
     "random",
     "json",
@@ -55,11 +68,13 @@ const GLOBALS: [&str; 14] = [
     "hash",
     "html",
     "os",
-    "load",
     "log",
     "env",
     "wait",
     "coroutine",
+    "require",
+    "metric",
+    "check",
 ];
 
 /// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
@@ -79,15 +94,22 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "os" => os::library(lua)?.into_lua(lua),
             "wait" => wait::library(lua)?.into_lua(lua),
             "load" => lua.create_function(load::load)?.into_lua(lua),
+            "metric" => metric::library(lua)?.into_lua(lua),
+            "check" => lua.create_function(metric::check)?.into_lua(lua),
             "env" => lua.create_function(env)?.into_lua(lua),
+            "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
             "pcall" | "xpcall" => protect::protected(lua, global),
             "print" => lua.create_function(log::print)?.into_lua(lua),
+            "shared" => session::shared(lua),
             other => sandbox::standard(lua, other),
         };
     }
     if let Some(method) = name.strip_prefix("response:") {
         return response::method(lua, method);
+    }
+    if let Some(member) = name.strip_prefix("user:") {
+        return session::user_member(lua, member);
     }
     if let Some(mark) = name.strip_prefix("op:").and_then(op::mark) {
         return Ok(mark);
@@ -97,6 +119,10 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
         "mark" => lua.create_function(response::mark)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "log" => lua.create_function(log::log)?.into_lua(lua),
+        "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
+        "share" => lua.create_function(session::share)?.into_lua(lua),
+        "clock" => lua.create_function(metric::clock)?.into_lua(lua),
+        "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
         "undeclared" => lua.create_function(undeclared)?.into_lua(lua),
         "unknown_member" => lua.create_function(unknown_member)?.into_lua(lua),
         "unknown_user_field" => lua.create_function(unknown_user_field)?.into_lua(lua),

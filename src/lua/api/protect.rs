@@ -42,7 +42,7 @@ fn told(lua: &Lua, problem: Value) -> mlua::Result<Value> {
     if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
         return diagnostic.message().into_lua(lua);
     }
-    let raised = fault::raised(error, &Host::of(lua).program.file);
+    let raised = fault::raised(error, &Host::of(lua).program.sources);
     match raised.line {
         Some(line) => format!("{line}: {}", raised.message).into_lua(lua),
         None => raised.message.into_lua(lua),

@@ -35,7 +35,7 @@ pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
         Value::UserData(data) => data.borrow::<Pattern>().map(|pattern| pattern.clone()),
         other => Err(mlua::Error::runtime(format!(
             "a regular expression is wanted: regex \"…\" or a string, not {}",
-            other.type_name()
+            super::super::values::a(other)
         ))),
     }
 }
@@ -59,7 +59,7 @@ fn with_subject<R>(
         }
         other => Err(mlua::Error::runtime(format!(
             "a string or a response is wanted, not {}",
-            other.type_name()
+            super::super::values::a(other)
         ))),
     }
 }

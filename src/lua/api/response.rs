@@ -12,7 +12,7 @@ use memchr::memmem;
 use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::rc::Rc;
 
-const FIELDS: [&str; 10] = [
+pub(in super::super) const FIELDS: [&str; 10] = [
     "status",
     "ok",
     "error",
@@ -24,7 +24,7 @@ const FIELDS: [&str; 10] = [
     "size",
     "redirects",
 ];
-const METHODS: [&str; 15] = [
+pub(in super::super) const METHODS: [&str; 15] = [
     "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches",
     "contains", "fail", "pass", "ensure", "header",
 ];
@@ -86,7 +86,7 @@ impl mlua::FromLua for This {
             }
             other => Err(mlua::Error::runtime(format!(
                 "a response is wanted here, not {}; write response:method(…) with a colon",
-                other.type_name()
+                super::super::values::a(&other)
             ))),
         }
     }
@@ -125,6 +125,10 @@ impl This {
             ));
         }
         let finished = responses.get_mut(address).ok_or_else(gone)?;
+        if failure.is_some() && finished.exchange.outcome.is_err() {
+            // Why there was no answer says more than what the page lacked.
+            return Ok(());
+        }
         finished.line = failure.as_ref().and_then(|_| line(lua));
         finished.failure = failure.map(|reason| shortened(&reason));
         Ok(())

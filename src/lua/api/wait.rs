@@ -1,5 +1,8 @@
 //! `wait`: the kinds of wait a task or scenario may declare.
 
+use super::super::values::a;
+use super::super::vm::mistake;
+use crate::error::Diagnostic;
 use mlua::{Lua, Table, Value, Variadic};
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
@@ -13,24 +16,23 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         "throughput",
     ] {
         // Checked where it is declared, which knows the line and the owner.
-        let make = lua.create_function(move |lua, numbers: Variadic<Value>| {
-            if let Some(other) = numbers.iter().find(|value| !is_number(value)) {
-                let shown = match other {
+        let make = lua.create_function(move |lua, values: Variadic<Value>| {
+            let odd = values
+                .iter()
+                .find(|value| !matches!(value, Value::Integer(_) | Value::Number(_)));
+            if let Some(odd) = odd {
+                let shown = match odd {
                     Value::String(text) => format!("'{}'", text.to_string_lossy()),
-                    other => other.type_name().to_owned(),
+                    other => a(other).to_owned(),
                 };
                 let message = format!("wait.{kind} takes numbers of seconds, not {shown}");
-                return Err(mlua::Error::runtime(message));
+                return Err(mistake(lua, Diagnostic::new(message)));
             }
-            let wait = lua.create_sequence_from(numbers)?;
+            let wait = lua.create_sequence_from(values)?;
             wait.raw_set("kind", kind)?;
             Ok(wait)
         })?;
         library.raw_set(kind, make)?;
     }
     Ok(library)
-}
-
-fn is_number(value: &Value) -> bool {
-    matches!(value, Value::Integer(_) | Value::Number(_))
 }

@@ -1,0 +1,137 @@
+---What plans against Drupal share, from version 7 on: log in, forms and their tokens, search, pages with
+---their assets. Drupal answers 200 to most mistakes, so each of these looks at what the page says; a request
+---that did not do what it was for is counted as failed, and nothing is raised.
+---
+---    local drupal = require "lgoose.drupal"
+---
+---@class lgoose.drupal
+local drupal = {}
+
+---Where Drupal keeps the scripts, styles and images of its pages.
+---@type string[]
+drupal.ASSETS = { "/core", "/misc", "/modules", "/sites", "/themes" }
+
+local LOGIN_FORM = "#user-login, #user-login-form"
+
+---The text of the page's error message, as Drupal 7 or a later one shows it.
+---@param page lgoose.Response
+---@return string? message # nil if the page shows none
+function drupal.error_message(page)
+  if page:contains "messages error" or page:contains "messages--error" then
+    return page:text ".messages.error, .messages--error"
+  end
+end
+
+---A form of a page. If it is not there, the page's request counts as failed.
+---@param page lgoose.Response
+---@param css string # such as "#comment-form"
+---@return lgoose.Form? form # nil if there is none
+function drupal.form(page, css)
+  local form = page:form(css)
+  if not form and page.ok then page:fail("no form '" .. css .. "' on the page") end
+  return form
+end
+
+---What Drupal puts into a form to know it again. `user:submit` sends these by itself; they are for requests
+---that are put together by hand.
+---@param form lgoose.Form
+---@return { form_id: string?, form_build_id: string?, form_token: string? } tokens # without form_token for anonymous users
+function drupal.tokens(form)
+  local fields = form.fields
+  return { form_id = fields.form_id, form_build_id = fields.form_build_id, form_token = fields.form_token }
+end
+
+---Submits a form. An answer with an error message counts as failed, whatever its status.
+---@param user lgoose.User
+---@param form lgoose.Form
+---@param fields? table<string, string|number|boolean> # over the form's own
+---@param options? lgoose.Options
+---@return lgoose.Response answer
+function drupal.submit(user, form, fields, options)
+  local answer = user:submit(form, fields, options)
+  local message = answer.ok and drupal.error_message(answer)
+  if message then answer:fail("refused: " .. message) end
+  return answer
+end
+
+---@class lgoose.drupal.LoginOptions
+---@field path? string # the page with the login form (default: "/user", which later Drupals redirect to "/user/login")
+---@field form? string # CSS of the form (default: that of Drupal 7 and that of later ones)
+---@field name? string # the row of the report (default: the task's name)
+
+---Logs in with the form of Drupal 7 or of a later one, and looks whether it worked: a wrong password is
+---answered with 200 and the form once more.
+---@param user lgoose.User
+---@param name string
+---@param password string
+---@param options? lgoose.drupal.LoginOptions
+---@return boolean logged_in
+function drupal.log_in(user, name, password, options)
+  local path, css, row = "/user", LOGIN_FORM, nil
+  if options then
+    path, css, row = options.path or path, options.form or css, options.name
+  end
+  local form = drupal.form(user:get(path, { name = row }), css)
+  if not form then return false end
+  local answer = user:submit(form, { name = name, pass = password }, { name = row })
+  if answer.ok and answer.redirects == 0 then
+    answer:fail("not logged in: " .. (drupal.error_message(answer) or "the form came back"))
+  elseif answer.ok and answer:contains 'id="user-login' then
+    answer:fail "not logged in: the page after the login still has the login form"
+  end
+  return answer.ok
+end
+
+---@class lgoose.drupal.SearchOptions
+---@field path? string # the page with the search form (default: "/search/node")
+---@field form? string # CSS of the form (default: "#search-form")
+---@field name? string # the row of the report (default: the task's name)
+---@field expect? lgoose.Expect # of the page of results
+
+---Searches the site: gets the page with the form and submits it.
+---@param user lgoose.User
+---@param keys string # what to look for
+---@param options? lgoose.drupal.SearchOptions
+---@return lgoose.Response? results # nil if there is no form
+function drupal.search(user, keys, options)
+  options = options or {}
+  local page = user:get(options.path or "/search/node", { name = options.name })
+  local form = drupal.form(page, options.form or "#search-form")
+  if not form then return nil end
+  return drupal.submit(user, form, { keys = keys }, { name = options.name, expect = options.expect })
+end
+
+---@class lgoose.drupal.PageOptions
+---@field status? integer|integer[] # the status that the page must have (default: any below 400)
+---@field title? string # what the page's title must begin with
+---@field text? string|string[] # what the page must contain
+---@field name? string # the row of the page in the report (default: the task's name)
+---@field assets? string|string[]|fun(url: string): boolean # which assets to load (default: drupal.ASSETS)
+---@field asset_name? string # the row of the assets in the report (default: "static asset")
+
+---Gets a page as a browser does: checks it and loads its assets.
+---@param user lgoose.User
+---@param path string
+---@param options? lgoose.drupal.PageOptions
+---@return lgoose.Response page
+function drupal.load_page(user, path, options)
+  options = options or {}
+  local page = user:get(path, {
+    name = options.name,
+    expect = { status = options.status, title = options.title, text = options.text },
+  })
+  drupal.load_assets(user, page, options.assets, options.asset_name)
+  return page
+end
+
+---Loads the assets of a page; those of other hosts are never requested.
+---@param user lgoose.User
+---@param page lgoose.Response
+---@param filter? string|string[]|fun(url: string): boolean # (default: drupal.ASSETS)
+---@param name? string # their row in the report (default: "static asset")
+---@return lgoose.Response[] assets
+function drupal.load_assets(user, page, filter, name)
+  return (user:fetch(page:assets(filter or drupal.ASSETS), { name = name or "static asset" }))
+end
+
+return drupal

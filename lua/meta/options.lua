@@ -1,0 +1,39 @@
+---@meta
+-- What a request may be told: the last argument of user:get, user:post and so on.
+
+---@class lgoose.Options
+---@field name? string # the row under which the request is counted (default: the task's name, else the path)
+---@field headers? table<string, string>
+---@field query? table<string, any> # appended to the path, encoded
+---@field form? table<string, any> # the body, URL-encoded; a list gives a field several times
+---@field json? any # the body, as JSON
+---@field multipart? table<string, string|lgoose.Part> # the body, as multipart/form-data
+---@field timeout? number # seconds (default: the plan's, 60)
+---@field redirects? integer # followed at most; 0 = do not follow (default: 10)
+---@field expect? lgoose.Expect # what makes the request a success besides a status below 400
+---@field auth? string[] # { user, password }, sent as basic authentication
+---@field compress? "gzip" # compress the body
+---@field discard? boolean # count the body, do not keep it (default: false)
+---@field allow_failure? boolean # a bad status is no failure (default: false)
+
+---A file in a multipart body.
+---@class lgoose.Part
+---@field filename? string
+---@field type? string # the media type, such as "image/png"
+---@field data string
+
+---Checked by lgoose on the answer; the first miss marks the request as failed, the task goes on.
+---@class lgoose.Expect
+---@field status? integer|integer[] # of the final answer (default: any below 400)
+---@field title? string # what the page's title must begin with
+---@field text? string|string[] # what the body must contain
+---@field no_text? string|string[] # what the body must not contain
+---@field header? table<string, string> # a header and its value
+---@field redirect? boolean|string # whether it was redirected, or where to
+---@field under? number # seconds that it may take at most
+---@field json? table<string, any> # path in the JSON body and its value
+
+---@class lgoose.Request: lgoose.Options
+---@field method? string # (default: "GET")
+---@field path string # joined to the host; an absolute URL wins
+---@field body? string

@@ -1,0 +1,76 @@
+---@meta
+-- What stands at the top level of a plan: plan, scenario, task, on. Read by editors, not by lgoose.
+
+---A span of time: seconds as a number, or text such as "300s", "20m", "1h30m".
+---@alias lgoose.Duration number|string
+---Bytes as a number, or text such as "64MiB".
+---@alias lgoose.Size integer|string
+---A pause after a task: seconds, {from, to} in seconds, or made with `wait`.
+---@alias lgoose.Wait number|number[]|lgoose.WaitRule
+---@alias lgoose.TaskFunction fun(user: lgoose.User)
+
+---Defaults of the plan. A flag of the same name (`run_time`: `--run-time`) or its `LGOOSE_*` goes before.
+---@class lgoose.Plan
+---@field host? string # base URL, or "demo:drupal" for the built-in site
+---@field users? integer # users at the same time (default: number of cores)
+---@field hatch_rate? number|string # users started per second (default: 1)
+---@field startup_time? lgoose.Duration # start all users within this time instead of by hatch_rate
+---@field run_time? lgoose.Duration # counted from the moment all users run (default: until Ctrl-C)
+---@field stages? string[] # "DURATION:USERS" each, joined by straight lines
+---@field rate? number|string # iterations started per second, whatever the answers take
+---@field iterations? integer # per user (default: no limit)
+---@field stop_timeout? lgoose.Duration # how long running tasks may take to finish after a stop (default: 30 s)
+---@field throttle_requests? number # at most so many requests per second
+---@field timeout? lgoose.Duration # of a request (default: 60 s)
+---@field max_body? lgoose.Size # the largest body that is read (default: 64 MiB)
+---@field headers? table<string, string> # sent with every request
+---@field thresholds? string[] # such as "p95 < 300ms"; one that fails makes the exit code 1
+---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # (default: "disabled")
+---@field seed? integer # of all random choices (default: random, shown in the report)
+---@field threads? integer # that drive users (default: number of cores)
+---@field lua_memory? lgoose.Size # that a user's VM may take (default: 64 MiB)
+---@field lua_time? lgoose.Duration # that Lua may run without waiting (default: 1 s)
+
+---Sets defaults of this plan's runs.
+---@param options lgoose.Plan
+function plan(options) end
+
+---A kind of user: its name first, then its tasks.
+---@class lgoose.Scenario
+---@field [1] string # the name, unique in the plan
+---@field [integer] lgoose.Task|string
+---@field weight? integer # share of the users relative to other scenarios (default: 1)
+---@field users? integer # a fixed number of users instead of a weight
+---@field wait? lgoose.Wait # after each task that has none of its own (default: none)
+---@field host? string # base URL of its users (default: the plan's)
+---@field order? "shuffled"|"round-robin"|"serial"|"random" # of the tasks in an iteration (default: "shuffled")
+
+---Declares a kind of user.
+---@param spec lgoose.Scenario
+---@return lgoose.Scenario
+function scenario(spec) end
+
+---Something a user does: a name, which may be left out, and the function last.
+---@class lgoose.Task
+---@field [1] string|lgoose.TaskFunction
+---@field [2]? lgoose.TaskFunction
+---@field weight? integer # how often it runs in one iteration (default: 1)
+---@field sequence? integer # tasks with one run before those without, in ascending order; equal ones form a group
+---@field on_start? boolean # once per user at its beginning, not in the iteration (default: false)
+---@field on_stop? boolean # once per user at its end, not in the iteration (default: false)
+---@field wait? lgoose.Wait # after this task (default: the scenario's)
+
+---Declares a task. One that no scenario takes belongs to the scenario "default".
+---@param spec lgoose.Task
+---@return lgoose.Task
+function task(spec) end
+
+---Runs once per test: "test_start" before the first user starts, "test_stop" after the last has stopped, with
+---a user of its own. What the function of "test_start" returns is `shared` for every user.
+---@param event "test_start"|"test_stop"
+---@param handler fun(user: lgoose.User): any
+function on(event, handler) end
+
+---What the function of `on("test_start", …)` returned; read-only.
+---@type any
+shared = nil

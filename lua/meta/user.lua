@@ -1,0 +1,128 @@
+---@meta
+-- The user of a task: the first argument of its function.
+
+---A simulated user with cookies, connections and random numbers of its own. A failed request is counted,
+---never raised.
+---@class lgoose.User
+---@field id integer # its number, from 1
+---@field scenario string # the name of its scenario
+---@field task string # the name of the running task
+---@field iteration integer # iterations begun
+---@field host string # the base URL that paths are joined to
+---@field data table # its own: what it must remember between tasks
+---@field cookies lgoose.Cookies
+local User = {}
+
+---Gets a page and waits for its whole body.
+---@param path string # joined to the host; an absolute URL wins
+---@param options? lgoose.Options
+---@return lgoose.Response
+function User:get(path, options) end
+
+---@param path string
+---@param options? lgoose.Options
+---@return lgoose.Response
+function User:head(path, options) end
+
+---@param path string
+---@param options? lgoose.Options
+---@return lgoose.Response
+function User:delete(path, options) end
+
+---@param path string
+---@param options? lgoose.Options
+---@return lgoose.Response
+function User:options(path, options) end
+
+---@param path string
+---@param body? string # or nil with form, json or multipart in the options
+---@param options? lgoose.Options
+---@return lgoose.Response
+function User:post(path, body, options) end
+
+---@param path string
+---@param body? string # or nil with form, json or multipart in the options
+---@param options? lgoose.Options
+---@return lgoose.Response
+function User:put(path, body, options) end
+
+---@param path string
+---@param body? string # or nil with form, json or multipart in the options
+---@param options? lgoose.Options
+---@return lgoose.Response
+function User:patch(path, body, options) end
+
+---A request with any method and all options.
+---@param request lgoose.Request
+---@return lgoose.Response
+function User:request(request) end
+
+---Gets a list as a browser does: at most 6 at a time per host, each URL once.
+---@param urls string[]
+---@param options? lgoose.Options
+---@return lgoose.Response[] # in the order of the list
+function User:fetch(urls, options) end
+
+---Different requests side by side, within the same limits.
+---@param requests lgoose.Request[]
+---@return lgoose.Response[] # in the order of the list
+function User:batch(requests) end
+
+---Submits a form found on a page: its hidden and default fields, then yours over them.
+---@param form lgoose.Form
+---@param fields? table<string, any>
+---@param options? lgoose.Options
+---@return lgoose.Response
+function User:submit(form, fields, options) end
+
+---Times a block of several requests as one row in the table of tasks.
+---@generic T
+---@param name string
+---@param fn fun(): T
+---@return T
+function User:transaction(name, fn) end
+
+---Changes the base URL from now on.
+---@param url string
+function User:set_host(url) end
+
+---Sends a header with every request from now on.
+---@param name string
+---@param value string? # nil: no longer
+function User:set_header(name, value) end
+
+---Sends basic authentication with every request from now on.
+---@param user string
+---@param password string
+function User:basic_auth(user, password) end
+
+---Sends `Authorization: Bearer …` with every request from now on.
+---@param token string
+function User:bearer(token) end
+
+---Waits; ends at once when the user is told to stop.
+---@param from number # seconds
+---@param to? number # seconds; a random time between the two
+function User:wait(from, to) end
+
+---Ends this user after its on_stop tasks.
+function User:stop() end
+
+---A line in the log with user, scenario and task.
+---@param text any
+function User:log(text) end
+
+---The cookies of a user.
+---@class lgoose.Cookies
+local Cookies = {}
+
+---@param name string
+---@return string? value
+function Cookies:get(name) end
+
+---@param name string
+---@param value string
+function Cookies:set(name, value) end
+
+---Forgets all of them.
+function Cookies:clear() end

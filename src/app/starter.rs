@@ -1,0 +1,126 @@
+//! `lgoose new`: a first plan and what an editor needs to complete and check it. Writes nothing over
+//! anything.
+
+use crate::error::{Diagnostic, Error};
+use crate::lua;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+const PLAN: (&str, &str) = ("plan.lua", include_str!("../../lua/starter/plan.lua"));
+const SETTINGS: (&str, &str) = (".luarc.json", include_str!("../../lua/starter/luarc.json"));
+/// The folder of the stubs, which `.luarc.json` names.
+const LIBRARY: &str = ".lgoose";
+
+/// Writes a starter plan into a folder, which is made if it is not there, and gives what to tell about it.
+pub(super) fn start(folder: &Path) -> Result<String, Error> {
+    let files = files();
+    if let Some(taken) = files
+        .iter()
+        .map(|(path, _)| folder.join(path))
+        .find(|path| {
+            // A dangling link is something that stands there, too.
+            path.symlink_metadata().is_ok()
+        })
+    {
+        return Err(occupied(&taken));
+    }
+    for (path, text) in &files {
+        write(&folder.join(path), text)?;
+    }
+    let plan = folder.join(PLAN.0);
+    let plan = plan.strip_prefix(".").unwrap_or(&plan).display();
+    Ok(format!(
+        "{plan} is a plan to start from; beside it are .luarc.json and {LIBRARY}/, for completion and type \
+         checks\nin any editor with the Lua language server\n\n\
+         next:\n  lgoose {plan} -u 5 -t 10s       run it against the built-in demo site\n  \
+         lgoose check {plan}             look for mistakes, send nothing\n  \
+         lgoose {plan} -H URL -u 5       run it against your own site"
+    ))
+}
+
+/// Every file below the folder and its text.
+fn files() -> Vec<(PathBuf, &'static str)> {
+    let stubs = lua::STUBS
+        .iter()
+        .map(|(path, text)| (Path::new(LIBRARY).join(path), *text));
+    [PLAN, SETTINGS]
+        .map(|(path, text)| (path.into(), text))
+        .into_iter()
+        .chain(stubs)
+        .collect()
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let cannot = |error: std::io::Error| match error.kind() {
+        ErrorKind::AlreadyExists => occupied(path),
+        _ => Error::Trouble(format!("cannot write '{}': {error}", path.display())),
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(cannot)?;
+    }
+    let mut file = std::fs::File::create_new(path).map_err(cannot)?;
+    file.write_all(text.as_bytes()).map_err(cannot)
+}
+
+fn occupied(path: &Path) -> Error {
+    Diagnostic::new(format!("'{}' is there already", path.display()))
+        .help(format!(
+            "'lgoose new' writes plan.lua, .luarc.json and {LIBRARY}/ and never over anything: name another \
+             folder, as in 'lgoose new load-test', or move what is there away"
+        ))
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// A folder of its own for a test, not there yet.
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("lgoose-{name}-{}", std::process::id()));
+        // It is there only if an earlier test of this process number was killed.
+        let _absent = std::fs::remove_dir_all(&folder);
+        folder
+    }
+
+    #[test]
+    fn a_starter_plan_loads_without_a_warning() {
+        let (program, plan, settings) =
+            lua::load(PLAN.0, PLAN.1, BTreeMap::new(), 0).expect("it loads");
+        assert_eq!(settings.host.as_deref(), Some("demo:drupal"));
+        assert!(lua::review(&program, &plan).is_empty());
+    }
+
+    #[test]
+    fn everything_is_written_once_and_nothing_over_anything() {
+        let folder = scratch("starter");
+        start(&folder).expect("the folder is new");
+        for (path, text) in files() {
+            let written = std::fs::read_to_string(folder.join(&path)).expect("it was written");
+            assert_eq!(written, text, "{}", path.display());
+        }
+        std::fs::write(folder.join("plan.lua"), "mine").expect("the folder takes a file");
+        let told = start(&folder).expect_err("the plan is there").to_string();
+        assert!(told.contains("plan.lua' is there already"), "{told}");
+        let kept = std::fs::read_to_string(folder.join("plan.lua")).expect("it is there");
+        assert_eq!(kept, "mine");
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    }
+
+    #[test]
+    fn a_file_that_is_there_keeps_the_others_from_being_written() {
+        let folder = scratch("occupied");
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        std::fs::write(folder.join(".luarc.json"), "{}").expect("the folder takes a file");
+        assert_eq!(start(&folder).map_err(|error| error.exit_code()), Err(2));
+        assert!(!folder.join("plan.lua").exists());
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    }
+
+    #[test]
+    fn the_editors_settings_are_json_and_name_the_stubs() {
+        let settings: serde_json::Value = serde_json::from_str(SETTINGS.1).expect("it is JSON");
+        assert_eq!(settings["workspace.library"][0], LIBRARY);
+    }
+}

@@ -1,0 +1,71 @@
+//! The plan's functions for the start and the end of a test: each is run once, by a user of its own, while
+//! no other user is at work. Their requests count like all others, under the event's name.
+
+use super::run::Plant;
+use super::stop::Stop;
+use super::user::{Role, Shared, User};
+use crate::control::Command;
+use crate::error::Error;
+use crate::http::Client;
+use crate::lua::Raised;
+use crate::metrics::{Recorder, Store};
+use crate::plan::{Event, Order, Scenario, Schedule, Wait};
+use std::cell::RefCell;
+use std::rc::Rc;
+use tokio::sync::mpsc;
+
+/// Runs the function for `event`, if the plan has one. What it raised, if it did.
+///
+/// # Errors
+/// Trouble that keeps its user from starting.
+pub(super) async fn run_event(
+    plant: &Plant,
+    event: Event,
+    store: &mut Store,
+    commands: &mut mpsc::UnboundedReceiver<Command>,
+) -> Result<Option<Raised>, Error> {
+    if !plant.plan.events.contains(&event) {
+        return Ok(None);
+    }
+    let shared = Rc::new(Shared {
+        program: plant.program.clone(),
+        config: plant.config.clone(),
+        client: Client::new(plant.client.clone(), plant.resolver.clone()),
+        recorder: Rc::new(RefCell::new(Recorder::new(plant.shards + event as usize))),
+        stop: Stop::default(),
+    });
+    let user = User::new(0, role(event, &plant.hosts[0]), shared.clone())?;
+    let raised = {
+        let mut run = std::pin::pin!(user.run_event(event));
+        loop {
+            tokio::select! {
+                raised = &mut run => break raised,
+                Some(command) = commands.recv() => match command {
+                    Command::Stop => shared.stop.tell(),
+                    Command::Abort => break None,
+                }
+            }
+        }
+    };
+    store.merge(shared.recorder.borrow_mut().take());
+    Ok(raised)
+}
+
+/// The event's user has no tasks of its own.
+fn role(event: Event, host: &str) -> Rc<Role> {
+    let scenario = Scenario {
+        name: event.name().to_owned(),
+        weight: 1,
+        users: None,
+        host: None,
+        order: Order::default(),
+        wait: Wait::None,
+        tasks: Vec::new(),
+    };
+    Rc::new(Role {
+        schedule: Schedule::new(&scenario),
+        scenario,
+        tasks: Vec::new(),
+        host: host.to_owned(),
+    })
+}

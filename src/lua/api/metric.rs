@@ -1,0 +1,176 @@
+//! What a plan measures itself: `check`, `metric`, and the time of `user:transaction`. All of it goes straight
+//! to the recorder of the user's shard.
+
+use super::super::fault;
+use super::super::host::{self, Host};
+use super::super::values::wanted;
+use crate::metrics::{Failure, MetricKind, Recorder};
+use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
+use std::time::{Duration, Instant};
+
+/// A metric as a plan holds it.
+#[derive(Debug)]
+struct Metric {
+    kind: MetricKind,
+    name: String,
+}
+
+/// `metric`: a function for each kind. Metrics may be made at the top level of a plan, values only be added
+/// by users.
+pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    for (word, kind) in [
+        ("counter", MetricKind::Counter),
+        ("gauge", MetricKind::Gauge),
+        ("rate", MetricKind::Rate),
+        ("trend", MetricKind::Trend),
+    ] {
+        let make = lua.create_function(move |lua, name: Value| match name {
+            Value::String(name) => Ok(Metric {
+                kind,
+                name: name.to_string_lossy(),
+            }),
+            other => {
+                let problem = wanted("the name of a metric", "a string", &other);
+                let problem = format!("{problem}; write metric.{word} \"name\"");
+                Err(problem_here(lua, &problem))
+            }
+        })?;
+        library.raw_set(word, make)?;
+    }
+    Ok(library)
+}
+
+/// `check(value, "name")`: counts whether the value is anything but false and nil, and returns it.
+pub(super) fn check(lua: &Lua, (value, name): (Value, Value)) -> mlua::Result<Value> {
+    let Value::String(name) = name else {
+        let problem = wanted("the name of a check", "a string", &name);
+        let problem = format!("{problem}; write check(value, \"name\")");
+        return Err(problem_here(lua, &problem));
+    };
+    let passed = is_true(&value);
+    record(lua, "check", |recorder| {
+        recorder.check(&name.to_string_lossy(), passed);
+    })?;
+    Ok(value)
+}
+
+impl UserData for Metric {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("add", |lua, metric, values: MultiValue| {
+            metric.add(lua, &values)
+        });
+    }
+}
+
+impl Metric {
+    /// `metric:add(v)`. A counter counts one when it is given nothing at all.
+    fn add(&self, lua: &Lua, values: &MultiValue) -> mlua::Result<()> {
+        let value = values.front().unwrap_or(&Value::Nil);
+        if self.kind == MetricKind::Rate {
+            // Who counts with 1 and 0 means true and false.
+            let held = is_true(value) && number(value) != Some(0.0);
+            return record(lua, "add", |recorder| recorder.rate(&self.name, held));
+        }
+        let value = match number(value) {
+            None if self.kind == MetricKind::Counter && values.is_empty() => 1.0,
+            Some(number) if number.is_finite() => number,
+            Some(number) => {
+                let problem = format!("metric '{}' takes numbers, not {number}", self.name);
+                return Err(problem_here(lua, &problem));
+            }
+            None => {
+                let problem = wanted(
+                    &format!("a value of metric '{}'", self.name),
+                    "a number",
+                    value,
+                );
+                return Err(problem_here(lua, &problem));
+            }
+        };
+        record(lua, "add", |recorder| match self.kind {
+            MetricKind::Gauge => recorder.gauge(&self.name, value, Instant::now()),
+            MetricKind::Trend => recorder.trend(&self.name, value),
+            MetricKind::Counter | MetricKind::Rate => recorder.counter(&self.name, value),
+        })
+    }
+}
+
+/// The time by which the prelude takes a transaction's beginning, in nanoseconds since the VM was made.
+pub(super) fn clock(lua: &Lua, (): ()) -> mlua::Result<i64> {
+    Ok(nanoseconds(Host::of(lua).begin.elapsed()))
+}
+
+/// Counts a transaction that began at that time of [`clock`] and has ended now: well, or with what it raised.
+pub(super) fn end_transaction(
+    lua: &Lua,
+    (name, begin, ok, problem): (LuaString, i64, bool, Value),
+) -> mlua::Result<()> {
+    let host = Host::of(lua);
+    let took = nanoseconds(host.begin.elapsed()).saturating_sub(begin);
+    let raised = (!ok).then(|| {
+        let error = match problem {
+            Value::Error(error) => *error,
+            Value::String(text) => mlua::Error::RuntimeError(text.to_string_lossy()),
+            // Not its address, which would make every one an error of its own.
+            other => mlua::Error::RuntimeError(format!(
+                "an error that is a {} was raised",
+                other.type_name()
+            )),
+        };
+        fault::raised(&error, &host.program.sources)
+    });
+    let name = name.to_string_lossy();
+    let tasks = &host.program.task_names;
+    record(lua, "user:transaction", |recorder| {
+        if tasks.iter().flatten().any(|task| *task == name) {
+            recorder.warn(format!(
+                "the transaction '{name}' has the name of a task: within one scenario both count in one row; \
+                 give it a name of its own"
+            ));
+        }
+        let row = recorder.task(&host.scenario, &name);
+        let failure = raised.as_ref().map(|raised| Failure {
+            message: &raised.message,
+            line: raised.line.as_deref(),
+        });
+        recorder.record_task(row, Duration::from_nanos(took.max(0) as u64), failure);
+    })
+}
+
+fn nanoseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn is_true(value: &Value) -> bool {
+    !matches!(value, Value::Nil | Value::Boolean(false))
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Number(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// Records something of a user; while a plan is loaded there is none.
+fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Result<()> {
+    let host = Host::of(lua);
+    let Some(recorder) = host.recorder.get() else {
+        let problem = format!("'{what}' measures what users do; call it inside a task");
+        return Err(problem_here(lua, &problem));
+    };
+    record(&mut recorder.borrow_mut());
+    Ok(())
+}
+
+/// An error at the plan's line.
+fn problem_here(lua: &Lua, problem: &str) -> mlua::Error {
+    let place =
+        host::plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
+    mlua::Error::runtime(format!("{place}{problem}"))
+}
+
+#[cfg(test)]
+mod tests;

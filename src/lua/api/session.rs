@@ -1,0 +1,106 @@
+//! What `user` changes of its own browser: host, headers, credentials, cookies; and `shared`, what
+//! `test_start` returned.
+
+use super::super::host::Host;
+use super::super::options::{basic, bearer, header_line};
+use super::super::values::{scalar, wanted};
+use crate::http::Session;
+use http::header;
+use mlua::{Lua, LuaSerdeExt as _, Table, Value};
+use std::rc::Rc;
+
+/// `user:set_header`, `user:basic_auth`, `user:bearer` and `user.cookies`, or nil.
+pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Value> {
+    let function = match name {
+        "set_header" => lua.create_function(set_header)?,
+        "basic_auth" => {
+            lua.create_function(|lua, (_, name, password): (Value, String, String)| {
+                let value = basic(&format!("{name}:{password}")).map_err(mlua::Error::runtime)?;
+                session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
+                Ok(())
+            })?
+        }
+        "bearer" => lua.create_function(|lua, (_, token): (Value, String)| {
+            let value = bearer(&token).map_err(mlua::Error::runtime)?;
+            session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
+            Ok(())
+        })?,
+        "cookies" => return cookies(lua).map(Value::Table),
+        _ => return Ok(Value::Nil),
+    };
+    Ok(Value::Function(function))
+}
+
+/// Joins paths to another URL from now on; gives the URL.
+pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
+    let Value::String(url) = &url else {
+        return Err(mlua::Error::runtime(wanted("user:set_host", "a URL", &url)));
+    };
+    let url = url.to_string_lossy();
+    session(lua)?
+        .set_base(&url)
+        .map_err(|failure| mlua::Error::runtime(failure.to_string()))?;
+    Ok(url)
+}
+
+/// What `test_start` returned, for this VM.
+pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
+    match Host::of(lua).program.shared.get() {
+        Some(value) => lua.to_value(value),
+        None => lua.create_table().map(Value::Table),
+    }
+}
+
+/// Keeps what `test_start` returned for all users.
+pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
+    let shared = serde_json::to_value(&value).map_err(|error| {
+        mlua::Error::runtime(format!(
+            "what test_start returns must be strings, numbers, booleans and tables of them: {error}"
+        ))
+    })?;
+    // A test starts once.
+    let _twice = Host::of(lua).program.shared.set(shared);
+    Ok(())
+}
+
+fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
+    let session = Host::of(lua).session.clone();
+    session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
+}
+
+fn set_header(lua: &Lua, (_, name, value): (Value, String, Value)) -> mlua::Result<()> {
+    let bytes = match &value {
+        Value::Nil => Vec::new(),
+        value => scalar(value, &format!("header '{name}'")).map_err(mlua::Error::runtime)?,
+    };
+    let (header, bytes) = header_line(&name, &bytes).map_err(mlua::Error::runtime)?;
+    session(lua)?.set_header(&header, (!value.is_nil()).then_some(bytes));
+    Ok(())
+}
+
+fn cookies(lua: &Lua) -> mlua::Result<Table> {
+    let cookies = lua.create_table()?;
+    cookies.raw_set(
+        "get",
+        lua.create_function(|lua, (_, name): (Value, String)| Ok(session(lua)?.cookie(&name)))?,
+    )?;
+    cookies.raw_set(
+        "set",
+        lua.create_function(|lua, (_, name, value): (Value, String, String)| {
+            match session(lua)?.set_cookie(&name, &value) {
+                true => Ok(()),
+                false => Err(mlua::Error::runtime(format!(
+                    "'{name}={value}' cannot be a cookie"
+                ))),
+            }
+        })?,
+    )?;
+    cookies.raw_set(
+        "clear",
+        lua.create_function(|lua, _: Value| {
+            session(lua)?.clear_cookies();
+            Ok(())
+        })?,
+    )?;
+    Ok(cookies)
+}

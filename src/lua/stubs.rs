@@ -1,0 +1,206 @@
+//! What an editor is told about plans: LuaLS annotations of all that a plan can call. lgoose itself only
+//! hands them out (`lgoose new`); the tests hold them against what is really there.
+
+/// The stubs: path below the folder of an editor's library, and text.
+pub const STUBS: [(&str, &str); 6] = [
+    ("plan.lua", include_str!("../../lua/meta/plan.lua")),
+    ("user.lua", include_str!("../../lua/meta/user.lua")),
+    ("options.lua", include_str!("../../lua/meta/options.lua")),
+    ("response.lua", include_str!("../../lua/meta/response.lua")),
+    (
+        "libraries.lua",
+        include_str!("../../lua/meta/libraries.lua"),
+    ),
+    (
+        "lgoose/drupal.lua",
+        include_str!("../../lua/lgoose/drupal.lua"),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::host::Host;
+    use super::super::vm::start_prelude;
+    use super::super::{api, declare, modules, options, program, sandbox};
+    use super::STUBS;
+    use crate::config::Settings;
+    use mlua::{Lua, Table, Value};
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::rc::Rc;
+
+    /// Described already, installed by a change to come. A name that is installed must leave this list.
+    const NOT_YET: &[&str] = &[
+        "lgoose.Plan.co_mitigation",
+        "lgoose.Plan.lua_time",
+        "lgoose.Plan.rate",
+        "lgoose.Plan.stages",
+        "lgoose.Plan.thresholds",
+        "lgoose.Plan.throttle_requests",
+    ];
+
+    /// Classes of which lgoose can list every member; a global library is one by its own name.
+    const CLASSES: [&str; 7] = [
+        "lgoose.User",
+        "lgoose.Response",
+        "lgoose.Options",
+        "lgoose.Expect",
+        "lgoose.Plan",
+        "lgoose.Scenario",
+        "lgoose.Task",
+    ];
+
+    /// What the stubs describe: `global`, `library.member`, `lgoose.Class.member`.
+    fn described() -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for (_, text) in STUBS
+            .iter()
+            .filter(|(path, _)| !path.starts_with("lgoose/"))
+        {
+            let mut owners = BTreeMap::new();
+            let mut class = "";
+            for line in text.lines() {
+                if let Some(rest) = line.strip_prefix("---@class ") {
+                    class = rest.split(':').next().unwrap_or(rest).trim();
+                } else if let Some(field) = line.strip_prefix("---@field ") {
+                    let field = field.split([' ', '?']).next().unwrap_or(field);
+                    // A class in lower case is a library, known by its own name.
+                    let library = class
+                        .strip_prefix("lgoose.")
+                        .filter(|name| name.starts_with(|first: char| first.is_ascii_lowercase()));
+                    if !field.starts_with('[') {
+                        let owner = library.unwrap_or(class);
+                        names.insert(format!("{owner}.{field}"));
+                    }
+                } else if let Some(function) = line.strip_prefix("function ") {
+                    let function = function.split('(').next().unwrap_or(function);
+                    names.insert(match function.split_once([':', '.']) {
+                        Some((owner, name)) => format!("{}.{name}", owners[owner]),
+                        None => function.to_owned(),
+                    });
+                } else if let Some((variable, _)) = line.split_once(" = ")
+                    && !line.starts_with("--")
+                {
+                    match variable.strip_prefix("local ") {
+                        Some(variable) => owners.insert(variable, class.to_owned()),
+                        None => {
+                            names.insert(variable.to_owned());
+                            owners.insert(variable, variable.to_owned())
+                        }
+                    };
+                }
+            }
+        }
+        let ours = |name: &String| match name.rsplit_once('.') {
+            Some((class, _)) => CLASSES.contains(&class) || !class.starts_with("lgoose."),
+            None => true,
+        };
+        names.into_iter().filter(ours).collect()
+    }
+
+    /// What Rust and the prelude install. `described` helps to find what can be asked for but not listed.
+    fn installed(described: &BTreeSet<String>) -> mlua::Result<BTreeSet<String>> {
+        let (program, ..) = program::load("p.lua", "task { function() end }", BTreeMap::new(), 0)
+            .expect("the smallest plan is fine");
+        let lua: Lua = sandbox::new_state()?;
+        lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "", None)));
+        let user = lua.create_table()?;
+        start_prelude(&lua, &program, user.clone(), lua.create_table()?)?;
+        let mut names: BTreeSet<String> =
+            ["plan", "scenario", "task", "on"].map(str::to_owned).into();
+        // What Lua itself brings needs no stub of ours.
+        let globals = api::GLOBALS.iter().filter(|name| **name != "coroutine");
+        let asked = described.iter().map(String::as_str);
+        for name in globals
+            .copied()
+            .chain(asked.filter(|name| !name.contains('.')))
+        {
+            let value = api::lookup(&lua, format!("global:{name}"))?;
+            if !value.is_nil() {
+                names.insert(name.to_owned());
+            }
+            if let Value::Table(library) = value {
+                names.extend(members(name, &library));
+            }
+        }
+        names.extend(members("lgoose.User", &user));
+        for name in described
+            .iter()
+            .filter_map(|name| name.strip_prefix("lgoose.User."))
+        {
+            if !api::lookup(&lua, format!("user:{name}"))?.is_nil() {
+                names.insert(format!("lgoose.User.{name}"));
+            }
+        }
+        let response = [&api::response::FIELDS[..], &api::response::METHODS[..]].concat();
+        for (class, members) in [
+            ("lgoose.User", &api::USER_FIELDS[..]),
+            ("lgoose.Response", &response),
+            ("lgoose.Options", &options::OPTIONS),
+            ("lgoose.Expect", &options::EXPECT),
+            ("lgoose.Plan", &Settings::FIELDS),
+            ("lgoose.Scenario", &declare::SCENARIO_FIELDS),
+            ("lgoose.Task", &declare::TASK_FIELDS),
+        ] {
+            names.extend(members.iter().map(|member| format!("{class}.{member}")));
+        }
+        Ok(names)
+    }
+
+    fn members(owner: &str, table: &Table) -> Vec<String> {
+        let names = table.pairs::<String, Value>().filter_map(Result::ok);
+        let plain = names.filter(|(name, _)| !name.starts_with("__"));
+        plain.map(|(name, _)| format!("{owner}.{name}")).collect()
+    }
+
+    fn is_to_come(name: &str) -> bool {
+        let library = name.split('.').next().unwrap_or(name);
+        NOT_YET.contains(&name) || NOT_YET.contains(&library)
+    }
+
+    #[test]
+    fn the_stubs_describe_what_is_installed_and_nothing_else() {
+        let described = described();
+        let installed = installed(&described).expect("the prelude runs");
+        let missing: Vec<_> = installed.difference(&described).collect();
+        assert!(missing.is_empty(), "describe in lua/meta: {missing:?}");
+        let unknown: Vec<_> = described
+            .difference(&installed)
+            .filter(|name| !is_to_come(name))
+            .collect();
+        assert!(unknown.is_empty(), "described, not installed: {unknown:?}");
+    }
+
+    #[test]
+    fn the_list_of_what_is_to_come_shrinks() {
+        let described = described();
+        let installed = installed(&described).expect("the prelude runs");
+        let come: Vec<_> = NOT_YET
+            .iter()
+            .filter(|name| installed.contains(**name))
+            .collect();
+        assert!(come.is_empty(), "take off NOT_YET: {come:?}");
+        let strange: Vec<_> = NOT_YET
+            .iter()
+            .filter(|name| !described.contains(**name))
+            .collect();
+        assert!(
+            strange.is_empty(),
+            "on NOT_YET, not in lua/meta: {strange:?}"
+        );
+    }
+
+    #[test]
+    fn every_stub_is_lua_and_every_module_of_ours_is_handed_out() {
+        for (path, text) in STUBS {
+            program::compile(&format!("@{path}"), text, true).expect("it compiles");
+            assert!(
+                path.contains('/') || text.starts_with("---@meta\n"),
+                "{path}"
+            );
+        }
+        for (name, text) in modules::OWN {
+            let path = format!("{}.lua", name.replace('.', "/"));
+            assert!(STUBS.contains(&(path.as_str(), text)), "{path}");
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What a plan measures itself: its checks, counters, gauges, rates and trends.
+//!
+//! One kind of row for all of them, in a shard's delta and in the store; what a row means is said by its
+//! kind when the report is made.
+
+use super::delta::Delta;
+use super::names::{Label, Names};
+use super::report::{Check, Metric, MetricKind};
+use super::spread::Spread;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a measurement is; names of different kinds are different names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Check,
+    Metric(MetricKind),
+}
+
+impl Kind {
+    /// The group its names are kept in.
+    pub(super) fn group(self) -> &'static str {
+        match self {
+            Kind::Check => "check",
+            Kind::Metric(MetricKind::Counter) => "counter",
+            Kind::Metric(MetricKind::Gauge) => "gauge",
+            Kind::Metric(MetricKind::Rate) => "rate",
+            Kind::Metric(MetricKind::Trend) => "trend",
+        }
+    }
+}
+
+/// One check or metric, of a tick or of a whole run.
+#[derive(Debug, Clone)]
+pub(super) struct Measure {
+    pub(super) kind: Kind,
+    count: u64,
+    /// The sum of all values; of checks and rates, how many were true.
+    sum: f64,
+    min: f64,
+    max: f64,
+    /// The latest value and when it came; gauges only.
+    last: Option<(Instant, f64)>,
+    /// Filled by trends only.
+    spread: Spread,
+}
+
+impl Measure {
+    pub(super) fn new(kind: Kind) -> Self {
+        Measure {
+            kind,
+            count: 0,
+            sum: 0.0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            last: None,
+            spread: Spread::default(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Counts something that was true or not.
+    pub(super) fn truth(&mut self, held: bool) {
+        self.value(if held { 1.0 } else { 0.0 });
+    }
+
+    /// Adds a value.
+    pub(super) fn value(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        if self.kind == Kind::Metric(MetricKind::Trend) {
+            self.spread.record(value);
+        }
+    }
+
+    /// Adds the value of a gauge.
+    pub(super) fn level(&mut self, value: f64, at: Instant) {
+        self.value(value);
+        self.last = Some((at, value));
+    }
+
+    fn merge(&mut self, other: &Measure) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        if let Some(theirs) = other.last
+            && self.last.is_none_or(|ours| ours.0 <= theirs.0)
+        {
+            self.last = Some(theirs);
+        }
+        self.spread.add(&other.spread);
+    }
+
+    pub(super) fn clear(&mut self) {
+        if !self.is_empty() {
+            *self = Measure::new(self.kind);
+        }
+    }
+
+    fn check(&self, name: &str) -> Check {
+        let passes = self.sum as u64;
+        Check {
+            name: name.to_owned(),
+            passes,
+            failures: self.count - passes,
+        }
+    }
+
+    fn metric(&self, name: &str, kind: MetricKind) -> Metric {
+        let mean = self.sum / self.count.max(1) as f64;
+        let mut row = Metric {
+            name: name.to_owned(),
+            kind,
+            count: self.count,
+            value: match kind {
+                MetricKind::Counter => Some(self.sum),
+                MetricKind::Gauge => self.last.map(|(_, value)| value),
+                MetricKind::Rate | MetricKind::Trend => Some(mean),
+            },
+            min: None,
+            max: None,
+            p50: None,
+            p90: None,
+            p95: None,
+            p99: None,
+        };
+        if matches!(kind, MetricKind::Gauge | MetricKind::Trend) {
+            (row.min, row.max) = (Some(self.min), Some(self.max));
+        }
+        if kind == MetricKind::Trend {
+            let found = self.spread.quantiles([0.5, 0.9, 0.95, 0.99]);
+            [row.p50, row.p90, row.p95, row.p99] =
+                found.map(|value| Some(value.clamp(self.min, self.max)));
+        }
+        row
+    }
+}
+
+/// One check or metric within one tick.
+#[derive(Debug)]
+pub(super) struct MeasureDelta {
+    pub(super) label: Arc<Label>,
+    pub(super) measure: Measure,
+}
+
+/// All checks and metrics of a run.
+#[derive(Debug, Default)]
+pub(super) struct MeasureLog {
+    names: Names,
+    rows: Vec<Measure>,
+    /// As of the last change, which live views need not wait for.
+    shown: (Arc<[Check]>, Arc<[Metric]>),
+    changed: bool,
+}
+
+impl MeasureLog {
+    /// Adds what a shard measured. Whether a name had to be counted with the others.
+    pub(super) fn merge(&mut self, delta: &Delta) -> bool {
+        let mut overflow = false;
+        for row in delta.measures.iter().filter(|row| !row.measure.is_empty()) {
+            let kind = row.measure.kind;
+            let interned = self.names.intern_grouped(kind.group(), &row.label.name);
+            overflow |= interned.overflow;
+            if interned.id as usize == self.rows.len() {
+                self.rows.push(Measure::new(kind));
+            }
+            self.rows[interned.id as usize].merge(&row.measure);
+            self.changed = true;
+        }
+        overflow
+    }
+
+    /// The checks and the metrics in the order of their first appearance.
+    pub(super) fn rows(&mut self) -> (Arc<[Check]>, Arc<[Metric]>) {
+        if std::mem::take(&mut self.changed) {
+            let used = || {
+                let named = self.names.labels().iter().zip(&self.rows);
+                named.filter(|(_, row)| !row.is_empty())
+            };
+            let checks = used().filter(|(_, row)| row.kind == Kind::Check);
+            let metrics = used().filter_map(|(label, row)| match row.kind {
+                Kind::Metric(kind) => Some(row.metric(&label.name, kind)),
+                Kind::Check => None,
+            });
+            let checks = checks.map(|(label, row)| row.check(&label.name));
+            self.shown = (checks.collect(), metrics.collect());
+        }
+        self.shown.clone()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows.iter_mut().for_each(Measure::clear);
+        self.changed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{Facts, Recorder, Store};
+    use std::time::Duration;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn report_of(recorders: &mut [Recorder]) -> crate::metrics::Report {
+        let mut store = Store::new(Facts::default());
+        for recorder in recorders {
+            let empty = store.merge(recorder.take());
+            recorder.recycle(empty);
+        }
+        store.report(SECOND)
+    }
+
+    #[test]
+    fn a_check_counts_passes_and_failures_of_all_shards() {
+        let mut recorders = [Recorder::new(0), Recorder::new(1)];
+        recorders[1].check("other", true);
+        for n in 0..10 {
+            recorders[n % 2].check("title", n != 4);
+        }
+        let mut checks = report_of(&mut recorders).checks;
+        checks.sort_by(|a, b| a.name.cmp(&b.name));
+        let row = |row: &Check| (row.name.clone(), row.passes, row.failures);
+        assert_eq!(
+            checks.iter().map(row).collect::<Vec<_>>(),
+            [("other".into(), 1, 0), ("title".into(), 9, 1)]
+        );
+    }
+
+    #[test]
+    fn each_kind_says_what_it_is_for() {
+        let mut recorders = [Recorder::new(0), Recorder::new(1)];
+        let begin = Instant::now();
+        for n in 1..=100_u32 {
+            let recorder = &mut recorders[n as usize % 2];
+            recorder.counter("n", 2.5);
+            recorder.rate("n", n > 80);
+            recorder.trend("n", f64::from(n));
+        }
+        // The latest by time, though its shard is merged first.
+        recorders[0].gauge("n", 7.0, begin + SECOND);
+        recorders[1].gauge("n", -3.0, begin);
+        let metrics = report_of(&mut recorders).metrics;
+        let row = |kind| {
+            let mut rows = metrics.iter().filter(|row| row.kind == kind);
+            rows.next().expect("every kind was used").clone()
+        };
+        assert_eq!(metrics.len(), 4);
+        let counter = row(MetricKind::Counter);
+        assert_eq!((counter.count, counter.value), (100, Some(250.0)));
+        assert_eq!((counter.min, counter.p50), (None, None));
+        let gauge = row(MetricKind::Gauge);
+        assert_eq!(
+            (gauge.value, gauge.min, gauge.max),
+            (Some(7.0), Some(-3.0), Some(7.0))
+        );
+        assert_eq!(row(MetricKind::Rate).value, Some(0.2));
+        let trend = row(MetricKind::Trend);
+        assert_eq!(
+            (trend.value, trend.min, trend.max),
+            (Some(50.5), Some(1.0), Some(100.0))
+        );
+        for (found, truth) in [(trend.p50, 50.0), (trend.p90, 90.0), (trend.p99, 99.0)] {
+            let found: f64 = found.expect("a trend has percentiles");
+            assert!((found - truth).abs() < truth / 1_000.0, "{found}, {truth}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_never_leaves_the_exact_extremes() {
+        let mut recorder = Recorder::new(0);
+        recorder.trend("one", 0.3);
+        let row = report_of(&mut [recorder]).metrics.remove(0);
+        assert_eq!((row.p50, row.p99), (Some(0.3), Some(0.3)));
+    }
+
+    #[test]
+    fn names_beyond_the_limit_share_one_of_their_kind_and_warn_once() {
+        let mut recorder = Recorder::new(0);
+        for n in 0..1_999 {
+            recorder.check(&format!("check {n}"), true);
+        }
+        recorder.counter("kept", 1.0);
+        for n in 0..5 {
+            recorder.check(&format!("one more {n}"), false);
+            recorder.counter(&format!("another {n}"), 2.0);
+        }
+        let report = report_of(&mut [recorder]);
+        let others = report.checks.last().expect("2,000 rows");
+        assert_eq!((others.name.as_str(), others.failures), ("(other)", 5));
+        let metrics: Vec<_> = report.metrics.iter().map(|row| row.value).collect();
+        assert_eq!(metrics, [Some(1.0), Some(10.0)]);
+        assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+    }
+
+    #[test]
+    fn what_was_taken_or_reset_is_not_counted_again() {
+        let mut store = Store::new(Facts::default());
+        let mut recorder = Recorder::new(0);
+        recorder.check("title", true);
+        recorder.trend("size", 3.0);
+        for _ in 0..3 {
+            let empty = store.merge(recorder.take());
+            recorder.recycle(empty);
+        }
+        let snapshot = store.tick(SECOND);
+        assert_eq!(
+            (snapshot.checks[0].passes, snapshot.metrics[0].count),
+            (1, 1)
+        );
+        store.reset(SECOND);
+        let snapshot = store.tick(2 * SECOND);
+        assert!(snapshot.checks.is_empty() && snapshot.metrics.is_empty());
+        recorder.check("title", false);
+        store.merge(recorder.take());
+        let report = store.report(3 * SECOND);
+        assert_eq!((report.checks[0].passes, report.checks[0].failures), (0, 1));
+        assert!(report.metrics.is_empty());
+    }
+}

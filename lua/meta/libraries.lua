@@ -62,10 +62,37 @@ function json.decode(text) end
 ---@class lgoose.html
 html = {}
 
----Text as a page with the methods of a response: css, text, attr, form, links, assets.
+---A page that did not come as a response, read like one.
+---@class lgoose.Page
+local Page = {}
+
+---@return string?
+function Page:title() end
+
+---The text of the first element found.
+---@param selector string
+---@return string?
+function Page:text(selector) end
+
+---An attribute of the first element found.
+---@param selector string
+---@param name string
+---@return string?
+function Page:attr(selector, name) end
+
+---@param selector string
+---@return lgoose.Element[]
+function Page:css(selector) end
+
+---The form that the selector names, else the first one, for `user:submit`.
+---@param selector? string
+---@return lgoose.Form?
+function Page:form(selector) end
+
 ---@param text string
----@return lgoose.Response
-function html.parse(text) end
+---@param url? string # where the page is; without it the actions of its forms begin with '/'
+---@return lgoose.Page
+function html.parse(text, url) end
 
 ---@class lgoose.url
 url = {}
@@ -161,21 +188,31 @@ data = {}
 ---@return lgoose.Rows
 function data.csv(file, options) end
 
+---The decoded value; with an order the rows of a list, which then cost their memory once for all users.
 ---@param file string
+---@param options? lgoose.DataOptions
 ---@return any
-function data.json(file) end
+function data.json(file, options) end
 
+---The lines that are not empty.
 ---@param file string
 ---@param options? lgoose.DataOptions
 ---@return lgoose.Rows
 function data.lines(file, options) end
 
+---`#rows` is how many there are.
 ---@class lgoose.Rows
+---@operator len: integer
 local Rows = {}
 
 ---The next row: a table by column, or the line. With "unique", a user that finds none left stops.
 ---@return any
 function Rows:next() end
+
+---The row of that number from 1 on, whoever has taken it; nil beyond the last.
+---@param number integer
+---@return any
+function Rows:get(number) end
 
 ---Figures of the plan's own, shown in every report and usable in thresholds.
 ---@class lgoose.metric

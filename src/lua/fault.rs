@@ -30,6 +30,7 @@ pub(super) fn raised(error: &mlua::Error, sources: &Sources) -> Raised {
         Some((text, stack)) => (text.to_owned(), Some(stack.to_owned())),
         None => (text, None),
     };
+    let backtrace = backtrace.or_else(|| calls(error, sources));
     let (line, message) = match sources.placed(&text) {
         Some((file, line, message)) => (Some(format!("{file}:{line}")), message.to_owned()),
         None => (None, without_insides(&text).to_owned()),
@@ -83,6 +84,19 @@ fn innermost(error: &mlua::Error) -> &mlua::Error {
             innermost(cause)
         }
         other => other,
+    }
+}
+
+/// The stack of the innermost call into lgoose that failed and that the plan made: what is raised in Rust
+/// carries its place only so.
+fn calls(error: &mlua::Error, sources: &Sources) -> Option<String> {
+    match error {
+        mlua::Error::CallbackError { traceback, cause } => calls(cause, sources).or_else(|| {
+            let stack = traceback.trim_start_matches("stack traceback:");
+            sources.topmost(stack).map(|_| stack.to_owned())
+        }),
+        mlua::Error::WithContext { cause, .. } => calls(cause, sources),
+        _ => None,
     }
 }
 

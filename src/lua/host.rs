@@ -7,7 +7,7 @@ use crate::metrics::Recorder;
 use mlua::Lua;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,6 +26,9 @@ pub(super) struct Host {
     pub(super) recorder: OnceCell<Rc<RefCell<Recorder>>>,
     /// When the VM was made.
     pub(super) begin: Instant,
+    /// Whether the user found no row left in its data: it ends, even if its plan is still being
+    /// loaded.
+    pub(super) stopped: Cell<bool>,
 }
 
 impl Host {
@@ -44,6 +47,7 @@ impl Host {
             session,
             recorder: OnceCell::new(),
             begin: Instant::now(),
+            stopped: Cell::new(false),
         }
     }
 

@@ -2,11 +2,14 @@
 //! coroutine that yields an [`Op`]; the engine carries it out and resumes it with the answer.
 
 mod api;
+mod data;
 mod declare;
 mod expect;
 mod fault;
 mod field;
 mod host;
+#[cfg(test)]
+mod library_tests;
 mod modules;
 mod multipart;
 mod op;
@@ -17,6 +20,7 @@ mod responses;
 mod review;
 mod sandbox;
 mod sources;
+mod stock;
 mod stubs;
 mod values;
 mod vm;

@@ -1,19 +1,26 @@
 //! A plan's code, compiled once per process and shared by all VMs, and what they share beside it.
 
+use super::data::Library;
 use super::modules::Modules;
 use super::review::Span;
 use super::sources::Sources;
+use super::stock::Stock;
 use super::{declare, fault, sandbox};
 use crate::config::Settings;
 use crate::error::{Diagnostic, Error};
+use crate::html::Selector;
 use crate::plan::Plan;
 use mlua::Lua;
 use regex::bytes::Regex;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
+
+/// How many patterns of one kind are kept: more than a person writes; a plan that makes a new one for
+/// every request must not fill the memory.
+const MOST_PATTERNS: usize = 1000;
 
 /// The compiled plan.
 #[derive(Debug)]
@@ -36,8 +43,10 @@ pub struct Program {
     pub(super) shared: OnceLock<serde_json::Value>,
     /// Where the tasks stand, by index of declaration.
     pub(super) spans: Vec<Span>,
-    // Locked while a plan's file is loaded or a new pattern is met, not per match.
-    regexes: Mutex<HashMap<String, Arc<Regex>>>,
+    /// The files of data that the plan reads.
+    pub(super) data: Library,
+    regexes: Stock<Regex>,
+    selectors: Stock<Selector>,
 }
 
 /// Loads a plan: runs its top level once, checks every declaration, compiles it for the users.
@@ -66,7 +75,9 @@ pub fn load(
         task_names: Vec::new(),
         shared: OnceLock::new(),
         spans: Vec::new(),
-        regexes: Mutex::default(),
+        data: Library::beside(name),
+        regexes: Stock::new(MOST_PATTERNS),
+        selectors: Stock::new(MOST_PATTERNS),
     };
     program.plan = compile(&format!("@{name}"), source, false)
         .map_err(|error| fault::diagnose(&error, &program.sources))?;
@@ -92,16 +103,14 @@ pub(super) fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec
 impl Program {
     /// The compiled pattern, from the process's stock.
     pub(super) fn regex(&self, pattern: &str) -> Result<Arc<Regex>, String> {
-        let mut known = self
-            .regexes
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(regex) = known.get(pattern) {
-            return Ok(regex.clone());
-        }
-        let regex = Arc::new(Regex::new(pattern).map_err(|error| error.to_string())?);
-        known.insert(pattern.to_owned(), regex.clone());
-        Ok(regex)
+        self.regexes.get(pattern, |pattern| {
+            Regex::new(pattern).map_err(|error| reason(pattern, &error))
+        })
+    }
+
+    /// The compiled CSS selector, from the process's stock.
+    pub(super) fn selector(&self, css: &str) -> Result<Arc<Selector>, String> {
+        self.selectors.get(css, Selector::parse)
     }
 
     /// The value of a variable: `-e` first, then the environment.
@@ -110,6 +119,25 @@ impl Program {
             .get(name)
             .cloned()
             .or_else(|| std::env::var(name).ok())
+    }
+}
+
+/// What is wrong with a pattern and at which of its characters, on one line.
+fn reason(pattern: &str, error: &regex::Error) -> String {
+    let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
+    let (kind, from) = match parser.parse(pattern) {
+        Err(regex_syntax::Error::Parse(error)) => (error.kind().to_string(), error.span().start),
+        Err(regex_syntax::Error::Translate(error)) => {
+            (error.kind().to_string(), error.span().start)
+        }
+        _ => return error.to_string(),
+    };
+    match pattern.get(from.offset..) {
+        Some(rest) if !rest.is_empty() => {
+            let place = pattern[..from.offset].chars().count() + 1;
+            format!("{kind} at character {place}: '{rest}'")
+        }
+        _ => format!("{kind} at the end of '{pattern}'"),
     }
 }
 

@@ -30,12 +30,6 @@ mod tests {
 
     /// Described already, installed by a change to come. A name that is installed must leave this list.
     const NOT_YET: &[&str] = &[
-        "base64",
-        "data",
-        "hash",
-        "html",
-        "os",
-        "url",
         "lgoose.Plan.co_mitigation",
         "lgoose.Plan.lua_time",
         "lgoose.Plan.rate",

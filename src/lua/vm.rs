@@ -51,6 +51,8 @@ pub struct Vm {
     handle: Function,
     live: Table,
     thread: Thread,
+    /// Whether the plan's top level found no row left for this user, which ends with its first task.
+    stillborn: bool,
 }
 
 impl Vm {
@@ -88,7 +90,11 @@ impl Vm {
             .set_mode(mlua::chunk::ChunkMode::Binary)
             .set_environment(prelude.raw_get("env")?)
             .into_function()?;
-        load.call::<()>(())?;
+        let loaded = load.call::<()>(());
+        let stillborn = loaded.is_err() && host.stopped.get();
+        if !stillborn {
+            loaded?;
+        }
         prelude.raw_get::<Function>("seal")?.call::<()>(())?;
         host.recorder.get_or_init(|| setup.recorder.clone());
         lua.set_memory_limit(setup.memory as usize)?;
@@ -97,6 +103,7 @@ impl Vm {
             thread: lua.create_thread(run.clone())?,
             live: prelude.raw_get("live")?,
             run,
+            stillborn,
             handle: prelude.raw_get("handle")?,
             host,
             lua,
@@ -105,6 +112,9 @@ impl Vm {
 
     /// Starts the task of that index of declaration.
     pub fn start(&mut self, task: usize, iteration: u64) -> Step {
+        if self.stillborn {
+            return Step::Op(Op::Stop);
+        }
         self.enter(self.run.clone(), (task + 1, iteration))
     }
 

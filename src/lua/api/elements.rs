@@ -1,13 +1,86 @@
-//! Elements of a page that a CSS selector found.
+//! What a CSS selector finds in a page: elements, their texts and attributes, forms. Serves responses and
+//! `html.parse` alike.
 
-use crate::html::{Document, NodeKey, Selector};
-use mlua::{Lua, Table, UserData, UserDataFields, UserDataMethods};
+use super::super::host::Host;
+use super::super::values::wanted;
+use crate::html::{self, Document, FormMethod, NodeKey, Selector};
+use mlua::{IntoLua as _, Lua, Table, UserData, UserDataFields, UserDataMethods, Value};
 use std::rc::Rc;
+use std::sync::Arc;
 
 #[derive(Debug)]
 struct Element {
     document: Rc<Document>,
     key: NodeKey,
+}
+
+/// The selector that a plan gives, from the process's stock.
+pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
+    match css {
+        Value::String(css) => Host::of(lua)
+            .program
+            .selector(&css.to_str()?)
+            .map_err(mlua::Error::runtime),
+        other => Err(mlua::Error::runtime(wanted(
+            "a CSS selector",
+            "a string",
+            other,
+        ))),
+    }
+}
+
+/// The text of the first element that the selector finds.
+pub(super) fn text(lua: &Lua, document: &Document, css: &Value) -> mlua::Result<Option<String>> {
+    let found = document.select(&*selector(lua, css)?, None);
+    Ok(found.first().map(|key| document.text(*key)))
+}
+
+/// An attribute of the first element that the selector finds.
+pub(super) fn attr(
+    lua: &Lua,
+    document: &Document,
+    css: &Value,
+    name: &str,
+) -> mlua::Result<Option<String>> {
+    let found = document.select(&*selector(lua, css)?, None);
+    let value = found.first().and_then(|key| document.attr(*key, name));
+    Ok(value.map(str::to_owned))
+}
+
+/// The form that the selector names, the first one without it: `action`, `method` and `fields`.
+pub(super) fn form(
+    lua: &Lua,
+    document: &Document,
+    css: &Value,
+    page: &url::Url,
+) -> mlua::Result<Option<Table>> {
+    let selector = match css {
+        Value::Nil => None,
+        css => Some(selector(lua, css)?),
+    };
+    let Some(form) = html::find_form(document, selector.as_deref(), page) else {
+        return Ok(None);
+    };
+    let fields = lua.create_table()?;
+    // A browser sends the name of the button that was pressed; Enter presses the first.
+    for (name, value) in form.fields.into_iter().chain(form.submit) {
+        match fields.raw_get::<Value>(name.as_str())? {
+            Value::Nil => fields.raw_set(name, value)?,
+            Value::Table(several) => several.raw_push(value)?,
+            one => fields.raw_set(name, lua.create_sequence_from([one, value.into_lua(lua)?])?)?,
+        }
+    }
+    let table = lua.create_table()?;
+    table.raw_set("action", form.action.as_str())?;
+    table.raw_set(
+        "method",
+        match form.method {
+            FormMethod::Get => "GET",
+            FormMethod::Post => "POST",
+        },
+    )?;
+    table.raw_set("fields", fields)?;
+    Ok(Some(table))
 }
 
 /// The list of elements that the selector finds, within one of them if given.
@@ -37,9 +110,8 @@ impl UserData for Element {
         methods.add_method("attr", |_, this, name: String| {
             Ok(this.document.attr(this.key, &name).map(str::to_owned))
         });
-        methods.add_method("css", |lua, this, css: String| {
-            let selector = Selector::parse(&css).map_err(mlua::Error::runtime)?;
-            select(lua, &this.document, &selector, Some(this.key))
+        methods.add_method("css", |lua, this, css: Value| {
+            select(lua, &this.document, &*selector(lua, &css)?, Some(this.key))
         });
     }
 }

@@ -1,10 +1,16 @@
 //! Everything a plan can call that is made in Rust. The prelude asks for each by name when it is first
 //! used, so that a VM holds only what its plan needs.
 
+mod codec;
+mod data;
 mod elements;
 pub(super) mod json;
+mod load;
 mod log;
 mod metric;
+mod os;
+mod page;
+mod protect;
 mod random;
 mod regex;
 mod require;
@@ -51,11 +57,17 @@ pub(super) const USER_FIELDS: [&str; 26] = [
 ];
 
 /// Globals that are made here, for messages.
-pub(super) const GLOBALS: [&str; 11] = [
+pub(super) const GLOBALS: [&str; 17] = [
     "shared",
     "regex",
     "random",
     "json",
+    "data",
+    "url",
+    "base64",
+    "hash",
+    "html",
+    "os",
     "log",
     "env",
     "wait",
@@ -74,12 +86,20 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "random" => random::library(lua)?.into_lua(lua),
             "json" => json::library(lua)?.into_lua(lua),
             "log" => log::library(lua)?.into_lua(lua),
+            "data" => data::library(lua)?.into_lua(lua),
+            "url" => codec::url(lua)?.into_lua(lua),
+            "base64" => codec::base64(lua)?.into_lua(lua),
+            "hash" => codec::hash(lua)?.into_lua(lua),
+            "html" => page::library(lua)?.into_lua(lua),
+            "os" => os::library(lua)?.into_lua(lua),
             "wait" => wait::library(lua)?.into_lua(lua),
+            "load" => lua.create_function(load::load)?.into_lua(lua),
             "metric" => metric::library(lua)?.into_lua(lua),
             "check" => lua.create_function(metric::check)?.into_lua(lua),
             "env" => lua.create_function(env)?.into_lua(lua),
             "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
+            "pcall" | "xpcall" => protect::protected(lua, global),
             "print" => lua.create_function(log::print)?.into_lua(lua),
             "shared" => session::shared(lua),
             other => sandbox::standard(lua, other),
@@ -129,7 +149,7 @@ fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
         .copied()
         .chain(["string", "table", "math", "utf8"]);
     let hint = match (nearest(&name, known), name.as_str()) {
-        (_, "io" | "os" | "package" | "debug" | "dofile" | "loadfile" | "load") => {
+        (_, "io" | "package" | "debug" | "dofile" | "loadfile") => {
             "plans run in a sandbox that does not have it".to_owned()
         }
         (_, "user") => "a task's function gets it: task { function(user) … end }".to_owned(),

@@ -6,7 +6,7 @@ use super::super::responses::{Address, Finished};
 use super::super::values::wanted;
 use super::super::vm::address_of;
 use super::{elements, json, regex, unknown};
-use crate::html::{self, Document, FormMethod, Selector};
+use crate::html::{self, Document};
 use crate::http;
 use memchr::memmem;
 use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
@@ -239,67 +239,24 @@ fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     Ok(table)
 }
 
-fn selector(value: &Value) -> mlua::Result<Selector> {
-    match value {
-        Value::String(css) => Selector::parse(&css.to_str()?).map_err(mlua::Error::runtime),
-        other => Err(mlua::Error::runtime(wanted(
-            "a CSS selector",
-            "a string",
-            other,
-        ))),
-    }
-}
-
 fn css(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Table> {
-    elements::select(lua, &this.document(lua)?, &selector(&css)?, None)
+    let selector = elements::selector(lua, &css)?;
+    elements::select(lua, &this.document(lua)?, &selector, None)
 }
 
 fn text(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<String>> {
-    let document = this.document(lua)?;
-    Ok(document
-        .select(&selector(&css)?, None)
-        .first()
-        .map(|key| document.text(*key)))
+    elements::text(lua, &*this.document(lua)?, &css)
 }
 
 fn attr(lua: &Lua, (this, css, name): (This, Value, String)) -> mlua::Result<Option<String>> {
-    let document = this.document(lua)?;
-    let first = document.select(&selector(&css)?, None).first().copied();
-    Ok(first.and_then(|key| document.attr(key, &name).map(str::to_owned)))
+    elements::attr(lua, &*this.document(lua)?, &css, &name)
 }
 
 fn form(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<Table>> {
-    let selector = match &css {
-        Value::Nil => None,
-        css => Some(selector(css)?),
-    };
-    let Some(page) = this.read(lua, page_url)? else {
-        return Ok(None);
-    };
-    let document = this.document(lua)?;
-    let Some(form) = html::find_form(&document, selector.as_ref(), &page) else {
-        return Ok(None);
-    };
-    let fields = lua.create_table()?;
-    // A browser sends the name of the button that was pressed; Enter presses the first.
-    for (name, value) in form.fields.into_iter().chain(form.submit) {
-        match fields.raw_get::<Value>(name.as_str())? {
-            Value::Nil => fields.raw_set(name, value)?,
-            Value::Table(several) => several.raw_push(value)?,
-            one => fields.raw_set(name, lua.create_sequence_from([one, value.into_lua(lua)?])?)?,
-        }
+    match this.read(lua, page_url)? {
+        Some(page) => elements::form(lua, &*this.document(lua)?, &css, &page),
+        None => Ok(None),
     }
-    let table = lua.create_table()?;
-    table.raw_set("action", form.action.as_str())?;
-    table.raw_set(
-        "method",
-        match form.method {
-            FormMethod::Get => "GET",
-            FormMethod::Post => "POST",
-        },
-    )?;
-    table.raw_set("fields", fields)?;
-    Ok(Some(table))
 }
 
 fn page_url(finished: &Finished) -> Option<url::Url> {

@@ -1,0 +1,181 @@
+//! `url`, `base64` and `hash`: texts made into other texts.
+
+use super::super::values::encoded_pairs;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{DecodeError, Engine as _, alphabet};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use md5::{Digest as _, Md5};
+use mlua::{Lua, LuaString, Table, Value};
+use sha2::Sha256;
+use url::Url;
+
+/// Reads with and without padding, since tokens come either way.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    let encode = |_: &Lua, value: Value| match &value {
+        Value::Table(_) => encoded_pairs(&value, "url.encode").map_err(mlua::Error::runtime),
+        value => {
+            let text = super::super::values::scalar(value, "url.encode(text): the text");
+            text.map(|text| percent_encoded(&text))
+                .map_err(mlua::Error::runtime)
+        }
+    };
+    library.raw_set("encode", lua.create_function(encode)?)?;
+    let decode = |lua: &Lua, text: LuaString| lua.create_string(percent_decoded(&text.as_bytes()));
+    library.raw_set("decode", lua.create_function(decode)?)?;
+    let join = |_: &Lua, (base, link): (String, String)| {
+        joined(&base, &link).map_err(mlua::Error::runtime)
+    };
+    library.raw_set("join", lua.create_function(join)?)?;
+    Ok(library)
+}
+
+pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    let encode = |_: &Lua, text: LuaString| Ok(BASE64.encode(text.as_bytes()));
+    library.raw_set("encode", lua.create_function(encode)?)?;
+    let decode = |lua: &Lua, text: LuaString| {
+        let bytes = base64_decoded(&text.as_bytes()).map_err(mlua::Error::runtime)?;
+        lua.create_string(bytes)
+    };
+    library.raw_set("decode", lua.create_function(decode)?)?;
+    Ok(library)
+}
+
+pub(super) fn hash(lua: &Lua) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    let sha256 = |_: &Lua, text: LuaString| Ok(hex(&Sha256::digest(&*text.as_bytes())));
+    library.raw_set("sha256", lua.create_function(sha256)?)?;
+    let md5 = |_: &Lua, text: LuaString| Ok(hex(&Md5::digest(&*text.as_bytes())));
+    library.raw_set("md5", lua.create_function(md5)?)?;
+    let hmac = |_: &Lua, (key, text): (LuaString, LuaString)| {
+        let mut hmac = Hmac::<Sha256>::new_from_slice(&key.as_bytes())
+            .expect("a key for HMAC may have any length");
+        hmac.update(&text.as_bytes());
+        Ok(hex(&hmac.finalize().into_bytes()))
+    };
+    library.raw_set("hmac_sha256", lua.create_function(hmac)?)?;
+    Ok(library)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
+}
+
+/// Everything but the unreserved characters of RFC 3986 as `%XX`: right in a path and in a query.
+fn percent_encoded(text: &[u8]) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for &byte in text {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => {
+                encoded.push('%');
+                encoded.push_str(&hex(&[byte]).to_ascii_uppercase());
+            }
+        }
+    }
+    encoded
+}
+
+/// `%XX` as the byte it means. What is no such pair stays, and so does '+'.
+fn percent_decoded(text: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, after)) = rest.split_first() {
+        let digit = |place: usize| char::from(*after.get(place)?).to_digit(16);
+        match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push((high * 16 + low) as u8);
+                rest = &after[2..];
+            }
+            _ => {
+                decoded.push(first);
+                rest = after;
+            }
+        }
+    }
+    decoded
+}
+
+/// The URL that a link on the page `base` leads to; `base` may be a path alone.
+fn joined(base: &str, link: &str) -> Result<String, String> {
+    const NOWHERE: &str = "http://page.invalid";
+    let fault = |what: &str, error| format!("url.join(base, link): '{what}' is not a URL: {error}");
+    let (base, path_alone) = match base.starts_with('/') && !base.starts_with("//") {
+        true => (Url::parse(&format!("{NOWHERE}{base}")), true),
+        false => (Url::parse(base), false),
+    };
+    let base = base.map_err(|error| fault("base", error))?;
+    let url = base.join(link).map_err(|error| fault(link, error))?;
+    match url.as_str().strip_prefix(NOWHERE) {
+        Some(path) if path_alone => Ok(path.to_owned()),
+        _ => Ok(url.into()),
+    }
+}
+
+/// Standard or URL-safe, padded or not, white space ignored.
+fn base64_decoded(text: &[u8]) -> Result<Vec<u8>, String> {
+    let standard: Vec<u8> = text
+        .iter()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .map(|byte| match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            byte => *byte,
+        })
+        .collect();
+    BASE64.decode(standard).map_err(|error| match error {
+        DecodeError::InvalidByte(_, byte) => {
+            format!("this is not base64: it holds '{}'", byte.escape_ascii())
+        }
+        _ => "this is not base64: it is cut short".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_encoding_keeps_what_is_unreserved_and_is_undone() {
+        let text = "a b/c?d=ü&e+f~";
+        let encoded = percent_encoded(text.as_bytes());
+        assert_eq!(encoded, "a%20b%2Fc%3Fd%3D%C3%BC%26e%2Bf~");
+        assert_eq!(percent_decoded(encoded.as_bytes()), text.as_bytes());
+        assert_eq!(percent_decoded(b"100% %2 %zz +"), b"100% %2 %zz +");
+    }
+
+    #[test]
+    fn links_are_joined_to_pages_and_to_paths() {
+        for (base, link, expected) in [
+            ("http://a.example/x/y?q", "z", "http://a.example/x/z"),
+            ("http://a.example/x", "//b.example/", "http://b.example/"),
+            ("/x/y", "../z?q=1", "/z?q=1"),
+            ("/x/y", "http://b.example/c", "http://b.example/c"),
+        ] {
+            assert_eq!(joined(base, link).as_deref(), Ok(expected));
+        }
+        assert!(joined("nothing", "z").is_err());
+    }
+
+    #[test]
+    fn base64_is_read_in_both_alphabets_with_and_without_padding() {
+        for text in ["+/8=", "-_8=", "-_8", " +/\n8 "] {
+            assert_eq!(base64_decoded(text.as_bytes()), Ok(vec![0xfb, 0xff]));
+        }
+        assert!(base64_decoded(b"a*").is_err());
+        assert_eq!(BASE64.encode([0xfb, 0xff]), "+/8=");
+    }
+}

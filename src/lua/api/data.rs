@@ -1,0 +1,196 @@
+//! `data`: rows of CSV files, lines and JSON, read once per process and shared by all users. A row becomes
+//! a Lua value when a user takes it.
+
+use super::super::data::{Kind, Order, Row, Rows};
+use super::super::host::Host;
+use super::super::op;
+use super::super::values::{one_line, wanted};
+use super::unknown;
+use crate::config::unknown_word;
+use mlua::{
+    Function, IntoLua as _, Lua, LuaSerdeExt as _, MetaMethod, Table, UserDataFields as _,
+    UserDataMethods as _, UserDataRegistry, Value,
+};
+use rand::RngExt as _;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// What a plan holds: the rows, the order, and how far its own user has come.
+#[derive(Debug)]
+struct Reader {
+    rows: Arc<Rows>,
+    order: Order,
+    own: Cell<u64>,
+}
+
+const METHODS: [&str; 2] = ["next", "get"];
+
+/// `rows:next()`. Only Lua can yield: a user that finds no row left stops here.
+const NEXT: &str = r#"
+local take, stop, yield = ...
+return function(rows)
+  local row = take(rows)
+  if row == nil then yield(stop) end
+  return row
+end"#;
+
+pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
+    let coroutine: Table = lua.globals().raw_get("coroutine")?;
+    let parts = (
+        lua.create_function(take)?,
+        op::mark("stop"),
+        coroutine.raw_get::<Function>("yield")?,
+    );
+    let next: Function = lua.load(NEXT).set_name("=lgoose").call(parts)?;
+    lua.register_userdata_type(|registry| register(registry, next))?;
+    let library = lua.create_table()?;
+    // The same file in the same order is the same reader: a task may ask for it in every iteration.
+    let opened = lua.create_table()?;
+    for (name, kind) in [
+        ("csv", Kind::Csv),
+        ("lines", Kind::Lines),
+        ("json", Kind::Json),
+    ] {
+        let opened = opened.clone();
+        let open = lua.create_function(move |lua, (file, options): (Value, Value)| {
+            open(lua, &opened, (name, kind), &file, &options)
+        })?;
+        library.raw_set(name, open)?;
+    }
+    Ok(library)
+}
+
+fn open(
+    lua: &Lua,
+    opened: &Table,
+    (name, kind): (&str, Kind),
+    file: &Value,
+    options: &Value,
+) -> mlua::Result<Value> {
+    let Value::String(file) = file else {
+        let problem = wanted("the file", "a string", file);
+        let message = format!("{problem}; write data.{name} \"file\", with a dot");
+        return Err(mlua::Error::runtime(message));
+    };
+    let file = file.to_string_lossy();
+    let order = order(name, options).map_err(mlua::Error::runtime)?;
+    let key = format!("{name} {order:?} {file}");
+    if let known @ Value::UserData(_) = opened.raw_get(key.as_str())? {
+        return Ok(known);
+    }
+    let library = &Host::of(lua).program.data;
+    let rows = library.open(kind, &file).map_err(mlua::Error::runtime)?;
+    if let (Some(json), None) = (rows.json(), order) {
+        return lua.to_value(json);
+    }
+    if rows.len() == 0 {
+        let message =
+            format!("'{file}' holds no list, or an empty one: there are no rows to order");
+        return Err(mlua::Error::runtime(message));
+    }
+    let reader = lua.create_any_userdata(Reader {
+        rows,
+        order: order.unwrap_or(Order::Circular),
+        own: Cell::new(0),
+    })?;
+    opened.raw_set(key, &reader)?;
+    reader.into_lua(lua)
+}
+
+fn order(name: &str, options: &Value) -> Result<Option<Order>, String> {
+    let table = match options {
+        Value::Nil => return Ok(None),
+        Value::Table(table) => table,
+        other => {
+            let what = format!("the options of data.{name}");
+            return Err(wanted(
+                &what,
+                "a table such as { order = \"random\" }",
+                other,
+            ));
+        }
+    };
+    let mut order = None;
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair.map_err(|error| error.to_string())?;
+        let key = key.to_string().unwrap_or_default();
+        if key != "order" {
+            let owner = format!("data.{name}");
+            return Err(one_line(unknown_word("option", &key, &owner, &["order"])));
+        }
+        let Value::String(value) = &value else {
+            return Err(wanted("option 'order'", "a string", &value));
+        };
+        let value = value.to_string_lossy();
+        let known = Order::named(&value)
+            .ok_or_else(|| one_line(unknown_word("order", &value, "rows", &Order::NAMES)))?;
+        order = Some(known);
+    }
+    Ok(order)
+}
+
+fn register(registry: &mut UserDataRegistry<Reader>, next: Function) {
+    registry.add_field("next", next);
+    registry.add_method("get", |lua, this, place: i64| nth(lua, this, place));
+    registry.add_meta_method(MetaMethod::Len, |_, this, ()| Ok(this.rows.len()));
+    registry.add_meta_method(MetaMethod::Index, |lua, this, key: Value| match key {
+        Value::Integer(place) => nth(lua, this, place),
+        key => {
+            let name = key.to_string()?;
+            let known = METHODS.map(str::to_owned);
+            let message = unknown(&format!("rows.{name}"), "rows", &name, &known);
+            Err(mlua::Error::runtime(message))
+        }
+    });
+}
+
+/// The row of that number from 1 on, or nil.
+fn nth(lua: &Lua, this: &Reader, place: i64) -> mlua::Result<Value> {
+    let row = usize::try_from(place.wrapping_sub(1))
+        .ok()
+        .and_then(|place| this.rows.row(place));
+    row.map_or(Ok(Value::Nil), |row| value(lua, row))
+}
+
+/// The next row; nil after a warning if every one has been given away.
+fn take(lua: &Lua, rows: mlua::UserDataRef<Reader>) -> mlua::Result<Value> {
+    let host = Host::of(lua);
+    // Loading a plan to look at its declarations takes nothing away from the users.
+    if host.user == 0 {
+        return nth(lua, &rows, 1);
+    }
+    let mut own = rows.own.get();
+    let draw = |below| host.random.borrow_mut().random_range(0..below);
+    let place = rows.rows.take(rows.order, &mut own, draw);
+    rows.own.set(own);
+    match place.and_then(|place| rows.rows.row(place)) {
+        Some(row) => value(lua, row),
+        None => {
+            let (file, count) = (&rows.rows.file, rows.rows.len());
+            if rows.rows.warns() {
+                tracing::warn!(
+                    target: "plan",
+                    user = host.user,
+                    scenario = host.scenario.as_str(),
+                    "'{file}' has no row left: its {count} rows are unique, and users that find none stop"
+                );
+            }
+            host.stopped.set(true);
+            Ok(Value::Nil)
+        }
+    }
+}
+
+fn value(lua: &Lua, row: Row<'_>) -> mlua::Result<Value> {
+    match row {
+        Row::Cells(cells) => {
+            let table = lua.create_table_with_capacity(0, cells.len())?;
+            for (name, cell) in cells {
+                table.raw_set(name, lua.create_string(cell)?)?;
+            }
+            table.into_lua(lua)
+        }
+        Row::Line(line) => lua.create_string(line)?.into_lua(lua),
+        Row::Json(value) => lua.to_value(value),
+    }
+}

@@ -1,0 +1,35 @@
+//! `load`: text as a function in the plan's own environment. Never bytecode, which could do anything.
+
+use super::ENVIRONMENT;
+use mlua::{IntoLua as _, IntoLuaMulti as _, Lua, LuaString, MultiValue, Table, Value};
+
+/// The function, or nil and what is wrong with the text. A table may stand in for the plan's environment.
+pub(super) fn load(
+    lua: &Lua,
+    (text, name, mode, environment): (LuaString, Option<String>, Option<String>, Option<Table>),
+) -> mlua::Result<MultiValue> {
+    let refused = |problem: String| (Value::Nil, problem).into_lua_multi(lua);
+    if mode.is_some_and(|mode| !mode.contains('t')) {
+        return refused("load takes text, not bytecode".to_owned());
+    }
+    let environment = match environment {
+        Some(environment) => environment,
+        None => lua.named_registry_value(ENVIRONMENT)?,
+    };
+    // Only the plan's files are named with '@': that is how their lines are told from others.
+    let name = match name {
+        Some(name) => name.replacen('@', "=", usize::from(name.starts_with('@'))),
+        None => text.to_string_lossy(),
+    };
+    let loaded = lua
+        .load(&*text.as_bytes())
+        .set_name(name)
+        .set_mode(mlua::chunk::ChunkMode::Text)
+        .set_environment(environment)
+        .into_function();
+    match loaded {
+        Ok(function) => Ok(MultiValue::from_iter([function.into_lua(lua)?])),
+        Err(mlua::Error::SyntaxError { message, .. }) => refused(message),
+        Err(error) => Err(error),
+    }
+}

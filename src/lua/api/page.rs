@@ -1,0 +1,75 @@
+//! `html.parse`: a page that did not come as a response, read like one.
+
+use super::elements;
+use super::unknown;
+use crate::html::{self, Document};
+use mlua::{Lua, LuaString, MetaMethod, Table, UserData, UserDataMethods, Value};
+use std::rc::Rc;
+use url::Url;
+
+const METHODS: [&str; 5] = ["css", "text", "attr", "title", "form"];
+
+/// Where a page is that no one says the place of. Never sent: what is found is given without it.
+const NOWHERE: &str = "http://page.invalid/";
+
+#[derive(Debug)]
+struct Page {
+    document: Rc<Document>,
+    title: Option<String>,
+    url: Url,
+}
+
+pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    let parse = |_: &Lua, (text, url): (LuaString, Option<String>)| {
+        let url = url.as_deref().unwrap_or(NOWHERE);
+        let bytes = text.as_bytes();
+        Ok(Page {
+            document: Rc::new(Document::parse(&bytes)),
+            title: html::title(&bytes),
+            url: Url::parse(url).map_err(|error| {
+                let message = format!("html.parse(text, url): '{url}' is not a URL: {error}");
+                mlua::Error::runtime(message)
+            })?,
+        })
+    };
+    library.raw_set("parse", lua.create_function(parse)?)?;
+    Ok(library)
+}
+
+impl UserData for Page {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("title", |_, this, ()| Ok(this.title.clone()));
+        methods.add_method("css", |lua, this, css: Value| {
+            let selector = elements::selector(lua, &css)?;
+            elements::select(lua, &this.document, &selector, None)
+        });
+        methods.add_method("text", |lua, this, css: Value| {
+            elements::text(lua, &this.document, &css)
+        });
+        methods.add_method("attr", |lua, this, (css, name): (Value, String)| {
+            elements::attr(lua, &this.document, &css, &name)
+        });
+        methods.add_method("form", |lua, this, css: Value| form(lua, this, &css));
+        methods.add_meta_method(
+            MetaMethod::Index,
+            |_, _, name: String| -> mlua::Result<()> {
+                let known = METHODS.map(str::to_owned);
+                let message = unknown(&format!("page.{name}"), "a page", &name, &known);
+                Err(mlua::Error::runtime(message))
+            },
+        );
+    }
+}
+
+/// A form as of a response; its action begins with '/' if the page's own place is not known.
+fn form(lua: &Lua, this: &Page, css: &Value) -> mlua::Result<Option<Table>> {
+    let form = elements::form(lua, &this.document, css, &this.url)?;
+    if let Some(form) = &form {
+        let action: String = form.raw_get("action")?;
+        if let Some(path) = action.strip_prefix(NOWHERE) {
+            form.raw_set("action", format!("/{path}"))?;
+        }
+    }
+    Ok(form)
+}

@@ -1,0 +1,3 @@
+local key = base64.decode "not base64!"
+
+task { function(user) user:get "/" end }

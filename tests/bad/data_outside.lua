@@ -1,0 +1,3 @@
+local users = data.lines "../lua/libraries.lua"
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,3 @@
+local users = data.csv("empty.csv", { order = "unique" })
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,3 @@
+local users = data.csv "users.csv"
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,3 @@
+local users = data.csv("ragged.csv", { order = "uniqe" })
+
+task { function(user) user:get "/" end }

@@ -2,7 +2,7 @@
 //! gives the plan as plain data. A mistake is a diagnostic at the line where it stands.
 
 use super::field::{Field, Mistake};
-use super::host::Host;
+use super::host::{Host, Place};
 use super::program::Program;
 use super::review::Span;
 use super::vm::{mistake, start_prelude};
@@ -109,7 +109,7 @@ fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
 fn declaration(
     lua: &Lua,
     draft: &Drafted,
-    declare: fn(&mut Draft, &Table, &(String, u32)) -> Result<(), Mistake>,
+    declare: fn(&mut Draft, &Table, &Place) -> Result<(), Mistake>,
 ) -> mlua::Result<Function> {
     let draft = draft.clone();
     lua.create_function(move |lua, argument: Value| {
@@ -135,7 +135,7 @@ fn declaration(
 fn placed(
     lua: &Lua,
     diagnostic: Diagnostic,
-    (file, line): &(String, u32),
+    (file, line): &Place,
     word: Option<&str>,
 ) -> mlua::Error {
     const LONGEST_DECLARATION: usize = 200;
@@ -162,7 +162,7 @@ fn placed(
     mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(*line)), &source))
 }
 
-fn declare_plan(draft: &mut Draft, table: &Table, _: &(String, u32)) -> Result<(), Mistake> {
+fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
     for (key, value) in entries(table) {
         let Value::String(key) = &key else {
             return Err(
@@ -197,7 +197,7 @@ fn setting(value: &Value) -> Setting {
     }
 }
 
-fn declare_task(draft: &mut Draft, table: &Table, at: &(String, u32)) -> Result<(), Mistake> {
+fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mistake> {
     let name = match table.raw_get::<Value>(1).unwrap_or(Value::Nil) {
         Value::String(name) => Some(name.to_string_lossy()),
         _ => None,
@@ -248,7 +248,7 @@ fn declare_task(draft: &mut Draft, table: &Table, at: &(String, u32)) -> Result<
     Ok(())
 }
 
-fn declare_scenario(draft: &mut Draft, table: &Table, _: &(String, u32)) -> Result<(), Mistake> {
+fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
     let Ok(Value::String(name)) = table.raw_get::<Value>(1) else {
         let help = "write scenario { \"visitor\", task { … }, task { … } }";
         return Err(Diagnostic::new("a scenario begins with its name")

@@ -12,3 +12,4 @@ mod report;
 mod seed;
 mod server;
 mod stopping;
+mod tools;

@@ -97,10 +97,12 @@ task { "strict globals", function()
   raises(function() task = nil end, "not declared")
   raises(function() string.rep = nil end, "read-only")
   raises(function() task { function() end } end, "top level")
-  for _, name in ipairs { "io", "os", "package", "debug", "dofile", "loadfile", "load", "require", "collectgarbage", "_G" } do
+  for _, name in ipairs { "io", "os", "package", "debug", "dofile", "loadfile", "load", "collectgarbage", "_G" } do
     local ok = pcall(function() return _ENV[name] end)
     assert(not ok, name .. " is not there")
   end
+  raises(function() require "../libraries" end, "not the name of a module")
+  same(require "lgoose.drupal", require "lgoose.drupal", "a module runs once")
   same(pcall(function() return string.dump end), false, "string.dump")
   same(rawget(string, "format"), nil, "libraries are behind a guard")
   same(("x"):rep(3), "xxx", "methods of strings")

@@ -1,6 +1,6 @@
 //! The tools around a plan: `new`, `--list`, `check` with its warnings, and plans of several files.
 
-use crate::program::{Lgoose, plan, scratch};
+use crate::program::{Lgoose, in_repository, plan, scratch};
 use crate::report::run;
 use crate::server::Server;
 
@@ -118,4 +118,24 @@ end }
     ] {
         assert!(errors.contains(told), "'{told}' is missing in {errors}");
     }
+}
+
+#[test]
+fn every_plan_of_the_repository_checks_without_a_warning() {
+    let mut checked = 0;
+    for folder in ["plans", "examples"] {
+        let entries = std::fs::read_dir(in_repository(folder)).expect("the folder can be listed");
+        let files = entries.map(|entry| entry.expect("the folder can be listed").path());
+        for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "lua")) {
+            let ended = Lgoose::new(["check".as_ref(), file.as_os_str()]).finish();
+            assert_eq!(
+                (ended.code, ended.stderr.as_str()),
+                (0, ""),
+                "{}",
+                file.display()
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked >= 2, "{checked} plans");
 }

@@ -148,12 +148,12 @@ drupal_mix() {
 }
 
 tiny() {
-  local target="nginx"
+  local what="A response of 2 bytes (nginx)"
   if command -v nginx >/dev/null; then
     start_nginx
   else
     echo "nginx is not installed: the target is the demo site, whose front page is not tiny" >&2
-    target="the demo site"
+    what="The front page of the demo site, without its assets"
     start_demo
     port="$demo_port"
     target_pid="$demo_pid"
@@ -167,7 +167,7 @@ tiny() {
     fi
   done
   finish "$target_pid"
-  printf '\nA response of 2 bytes (%s), %s users, %s rounds of %s s\n\n' "$target" "$clients" "$rounds" "$duration"
+  printf '\n%s, %s users, %s rounds of %s s\n\n' "$what" "$clients" "$rounds" "$duration"
   table
 }
 

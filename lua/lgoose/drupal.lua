@@ -74,12 +74,16 @@ function drupal.log_in(user, name, password, options)
   local form = drupal.form(user:get(path, { name = row }), css)
   if not form then return false end
   local answer = user:submit(form, { name = name, pass = password }, { name = row })
-  if answer.ok and answer.redirects == 0 then
+  if not answer.ok then return false end
+  if answer.redirects == 0 then
     answer:fail("not logged in: " .. (drupal.error_message(answer) or "the form came back"))
-  elseif answer.ok and answer:contains 'id="user-login' then
-    answer:fail "not logged in: the page after the login still has the login form"
+    return false
   end
-  return answer.ok
+  if answer:contains 'id="user-login' then
+    answer:fail "not logged in: the page after the login still has the login form"
+    return false
+  end
+  return true
 end
 
 ---@class lgoose.drupal.SearchOptions

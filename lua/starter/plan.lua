@@ -5,11 +5,13 @@
 
 plan { host = "demo:drupal" }
 
+---@param user lgoose.User
 local function front_page(user)
   local page = user:get("/", { expect = { status = 200, title = "Welcome" } })
   user:fetch(page:assets(), { name = "static asset" })
 end
 
+---@param user lgoose.User
 local function article(user)
   user:get("/node/" .. random.int(1, 9999))
 end

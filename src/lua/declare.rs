@@ -2,7 +2,7 @@
 //! gives the plan as plain data. A mistake is a diagnostic at the line where it stands.
 
 use super::field::{Field, Mistake};
-use super::host::Host;
+use super::host::{Host, Place};
 use super::place::word_line;
 use super::program::Program;
 use super::review::Span;
@@ -45,9 +45,6 @@ struct DraftTask {
     span: Span,
     scenario: Option<String>,
 }
-
-/// A line of a file.
-type Place = (String, u32);
 
 type Drafted = Rc<RefCell<Draft>>;
 

@@ -1,6 +1,5 @@
 //! Turns what Lua raises into what people read: the plan's own file and line, never lgoose's insides.
 
-use super::modules;
 use super::sources::Sources;
 use crate::error::Diagnostic;
 
@@ -100,18 +99,9 @@ fn calls(error: &mlua::Error, sources: &Sources) -> Option<String> {
     }
 }
 
-/// A message without its place in one of lgoose's own modules, which a plan's author cannot change.
+/// A message without the place that Lua gives to code without line numbers, lgoose's own.
 fn without_insides(text: &str) -> &str {
-    modules::OWN
-        .iter()
-        .find_map(|(name, _)| {
-            let (line, message) = text
-                .strip_prefix(name)?
-                .strip_prefix(':')?
-                .split_once(": ")?;
-            line.parse::<u32>().is_ok().then_some(message)
-        })
-        .unwrap_or(text)
+    text.strip_prefix("?:-1: ").unwrap_or(text)
 }
 
 #[cfg(test)]

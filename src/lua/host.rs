@@ -65,8 +65,11 @@ fn stream(seed: u64, user: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed ^ user.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// The innermost line of the plan that is being executed, as `file:line`.
-pub(super) fn plan_line(lua: &Lua) -> Option<(String, u32)> {
+/// A file of the plan and a line of it.
+pub(super) type Place = (String, u32);
+
+/// The innermost line of the plan's files that is being executed.
+pub(super) fn plan_line(lua: &Lua) -> Option<Place> {
     (0..)
         .map_while(|level| {
             lua.inspect_stack(level, |debug| {

@@ -1,14 +1,10 @@
 //! Libraries as plans call them, without an engine: each plan asserts in Lua what it sees.
 
-use super::{Op, Program, Raised, Step, Vm, VmSetup, load};
-use crate::http::{Client, ClientConfig, Session};
-use crate::metrics::Recorder;
-use std::cell::RefCell;
+use super::testing::{recorder, setup};
+use super::{Op, Program, Raised, Step, Vm, load};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A plan in a folder of the test's own.
 struct Bench {
@@ -25,22 +21,7 @@ impl Bench {
     }
 
     fn user(&self, user: u64) -> Vm {
-        let config = ClientConfig {
-            timeout: Duration::from_secs(1),
-            max_body: 0,
-            headers: http::HeaderMap::new(),
-        };
-        let client = Client::new(config, Arc::default());
-        let session = Session::new(client, "http://127.0.0.1").expect("a good URL");
-        let recorder = Rc::new(RefCell::new(Recorder::new(0)));
-        let setup = VmSetup {
-            user,
-            scenario: "default",
-            session: Rc::new(session),
-            memory: 64 << 20,
-            recorder: &recorder,
-        };
-        Vm::new(&self.program, setup).expect("the VM is made")
+        Vm::new(&self.program, setup(user, &recorder())).expect("the VM is made")
     }
 }
 

@@ -22,6 +22,8 @@ mod sandbox;
 mod sources;
 mod stock;
 mod stubs;
+#[cfg(test)]
+mod testing;
 mod values;
 mod vm;
 

@@ -49,8 +49,9 @@ impl Modules {
             return Ok(code.clone());
         }
         let code = match OWN.iter().find(|(own, _)| *own == name) {
-            // Not one of the plan's files: errors are placed at the line that called into it.
-            Some((_, text)) => compile(&format!("={name}"), text, false),
+            // Not one of the plan's files: errors are placed at the line that called into it. Its own lines
+            // would only take memory in every VM.
+            Some((_, text)) => compile(&format!("={name}"), text, true),
             None => {
                 let (file, text) = self.read(name).map_err(Missing::Refused)?;
                 sources.add(&file, &text);

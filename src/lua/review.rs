@@ -1,19 +1,20 @@
 //! What is legal in a plan but most likely not meant, for `lgoose check`. Reads the text of the plan's files
 //! and knows no more Lua than balanced brackets, so it speaks up only where there is hardly a doubt.
 
+use super::host::Place;
 use super::program::Program;
 use crate::error::Diagnostic;
 use crate::plan::{Plan, Schedule};
 use regex::Regex;
 
 /// More tasks than a user gets through in most tests.
-const LONG_ITERATION: usize = 10_000;
+const LONG_ITERATION: u64 = 10_000;
 
 /// Where a task's declaration and its function stand.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Span {
     /// The file of the declaration and the line of it.
-    pub(super) declared: (String, u32),
+    pub(super) declared: Place,
     /// The file of the function, its first and its last line; nothing if it is none of the plan's.
     pub(super) function: Option<(String, usize, usize)>,
 }
@@ -33,14 +34,14 @@ pub fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     found
 }
 
-fn at(program: &Program, (file, line): &(String, u32), message: String) -> Diagnostic {
+fn at(program: &Program, (file, line): &Place, message: String) -> Diagnostic {
     Diagnostic::new(message).at(file, Some(*line), &program.sources.text(file))
 }
 
 fn long_iterations(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let long = plan.scenarios.iter().filter_map(|scenario| {
         let length = Schedule::new(scenario).iteration_len();
-        if length <= LONG_ITERATION as u64 {
+        if length <= LONG_ITERATION {
             return None;
         }
         let heaviest = scenario.tasks.iter().max_by_key(|task| task.weight)?;

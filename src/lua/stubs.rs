@@ -61,6 +61,12 @@ mod tests {
             for line in text.lines() {
                 if let Some(rest) = line.strip_prefix("---@class ") {
                     class = rest.split(':').next().unwrap_or(rest).trim();
+                    // 'lgoose.json' is what the global 'json' is.
+                    if let Some(library) = class.strip_prefix("lgoose.")
+                        && library.starts_with(char::is_lowercase)
+                    {
+                        class = library;
+                    }
                 } else if let Some(field) = line.strip_prefix("---@field ") {
                     let field = field.split([' ', '?']).next().unwrap_or(field);
                     // A class in lower case is a library, known by its own name.

@@ -24,3 +24,8 @@ pub(super) fn setup(user: u64, recorder: &Rc<RefCell<Recorder>>) -> VmSetup<'_> 
         recorder,
     }
 }
+
+/// A recorder that nobody reads.
+pub(super) fn recorder() -> Rc<RefCell<Recorder>> {
+    Rc::new(RefCell::new(Recorder::new(0)))
+}

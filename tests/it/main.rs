@@ -13,3 +13,4 @@ mod report;
 mod seed;
 mod server;
 mod stopping;
+mod tools;

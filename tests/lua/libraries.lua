@@ -101,6 +101,8 @@ task { "strict globals", function()
     local ok = pcall(function() return _ENV[name] end)
     assert(not ok, name .. " is not there")
   end
+  raises(function() require "../libraries" end, "not the name of a module")
+  same(require "lgoose.drupal", require "lgoose.drupal", "a module runs once")
   same(pcall(function() return string.dump end), false, "string.dump")
   same(rawget(string, "format"), nil, "libraries are behind a guard")
   same(("x"):rep(3), "xxx", "methods of strings")

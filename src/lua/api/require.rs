@@ -2,7 +2,9 @@
 
 use super::super::host::{self, Host};
 use super::super::modules::Missing;
+use super::super::program::compile;
 use mlua::{Function, Lua, Table, Value};
+use std::sync::LazyLock;
 
 /// The registry's name for the environment of the plan's files.
 pub(in super::super) const ENVIRONMENT: &str = "lgoose.environment";
@@ -29,9 +31,13 @@ return function(name)
   return value
 end"#;
 
+// Compiled once: most plans of several files ask for it in every VM.
+static COMPILED: LazyLock<Vec<u8>> =
+    LazyLock::new(|| compile("=lgoose", REQUIRE, true).expect("it is Lua"));
+
 pub(super) fn function(lua: &Lua) -> mlua::Result<Function> {
-    lua.load(REQUIRE)
-        .set_name("=lgoose")
+    lua.load(COMPILED.as_slice())
+        .set_mode(mlua::chunk::ChunkMode::Binary)
         .call((lua.create_function(find)?, lua.create_function(cycle)?))
 }
 
@@ -80,4 +86,183 @@ fn cycle(lua: &Lua, (loading, name): (Table, String)) -> mlua::Result<String> {
 
 fn here(lua: &Lua) -> String {
     host::plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::program::{Program, load};
+    use super::super::super::vm::{Step, Vm};
+    use crate::lua::testing::{recorder, setup};
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    /// A folder with these files, removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn of(name: &str, files: &[(&str, &str)]) -> Folder {
+            let folder = format!("lgoose-require-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(folder);
+            for (file, text) in files {
+                let path = folder.join(file);
+                std::fs::create_dir_all(path.parent().expect("it is in the folder"))
+                    .expect("a folder can be made");
+                std::fs::write(path, text).expect("the folder takes a file");
+            }
+            Folder(folder)
+        }
+
+        /// Loads a plan that stands in this folder; its mistake without the folder's path.
+        fn load(&self, plan: &str) -> Result<Arc<Program>, String> {
+            let name = self.0.join("plan.lua").display().to_string();
+            load(&name, plan, BTreeMap::new(), 0)
+                .map(|(program, ..)| program)
+                .map_err(|error| self.short(&error.to_string()))
+        }
+
+        fn short(&self, text: &str) -> String {
+            text.replace(&format!("{}/", self.0.display()), "")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            // What is left in the folder for temporary files harms nobody.
+            let _left = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn vm(program: &Arc<Program>) -> Vm {
+        Vm::new(program, setup(1, &recorder())).expect("the plan loads")
+    }
+
+    #[test]
+    fn a_module_runs_once_per_vm_and_its_tasks_count() {
+        let folder = Folder::of(
+            "once",
+            &[
+                (
+                    "lib/tasks.lua",
+                    "task { 'theirs', function() end }\nreturn { n = 1 }",
+                ),
+                ("bare.lua", "local _ = 1"),
+            ],
+        );
+        let plan = "local a, b = require 'lib.tasks', require 'lib.tasks'
+            assert(rawequal(a, b) and require 'bare' == true)
+            task { 'ours', function() assert(require 'lib.tasks'.n == 1) end }";
+        let program = folder.load(plan).expect("the plan is fine");
+        let names = program.task_names.iter().map(Option::as_deref);
+        assert_eq!(names.collect::<Vec<_>>(), [Some("theirs"), Some("ours")]);
+        assert!(matches!(vm(&program).start(1, 1), Step::Done));
+    }
+
+    #[test]
+    fn a_mistake_in_a_module_is_told_with_its_own_line() {
+        let folder = Folder::of(
+            "mistakes",
+            &[
+                ("syntax.lua", "local x = 1\nx = = 2"),
+                (
+                    "field.lua",
+                    "\ntask { 'front', wieght = 2, function() end }",
+                ),
+                ("raises.lua", "local x\n\nx.y = 1"),
+                ("deep/inner.lua", "return require 'raises'"),
+                ("a.lua", "local b = require 'b'\nreturn b"),
+                ("b.lua", "\nlocal a = require 'a'\nreturn a"),
+            ],
+        );
+        for (plan, place, words) in [
+            ("require 'syntax'", "syntax.lua:2\n", "unexpected symbol"),
+            ("require 'field'", "field.lua:2\n", "unknown field 'wieght'"),
+            (
+                "require 'raises'",
+                "raises.lua:3\n",
+                "attempt to index a nil",
+            ),
+            (
+                "require 'deep.inner'",
+                "raises.lua:3\n",
+                "attempt to index a nil",
+            ),
+            ("require 'a'", "b.lua:2\n", "in a circle: a → b → a"),
+            ("\nrequire 'nowhere'", "plan.lua:2\n", "no module 'nowhere'"),
+            (
+                "require '../up'",
+                "plan.lua:1\n",
+                "is not the name of a module",
+            ),
+            (
+                "require(nil)",
+                "plan.lua:1\n",
+                "takes the name of a module, not nil",
+            ),
+        ] {
+            let told = folder.load(plan).expect_err(plan);
+            assert!(told.contains(&format!("--> {place}")), "{plan}: {told}");
+            assert!(told.contains(words), "{plan}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_module_that_failed_may_be_required_again() {
+        let folder = Folder::of("again", &[("raises.lua", "error 'boom'")]);
+        let plan = "for _ = 1, 2 do
+              local ok, problem = pcall(require, 'raises')
+              assert(not ok and problem:find 'boom', problem)
+            end
+            task { function() end }";
+        folder
+            .load(plan)
+            .expect("the mistake is the same both times");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_symbolic_link_out_of_the_folder_is_refused_and_one_within_is_not() {
+        let outside = Folder::of("outside", &[("secret.lua", "return 1")]);
+        let folder = Folder::of("links", &[("real.lua", "return 2")]);
+        let link = |to: PathBuf, name: &str| {
+            std::os::unix::fs::symlink(to, folder.0.join(name)).expect("a link can be made");
+        };
+        link(outside.0.join("secret.lua"), "file.lua");
+        link(outside.0.clone(), "folder");
+        link("real.lua".into(), "inside.lua");
+        for module in ["file", "folder.secret"] {
+            let told = folder
+                .load(&format!("require '{module}'"))
+                .expect_err(module);
+            assert!(told.contains("outside the plan's folder"), "{told}");
+        }
+        let fine = "assert(require 'inside' == 2) task { function() end }";
+        folder.load(fine).expect("it stays within");
+    }
+
+    #[test]
+    fn what_a_task_raises_in_a_module_names_the_modules_line() {
+        let folder = Folder::of(
+            "raised",
+            &[(
+                "deep.lua",
+                "return function(user)\n  local x\n  x.y = user.id\nend",
+            )],
+        );
+        let plan = "local deep = require 'deep'\ntask { function(user) deep(user) end }\n\
+            task { function(user)\n require 'lgoose.drupal'.form(nil, '#x')\nend }";
+        let program = folder.load(plan).expect("the plan is fine");
+        for (task, place) in [(0, "deep.lua:3"), (1, "plan.lua:4")] {
+            let Step::Raised(raised) = vm(&program).start(task, 1) else {
+                panic!("it raises");
+            };
+            let line = raised.line.map(|line| folder.short(&line));
+            assert_eq!(line.as_deref(), Some(place));
+            assert!(
+                raised.message.starts_with("attempt to index"),
+                "{}",
+                raised.message
+            );
+        }
+    }
 }

@@ -1,11 +1,9 @@
 //! Plans that measure, run without an engine: what comes out of the recorder.
 
-use crate::http::{Client, ClientConfig, Session};
-use crate::lua::{Op, Program, Step, Vm, VmSetup, load};
-use crate::metrics::{Facts, MetricKind, Recorder, Report, Store};
-use std::cell::RefCell;
+use crate::lua::testing::{recorder, setup};
+use crate::lua::{Op, Program, Step, Vm, load};
+use crate::metrics::{Facts, MetricKind, Report, Store};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,28 +12,11 @@ fn program(source: &str) -> Arc<Program> {
     program
 }
 
-fn session() -> Rc<Session> {
-    let config = ClientConfig {
-        timeout: Duration::from_secs(1),
-        max_body: 0,
-        headers: http::HeaderMap::new(),
-    };
-    let client = Client::new(config, Arc::default());
-    Rc::new(Session::new(client, "http://127.0.0.1").expect("a good URL"))
-}
-
 /// Runs the plan's tasks once, waiting for nothing, and gives their ends and the report.
 fn run(source: &str) -> (Vec<Step>, Report) {
     let program = program(source);
-    let recorder = Rc::new(RefCell::new(Recorder::new(0)));
-    let setup = VmSetup {
-        user: 1,
-        scenario: "visitor",
-        session: session(),
-        memory: 64 << 20,
-        recorder: &recorder,
-    };
-    let mut vm = Vm::new(&program, setup).expect("the plan loads again");
+    let recorder = recorder();
+    let mut vm = Vm::new(&program, setup(1, &recorder)).expect("the plan loads again");
     let ends = (0..program.task_names.len()).map(|task| {
         let mut step = vm.start(task, 1);
         while let Step::Op(op) = step {

@@ -1,0 +1,141 @@
+//! The tools around a plan: `new`, `--list`, `check` with its warnings, and plans of several files.
+
+use crate::program::{Lgoose, in_repository, plan, scratch};
+use crate::report::run;
+use crate::server::Server;
+
+#[test]
+fn a_new_plan_checks_and_runs_and_is_never_written_over() {
+    let folder = scratch("new");
+    // Left by an earlier run of the tests.
+    let _absent = std::fs::remove_dir_all(&folder);
+    let first = Lgoose::new(["new".as_ref(), folder.as_os_str()]).finish();
+    assert_eq!((first.code, first.stderr.as_str()), (0, ""));
+    assert!(first.stdout.contains("-u 5 -t 10s"), "{}", first.stdout);
+    for file in [
+        ".luarc.json",
+        ".lgoose/user.lua",
+        ".lgoose/lgoose/drupal.lua",
+    ] {
+        assert!(folder.join(file).is_file(), "{file} is missing");
+    }
+    let checked = Lgoose::new(["check", "plan.lua"]).within(&folder).finish();
+    assert_eq!((checked.code, checked.stderr.as_str()), (0, ""));
+    let path = folder.join("plan.lua").display().to_string();
+    let report = run([path.as_str(), "-u", "1", "-i", "1"]);
+    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+    let second = Lgoose::new(["new"]).within(&folder).finish();
+    assert_eq!((second.code, second.stdout.as_str()), (2, ""));
+    assert!(
+        second.stderr.contains("is there already"),
+        "{}",
+        second.stderr
+    );
+}
+
+#[test]
+fn list_prints_scenarios_and_tasks_one_per_line() {
+    let ended = Lgoose::new(["plans/drupal.lua", "--list"]).finish();
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    assert_eq!(
+        ended.stdout,
+        "AnonBrowsingUser\n  (Anon) front page\n  (Anon) node page\n  (Anon) user page\n\
+         AuthBrowsingUser\n  (Auth) login\n  (Auth) front page\n  (Auth) node page\n  \
+         (Auth) user page\n  (Auth) comment form\n"
+    );
+}
+
+#[test]
+fn a_warning_has_its_line_and_leaves_the_exit_code_alone() {
+    let path = plan(
+        "idle.lua",
+        "local x = 1\ntask { \"idle\", function() x = 2 end }\n",
+    );
+    let ended = Lgoose::new(["check", path.as_str()]).finish();
+    assert_eq!(ended.code, 0);
+    assert!(
+        ended.stdout.contains("is fine, with 1 warning"),
+        "{}",
+        ended.stdout
+    );
+    let told = "warning: task 'idle' makes no request";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    assert!(ended.stderr.contains("idle.lua:2"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_module_makes_requests_and_its_errors_name_its_own_line() {
+    let server = Server::start();
+    let module = "local module = {}\nfunction module.go(user)\n  user:get \"/form\"\n  error \"stuck\"\nend\nreturn module\n";
+    let _path = plan("a_module.lua", module);
+    let path = plan(
+        "of_two_files.lua",
+        "local module = require \"a_module\"\ntask { \"go\", function(user) module.go(user) end }\n",
+    );
+    let report = run([path.as_str(), "-H", &server.url(), "-u", "2", "-i", "1"]);
+    assert_eq!(report.total("count"), 2);
+    assert_eq!(report.task_failures(), 2);
+    let errors = report.errors().join("\n");
+    assert!(
+        errors.contains("stuck") && errors.contains("a_module.lua:4"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_login_that_did_not_work_is_a_failure_and_says_why() {
+    let text = r##"local drupal = require "lgoose.drupal"
+plan { host = "demo:drupal" }
+task { "wrong", sequence = 1, function(user)
+  assert(drupal.log_in(user, "user7", "wrong") == false)
+end }
+task { "no form", sequence = 2, function(user)
+  assert(drupal.form(user:get "/node/1", "#comment-form") == nil)
+end }
+task { "right", sequence = 3, function(user)
+  assert(drupal.log_in(user, "user7", "12345", { name = "login" }) == true)
+end }
+task { "tokens", sequence = 4, function(user)
+  local tokens = drupal.tokens(drupal.form(user:get "/node/1", "#comment-form"))
+  assert(tokens.form_id == "comment_node_article_form" and tokens.form_token and tokens.form_build_id)
+end }
+task { "stale", sequence = 5, function(user)
+  local form = drupal.form(user:get "/node/1", "#comment-form")
+  drupal.submit(user, form, { form_token = "stale" })
+end }
+"##;
+    let path = plan("drupal_module.lua", text);
+    let report = run([path.as_str(), "-u", "1", "-i", "1"]);
+    let errors = report.errors().join("\n");
+    assert_eq!(report.task_failures(), 0, "{errors}");
+    assert_eq!(report.total("failures"), 3, "{errors}");
+    for told in [
+        "not logged in: ",
+        "unrecognized username or password",
+        "no form '#comment-form' on the page",
+        "refused: ",
+        "The form has become outdated",
+    ] {
+        assert!(errors.contains(told), "'{told}' is missing in {errors}");
+    }
+}
+
+#[test]
+fn every_plan_of_the_repository_checks_without_a_warning() {
+    let mut checked = 0;
+    for folder in ["plans", "examples"] {
+        let entries = std::fs::read_dir(in_repository(folder)).expect("the folder can be listed");
+        let files = entries.map(|entry| entry.expect("the folder can be listed").path());
+        for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "lua")) {
+            let ended = Lgoose::new(["check".as_ref(), file.as_os_str()]).finish();
+            assert_eq!(
+                (ended.code, ended.stderr.as_str()),
+                (0, ""),
+                "{}",
+                file.display()
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked >= 2, "{checked} plans");
+}

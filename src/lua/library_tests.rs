@@ -305,6 +305,7 @@ fn what_lgoose_raises_is_caught_as_text_with_its_line() {
         local _, handled = xpcall(random.int, function(text) return "handled " .. text end, 2, 1)
         assert(handled:find "handled .*2 is larger than 1$", handled)
         assert(select('#', pcall(function() return 1, nil, nil end)) == 4)
+        assert(select('#', pcall(function() end)) == 1)
         local _, own = pcall(error, { code = 7 })
         assert(own.code == 7)
         local _, again = pcall(function() error(problem, 0) end)

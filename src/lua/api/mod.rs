@@ -115,6 +115,7 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
         return Ok(mark);
     }
     match name.as_str() {
+        "told" => lua.create_function(protect::told)?.into_lua(lua),
         "here" => lua.create_function(here)?.into_lua(lua),
         "mark" => lua.create_function(response::mark)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),

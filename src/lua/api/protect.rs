@@ -8,9 +8,9 @@ use mlua::{IntoLua as _, Lua, Table, Value};
 
 const PROTECTED: &str = r#"
 local pcall, xpcall, type, told = ...
-local function plain(ok, problem, ...)
-  if ok or type(problem) ~= "userdata" then return ok, problem, ... end
-  return ok, told(problem)
+local function plain(ok, ...)
+  if ok or type(...) ~= "userdata" then return ok, ... end
+  return ok, told(...)
 end
 return {
   pcall = function(...) return plain(pcall(...)) end,
@@ -35,7 +35,7 @@ pub(super) fn protected(lua: &Lua, name: &str) -> mlua::Result<Value> {
 }
 
 /// An error of lgoose's as text; other values as they are.
-fn told(lua: &Lua, problem: Value) -> mlua::Result<Value> {
+pub(super) fn told(lua: &Lua, problem: Value) -> mlua::Result<Value> {
     let Value::Error(error) = &problem else {
         return Ok(problem);
     };

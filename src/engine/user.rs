@@ -5,7 +5,7 @@ use super::stop::Stop;
 use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
-use crate::lua::{Program, Raised, Step, Vm, VmSetup};
+use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup};
 use crate::metrics::{Failure, Recorder, RequestId, TaskId};
 use crate::plan::{Cursor, Scenario, Schedule};
 use rand::SeedableRng as _;
@@ -24,6 +24,8 @@ pub(super) struct Shared {
     // Never borrowed across an await.
     pub(super) recorder: RefCell<Recorder>,
     pub(super) stop: Stop,
+    /// Shows the watchdog whose code runs.
+    pub(super) pulse: Arc<Pulse>,
 }
 
 /// A scenario with what is derived from it once per shard.
@@ -61,6 +63,8 @@ impl User {
             scenario: &role.scenario.name,
             host: &role.host,
             memory: shared.config.lua_memory,
+            time: shared.config.lua_time,
+            pulse: &shared.pulse,
         };
         let vm = Vm::new(&shared.program, setup)?;
         let session = Session::new(shared.client.clone(), &role.host)

@@ -3,6 +3,7 @@
 
 use super::field::{Field, Mistake};
 use super::host::Host;
+use super::limits::{self, Limits};
 use super::program::Program;
 use super::vm::{mistake, start_prelude};
 use super::{fault, sandbox};
@@ -13,6 +14,11 @@ use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Far more than a plan's top level needs: they end what would never end.
+const LOADING_TIME: Duration = Duration::from_secs(10);
+const LOADING_MEMORY: u64 = 1 << 30;
 
 const TASK_FIELDS: [&str; 5] = ["weight", "sequence", "on_start", "on_stop", "wait"];
 const SCENARIO_FIELDS: [&str; 5] = ["weight", "users", "wait", "host", "order"];
@@ -90,7 +96,10 @@ pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
 
 fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
     let lua = sandbox::new_state()?;
-    lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "")));
+    // What the plan itself says of its limits is not known before it has run.
+    let limits = Limits::new(LOADING_TIME, LOADING_MEMORY, None);
+    lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "", limits)));
+    limits::keep(&lua)?;
     let prelude = start_prelude(&lua, program, lua.create_table()?, lua.create_table()?)?;
     let globals: Table = prelude.raw_get("globals")?;
     globals.raw_set("plan", declaration(&lua, draft, declare_plan)?)?;

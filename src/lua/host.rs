@@ -1,5 +1,6 @@
 //! What the functions made in Rust work on: one [`Host`] per VM, kept as the VM's app data.
 
+use super::limits::Limits;
 use super::program::Program;
 use super::responses::Responses;
 use mlua::Lua;
@@ -17,16 +18,18 @@ pub(super) struct Host {
     /// The user's number, 0 while a plan is loaded.
     pub(super) user: u64,
     pub(super) scenario: String,
+    pub(super) limits: Limits,
 }
 
 impl Host {
-    pub(super) fn new(program: Arc<Program>, user: u64, scenario: &str) -> Host {
+    pub(super) fn new(program: Arc<Program>, user: u64, scenario: &str, limits: Limits) -> Host {
         Host {
             random: RefCell::new(stream(program.seed, user)),
             program,
             responses: RefCell::new(Responses::new()),
             user,
             scenario: scenario.to_owned(),
+            limits,
         }
     }
 

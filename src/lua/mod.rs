@@ -3,13 +3,18 @@
 
 mod api;
 mod declare;
+#[cfg(test)]
+mod escapes;
 mod expect;
 mod fault;
 mod field;
 mod host;
+mod limits;
 mod op;
 mod program;
+mod pulse;
 mod responses;
+mod safe;
 mod sandbox;
 mod values;
 mod vm;
@@ -18,5 +23,6 @@ pub use expect::Expect;
 pub use fault::Raised;
 pub use op::{Op, RequestOp};
 pub use program::{Program, load, read};
+pub use pulse::{Pulse, Running};
 pub use responses::Finished;
 pub use vm::{Step, Vm, VmSetup};

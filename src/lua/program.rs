@@ -65,7 +65,7 @@ pub fn load(
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 
-fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec<u8>> {
+pub(super) fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec<u8>> {
     let lua = Lua::new_with(sandbox::libraries(), mlua::LuaOptions::new())?;
     let function = lua
         .load(source)

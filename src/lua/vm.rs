@@ -2,8 +2,10 @@
 
 use super::fault::{self, Raised};
 use super::host::Host;
+use super::limits::{self, Limits};
 use super::op::{Op, Yielded};
 use super::program::Program;
+use super::pulse::Pulse;
 use super::responses::{Address, Finished};
 use super::{api, sandbox};
 use crate::error::{Diagnostic, Error};
@@ -11,6 +13,7 @@ use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
 use rand::RngExt as _;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Who the VM is for.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +26,10 @@ pub struct VmSetup<'a> {
     pub host: &'a str,
     /// How much memory it may take, in bytes.
     pub memory: u64,
+    /// How long a task may compute without waiting.
+    pub time: Duration,
+    /// Where it shows that its code runs.
+    pub pulse: &'a Arc<Pulse>,
 }
 
 /// How far a task got.
@@ -44,6 +51,14 @@ pub struct Vm {
     run: Function,
     live: Table,
     thread: Thread,
+    /// Shows the watchdog whose code runs.
+    pulse: Arc<Pulse>,
+    /// The index of declaration of the task that runs.
+    task: usize,
+    /// The base URL, to build the VM anew.
+    base: String,
+    /// The latest task was ended by a limit: its coroutine must not be touched any more.
+    spent: bool,
 }
 
 impl Vm {
@@ -59,9 +74,12 @@ impl Vm {
     }
 
     fn build(program: &Arc<Program>, setup: VmSetup<'_>) -> mlua::Result<Vm> {
-        let host = Rc::new(Host::new(program.clone(), setup.user, setup.scenario));
+        let limits = Limits::new(setup.time, setup.memory, Some(setup.pulse.clone()));
+        let host = Host::new(program.clone(), setup.user, setup.scenario, limits);
+        let host = Rc::new(host);
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
+        limits::keep(&lua)?;
         let facts = lua.create_table()?;
         facts.raw_set("id", setup.user)?;
         facts.raw_set("scenario", setup.scenario)?;
@@ -78,9 +96,11 @@ impl Vm {
             .set_mode(mlua::chunk::ChunkMode::Binary)
             .set_environment(prelude.raw_get("env")?)
             .into_function()?;
-        load.call::<()>(())?;
+        setup.pulse.enter(setup.user, None);
+        let loaded = load.call::<()>(());
+        setup.pulse.leave();
+        loaded.and_then(|()| host.limits.survive())?;
         prelude.raw_get::<Function>("seal")?.call::<()>(())?;
-        lua.set_memory_limit(setup.memory as usize)?;
         let run: Function = prelude.raw_get("run")?;
         Ok(Vm {
             thread: lua.create_thread(run.clone())?,
@@ -88,44 +108,121 @@ impl Vm {
             run,
             host,
             lua,
+            pulse: setup.pulse.clone(),
+            task: 0,
+            base: setup.host.to_owned(),
+            spent: false,
         })
     }
 
     /// Starts the task of that index of declaration.
     pub fn start(&mut self, task: usize, iteration: u64) -> Step {
-        let fresh = match self.thread.reset(self.run.clone()) {
-            Ok(()) => Ok(()),
-            // A coroutine that died with an error in a to-be-closed variable cannot be reset.
-            Err(_) => self
-                .lua
-                .create_thread(self.run.clone())
-                .map(|thread| self.thread = thread),
-        };
-        match fresh {
+        self.task = task;
+        match self.refresh() {
             Ok(()) => self.step((task + 1, iteration)),
-            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.file)),
+            Err(error) => self.failed(&error),
         }
+    }
+
+    /// Makes the coroutine ready for another task.
+    fn refresh(&mut self) -> mlua::Result<()> {
+        if self.spent {
+            return self.recover();
+        }
+        if self.thread.is_finished() {
+            // A task that raised has its variables closed here, by code of the plan.
+            self.host.limits.begin();
+            self.pulse.enter(self.host.user, Some(self.task));
+            let reset = self.thread.reset(self.run.clone());
+            self.pulse.leave();
+            if reset.is_ok() && !self.host.limits.is_killed() {
+                return Ok(());
+            }
+            self.host.limits.forgive();
+            limits::keep(&self.lua)?;
+        }
+        // Neither can a coroutine be reset that waits, nor one whose closing has raised.
+        self.thread = self.lua.create_thread(self.run.clone())?;
+        Ok(())
+    }
+
+    /// After a task that a limit has ended. Its coroutine is dropped, not reset: that would run the rest of
+    /// the plan's code with hooks off, as they were when the hook raised. A VM that stays full is built
+    /// anew, without what the plan kept in it.
+    fn recover(&mut self) -> mlua::Result<()> {
+        self.spent = false;
+        self.host.limits.forgive();
+        let revived = self.revive();
+        if revived.is_ok() && self.used_memory() <= self.host.limits.memory / 4 * 3 {
+            return Ok(());
+        }
+        let program = self.host.program.clone();
+        let pulse = self.pulse.clone();
+        let task = self.task;
+        let fresh = Vm::build(
+            &program,
+            VmSetup {
+                user: self.host.user,
+                scenario: &self.host.scenario,
+                host: &self.base,
+                memory: self.host.limits.memory as u64,
+                time: self.host.limits.time,
+                pulse: &pulse,
+            },
+        )?;
+        fresh.host.random.swap(&self.host.random);
+        *self = Vm { task, ..fresh };
+        Ok(())
+    }
+
+    fn revive(&mut self) -> mlua::Result<()> {
+        limits::keep(&self.lua)?;
+        self.thread = self.lua.create_thread(self.run.clone())?;
+        self.collect()
+    }
+
+    /// A whole collection, of the VM and of the bodies outside.
+    fn collect(&self) -> mlua::Result<()> {
+        self.lua.gc_collect()?;
+        self.drop_dead();
+        Ok(())
     }
 
     /// Goes on after [`Op::Request`] with its outcome.
     pub fn answer(&mut self, finished: Finished) -> Step {
+        let full = self.is_full();
         let status = finished.status();
         let failed = finished.failure.is_some();
         let slot = self.host.responses.borrow_mut().insert_one(finished);
-        self.step((status, slot, failed))
+        match full {
+            // Counted all the same; raised at the plan's line.
+            true => self.step((Value::Nil, limits::out_of_memory(self.host.limits.memory))),
+            false => self.step((status, slot, failed)),
+        }
     }
 
     /// Goes on after [`Op::Fetch`] with the outcomes in the order of the list.
     pub fn answer_list(&mut self, finished: Vec<Finished>) -> Step {
+        let full = self.is_full();
         let codes = self
             .lua
             .create_sequence_from(finished.iter().map(Finished::status));
         let failed = finished.iter().any(|finished| finished.failure.is_some());
         let slot = self.host.responses.borrow_mut().insert_many(finished);
         match codes {
+            Ok(_) if full => {
+                self.step((Value::Nil, limits::out_of_memory(self.host.limits.memory)))
+            }
             Ok(codes) => self.step((slot, codes, failed)),
-            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.file)),
+            Err(error) => self.failed(&error),
         }
+    }
+
+    /// Whether the plan holds more than it may, the bodies outside of Lua included, after a collection if
+    /// need be. The answer that is about to come is not counted: its size is limited by '--max-body'.
+    fn is_full(&self) -> bool {
+        let limit = self.host.limits.memory;
+        self.used_memory() > limit && (self.collect().is_err() || self.used_memory() > limit)
     }
 
     /// Goes on after [`Op::Wait`].
@@ -134,19 +231,22 @@ impl Vm {
     }
 
     fn step(&mut self, arguments: impl IntoLuaMulti) -> Step {
-        let mut yielded = self.thread.resume::<Yielded>(arguments);
+        let mut yielded = self.resume(arguments);
         loop {
+            // Whatever became of the error: the task has ended.
+            if let Some(kill) = self.host.limits.killed() {
+                self.spent = true;
+                return Step::Raised(kill);
+            }
             let values = match yielded {
                 Ok(values) => values,
-                Err(error) => return Step::Raised(fault::raised(&error, &self.host.program.file)),
+                Err(error) => return self.failed(&error),
             };
             let random = || self.host.random.borrow_mut().random::<f64>();
             match Op::read(values, random) {
                 Some(Ok(op)) => return Step::Op(op),
                 // Raised by the prelude, at the plan's line.
-                Some(Err(problem)) => {
-                    yielded = self.thread.resume::<Yielded>((Value::Nil, problem))
-                }
+                Some(Err(problem)) => yielded = self.resume((Value::Nil, problem)),
                 None if self.thread.is_finished() => return Step::Done,
                 None => {
                     return Step::Raised(Raised {
@@ -158,6 +258,23 @@ impl Vm {
                 }
             }
         }
+    }
+
+    fn resume(&self, arguments: impl IntoLuaMulti) -> mlua::Result<Yielded> {
+        self.host.limits.begin();
+        self.pulse.enter(self.host.user, Some(self.task));
+        let yielded = self.thread.resume::<Yielded>(arguments);
+        self.pulse.leave();
+        yielded
+    }
+
+    fn failed(&mut self, error: &mlua::Error) -> Step {
+        let mut raised = fault::raised(error, &self.host.program.file);
+        if raised.message.starts_with("not enough memory") {
+            raised.message = limits::out_of_memory(self.host.limits.memory);
+            self.spent = true;
+        }
+        Step::Raised(raised)
     }
 
     /// Calls `judge` for every response whose verdict the plan can no longer change: those of the latest
@@ -183,12 +300,16 @@ impl Vm {
         }
         // A failing collection leaves the slots as they are; the limits end a plan that goes on so.
         if self.lua.gc_step().is_ok() {
-            let live = &self.live;
-            self.host
-                .responses
-                .borrow_mut()
-                .reclaim(|slot| !matches!(live.raw_get::<Value>(slot), Ok(Value::Nil)));
+            self.drop_dead();
         }
+    }
+
+    fn drop_dead(&self) {
+        let live = &self.live;
+        self.host
+            .responses
+            .borrow_mut()
+            .reclaim(|slot| !matches!(live.raw_get::<Value>(slot), Ok(Value::Nil)));
     }
 
     /// Bytes that the VM takes: Lua's own and what it holds outside.

@@ -65,6 +65,12 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
     }
     match name.as_str() {
         "here" => lua.create_function(here)?.into_lua(lua),
+        "survive" => lua
+            .create_function(|lua, ()| Host::of(lua).limits.survive())?
+            .into_lua(lua),
+        "spend" => lua
+            .create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?
+            .into_lua(lua),
         "mark" => lua.create_function(response::mark)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "log" => lua.create_function(log::log)?.into_lua(lua),

@@ -1,5 +1,5 @@
-//! Notices a shard that is caught in one call of a plan's code that no hook can end, such as a pattern that
-//! backtracks for ever. Asked at every tick of the run; pure but for the pulses it reads.
+//! Notices a shard that is caught in one call of a plan's code that no hook can end, such as a search of
+//! many matches in a huge text. Asked at every tick of the run; pure but for the pulses it reads.
 
 use crate::error::Error;
 use crate::lua::{Pulse, Running};
@@ -81,9 +81,8 @@ pub(super) fn complaint(plan: &Plan, file: &str, running: Running, line: Option<
     };
     let seen = line.map_or_else(String::new, |line| format!(", last seen at line {line}"));
     Error::Trouble(format!(
-        "user {} is caught in {who}{seen}, in one call that cannot be interrupted; the run ends here\n  \
-         a pattern of string.find, match, gmatch or gsub that backtracks is the usual cause: \
-         use 'regex', which never does",
+        "user {} is caught in {who}{seen}, in one call that cannot be interrupted; the run ends here, \
+         its figures are those until then\n  give the calls of that task less to work on",
         running.user
     ))
 }

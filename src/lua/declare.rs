@@ -108,7 +108,8 @@ fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
     lua.load(program.plan.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .set_environment(prelude.raw_get("env")?)
-        .exec()
+        .exec()?;
+    Host::of(&lua).limits.survive()
 }
 
 /// A function of the plan's top level that takes one table and returns it.

@@ -11,6 +11,7 @@ mod field;
 mod host;
 mod limits;
 mod op;
+mod pattern;
 mod program;
 mod pulse;
 mod responses;

@@ -45,6 +45,7 @@ pub(super) fn new_state() -> mlua::Result<Lua> {
     let string: Table = globals.raw_get("string")?;
     string.raw_remove("dump")?;
     string.raw_set("rep", lua.create_function(safe::rep)?)?;
+    safe::guard_patterns(&lua, &string)?;
     // A plan that got hold of it could change what strings do inside of lgoose.
     if let Some(strings) = lua.type_metatable::<mlua::LuaString>() {
         strings.raw_set("__metatable", false)?;

@@ -100,6 +100,7 @@ impl Vm {
         let loaded = load.call::<()>(());
         setup.pulse.leave();
         loaded.and_then(|()| host.limits.survive())?;
+        host.limits.loaded();
         prelude.raw_get::<Function>("seal")?.call::<()>(())?;
         let run: Function = prelude.raw_get("run")?;
         Ok(Vm {

@@ -9,6 +9,7 @@ mod language;
 mod mistakes;
 mod program;
 mod report;
+mod sandbox;
 mod seed;
 mod server;
 mod stopping;

@@ -191,6 +191,10 @@ fn one_call_does_not_work_for_ever() {
             "assert(('ab'):rep(3, '-') == 'ab-ab-ab' and ('x'):rep(0) == '' and ('x'):rep(-1) == '')",
             "",
         ),
+        (
+            "local t = {} for _ = 1, 20000 do t = { t } end json.encode(t)",
+            "nested too deeply",
+        ),
         ("table.move({}, 1, 1 << 60, 2)", "is too long"),
         (
             "table.concat(setmetatable({}, { __index = function() return '' end }), '', 1, 1 << 60)",
@@ -294,6 +298,7 @@ fn a_pattern_that_backtracks_is_ended_by_time() {
             "local _ = string.find(('x'):rep(200000), '.-.-.-b')",
             "local _ = ('x'):rep(200000):match('(.-)(.-)(.-)b')",
             "for _ in ('x'):rep(200000):gmatch('.*.*b') do end",
+            "for _ in ('x'):rep(200000):gmatch('^*.*.*b') do end",
             "local _ = ('('):rep(200000):gsub('%b()', '')",
             "pcall(string.find, ('x'):rep(200000), '.-.-b') assert(false)",
             "while true do pcall(string.find, ('x'):rep(20000), '.-b') end",

@@ -25,7 +25,7 @@ pub(super) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<()> {
     let code = compiled(
         &CODE,
         "local string, guard, type = ...
-        local find, match, gmatch, gsub = string.find, string.match, string.gmatch, string.gsub
+        local byte, find, match, gmatch, gsub = string.byte, string.find, string.match, string.gmatch, string.gsub
         local function watch(s, p, init, all)
           if type(s) ~= 'string' or type(p) ~= 'string' then
             s, p = type(s) == 'number' and s .. '' or s, type(p) == 'number' and p .. '' or p
@@ -42,7 +42,8 @@ pub(super) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<()> {
           return match(s, p, init)
         end
         function string.gmatch(s, p, init)
-          watch(s, p, init, true)
+          -- Here '^' is no anchor.
+          watch(s, type(p) == 'string' and byte(p) == 94 and '%' .. p or p, init, true)
           return gmatch(s, p, init)
         end
         function string.gsub(s, p, ...)

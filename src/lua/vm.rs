@@ -130,19 +130,18 @@ impl Vm {
         if self.spent {
             return self.recover();
         }
-        if self.thread.is_finished() {
-            // A task that raised has its variables closed here, by code of the plan.
-            self.host.limits.begin();
-            self.pulse.enter(self.host.user, Some(self.task));
-            let reset = self.thread.reset(self.run.clone());
-            self.pulse.leave();
-            if reset.is_ok() && !self.host.limits.is_killed() {
-                return Ok(());
-            }
+        // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
+        self.host.limits.begin();
+        self.pulse.enter(self.host.user, Some(self.task));
+        let reset = self.thread.reset(self.run.clone());
+        self.pulse.leave();
+        if self.host.limits.is_killed() {
             self.host.limits.forgive();
             limits::keep(&self.lua)?;
+        } else if reset.is_ok() {
+            return Ok(());
         }
-        // Neither can a coroutine be reset that waits, nor one whose closing has raised.
+        // A coroutine that raised while it was closed cannot be reset.
         self.thread = self.lua.create_thread(self.run.clone())?;
         Ok(())
     }

@@ -11,6 +11,7 @@ local host, facts, names = ...
 local error, next, rawget, rawlen, rawset = error, next, rawget, rawlen, rawset
 local select, setmetatable, type = select, setmetatable, type
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
+local close, pcall = coroutine.close, pcall
 local unpack = table.unpack
 
 -- Functions from Rust, fetched when first used.
@@ -242,7 +243,23 @@ local function pass_on(co, ok, first, ...)
   return ok, first, ...
 end
 
-local function resume_in_plan(co, ...) return pass_on(co, resume(co, ...)) end
+-- What ends a task for good goes on through every protected call (see limits.rs).
+-- What Rust raised reaches the plan as text with its line, like any error of Lua's.
+local function told(problem)
+  if type(problem) == "userdata" then return H.told(problem) end
+  return problem
+end
+
+local function checked(ok, ...)
+  if ok then return true, ... end
+  H.survive()
+  return false, told((...))
+end
+
+local function resume_in_plan(co, ...)
+  H.spend(65536)
+  return checked(pass_on(co, resume(co, ...)))
+end
 
 local function or_raise(ok, problem, ...)
   if ok then return problem, ... end
@@ -258,7 +275,10 @@ local coroutines = {
   create = create,
   status = status,
   yield = yield,
-  close = coroutine.close,
+  close = function(co)
+    H.survive()
+    return checked(close(co))
+  end,
   isyieldable = coroutine.isyieldable,
   running = coroutine.running,
 }
@@ -281,6 +301,14 @@ end
 
 local tasks, handlers = {}, {}
 
+-- The handler runs after the call has been left: inside it, no hook could end it.
+local function handled(handler, ok, ...)
+  if ok then return true, ... end
+  H.survive()
+  local _, result = checked(pcall(handler, told((...))))
+  return false, result
+end
+
 -- While the file is loaded, declarations are collected in their order; their fields were checked when the
 -- plan was loaded for the first time.
 local globals = setmetatable({
@@ -292,6 +320,8 @@ local globals = setmetatable({
   plan = function() end,
   on = function(event, handler) handlers[event] = handler end,
   coroutine = read_only("coroutine", coroutines),
+  pcall = function(...) return checked(pcall(...)) end,
+  xpcall = function(fn, handler, ...) return handled(handler, pcall(fn, ...)) end,
 }, {
   __index = function(self, name)
     local value = host("global:" .. tostring(name))

@@ -191,6 +191,9 @@ pub struct Run {
     /// Memory that a user's VM may take [default: 64MiB]
     #[arg(long, env = "LGOOSE_LUA_MEMORY", help_heading = "Machine", value_name = "SIZE", value_parser = units::size)]
     pub lua_memory: Option<u64>,
+    /// Lua that a task may compute without waiting [default: 1s]
+    #[arg(long, env = "LGOOSE_LUA_TIME", help_heading = "Machine", value_name = "D", value_parser = units::duration)]
+    pub lua_time: Option<Duration>,
 }
 
 impl Run {
@@ -210,6 +213,7 @@ impl Run {
             seed: self.seed,
             threads: self.threads,
             lua_memory: self.lua_memory,
+            lua_time: self.lua_time,
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// Memory a user's VM may take, in bytes.
     pub lua_memory: Option<u64>,
+    /// Lua time that a task may take without waiting.
+    pub lua_time: Option<Duration>,
 }
 
 const HEADERS: &str = "a table of strings is wanted, such as { [\"Accept\"] = \"text/html\" }";
@@ -115,7 +117,7 @@ impl Value {
 
 impl Settings {
     /// The fields that `plan {}` knows, in the order of the documentation.
-    pub const FIELDS: [&str; 13] = [
+    pub const FIELDS: [&str; 14] = [
         "host",
         "users",
         "hatch_rate",
@@ -129,6 +131,7 @@ impl Settings {
         "seed",
         "threads",
         "lua_memory",
+        "lua_time",
     ];
 
     /// Sets the field of that name from a plan's value.
@@ -158,6 +161,7 @@ impl Settings {
             "seed" => value.whole(0).map(|v| self.seed = Some(v)),
             "threads" => value.whole(1).map(|v| self.threads = Some(v as usize)),
             "lua_memory" => value.size().map(|v| self.lua_memory = Some(v)),
+            "lua_time" => value.duration().map(|v| self.lua_time = Some(v)),
             unknown => return Err(unknown_word("field", unknown, "plan", &Settings::FIELDS)),
         };
         outcome.map_err(|problem| Diagnostic::new(format!("field '{name}' of plan: {problem}")))
@@ -179,6 +183,7 @@ impl Settings {
             seed: self.seed.or(below.seed),
             threads: self.threads.or(below.threads),
             lua_memory: self.lua_memory.or(below.lua_memory),
+            lua_time: self.lua_time.or(below.lua_time),
         }
     }
 }
@@ -225,6 +230,8 @@ pub struct Config {
     pub threads: usize,
     /// Memory a user's VM may take, in bytes.
     pub lua_memory: u64,
+    /// Lua time that a task may take without waiting.
+    pub lua_time: Duration,
 }
 
 impl Config {
@@ -261,6 +268,7 @@ impl Config {
                 .unwrap_or(cores)
                 .clamp(1, users.max(1) as usize),
             lua_memory: settings.lua_memory.unwrap_or(64 << 20),
+            lua_time: settings.lua_time.unwrap_or(Duration::from_secs(1)),
         })
     }
 }

@@ -12,6 +12,7 @@ use crate::metrics::{Recorder, Store};
 use crate::plan::{Event, Order, Scenario, Schedule, Wait};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Runs the function for `event`, if the plan has one. What it raised, if it did.
@@ -33,6 +34,7 @@ pub(super) async fn run_event(
         client: Client::new(plant.client.clone(), plant.resolver.clone()),
         recorder: Rc::new(RefCell::new(Recorder::new(plant.shards + event as usize))),
         stop: Stop::default(),
+        pulse: Arc::default(),
     });
     let user = User::new(0, role(event, &plant.hosts[0]), shared.clone())?;
     let raised = {

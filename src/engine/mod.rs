@@ -8,5 +8,6 @@ mod run;
 mod shard;
 mod stop;
 mod user;
+mod watchdog;
 
 pub use run::{Ending, Outcome, Run, run};

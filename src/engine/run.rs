@@ -3,14 +3,16 @@
 
 use super::event::run_event;
 use super::shard::{Message, Order, Wires, run_shard};
+use super::watchdog::{Watchdog, complaint};
 use crate::config::Config;
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::{Program, Raised};
+use crate::lua::{Program, Pulse, Raised};
 use crate::metrics::{Delta, Facts, Report, Snapshot, Store};
 use crate::plan::{Deal, Event, Plan, Shape, Task};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, watch};
 
@@ -48,6 +50,8 @@ pub(super) struct Plant {
     pub(super) shape: Shape,
     pub(super) deal: Deal,
     pub(super) shards: usize,
+    /// What each shard is doing.
+    pub(super) pulses: Vec<Arc<Pulse>>,
     pub(super) begin: Instant,
 }
 
@@ -92,6 +96,7 @@ pub async fn run(
             SystemTime::now(),
         )
     });
+    let name = run.name.clone();
     let mut plant = plant(run);
     if let Some(raised) = run_event(&plant, Event::TestStart, &mut store, &mut commands).await? {
         return Ok(Outcome {
@@ -134,12 +139,19 @@ pub async fn run(
         begin: plant.begin,
         abort_at: None,
         stop_timeout: config.stop_timeout,
+        watchdog: Watchdog::new(&plant.pulses, config.lua_time, plant.begin),
+        caught: false,
+        plant: plant.clone(),
+        name,
         ending: Ending::Complete,
         trouble: None,
     };
     conductor
         .conduct(plant.shape.duration(), messages, &mut commands)
         .await;
+    // A caught thread never ends, the process does.
+    let ended = |thread: &JoinHandle<()>| !conductor.caught || thread.is_finished();
+    threads.retain(ended);
     for thread in threads {
         if thread.join().is_err() {
             conductor.trouble = Some(Error::Trouble(
@@ -196,6 +208,7 @@ fn plant(run: Run) -> Plant {
         shape: Shape::ramp(config.users, config.hatch_rate, config.run_time),
         deal: Deal::new(&run.plan.scenarios, config.users),
         shards: config.threads,
+        pulses: (0..config.threads).map(|_| Arc::default()).collect(),
         program: run.program,
         plan: run.plan,
         hosts: run.hosts,
@@ -213,6 +226,12 @@ struct Conductor {
     begin: Instant,
     abort_at: Option<Instant>,
     stop_timeout: Duration,
+    watchdog: Watchdog,
+    /// A shard will never answer.
+    caught: bool,
+    plant: Arc<Plant>,
+    /// The plan's name.
+    name: String,
     ending: Ending,
     trouble: Option<Error>,
 }
@@ -243,12 +262,31 @@ impl Conductor {
                 },
                 Some(command) = commands.recv() => self.obey(command),
                 () = at(stop_at), if self.abort_at.is_none() && stop_at.is_some() => self.obey(Command::Stop),
-                () = at(self.abort_at), if self.abort_at.is_some() => self.give_up(),
+                () = at(self.abort_at), if self.abort_at.is_some() => match self.caught {
+                    true => return,
+                    false => self.give_up(),
+                },
                 _ = tick.tick() => {
                     let snapshot = self.store.tick(self.begin.elapsed());
                     self.snapshots.send_replace(Some(snapshot));
+                    self.watch();
                 }
             }
+        }
+    }
+
+    /// Ends the run if a shard is caught in the plan's code: the others hand over what they have.
+    fn watch(&mut self) {
+        const HAND_OVER: Duration = Duration::from_secs(2);
+        if self.caught {
+            return;
+        }
+        if let Some((running, line)) = self.watchdog.look(Instant::now()) {
+            self.caught = true;
+            self.trouble
+                .get_or_insert(complaint(&self.plant.plan, &self.name, running, line));
+            self.abort_at = Some(Instant::now() + HAND_OVER);
+            self.orders.send_replace(Order::Abort);
         }
     }
 

@@ -94,6 +94,7 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
         client: Client::new(plant.client.clone(), plant.resolver.clone()),
         recorder: Rc::new(RefCell::new(recorder)),
         stop: Stop::default(),
+        pulse: plant.pulses[index].clone(),
     });
     let local = LocalSet::new();
     runtime.block_on(local.run_until(drive(index, plant, &roles, &shared, &mut wires)));

@@ -5,7 +5,7 @@ use super::stop::Stop;
 use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
-use crate::lua::{Program, Raised, Step, Vm, VmSetup};
+use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup};
 use crate::metrics::{Failure, Recorder, RequestId, TaskId};
 use crate::plan::{Cursor, Event, Scenario, Schedule};
 use rand::SeedableRng as _;
@@ -24,6 +24,8 @@ pub(super) struct Shared {
     // Never borrowed across an await nor while a VM runs: plans measure too.
     pub(super) recorder: Rc<RefCell<Recorder>>,
     pub(super) stop: Stop,
+    /// Shows the watchdog whose code runs.
+    pub(super) pulse: Arc<Pulse>,
 }
 
 /// A scenario with what is derived from it once per shard.
@@ -65,6 +67,8 @@ impl User {
             session: session.clone(),
             memory: shared.config.lua_memory,
             recorder: &shared.recorder,
+            time: shared.config.lua_time,
+            pulse: &shared.pulse,
         };
         let vm = Vm::new(&shared.program, setup)?;
         Ok(User {

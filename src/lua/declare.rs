@@ -3,6 +3,7 @@
 
 use super::field::{Field, Mistake};
 use super::host::{Host, Place};
+use super::limits::{self, Limits};
 use super::place::word_line;
 use super::program::Program;
 use super::review::Span;
@@ -16,6 +17,11 @@ use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Far more than a plan's top level needs: they end what would never end.
+const LOADING_TIME: Duration = Duration::from_secs(10);
+const LOADING_MEMORY: u64 = 1 << 30;
 
 pub(super) const TASK_FIELDS: [&str; 5] = ["weight", "sequence", "on_start", "on_stop", "wait"];
 pub(super) const SCENARIO_FIELDS: [&str; 5] = ["weight", "users", "wait", "host", "order"];
@@ -97,7 +103,10 @@ pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
 
 fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
     let lua = sandbox::new_state()?;
-    lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "", None)));
+    // What the plan itself says of its limits is not known before it has run.
+    let limits = Limits::new(LOADING_TIME, LOADING_MEMORY, None);
+    lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "", None, limits)));
+    limits::keep(&lua)?;
     let prelude = start_prelude(&lua, program, lua.create_table()?, lua.create_table()?)?;
     let globals: Table = prelude.raw_get("globals")?;
     globals.raw_set("plan", declaration(&lua, draft, declare_plan)?)?;
@@ -107,7 +116,8 @@ fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
     lua.load(program.plan.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .set_environment(prelude.raw_get("env")?)
-        .exec()
+        .exec()?;
+    Host::of(&lua).limits.survive()
 }
 
 /// `on("test_start", fn)`.

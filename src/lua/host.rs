@@ -1,5 +1,6 @@
 //! What the functions made in Rust work on: one [`Host`] per VM, kept as the VM's app data.
 
+use super::limits::Limits;
 use super::program::Program;
 use super::responses::Responses;
 use crate::http::Session;
@@ -29,6 +30,7 @@ pub(super) struct Host {
     /// Whether the user found no row left in its data: it ends, even if its plan is still being
     /// loaded.
     pub(super) stopped: Cell<bool>,
+    pub(super) limits: Limits,
 }
 
 impl Host {
@@ -37,6 +39,7 @@ impl Host {
         user: u64,
         scenario: &str,
         session: Option<Rc<Session>>,
+        limits: Limits,
     ) -> Host {
         Host {
             random: RefCell::new(stream(program.seed, user)),
@@ -48,6 +51,7 @@ impl Host {
             recorder: OnceCell::new(),
             begin: Instant::now(),
             stopped: Cell::new(false),
+            limits,
         }
     }
 

@@ -21,7 +21,7 @@ impl Bench {
     }
 
     fn user(&self, user: u64) -> Vm {
-        Vm::new(&self.program, setup(user, &recorder())).expect("the VM is made")
+        Vm::new(&self.program, setup(user, &recorder(), &Arc::default())).expect("the VM is made")
     }
 }
 

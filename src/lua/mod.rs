@@ -4,20 +4,26 @@
 mod api;
 mod data;
 mod declare;
+#[cfg(test)]
+mod escapes;
 mod expect;
 mod fault;
 mod field;
 mod host;
 #[cfg(test)]
 mod library_tests;
+mod limits;
 mod modules;
 mod multipart;
 mod op;
 mod options;
+mod pattern;
 mod place;
 mod program;
+mod pulse;
 mod responses;
 mod review;
+mod safe;
 mod sandbox;
 mod sources;
 mod stock;
@@ -31,6 +37,7 @@ pub use expect::Expect;
 pub use fault::Raised;
 pub use op::{Op, RequestOp};
 pub use program::{Program, load, read};
+pub use pulse::{Pulse, Running};
 pub use responses::Finished;
 pub use review::review;
 pub use stubs::STUBS;

@@ -1,6 +1,7 @@
 //! A bare VM without anything that reaches outside: the standard libraries chosen one by one, and from
 //! those only what a plan may use.
 
+use super::safe;
 use mlua::state::{GcGenParams, GcMode};
 use mlua::{Function, Lua, LuaOptions, StdLib, Table};
 
@@ -43,6 +44,12 @@ pub(super) fn new_state() -> mlua::Result<Lua> {
     }
     let string: Table = globals.raw_get("string")?;
     string.raw_remove("dump")?;
+    string.raw_set("rep", lua.create_function(safe::rep)?)?;
+    safe::guard_patterns(&lua, &string)?;
+    // A plan that got hold of it could change what strings do inside of lgoose.
+    if let Some(strings) = lua.type_metatable::<mlua::LuaString>() {
+        strings.raw_set("__metatable", false)?;
+    }
     Ok(lua)
 }
 
@@ -50,7 +57,8 @@ pub(super) fn new_state() -> mlua::Result<Lua> {
 pub(super) fn standard(lua: &Lua, name: &str) -> mlua::Result<mlua::Value> {
     let globals = lua.globals();
     match name {
-        "string" | "table" | "math" | "utf8" => globals.raw_get(name),
+        "table" => safe::table(lua).map(mlua::Value::Table),
+        "string" | "math" | "utf8" => globals.raw_get(name),
         "_VERSION" => globals.raw_get(name),
         "setmetatable" => guarded_setmetatable(lua).map(mlua::Value::Function),
         _ if BASE.contains(&name) => globals.raw_get(name),

@@ -20,6 +20,7 @@ pub const STUBS: [(&str, &str); 6] = [
 #[cfg(test)]
 mod tests {
     use super::super::host::Host;
+    use super::super::limits::Limits;
     use super::super::vm::start_prelude;
     use super::super::{api, declare, modules, options, program, sandbox};
     use super::STUBS;
@@ -27,11 +28,11 @@ mod tests {
     use mlua::{Lua, Table, Value};
     use std::collections::{BTreeMap, BTreeSet};
     use std::rc::Rc;
+    use std::time::Duration;
 
     /// Described already, installed by a change to come. A name that is installed must leave this list.
     const NOT_YET: &[&str] = &[
         "lgoose.Plan.co_mitigation",
-        "lgoose.Plan.lua_time",
         "lgoose.Plan.rate",
         "lgoose.Plan.stages",
         "lgoose.Plan.thresholds",
@@ -108,7 +109,13 @@ mod tests {
         let (program, ..) = program::load("p.lua", "task { function() end }", BTreeMap::new(), 0)
             .expect("the smallest plan is fine");
         let lua: Lua = sandbox::new_state()?;
-        lua.set_app_data(Rc::new(Host::new(program.clone(), 0, "", None)));
+        lua.set_app_data(Rc::new(Host::new(
+            program.clone(),
+            0,
+            "",
+            None,
+            Limits::new(Duration::from_secs(1), 64 << 20, None),
+        )));
         let user = lua.create_table()?;
         start_prelude(&lua, &program, user.clone(), lua.create_table()?)?;
         let mut names: BTreeSet<String> =

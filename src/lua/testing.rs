@@ -1,6 +1,6 @@
 //! What tests of VMs need beside a plan.
 
-use super::VmSetup;
+use super::{Pulse, VmSetup};
 use crate::http::{Client, ClientConfig, Session};
 use crate::metrics::Recorder;
 use std::cell::RefCell;
@@ -9,7 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A user's setup over a session that nothing is sent with.
-pub(super) fn setup(user: u64, recorder: &Rc<RefCell<Recorder>>) -> VmSetup<'_> {
+pub(super) fn setup<'a>(
+    user: u64,
+    recorder: &'a Rc<RefCell<Recorder>>,
+    pulse: &'a Arc<Pulse>,
+) -> VmSetup<'a> {
     let config = ClientConfig {
         timeout: Duration::from_secs(1),
         max_body: 0,
@@ -21,7 +25,9 @@ pub(super) fn setup(user: u64, recorder: &Rc<RefCell<Recorder>>) -> VmSetup<'_> 
         scenario: "visitor",
         session: Rc::new(Session::new(client, "http://127.0.0.1:1").expect("a good URL")),
         memory: 64 << 20,
+        time: Duration::from_secs(1),
         recorder,
+        pulse,
     }
 }
 

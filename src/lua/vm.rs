@@ -2,8 +2,10 @@
 
 use super::fault::{self, Raised};
 use super::host::Host;
+use super::limits::{self, Limits};
 use super::op::{Op, Yielded};
 use super::program::Program;
+use super::pulse::Pulse;
 use super::responses::{Address, Finished};
 use super::{api, sandbox};
 use crate::error::{Diagnostic, Error};
@@ -15,6 +17,7 @@ use rand::RngExt as _;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Who the VM is for.
 #[derive(Debug, Clone)]
@@ -29,6 +32,10 @@ pub struct VmSetup<'a> {
     pub memory: u64,
     /// Where its plan's checks, metrics and transactions are counted. Not borrowed while the VM runs.
     pub recorder: &'a Rc<RefCell<Recorder>>,
+    /// How long a task may compute without waiting.
+    pub time: Duration,
+    /// Where it shows that its code runs.
+    pub pulse: &'a Arc<Pulse>,
 }
 
 /// How far a task got.
@@ -53,6 +60,12 @@ pub struct Vm {
     thread: Thread,
     /// Whether the plan's top level found no row left for this user, which ends with its first task.
     stillborn: bool,
+    /// Shows the watchdog whose code runs.
+    pulse: Arc<Pulse>,
+    /// The index of declaration of the task that runs.
+    task: Option<usize>,
+    /// The latest task was ended by a limit: its coroutine must not be touched any more.
+    spent: bool,
 }
 
 impl Vm {
@@ -66,14 +79,17 @@ impl Vm {
     }
 
     fn build(program: &Arc<Program>, setup: VmSetup<'_>) -> mlua::Result<Vm> {
+        let limits = Limits::new(setup.time, setup.memory, Some(setup.pulse.clone()));
         let host = Rc::new(Host::new(
             program.clone(),
             setup.user,
             setup.scenario,
             Some(setup.session.clone()),
+            limits,
         ));
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
+        limits::keep(&lua)?;
         let facts = lua.create_table()?;
         facts.raw_set("id", setup.user)?;
         facts.raw_set("scenario", setup.scenario)?;
@@ -90,14 +106,17 @@ impl Vm {
             .set_mode(mlua::chunk::ChunkMode::Binary)
             .set_environment(prelude.raw_get("env")?)
             .into_function()?;
+        setup.pulse.enter(setup.user, None);
         let loaded = load.call::<()>(());
+        setup.pulse.leave();
+        host.limits.survive()?;
         let stillborn = loaded.is_err() && host.stopped.get();
         if !stillborn {
             loaded?;
         }
+        host.limits.loaded();
         prelude.raw_get::<Function>("seal")?.call::<()>(())?;
         host.recorder.get_or_init(|| setup.recorder.clone());
-        lua.set_memory_limit(setup.memory as usize)?;
         let run: Function = prelude.raw_get("run")?;
         Ok(Vm {
             thread: lua.create_thread(run.clone())?,
@@ -107,6 +126,9 @@ impl Vm {
             handle: prelude.raw_get("handle")?,
             host,
             lua,
+            pulse: setup.pulse.clone(),
+            task: None,
+            spent: false,
         })
     }
 
@@ -115,48 +137,127 @@ impl Vm {
         if self.stillborn {
             return Step::Op(Op::Stop);
         }
-        self.enter(self.run.clone(), (task + 1, iteration))
+        self.task = Some(task);
+        self.enter(|vm| &vm.run, (task + 1, iteration))
     }
 
     /// Starts the plan's function for an event.
     pub fn start_event(&mut self, event: Event) -> Step {
-        self.enter(self.handle.clone(), event.name())
+        self.task = None;
+        self.enter(|vm| &vm.handle, event.name())
     }
 
-    fn enter(&mut self, function: Function, arguments: impl IntoLuaMulti) -> Step {
-        let fresh = match self.thread.reset(function.clone()) {
-            Ok(()) => Ok(()),
-            // A coroutine that died with an error in a to-be-closed variable cannot be reset.
-            Err(_) => self
-                .lua
-                .create_thread(function)
-                .map(|thread| self.thread = thread),
-        };
-        match fresh {
+    fn enter(&mut self, function: fn(&Vm) -> &Function, arguments: impl IntoLuaMulti) -> Step {
+        match self.refresh(function) {
             Ok(()) => self.step(arguments),
-            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.sources)),
+            Err(error) => self.failed(&error),
         }
+    }
+
+    /// Makes the coroutine ready for another task.
+    fn refresh(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
+        if self.spent {
+            return self.recover(function);
+        }
+        // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
+        self.host.limits.begin();
+        self.pulse.enter(self.host.user, self.task);
+        let reset = self.thread.reset(function(self).clone());
+        self.pulse.leave();
+        if self.host.limits.is_killed() {
+            self.host.limits.forgive();
+            limits::keep(&self.lua)?;
+        } else if reset.is_ok() {
+            return Ok(());
+        }
+        // A coroutine that raised while it was closed cannot be reset.
+        self.thread = self.lua.create_thread(function(self).clone())?;
+        Ok(())
+    }
+
+    /// After a task that a limit has ended. Its coroutine is dropped, not reset: that would run the rest of
+    /// the plan's code with hooks off, as they were when the hook raised. A VM that stays full is built
+    /// anew, without what the plan kept in it.
+    fn recover(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
+        self.spent = false;
+        self.host.limits.forgive();
+        let revived = self.revive(function);
+        if revived.is_ok() && self.used_memory() <= self.host.limits.memory / 4 * 3 {
+            return Ok(());
+        }
+        let (Some(session), Some(recorder)) = (&self.host.session, self.host.recorder.get()) else {
+            return revived;
+        };
+        let (session, recorder) = (session.clone(), recorder.clone());
+        let program = self.host.program.clone();
+        let pulse = self.pulse.clone();
+        let task = self.task;
+        let fresh = Vm::build(
+            &program,
+            VmSetup {
+                user: self.host.user,
+                scenario: &self.host.scenario,
+                session: session.clone(),
+                recorder: &recorder,
+                memory: self.host.limits.memory as u64,
+                time: self.host.limits.time,
+                pulse: &pulse,
+            },
+        )?;
+        fresh.host.random.swap(&self.host.random);
+        *self = Vm { task, ..fresh };
+        self.thread = self.lua.create_thread(function(self).clone())?;
+        Ok(())
+    }
+
+    fn revive(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
+        limits::keep(&self.lua)?;
+        self.thread = self.lua.create_thread(function(self).clone())?;
+        self.collect()
+    }
+
+    /// A whole collection, of the VM and of the bodies outside.
+    fn collect(&self) -> mlua::Result<()> {
+        self.lua.gc_collect()?;
+        self.drop_dead();
+        Ok(())
     }
 
     /// Goes on after [`Op::Request`] with its outcome.
     pub fn answer(&mut self, finished: Finished) -> Step {
+        let full = self.is_full();
         let status = finished.status();
         let failed = finished.failure.is_some();
         let slot = self.host.responses.borrow_mut().insert_one(finished);
-        self.step((status, slot, failed))
+        match full {
+            // Counted all the same; raised at the plan's line.
+            true => self.step((Value::Nil, limits::out_of_memory(self.host.limits.memory))),
+            false => self.step((status, slot, failed)),
+        }
     }
 
     /// Goes on after [`Op::Fetch`] with the outcomes in the order of the list.
     pub fn answer_list(&mut self, finished: Vec<Finished>) -> Step {
+        let full = self.is_full();
         let codes = self
             .lua
             .create_sequence_from(finished.iter().map(Finished::status));
         let failed = finished.iter().any(|finished| finished.failure.is_some());
         let slot = self.host.responses.borrow_mut().insert_many(finished);
         match codes {
+            Ok(_) if full => {
+                self.step((Value::Nil, limits::out_of_memory(self.host.limits.memory)))
+            }
             Ok(codes) => self.step((slot, codes, failed)),
-            Err(error) => Step::Raised(fault::raised(&error, &self.host.program.sources)),
+            Err(error) => self.failed(&error),
         }
+    }
+
+    /// Whether the plan holds more than it may, the bodies outside of Lua included, after a collection if
+    /// need be. The answer that is about to come is not counted: its size is limited by '--max-body'.
+    fn is_full(&self) -> bool {
+        let limit = self.host.limits.memory;
+        self.used_memory() > limit && (self.collect().is_err() || self.used_memory() > limit)
     }
 
     /// Goes on after [`Op::Wait`].
@@ -165,21 +266,22 @@ impl Vm {
     }
 
     fn step(&mut self, arguments: impl IntoLuaMulti) -> Step {
-        let mut yielded = self.thread.resume::<Yielded>(arguments);
+        let mut yielded = self.resume(arguments);
         loop {
+            // Whatever became of the error: the task has ended.
+            if let Some(kill) = self.host.limits.killed() {
+                self.spent = true;
+                return Step::Raised(kill);
+            }
             let values = match yielded {
                 Ok(values) => values,
-                Err(error) => {
-                    return Step::Raised(fault::raised(&error, &self.host.program.sources));
-                }
+                Err(error) => return self.failed(&error),
             };
             let random = || self.host.random.borrow_mut().random::<f64>();
             match Op::read(values, random) {
                 Some(Ok(op)) => return Step::Op(op),
                 // Raised by the prelude, at the plan's line.
-                Some(Err(problem)) => {
-                    yielded = self.thread.resume::<Yielded>((Value::Nil, problem))
-                }
+                Some(Err(problem)) => yielded = self.resume((Value::Nil, problem)),
                 None if self.thread.is_finished() => return Step::Done,
                 None => {
                     return Step::Raised(Raised {
@@ -191,6 +293,23 @@ impl Vm {
                 }
             }
         }
+    }
+
+    fn resume(&self, arguments: impl IntoLuaMulti) -> mlua::Result<Yielded> {
+        self.host.limits.begin();
+        self.pulse.enter(self.host.user, self.task);
+        let yielded = self.thread.resume::<Yielded>(arguments);
+        self.pulse.leave();
+        yielded
+    }
+
+    fn failed(&mut self, error: &mlua::Error) -> Step {
+        let mut raised = fault::raised(error, &self.host.program.sources);
+        if raised.message.starts_with("not enough memory") {
+            raised.message = limits::out_of_memory(self.host.limits.memory);
+            self.spent = true;
+        }
+        Step::Raised(raised)
     }
 
     /// Calls `judge` for every response whose verdict the plan can no longer change: those of the latest
@@ -216,12 +335,16 @@ impl Vm {
         }
         // A failing collection leaves the slots as they are; the limits end a plan that goes on so.
         if self.lua.gc_step().is_ok() {
-            let live = &self.live;
-            self.host
-                .responses
-                .borrow_mut()
-                .reclaim(|slot| !matches!(live.raw_get::<Value>(slot), Ok(Value::Nil)));
+            self.drop_dead();
         }
+    }
+
+    fn drop_dead(&self) {
+        let live = &self.live;
+        self.host
+            .responses
+            .borrow_mut()
+            .reclaim(|slot| !matches!(live.raw_get::<Value>(slot), Ok(Value::Nil)));
     }
 
     /// Bytes that the VM takes: Lua's own and what it holds outside.

@@ -10,6 +10,7 @@ mod measures;
 mod mistakes;
 mod program;
 mod report;
+mod sandbox;
 mod seed;
 mod server;
 mod stopping;

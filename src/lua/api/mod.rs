@@ -10,12 +10,12 @@ mod log;
 mod metric;
 mod os;
 mod page;
-mod protect;
 mod random;
 mod regex;
 mod require;
 pub(super) mod response;
 mod session;
+mod told;
 mod wait;
 
 pub(super) use require::ENVIRONMENT;
@@ -99,7 +99,6 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "env" => lua.create_function(env)?.into_lua(lua),
             "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
-            "pcall" | "xpcall" => protect::protected(lua, global),
             "print" => lua.create_function(log::print)?.into_lua(lua),
             "shared" => session::shared(lua),
             other => sandbox::standard(lua, other),
@@ -115,8 +114,14 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
         return Ok(mark);
     }
     match name.as_str() {
-        "told" => lua.create_function(protect::told)?.into_lua(lua),
+        "told" => lua.create_function(told::told)?.into_lua(lua),
         "here" => lua.create_function(here)?.into_lua(lua),
+        "survive" => lua
+            .create_function(|lua, ()| Host::of(lua).limits.survive())?
+            .into_lua(lua),
+        "spend" => lua
+            .create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?
+            .into_lua(lua),
         "mark" => lua.create_function(response::mark)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "log" => lua.create_function(log::log)?.into_lua(lua),

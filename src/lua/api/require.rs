@@ -134,7 +134,7 @@ mod tests {
     }
 
     fn vm(program: &Arc<Program>) -> Vm {
-        Vm::new(program, setup(1, &recorder())).expect("the plan loads")
+        Vm::new(program, setup(1, &recorder(), &Arc::default())).expect("the plan loads")
     }
 
     #[test]

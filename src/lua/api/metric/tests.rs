@@ -16,7 +16,8 @@ fn program(source: &str) -> Arc<Program> {
 fn run(source: &str) -> (Vec<Step>, Report) {
     let program = program(source);
     let recorder = recorder();
-    let mut vm = Vm::new(&program, setup(1, &recorder)).expect("the plan loads again");
+    let mut vm =
+        Vm::new(&program, setup(1, &recorder, &Arc::default())).expect("the plan loads again");
     let ends = (0..program.task_names.len()).map(|task| {
         let mut step = vm.start(task, 1);
         while let Step::Op(op) = step {

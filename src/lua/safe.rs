@@ -1,0 +1,103 @@
+//! Safe versions of what Lua's own libraries do in one call without end, where no hook is asked.
+
+use super::host::Host;
+use mlua::chunk::ChunkMode;
+use mlua::{Lua, LuaString, Table};
+use std::sync::OnceLock;
+
+const SOURCE: &str = include_str!("../../lua/safe.lua");
+
+/// The library `table` that plans see.
+pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    let code = compiled(&CODE, SOURCE)?;
+    let original: Table = lua.globals().raw_get("table")?;
+    let spend = lua.create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?;
+    lua.load(code)
+        .set_mode(ChunkMode::Binary)
+        .call((original, spend))
+}
+
+/// Has patterns that may backtrack for long tried within the task's time, in the table that methods of strings
+/// come from. Short ones on short strings go straight on: asking costs more than they do.
+pub(super) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<()> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    let code = compiled(
+        &CODE,
+        "local string, guard, type = ...
+        local byte, find, match, gmatch, gsub = string.byte, string.find, string.match, string.gmatch, string.gsub
+        local function watch(s, p, init, all)
+          if type(s) ~= 'string' or type(p) ~= 'string' then
+            s, p = type(s) == 'number' and s .. '' or s, type(p) == 'number' and p .. '' or p
+            if type(s) ~= 'string' or type(p) ~= 'string' then return end
+          end
+          if #p > 8 or #s > 32 then guard(s, p, all and 1 or type(init) == 'number' and init // 1 or 1, all) end
+        end
+        function string.find(s, p, init, plain)
+          if not plain then watch(s, p, init, false) end
+          return find(s, p, init, plain)
+        end
+        function string.match(s, p, init)
+          watch(s, p, init, false)
+          return match(s, p, init)
+        end
+        function string.gmatch(s, p, init)
+          -- Here '^' is no anchor.
+          watch(s, type(p) == 'string' and byte(p) == 94 and '%' .. p or p, init, true)
+          return gmatch(s, p, init)
+        end
+        function string.gsub(s, p, ...)
+          watch(s, p, 1, true)
+          return gsub(s, p, ...)
+        end",
+    )?;
+    let kind: mlua::Function = lua.globals().raw_get("type")?;
+    lua.load(code).set_mode(ChunkMode::Binary).call((
+        string,
+        lua.create_function(super::pattern::guard)?,
+        kind,
+    ))
+}
+
+/// Code of lgoose's own, compiled once per process.
+fn compiled(cell: &'static OnceLock<Vec<u8>>, source: &str) -> mlua::Result<&'static [u8]> {
+    if let Some(code) = cell.get() {
+        return Ok(code);
+    }
+    let code = super::program::compile("=lgoose", source, true)?;
+    Ok(cell.get_or_init(|| code))
+}
+
+/// `string.rep` that knows the size of its result beforehand, and does nothing 2^60 times.
+pub(super) fn rep(
+    lua: &Lua,
+    (text, times, separator): (LuaString, i64, Option<LuaString>),
+) -> mlua::Result<LuaString> {
+    let text = text.as_bytes();
+    let separator = separator.as_ref().map(LuaString::as_bytes);
+    let separator = separator.as_deref().unwrap_or_default();
+    let times = u64::try_from(times).unwrap_or(0);
+    let each = (text.len() + separator.len()) as u64;
+    if times == 0 || each == 0 {
+        return lua.create_string("");
+    }
+    let limits = &Host::of(lua).limits;
+    let size = times.saturating_mul(each);
+    if size > limits.memory as u64 {
+        return Err(mlua::Error::runtime(super::limits::out_of_memory(
+            limits.memory,
+        )));
+    }
+    limits.spend(lua, size)?;
+    if separator.is_empty() {
+        return lua.create_string(text.repeat(times as usize));
+    }
+    let mut whole = Vec::with_capacity(size as usize);
+    for n in 0..times {
+        if n > 0 {
+            whole.extend_from_slice(separator);
+        }
+        whole.extend_from_slice(&text);
+    }
+    lua.create_string(whole)
+}

@@ -1,0 +1,141 @@
+//! Plans that take more than their share: their tasks fail, the other users of the thread go on, and what
+//! cannot be ended ends the run.
+
+use crate::program::{Lgoose, plan, scratch};
+use crate::report::run;
+use crate::server::Server;
+
+#[test]
+fn a_task_without_end_fails_while_the_other_users_of_its_thread_go_on() {
+    let server = Server::start();
+    let text = "plan { lua_time = 0.1 }\n\
+                scenario { \"endless\", users = 1, order = \"serial\",\n  \
+                task { \"spin\", function(user)\n    user.data.spins = (user.data.spins or 0) + 1\n    \
+                while true do pcall(function() while true do end end) end\n  end },\n  \
+                task { \"after\", function(user) assert(user.data.spins > 0) user:get \"/after\" end },\n}\n\
+                scenario { \"modest\", users = 3, task { \"page\", function(user) user:get \"/page\" end } }\n";
+    let path = plan("endless.lua", text);
+    let report = run([
+        path.as_str(),
+        "-H",
+        &server.url(),
+        "-u",
+        "4",
+        "-r",
+        "1000",
+        "-i",
+        "3",
+        "--threads",
+        "1",
+    ]);
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.count("GET page"), 9);
+    assert_eq!(report.count("GET after"), 3, "{:?}", report.errors());
+    assert_eq!(report.task_failures(), 3, "{:?}", report.errors());
+    let message = "the task ran for 0.1 s of Lua without waiting ('--lua-time')";
+    assert_eq!(report.errors_with(message), 3, "{:?}", report.errors());
+    assert!(
+        report.errors()[0].contains("endless.lua:5"),
+        "{:?}",
+        report.errors()
+    );
+}
+
+#[test]
+fn bodies_that_a_plan_keeps_count_as_its_memory() {
+    let server = Server::start();
+    let text = "task { function(user)\n  user.data.kept = {}\n  for n = 1, 100 do\n    \
+                user.data.kept[n] = user:get(\"/size/100000\", { name = \"kept\" })\n  end\nend }\n";
+    let path = plan("hoard.lua", text);
+    let report = run([
+        path.as_str(),
+        "-H",
+        &server.url(),
+        "-u",
+        "1",
+        "-i",
+        "2",
+        "--lua-memory",
+        "2MiB",
+    ]);
+    assert_eq!(report.task_failures(), 2, "{:?}", report.errors());
+    let message = "not enough memory: a user may hold 2 MiB ('--lua-memory')";
+    assert_eq!(report.errors_with(message), 2, "{:?}", report.errors());
+    assert!(
+        report.errors()[0].contains("hoard.lua:4"),
+        "{:?}",
+        report.errors()
+    );
+    let kept = report.count("GET kept");
+    assert!((30..60).contains(&kept), "{kept} of 100 KB");
+    assert_eq!(report.sent(), server.received());
+}
+
+#[test]
+fn bodies_that_a_plan_drops_do_not() {
+    let server = Server::start();
+    let text = "task { function(user)\n  for n = 1, 100 do user:get(\"/size/100000\") end\nend }\n";
+    let path = plan("no_hoard.lua", text);
+    let report = run([
+        path.as_str(),
+        "-H",
+        &server.url(),
+        "-u",
+        "1",
+        "-i",
+        "1",
+        "--lua-memory",
+        "2MiB",
+    ]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+}
+
+#[test]
+fn a_plan_whose_top_level_does_not_end_is_refused() {
+    let path = plan(
+        "endless_top.lua",
+        "local n = 0\nwhile true do n = n + 1 end\n",
+    );
+    let ended = Lgoose::new(["check", path.as_str()]).finish();
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("endless_top.lua:2"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_call_that_cannot_be_ended_ends_the_run_with_its_report() {
+    let server = Server::start();
+    // Every match looks ahead to the end of the text.
+    let text = "local slow = regex \".*[^A-Z]|[A-Z]\"\n\
+                task { \"page\", function(user)\n  user:get \"/page\"\n  user:get \"/page\"\n  user:wait(0.6)\n  \
+                slow:matches((\"A\"):rep(4000000))\nend }\n";
+    let path = plan("caught.lua", text);
+    let json = scratch("caught.json");
+    let ended = Lgoose::new([
+        path.as_str(),
+        "-H",
+        &server.url(),
+        "-u",
+        "1",
+        "-i",
+        "1",
+        "--lua-time",
+        "50ms",
+        "-o",
+        &format!("json={}", json.display()),
+    ])
+    .finish();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let told = "user 1 is caught in task 'page' of scenario 'default'";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    assert!(ended.stderr.contains("caught.lua:2"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("Aggregated"), "{}", ended.stdout);
+    let report = std::fs::read_to_string(json).expect("the report is written");
+    assert!(
+        report.contains("\"GET page\"") || report.contains("\"page\""),
+        "{report}"
+    );
+}

@@ -14,9 +14,11 @@ build:
 test *FILTER:
     cargo test {{FILTER}}
 
-# The benchmarks
+# The benchmarks: processor time per request and memory per user
 bench:
-    cargo bench
+    cargo build --release
+    benches/cpu.sh
+    benches/memory.sh
 
 # The binary that is shipped: target/dist/lgoose
 dist:

@@ -11,7 +11,7 @@ local host, facts, names = ...
 local error, next, rawget, rawlen, rawset = error, next, rawget, rawlen, rawset
 local select, setmetatable, type = select, setmetatable, type
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
-local close, pcall = coroutine.close, pcall
+local close, pcall, running = coroutine.close, pcall, coroutine.running
 local unpack = table.unpack
 
 -- Functions from Rust, fetched when first used.
@@ -266,21 +266,33 @@ local function or_raise(ok, problem, ...)
   error(problem, 0)
 end
 
+-- The coroutines that the plan made: only they may yield to it.
+local own = setmetatable({}, { __mode = "k" })
+
+local function new_coroutine(fn)
+  local co = create(fn)
+  own[co] = true
+  return co
+end
+
 local coroutines = {
   resume = resume_in_plan,
   wrap = function(fn)
-    local co = create(fn)
+    local co = new_coroutine(fn)
     return function(...) return or_raise(resume_in_plan(co, ...)) end
   end,
-  create = create,
+  create = new_coroutine,
   status = status,
-  yield = yield,
+  yield = function(...)
+    if not own[running()] then fail("coroutine.yield outside of a coroutine of the plan's own") end
+    return yield(...)
+  end,
   close = function(co)
     H.survive()
     return checked(close(co))
   end,
   isyieldable = coroutine.isyieldable,
-  running = coroutine.running,
+  running = running,
 }
 
 -- Globals ------------------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
+Examples:
   lgoose plans/drupal.lua -u 12 -t 10m         twelve users for ten minutes
-  lgoose plan.lua -H https://example.org       against another site
+  lgoose plan.lua -H http://127.0.0.1:8080      against another site
   lgoose plan.lua -u 500 -r 50 -t 5m           start 50 users a second
   lgoose check plan.lua                        look for mistakes, send nothing
   lgoose new load-test                         write a first plan to start from

@@ -134,7 +134,7 @@ impl fmt::Display for Diagnostic {
         if let Some(place) = &self.0.place {
             let line = place.line.map(|line| line.to_string()).unwrap_or_default();
             margin = line.len();
-            write!(f, "\n{:margin$}--> {}", "", place.file)?;
+            write!(f, "\n{:1$}--> {2}", "", margin.max(1), place.file)?;
             if !line.is_empty() {
                 write!(f, ":{line}")?;
             }
@@ -144,7 +144,7 @@ impl fmt::Display for Diagnostic {
             }
         }
         if let Some(help) = &self.0.help {
-            write!(f, "\n{:margin$} = help: {}", "", printable(help))?;
+            write!(f, "\n{:1$} = help: {2}", "", margin, printable(help))?;
         }
         Ok(())
     }

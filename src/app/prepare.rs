@@ -92,6 +92,13 @@ pub(super) fn base_url(
         Diagnostic::new(format!("'{host}' is not a host: {}", failure.detail))
             .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")
     })?;
+    if with_scheme.starts_with("https:") {
+        return Err(
+            Diagnostic::new(format!("'{host}': https is not supported yet"))
+                .help("give the site's http:// address")
+                .into(),
+        );
+    }
     Ok(with_scheme)
 }
 

@@ -40,7 +40,7 @@ pub(super) fn raised(error: &mlua::Error, sources: &Sources) -> Raised {
                 .as_deref()
                 .and_then(|stack| sources.topmost(stack))
         }),
-        message: message.trim_end().to_owned(),
+        message: readable(message.trim_end()),
         backtrace,
     }
 }
@@ -64,7 +64,9 @@ pub(super) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(message);
     if let Some((file, line)) = place {
         let text = sources.text(&file);
-        diagnostic = diagnostic.at(file, Some(line), &text);
+        // The end of a file is told as the line behind its last.
+        let last = text.trim_end().lines().count().max(1) as u32;
+        diagnostic = diagnostic.at(file, Some(last.min(line)), &text);
     } else if let Some(plan) = sources.all().first() {
         diagnostic = diagnostic.at(&plan.name, None, "");
     }
@@ -74,6 +76,24 @@ pub(super) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagnostic {
     match raised.backtrace {
         Some(stack) => diagnostic.backtrace(stack),
         None => diagnostic,
+    }
+}
+
+/// Lua's own words where they would say nothing to an author: addresses of values, and `<eof>`.
+fn readable(message: &str) -> String {
+    if let Some(rest) = message.strip_suffix(" near <eof>") {
+        return format!("{rest} at the end of the file");
+    }
+    let is_address =
+        |text: &str| text.len() > 2 && text[2..].bytes().all(|b| b.is_ascii_hexdigit());
+    match message.split_once(": 0x") {
+        Some((kind @ ("table" | "function" | "userdata" | "thread"), _))
+            if is_address(&message[kind.len() + 2..]) =>
+        {
+            format!("an error that is a {kind} was raised")
+        }
+        _ if message == "nil" => "an error without a message was raised".to_owned(),
+        _ => message.to_owned(),
     }
 }
 

@@ -285,8 +285,7 @@ impl Vm {
                 None if self.thread.is_finished() => return Step::Done,
                 None => {
                     return Step::Raised(Raised {
-                        message: "coroutine.yield outside of a coroutine of the plan's own"
-                            .to_owned(),
+                        message: "the task waits for nothing that lgoose knows".to_owned(),
                         line: None,
                         backtrace: None,
                     });

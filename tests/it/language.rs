@@ -226,7 +226,6 @@ fn what_was_raised_is_shown_with_its_message_and_its_line() {
 }
 
 #[test]
-#[ignore = "a coroutine.yield outside of a coroutine of the plan's own has no line"]
 fn what_lgoose_itself_raises_in_a_task_is_shown_with_its_line() {
     let server = Server::start();
     let report = run([

@@ -51,6 +51,33 @@ fn requests_carry_what_the_plan_says() {
 }
 
 #[test]
+fn users_change_their_browser_and_tests_have_a_start_and_an_end() {
+    let server = Server::start();
+    let report = once("own_browser", &server);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+    // One went to a port where nobody listens.
+    assert_eq!(report.sent(), server.received() + 1);
+    assert_eq!(server.count("GET /stopped"), 1);
+}
+
+#[test]
+fn a_start_that_raises_keeps_users_from_starting() {
+    let server = Server::start();
+    let text = "on(\"test_start\", function(user)\n  user:get \"/\"\n  error \"not ready\"\nend)\n\
+                task { \"t\", function(user) user:get \"/task\" end }";
+    let ended =
+        Lgoose::new([plan("start_raises.lua", text).as_str(), "-H", &server.url()]).finish();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("test_start raised: not ready"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(server.received(), 1);
+}
+
+#[test]
 fn libraries_do_what_they_say() {
     let (report, _) = holds("libraries");
     assert_eq!(report.total("failures"), 0, "{:?}", report.errors());

@@ -124,6 +124,12 @@ pub struct Run {
     )]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
+    /// One user per scenario, one iteration, every request shown
+    #[arg(long, help_heading = "Load", conflicts_with_all = ["users", "hatch_rate", "startup_time", "run_time", "iterations"])]
+    pub once: bool,
+    /// With --once: show headers and bodies too
+    #[arg(long, help_heading = "Screen", requires = "once")]
+    pub http_debug: bool,
     /// Seed of all random choices, to repeat a run [default: random, shown in the report]
     #[arg(long, env = "LGOOSE_SEED", help_heading = "Load", value_name = "N")]
     pub seed: Option<u64>,

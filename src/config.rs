@@ -203,6 +203,18 @@ pub fn unknown_word(kind: &str, word: &str, owner: &str, valid: &[&str]) -> Diag
     Diagnostic::new(format!("unknown {kind} '{word}' in {owner}")).help(help)
 }
 
+/// What is shown of each request while it runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Show {
+    /// Nothing: figures only.
+    #[default]
+    Nothing,
+    /// A line for each request and its outcome.
+    Requests,
+    /// The headers and bodies too.
+    Messages,
+}
+
 /// What a run is told, all layers together.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -232,6 +244,8 @@ pub struct Config {
     pub lua_memory: u64,
     /// Lua time that a task may take without waiting.
     pub lua_time: Duration,
+    /// What is shown of each request.
+    pub show: Show,
 }
 
 impl Config {
@@ -269,6 +283,7 @@ impl Config {
                 .clamp(1, users.max(1) as usize),
             lua_memory: settings.lua_memory.unwrap_or(64 << 20),
             lua_time: settings.lua_time.unwrap_or(Duration::from_secs(1)),
+            show: Show::Nothing,
         })
     }
 }

@@ -2,7 +2,7 @@
 //! built-in site if that is the target.
 
 use crate::cli;
-use crate::config::{Config, Settings};
+use crate::config::{Config, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::error::{Diagnostic, Error, nearest};
 use crate::lua::{self, Program};
@@ -26,9 +26,16 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     let (name, source) = lua::read(path)?;
     let seed = flags.seed.unwrap_or_else(|| rand::random::<u32>().into());
     let variables = flags.env.iter().cloned().collect();
-    let (program, plan, settings) = load(&name, &source, variables, flags, seed)?;
+    let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let config = Config::new(flags.settings().over(settings), cores, seed)?;
+    let mut config = Config::new(flags.settings().over(settings), cores, seed)?;
+    if flags.once {
+        once(&mut config, &mut plan);
+        config.show = match flags.http_debug {
+            true => Show::Messages,
+            false => Show::Requests,
+        };
+    }
     let headers = headers(&config)?;
     let mut demos = Vec::new();
     let hosts = plan
@@ -45,6 +52,18 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
         headers,
         demos,
     })
+}
+
+/// One user for each scenario, all at once, one iteration each.
+fn once(config: &mut Config, plan: &mut Plan) {
+    for scenario in &mut plan.scenarios {
+        scenario.users = Some(1);
+    }
+    config.users = plan.scenarios.len() as u64;
+    config.threads = 1;
+    config.hatch_rate = f64::INFINITY;
+    config.iterations = Some(1);
+    config.run_time = None;
 }
 
 /// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.

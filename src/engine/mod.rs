@@ -6,6 +6,7 @@ mod in_flight;
 mod perform;
 mod run;
 mod shard;
+mod show;
 mod stop;
 mod user;
 mod watchdog;

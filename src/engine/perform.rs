@@ -1,6 +1,7 @@
 //! Carries out what a plan's code asks for: requests, fetches and waits.
 
 use super::in_flight::InFlight;
+use super::show::show;
 use super::user::User;
 use crate::http::Exchange;
 use crate::lua::{Finished, Op, RequestOp, Step};
@@ -31,7 +32,9 @@ impl User {
                 let exchange = self.session.send(&op.request, begin).await;
                 flight.end();
                 self.back_off(std::slice::from_ref(&exchange)).await;
-                self.vm.answer(judged(&op, exchange))
+                let finished = judged(&op, exchange);
+                show(self.shared.config.show, &op, task, &finished);
+                self.vm.answer(finished)
             }
             Op::Fetch(ops) => {
                 self.settle();
@@ -41,11 +44,15 @@ impl User {
                 let exchanges = self.fetch(&ops).await;
                 flight.end();
                 self.back_off(&exchanges).await;
-                let finished = ops
+                let finished: Vec<Finished> = ops
                     .iter()
                     .zip(exchanges)
-                    .map(|(op, exchange)| judged(op, exchange));
-                self.vm.answer_list(finished.collect())
+                    .map(|(op, exchange)| judged(op, exchange))
+                    .collect();
+                for (op, finished) in ops.iter().zip(&finished) {
+                    show(self.shared.config.show, op, task, finished);
+                }
+                self.vm.answer_list(finished)
             }
             Op::Wait(time) => {
                 self.vm.reclaim();

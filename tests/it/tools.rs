@@ -139,3 +139,33 @@ fn every_plan_of_the_repository_checks_without_a_warning() {
     }
     assert!(checked >= 2, "{checked} plans");
 }
+
+#[test]
+fn once_runs_one_iteration_per_scenario_and_shows_every_request() {
+    let server = Server::start();
+    let text = "scenario { \"a\", weight = 4,\n  task { \"first\", weight = 2, function(user)\n    \
+                user:post(\"/echo\", \"sent text\", { headers = { [\"X-Own\"] = \"1\" } })\n  end } }\n\
+                scenario { \"b\", task { \"second\", function(user) user:get \"/status/404\" end } }";
+    let plan = plan("once.lua", text);
+    let ended = Lgoose::new([plan.as_str(), "-H", &server.url(), "--once"]).finish();
+    assert_eq!(server.received(), 3, "{}", ended.stderr);
+    assert_eq!(
+        ended.stderr.matches("[first] POST /echo: 200 from").count(),
+        2
+    );
+    assert!(ended.stderr.contains("[second] GET /status/404: 404 from"));
+    assert!(ended.stderr.contains("failed: status 404 Not Found"));
+    assert!(!ended.stderr.contains("sent text"), "{}", ended.stderr);
+    let ended =
+        Lgoose::new([plan.as_str(), "-H", &server.url(), "--once", "--http-debug"]).finish();
+    assert!(
+        ended.stderr.contains("  > x-own: 1\n  > sent text\n"),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("  < content-length: "),
+        "{}",
+        ended.stderr
+    );
+}

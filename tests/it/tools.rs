@@ -169,3 +169,27 @@ fn once_runs_one_iteration_per_scenario_and_shows_every_request() {
         ended.stderr
     );
 }
+
+#[test]
+fn the_plans_of_the_readme_run_as_they_stand() {
+    let text = std::fs::read_to_string(in_repository("README.md")).expect("there is a README");
+    let mut rest = text.as_str();
+    let mut runs = Vec::new();
+    while let Some((_, from)) = rest.split_once("```lua\n") {
+        let (lua, behind) = from.split_once("```").expect("the block ends");
+        let file = plan(&format!("readme_{}.lua", runs.len()), lua);
+        runs.push((lua, Lgoose::new([file.as_str(), "--once"]).start()));
+        rest = behind;
+    }
+    assert!(runs.len() > 5, "{} plans", runs.len());
+    for (lua, run) in runs {
+        let ended = run.end();
+        assert_eq!(ended.code, 0, "{lua}\n{}\n{}", ended.stdout, ended.stderr);
+        assert!(!ended.stdout.contains("(100%)"), "{lua}\n{}", ended.stdout);
+        assert!(
+            !ended.stdout.contains(" Errors "),
+            "{lua}\n{}",
+            ended.stdout
+        );
+    }
+}

@@ -19,6 +19,7 @@ bench:
     cargo build --release
     benches/cpu.sh
     benches/memory.sh
+    cargo bench --bench vm
 
 # The binary that is shipped: target/dist/lgoose
 dist:

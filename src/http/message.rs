@@ -53,6 +53,16 @@ pub struct Response {
 }
 
 impl Response {
+    /// An answer that was not received: without headers, for measurements and tests.
+    pub fn of(status: u16, target: Target, body: impl Into<Bytes>) -> Response {
+        Response {
+            status,
+            target,
+            bytes: body.into(),
+            head_length: 0,
+        }
+    }
+
     /// The body as received, without copying it.
     pub fn body(&self) -> Bytes {
         self.bytes.slice(self.head_length..)

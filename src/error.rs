@@ -159,19 +159,14 @@ pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains(hostile) {
         return text.into();
     }
-    text.chars()
-        .flat_map(|c| {
-            let (plain, escaped) = if hostile(c) {
-                (None, Some(format!("\\x{:02x}", c as u32)))
-            } else {
-                (Some(c), None)
-            };
-            plain
-                .into_iter()
-                .chain(escaped.unwrap_or_default().chars().collect::<Vec<_>>())
-        })
-        .collect::<String>()
-        .into()
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match hostile(c) {
+            true => safe += &format!("\\x{:02x}", c as u32),
+            false => safe.push(c),
+        }
+    }
+    safe.into()
 }
 
 /// The candidate that `word` was most likely meant to be, if one is near enough to be worth saying.

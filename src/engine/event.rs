@@ -2,15 +2,12 @@
 //! no other user is at work. Their requests count like all others, under the event's name.
 
 use super::run::Plant;
-use super::stop::Stop;
 use super::user::{Role, Shared, User};
 use crate::control::Command;
 use crate::error::Error;
-use crate::http::Client;
 use crate::lua::Raised;
 use crate::metrics::{Recorder, Store};
 use crate::plan::{Event, Order, Scenario, Schedule, Wait};
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -28,14 +25,11 @@ pub(super) async fn run_event(
     if !plant.plan.events.contains(&event) {
         return Ok(None);
     }
-    let shared = Rc::new(Shared {
-        program: plant.program.clone(),
-        config: plant.config.clone(),
-        client: Client::new(plant.client.clone(), plant.resolver.clone()),
-        recorder: Rc::new(RefCell::new(Recorder::new(plant.shards + event as usize))),
-        stop: Stop::default(),
-        pulse: Arc::default(),
-    });
+    let shared = Shared::new(
+        plant,
+        Recorder::new(plant.shards + event as usize),
+        Arc::default(),
+    );
     let user = User::new(0, role(event, &plant.hosts[0]), shared.clone())?;
     let raised = {
         let mut run = std::pin::pin!(user.run_event(event));

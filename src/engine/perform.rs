@@ -32,8 +32,7 @@ impl User {
                 let exchange = self.session.send(&op.request, begin).await;
                 flight.end();
                 self.back_off(std::slice::from_ref(&exchange)).await;
-                let finished = judged(&op, exchange);
-                show(self.shared.config.show, &op, task, &finished);
+                let finished = self.judged(&op, task, exchange);
                 self.vm.answer(finished)
             }
             Op::Fetch(ops) => {
@@ -44,14 +43,9 @@ impl User {
                 let exchanges = self.fetch(&ops).await;
                 flight.end();
                 self.back_off(&exchanges).await;
-                let finished: Vec<Finished> = ops
-                    .iter()
-                    .zip(exchanges)
-                    .map(|(op, exchange)| judged(op, exchange))
-                    .collect();
-                for (op, finished) in ops.iter().zip(&finished) {
-                    show(self.shared.config.show, op, task, finished);
-                }
+                let finished = ops.iter().zip(exchanges);
+                let finished = finished.map(|(op, exchange)| self.judged(op, task, exchange));
+                let finished = finished.collect();
                 self.vm.answer_list(finished)
             }
             Op::Wait(time) => {
@@ -86,6 +80,15 @@ impl User {
             });
         });
         self.open.clear();
+    }
+
+    /// A request with lgoose's verdict on it, shown if that is asked for.
+    fn judged(&self, op: &RequestOp, task: &str, exchange: Exchange) -> Finished {
+        let verdict = op.expect.verdict(&exchange);
+        let forgiven = op.allow_failure && exchange.outcome.is_ok();
+        let finished = Finished::new(exchange, verdict.filter(|_| !forgiven));
+        show(self.shared.config.show, op, task, &finished);
+        finished
     }
 
     /// The row a request is counted in: its name, else the task's, else its path without the query.
@@ -148,12 +151,6 @@ impl User {
         self.refusals += 1;
         self.shared.stop.wait(pause.min(LONGEST_BACK_OFF)).await;
     }
-}
-
-fn judged(op: &RequestOp, exchange: Exchange) -> Finished {
-    let verdict = op.expect.verdict(&exchange);
-    let forgiven = op.allow_failure && exchange.outcome.is_ok();
-    Finished::new(exchange, verdict.filter(|_| !forgiven))
 }
 
 fn phases(exchange: &Exchange) -> Phases {

@@ -2,10 +2,8 @@
 //! never move between shards, so nothing on the way of a request is shared with another thread.
 
 use super::run::Plant;
-use super::stop::Stop;
 use super::user::{Role, Shared, User};
 use crate::error::Error;
-use crate::http::Client;
 use crate::metrics::{Delta, Recorder};
 use crate::plan::Schedule;
 use std::cell::RefCell;
@@ -88,14 +86,7 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
     };
     let mut recorder = Recorder::new(index);
     let roles = roles(plant, &mut recorder);
-    let shared = Rc::new(Shared {
-        program: plant.program.clone(),
-        config: plant.config.clone(),
-        client: Client::new(plant.client.clone(), plant.resolver.clone()),
-        recorder: Rc::new(RefCell::new(recorder)),
-        stop: Stop::default(),
-        pulse: plant.pulses[index].clone(),
-    });
+    let shared = Shared::new(plant, recorder, plant.pulses[index].clone());
     let local = LocalSet::new();
     runtime.block_on(local.run_until(drive(index, plant, &roles, &shared, &mut wires)));
     // Tasks that were aborted count their requests when they are dropped.

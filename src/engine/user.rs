@@ -1,14 +1,14 @@
 //! One simulated user: runs its scenario's tasks in order, each as a coroutine of its VM, until it is told
 //! to stop.
 
+use super::run::Plant;
 use super::stop::Stop;
 use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
-use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup};
+use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup, stream};
 use crate::metrics::{Failure, Recorder, RequestId, TaskId};
 use crate::plan::{Cursor, Event, Scenario, Schedule};
-use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,6 +26,19 @@ pub(super) struct Shared {
     pub(super) stop: Stop,
     /// Shows the watchdog whose code runs.
     pub(super) pulse: Arc<Pulse>,
+}
+
+impl Shared {
+    pub(super) fn new(plant: &Plant, recorder: Recorder, pulse: Arc<Pulse>) -> Rc<Shared> {
+        Rc::new(Shared {
+            program: plant.program.clone(),
+            config: plant.config.clone(),
+            client: Client::new(plant.client.clone(), plant.resolver.clone()),
+            recorder: Rc::new(RefCell::new(recorder)),
+            stop: Stop::default(),
+            pulse,
+        })
+    }
 }
 
 /// A scenario with what is derived from it once per shard.
@@ -72,9 +85,7 @@ impl User {
         };
         let vm = Vm::new(&shared.program, setup)?;
         Ok(User {
-            random: Xoshiro256PlusPlus::seed_from_u64(
-                !shared.config.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            ),
+            random: stream(!shared.config.seed, number),
             vm,
             session,
             role,

@@ -35,6 +35,7 @@ mod vm;
 
 pub use expect::Expect;
 pub use fault::Raised;
+pub use host::stream;
 pub use op::{Op, RequestOp};
 pub use program::{Program, load, read};
 pub use pulse::{Pulse, Running};

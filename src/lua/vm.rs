@@ -197,7 +197,7 @@ impl Vm {
             VmSetup {
                 user: self.host.user,
                 scenario: &self.host.scenario,
-                session: session.clone(),
+                session,
                 recorder: &recorder,
                 memory: self.host.limits.memory as u64,
                 time: self.host.limits.time,

@@ -28,8 +28,8 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code.into(),
     };
-    start_log(cli.run.verbose, cli.run.quiet);
-    let backtrace = cli.run.backtrace
+    start_log(cli.run.screen.verbose, cli.run.screen.quiet);
+    let backtrace = cli.run.screen.backtrace
         || matches!(
             cli.command,
             Some(cli::Command::Check {
@@ -55,7 +55,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         }
         Some(cli::Command::Demo(demo)) => serve(&demo),
         None => match &cli.run.plan {
-            Some(plan) if cli.run.list => list(plan, &cli.run),
+            Some(plan) if cli.run.screen.list => list(plan, &cli.run),
             Some(plan) => run(plan, &cli.run),
             None => {
                 say(&cli::help())?;
@@ -138,24 +138,24 @@ async fn listen(commands: mpsc::UnboundedSender<Command>) -> Error {
 fn conclude(outcome: &Outcome, flags: &cli::Run) -> Result<u8, Error> {
     let report = &outcome.report;
     let mut written = Ok(());
-    for output in &flags.output {
+    for output in &flags.outputs.output {
         written = written.and(write_output(output, report));
     }
-    if !flags.quiet && !writes_to_stdout(flags) {
+    if !flags.screen.quiet && !writes_to_stdout(flags) {
         let options = output::text::TableOptions {
-            status_codes: flags.status_codes,
+            status_codes: flags.screen.status_codes,
         };
         say(&output::text::tables(report, terminal_width(), options))?;
     }
     written?;
     if let Some(trouble) = &outcome.trouble {
-        complain(trouble, flags.backtrace);
+        complain(trouble, flags.screen.backtrace);
         return Ok(match outcome.ending {
             Ending::NotStarted => exit::VERDICT,
             _ => trouble.exit_code(),
         });
     }
-    Ok(verdict(outcome, flags.fail_on_error))
+    Ok(verdict(outcome, flags.verdict.fail_on_error))
 }
 
 fn verdict(outcome: &Outcome, fail_on_error: bool) -> u8 {
@@ -212,8 +212,14 @@ fn check(path: &Path) -> Result<u8, Error> {
 /// Scenarios, and below each its tasks, one per line.
 fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let (name, source) = lua::read(path)?;
-    let variables = flags.env.iter().cloned().collect();
-    let (_, plan, _) = prepare::load(&name, &source, variables, flags, flags.seed.unwrap_or(0))?;
+    let variables = flags.machine.env.iter().cloned().collect();
+    let (_, plan, _) = prepare::load(
+        &name,
+        &source,
+        variables,
+        flags,
+        flags.load.seed.unwrap_or(0),
+    )?;
     say(plan::list(&plan).trim_end())?;
     Ok(exit::OK)
 }

@@ -24,14 +24,17 @@ pub(super) struct Prepared {
 
 pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> {
     let (name, source) = lua::read(path)?;
-    let seed = flags.seed.unwrap_or_else(|| rand::random::<u32>().into());
-    let variables = flags.env.iter().cloned().collect();
+    let seed = flags
+        .load
+        .seed
+        .unwrap_or_else(|| rand::random::<u32>().into());
+    let variables = flags.machine.env.iter().cloned().collect();
     let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut config = Config::new(flags.settings().over(settings), cores, seed)?;
-    if flags.once {
+    if flags.load.once {
         once(&mut config, &mut plan);
-        config.show = match flags.http_debug {
+        config.show = match flags.screen.http_debug {
             true => Show::Messages,
             false => Show::Requests,
         };
@@ -75,7 +78,7 @@ pub(super) fn load(
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let loaded = lua::load(name, source, variables.clone(), seed)?;
-    match (flags.seed, loaded.2.seed) {
+    match (flags.load.seed, loaded.2.seed) {
         (None, Some(planned)) if planned != seed => lua::load(name, source, variables, planned),
         _ => Ok(loaded),
     }

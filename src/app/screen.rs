@@ -16,10 +16,10 @@ pub(super) async fn report_progress(
     users: u64,
     flags: &cli::Run,
 ) -> Error {
-    if flags.quiet || flags.only_summary || writes_to_stdout(flags) {
+    if flags.screen.quiet || flags.screen.only_summary || writes_to_stdout(flags) {
         return std::future::pending().await;
     }
-    let every = flags.running_metrics;
+    let every = flags.screen.running_metrics;
     let mut next = (!every.is_zero()).then_some(every);
     let mut started = false;
     loop {
@@ -89,7 +89,7 @@ pub(super) fn terminal_width() -> usize {
 }
 
 pub(super) fn tell(flags: &cli::Run, line: &str) -> Result<(), Error> {
-    match flags.quiet || writes_to_stdout(flags) {
+    match flags.screen.quiet || writes_to_stdout(flags) {
         true => Ok(()),
         false => say(line),
     }
@@ -97,7 +97,11 @@ pub(super) fn tell(flags: &cli::Run, line: &str) -> Result<(), Error> {
 
 /// Whether standard output belongs to a report that another program reads.
 pub(super) fn writes_to_stdout(flags: &cli::Run) -> bool {
-    flags.output.iter().any(|output| output.path.is_none())
+    flags
+        .outputs
+        .output
+        .iter()
+        .any(|output| output.path.is_none())
 }
 
 pub(super) fn say(text: &str) -> Result<(), Error> {

@@ -150,7 +150,7 @@ mod tests {
             ("lgoose.Response", &response),
             ("lgoose.Options", &options::OPTIONS),
             ("lgoose.Expect", &options::EXPECT),
-            ("lgoose.Plan", &Settings::FIELDS),
+            ("lgoose.Plan", Settings::FIELDS),
             ("lgoose.Scenario", &declare::SCENARIO_FIELDS),
             ("lgoose.Task", &declare::TASK_FIELDS),
         ] {

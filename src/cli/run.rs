@@ -1,0 +1,181 @@
+//! `lgoose PLAN`: the options of a run, grouped as the help shows them. An option that a plan may set too
+//! is a line of [`Run::settings`].
+
+use crate::config::{Output, Settings};
+use crate::units;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `lgoose PLAN`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The plan, a Lua file; '-' reads it from standard input
+    #[arg(value_name = "PLAN.lua")]
+    pub plan: Option<PathBuf>,
+    /// Who starts, when and for how long.
+    #[command(flatten)]
+    pub load: Load,
+    /// Whom requests go to and how.
+    #[command(flatten)]
+    pub target: Target,
+    /// What is shown while it runs and at its end.
+    #[command(flatten)]
+    pub screen: Screen,
+    /// What is written to files.
+    #[command(flatten)]
+    pub outputs: Outputs,
+    /// What makes the exit code 1.
+    #[command(flatten)]
+    pub verdict: Verdict,
+    /// What lgoose itself may use.
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+/// Who starts, when and for how long.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub struct Load {
+    /// Users at the same time [default: number of cores]
+    #[arg(short, long, value_name = "N", visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub users: Option<u64>,
+    /// Users started per second, such as 10 or 0.5/s [default: 1]
+    #[arg(short = 'r', long, value_name = "RATE", visible_aliases = ["spawn-rate", "increase-rate"], value_parser = units::rate)]
+    pub hatch_rate: Option<f64>,
+    /// Start all users within this time instead
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub startup_time: Option<Duration>,
+    /// Run this long once all users have started [default: until Ctrl-C]
+    #[arg(short = 't', long, value_name = "D", visible_alias = "duration", short_alias = 'd', value_parser = units::duration)]
+    pub run_time: Option<Duration>,
+    /// Iterations per user [default: no limit]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub iterations: Option<u64>,
+    /// One user per scenario, one iteration, every request shown
+    #[arg(long, conflicts_with_all = ["users", "hatch_rate", "startup_time", "run_time", "iterations"])]
+    pub once: bool,
+    /// Seed of all random choices, to repeat a run [default: random, shown in the report]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How long running tasks may take to finish after a stop [default: 30s]
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub stop_timeout: Option<Duration>,
+}
+
+/// Whom requests go to and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Target")]
+pub struct Target {
+    /// The site's base URL, or 'demo:drupal' for the built-in one
+    #[arg(short = 'H', long, value_name = "URL")]
+    pub host: Option<String>,
+    /// A request's timeout [default: 60s]
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub timeout: Option<Duration>,
+    /// The largest body that is read [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub max_body: Option<u64>,
+}
+
+/// What is shown while it runs and at its end.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Screen")]
+pub struct Screen {
+    /// With --once: show headers and bodies too
+    #[arg(long, requires = "once")]
+    pub http_debug: bool,
+    /// Print the plan's scenarios and tasks, one per line, and run nothing
+    #[arg(short, long)]
+    pub list: bool,
+    /// Print the tables at the end only
+    #[arg(long)]
+    pub only_summary: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Show the log of plans from 'debug' on
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Show the table of status codes also when all are the same
+    #[arg(long)]
+    pub status_codes: bool,
+    /// How often the running figures are printed
+    #[arg(long, value_name = "D", default_value = "10s", value_parser = units::duration)]
+    pub running_metrics: Duration,
+    /// Show the plan's call stack with an error
+    #[arg(long)]
+    pub backtrace: bool,
+}
+
+/// What is written to files.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Outputs {
+    /// Write a report, such as json=run.json or json=- (repeatable)
+    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
+    pub output: Vec<Output>,
+}
+
+/// What makes the exit code 1.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Verdict")]
+pub struct Verdict {
+    /// Exit with 1 if any request or task failed
+    #[arg(long)]
+    pub fail_on_error: bool,
+}
+
+/// What lgoose itself may use.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Machine")]
+pub struct Machine {
+    /// Threads that drive users [default: number of cores]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// A variable for the plan's env() (repeatable)
+    #[arg(short, long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub env: Vec<(String, String)>,
+    /// Memory that a user's VM may take [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub lua_memory: Option<u64>,
+    /// Lua that a task may compute without waiting [default: 1s]
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub lua_time: Option<Duration>,
+}
+
+impl Run {
+    /// The options that a plan may also set, as one layer.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            host: self.target.host.clone(),
+            users: self.load.users,
+            hatch_rate: self.load.hatch_rate,
+            startup_time: self.load.startup_time,
+            run_time: self.load.run_time,
+            iterations: self.load.iterations,
+            stop_timeout: self.load.stop_timeout,
+            timeout: self.target.timeout,
+            max_body: self.target.max_body,
+            headers: None,
+            seed: self.load.seed,
+            threads: self.machine.threads,
+            lua_memory: self.machine.lua_memory,
+            lua_time: self.machine.lua_time,
+        }
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err(format!("'{text}' is not a whole number of at least 1")),
+        Ok(number) => Ok(number),
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("'{text}' is not a variable: write NAME=VALUE")),
+    }
+}

@@ -1,0 +1,131 @@
+//! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
+//! same name is in `cli`.
+
+use super::Value;
+use crate::error::{Diagnostic, nearest};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Makes [`Settings`] from its table: a field's documentation, name and type, then how a plan's value is
+/// read.
+macro_rules! settings {
+    ($($(#[$doc:meta])* $field:ident: $kind:ty = $read:expr;)*) => {
+        /// One layer of options. A field that is `None` leaves it to the next layer: command line, then
+        /// environment, then `plan {}`, then the built-in default.
+        #[derive(Debug, Clone, Default)]
+        pub struct Settings {
+            $($(#[$doc])* pub $field: Option<$kind>,)*
+        }
+
+        impl Settings {
+            /// The fields that `plan {}` knows, in the order of the documentation.
+            pub const FIELDS: &[&str] = &[$(stringify!($field)),*];
+
+            fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), String>> {
+                match name {
+                    $(stringify!($field) => {
+                        let read: fn(&Value) -> Result<$kind, String> = $read;
+                        Some(read(value).map(|value| self.$field = Some(value)))
+                    })*
+                    _ => None,
+                }
+            }
+
+            /// This layer over `below`: a field set here wins, field by field.
+            pub fn over(self, below: Settings) -> Settings {
+                Settings { $($field: self.$field.or(below.$field),)* }
+            }
+        }
+    };
+}
+
+settings! {
+    /// The base URL, or `demo:NAME`.
+    host: String = Value::text;
+    /// How many users run at the same time.
+    users: u64 = |value| value.whole(1);
+    /// Users started per second.
+    hatch_rate: f64 = Value::rate;
+    /// Spread the start of all users over this time.
+    startup_time: Duration = Value::duration;
+    /// How long to run once all users have started.
+    run_time: Duration = Value::duration;
+    /// Iterations per user.
+    iterations: u64 = |value| value.whole(1);
+    /// How long running tasks may take to finish after a stop.
+    stop_timeout: Duration = Value::duration;
+    /// A request's timeout.
+    timeout: Duration = Value::duration;
+    /// The largest body read, in bytes.
+    max_body: u64 = Value::size;
+    /// Headers of every request.
+    headers: BTreeMap<String, String> = Value::map;
+    /// The seed of all random choices.
+    seed: u64 = |value| value.whole(0);
+    /// Threads that drive users.
+    threads: usize = |value| value.whole(1).map(|threads| threads as usize);
+    /// Memory a user's VM may take, in bytes.
+    lua_memory: u64 = Value::size;
+    /// Lua time that a task may take without waiting.
+    lua_time: Duration = Value::duration;
+}
+
+impl Settings {
+    /// Sets the field of that name from a plan's value.
+    ///
+    /// # Errors
+    /// The message and the help of a diagnostic: an unknown name with the nearest known one, or a value
+    /// that does not fit.
+    pub fn set(&mut self, name: &str, value: &Value) -> Result<(), Diagnostic> {
+        match self.read(name, value) {
+            None => Err(unknown_word("field", name, "plan", Settings::FIELDS)),
+            Some(outcome) => outcome
+                .map_err(|problem| Diagnostic::new(format!("field '{name}' of plan: {problem}"))),
+        }
+    }
+}
+
+/// The diagnostic for a word that is not among the valid ones: names the nearest and lists them all.
+pub fn unknown_word(kind: &str, word: &str, owner: &str, valid: &[&str]) -> Diagnostic {
+    // 'task 'front page'' has the fields of any task.
+    let any = match owner.split_once(" '") {
+        Some((noun, _)) => format!("a {noun}"),
+        None => owner.to_owned(),
+    };
+    let list = format!("{kind}s of {any}: {}", valid.join(", "));
+    let help = match nearest(word, valid.iter().copied()) {
+        Some(near) => format!("did you mean '{near}'? {list}"),
+        None => list,
+    };
+    Diagnostic::new(format!("unknown {kind} '{word}' in {owner}")).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_field_of_plan_names_the_nearest_one() {
+        let mut settings = Settings::default();
+        let mistake = settings
+            .set("user", &Value::Number(5.0))
+            .expect_err("unknown")
+            .to_string();
+        assert!(
+            mistake.starts_with("error: unknown field 'user' in plan"),
+            "{mistake}"
+        );
+        assert!(mistake.contains("did you mean 'users'?"), "{mistake}");
+    }
+
+    #[test]
+    fn every_listed_field_can_be_set() {
+        for name in Settings::FIELDS {
+            let map = Value::Map(BTreeMap::new());
+            let fits = [Value::Number(1.0), Value::Text("1".to_owned()), map]
+                .iter()
+                .any(|value| Settings::default().set(name, value).is_ok());
+            assert!(fits, "{name}");
+        }
+    }
+}

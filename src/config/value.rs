@@ -1,0 +1,89 @@
+//! A value of `plan {}` and how each kind of option reads it. Every reader's error is the rest of a sentence
+//! that begins with the field's name.
+
+use crate::units;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A value as a plan writes it.
+#[derive(Debug, Clone)]
+pub enum Value {
+    /// A string.
+    Text(String),
+    /// A number, in seconds where a duration is wanted.
+    Number(f64),
+    /// A table of strings.
+    Map(BTreeMap<String, String>),
+    /// Anything else; the name of its Lua type.
+    Other(&'static str),
+}
+
+impl Value {
+    pub(super) fn type_name(&self) -> &'static str {
+        match self {
+            Value::Text(_) => "a string",
+            Value::Number(_) => "a number",
+            Value::Map(_) => "a table",
+            Value::Other(name) => name,
+        }
+    }
+
+    pub(super) fn duration(&self) -> Result<Duration, String> {
+        match self {
+            Value::Text(text) => units::duration(text),
+            Value::Number(seconds) => units::duration(&seconds.to_string()),
+            other => Err(format!(
+                "{}: {}",
+                other.type_name(),
+                units::DURATION_GRAMMAR
+            )),
+        }
+    }
+
+    pub(super) fn rate(&self) -> Result<f64, String> {
+        match self {
+            Value::Text(text) => units::rate(text),
+            Value::Number(rate) => units::rate(&rate.to_string()),
+            other => Err(format!("{}: {}", other.type_name(), units::RATE_GRAMMAR)),
+        }
+    }
+
+    pub(super) fn size(&self) -> Result<u64, String> {
+        match self {
+            Value::Text(text) => units::size(text),
+            Value::Number(bytes) if *bytes >= 1.0 => Ok(*bytes as u64),
+            other => Err(format!("{}: {}", other.type_name(), units::SIZE_GRAMMAR)),
+        }
+    }
+
+    pub(super) fn whole(&self, least: u64) -> Result<u64, String> {
+        match self {
+            Value::Number(n) if n.fract() == 0.0 && *n >= least as f64 && *n < 1e15 => {
+                Ok(*n as u64)
+            }
+            Value::Number(n) => Err(format!("{n} is not a whole number of at least {least}")),
+            other => Err(format!(
+                "a whole number is wanted, not {}",
+                other.type_name()
+            )),
+        }
+    }
+
+    pub(super) fn text(&self) -> Result<String, String> {
+        match self {
+            Value::Text(text) => Ok(text.clone()),
+            other => Err(format!("a string is wanted, not {}", other.type_name())),
+        }
+    }
+
+    /// A table of strings, such as the headers of every request.
+    pub(super) fn map(&self) -> Result<BTreeMap<String, String>, String> {
+        const WANTED: &str =
+            "a table of strings is wanted, such as { [\"Accept\"] = \"text/html\" }";
+        match self {
+            Value::Map(map) => Ok(map.clone()),
+            Value::Other(_) => Err(WANTED.to_owned()),
+            other => Err(format!("{WANTED}, not {}", other.type_name())),
+        }
+    }
+}

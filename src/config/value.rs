@@ -12,6 +12,10 @@ pub enum Value {
     Text(String),
     /// A number, in seconds where a duration is wanted.
     Number(f64),
+    /// True or false.
+    Flag(bool),
+    /// A list of strings.
+    List(Vec<String>),
     /// A table of strings.
     Map(BTreeMap<String, String>),
     /// Anything else; the name of its Lua type.
@@ -23,6 +27,8 @@ impl Value {
         match self {
             Value::Text(_) => "a string",
             Value::Number(_) => "a number",
+            Value::Flag(_) => "a boolean",
+            Value::List(_) => "a list",
             Value::Map(_) => "a table",
             Value::Other(name) => name,
         }
@@ -73,6 +79,31 @@ impl Value {
         match self {
             Value::Text(text) => Ok(text.clone()),
             other => Err(format!("a string is wanted, not {}", other.type_name())),
+        }
+    }
+
+    pub(super) fn flag(&self) -> Result<bool, String> {
+        match self {
+            Value::Flag(flag) => Ok(*flag),
+            other => Err(format!(
+                "true or false is wanted, not {}",
+                other.type_name()
+            )),
+        }
+    }
+
+    /// Reads each string of a list; a single string is a list of one.
+    pub(super) fn each<T>(
+        &self,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Vec<T>, String> {
+        match self {
+            Value::List(texts) => texts.iter().map(|text| read(text)).collect(),
+            Value::Text(text) => Ok(vec![read(text)?]),
+            other => Err(format!(
+                "a list of strings is wanted, not {}",
+                other.type_name()
+            )),
         }
     }
 

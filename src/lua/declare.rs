@@ -221,7 +221,14 @@ fn setting(value: &Value) -> Setting {
                 Setting::Other("a table of anything but strings"),
                 Setting::Map,
             ),
-        Value::Table(_) => Setting::Other("a list"),
+        Value::Table(list) => list
+            .sequence_values::<String>()
+            .collect::<mlua::Result<_>>()
+            .map_or(
+                Setting::Other("a list of anything but strings"),
+                Setting::List,
+            ),
+        Value::Boolean(flag) => Setting::Flag(*flag),
         other => Setting::Other(a(other)),
     }
 }

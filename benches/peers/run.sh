@@ -202,7 +202,7 @@ can_run() {
   fi
   if [ "$1" = lgoose ] && [ "${#lgoose_options[@]}" -gt 0 ]; then
     said="$("$lgoose" "$here/tiny.lua" -H "$url" -u 1 --iterations 1 -q -o "json=$work/run.json" "${lgoose_options[@]}" 2>&1)" && return 0
-    remark "lgoose cannot do this yet, its row is left out: $(grep -m 1 . <<<"$said")"
+    remark "lgoose cannot do this, its row is left out: $(grep -m 1 . <<<"$said")"
     return 1
   fi
 }

@@ -128,7 +128,7 @@ servers() {
   server { listen 127.0.0.1:$status_port; location / { stub_status; } }
   server { listen ${tiny_url#http://} backlog=16384; location / { $ok } }
   server { listen ${tls_url#https://} ssl backlog=4096; location / { $ok } }
-  server { listen ${http2_url#https://} ssl http2 backlog=4096; location / { $ok } }
+  server { listen ${http2_url#https://} ssl http2 backlog=4096; location / { if (\$server_protocol != HTTP/2.0) { return 505; } $ok } }
   server {
     listen ${errors_url#http://} backlog=4096;
     location / {

@@ -96,6 +96,7 @@ fetch() {
 start_nginx() {
   local files
   files="$(ulimit -n)"
+  [ "$files" != unlimited ] || files=20000
   mkdir -p "$work/nginx"
   cat >"$work/nginx/nginx.conf" <<CONF
 $([ "$(id -u)" != 0 ] || echo "user root;")

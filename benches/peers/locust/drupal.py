@@ -12,7 +12,8 @@ PASSWORD = "12345"
 SUBJECT = "this is a test comment subject"
 COMMENT = "this is a test comment body"
 
-ASSET = re.compile(r'(?:src="|@import url\(")([^"]*?/(?:misc|themes)/[^"]*)"')
+# Scripts, images and imported stylesheets.
+ASSET = re.compile(r'(?:src="|@import url\(")([^"]*)')
 BUILD_ID = re.compile(r'name="form_build_id" value="(.*?)"')
 TOKEN = re.compile(r'name="form_token" value="(.*?)"')
 
@@ -27,7 +28,9 @@ class Visitor(FastHttpUser):
             if "<title>Welcome" not in html:
                 page.failure("not the front page")
         for address in ASSET.findall(html):
-            self.client.get(address, name="static asset")
+            # Where Drupal 7 keeps those that the plan loads.
+            if "/misc/" in address or "/themes/" in address:
+                self.client.get(address, name="static asset")
 
     @task(10)
     def node_page(self):

@@ -196,7 +196,7 @@ fn order(plan: &Plan) -> Vec<(String, String)> {
     tasks.collect()
 }
 
-fn plant(run: Run) -> Plant {
+pub(super) fn plant(run: Run) -> Plant {
     let config = &run.config;
     Plant {
         client: ClientConfig {

@@ -64,6 +64,8 @@ pub(super) struct User {
     pub(super) open: Vec<RequestId>,
     /// Failed connections in a row.
     pub(super) refusals: u32,
+    /// How long to wait before the next request; `None` after a request that got an answer.
+    pub(super) rest: Option<Duration>,
     pub(super) ended: bool,
     iteration: u64,
 }
@@ -92,6 +94,7 @@ impl User {
             shared,
             open: Vec::new(),
             refusals: 0,
+            rest: None,
             ended: false,
             iteration: 1,
         })

@@ -1,15 +1,19 @@
 //! What a run is told: [`Settings`] is one layer of it (command line, environment or `plan {}`), all
 //! optional; [`Config`] is what the layers mean together, nothing optional that a run must know.
 
+mod misfit;
 mod output;
 mod settings;
+mod thresholds;
 mod value;
 
+pub use misfit::Misfit;
 pub use output::{Format, Output};
 pub use settings::{Settings, unknown_word};
 pub use value::Value;
 
 use crate::error::Diagnostic;
+use crate::threshold::Threshold;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -46,6 +50,8 @@ pub struct Config {
     pub max_body: u64,
     /// Headers of every request.
     pub headers: BTreeMap<String, String>,
+    /// Limits that figures have to keep.
+    pub thresholds: Vec<Threshold>,
     /// The seed of all random choices.
     pub seed: u64,
     /// Threads that drive users.
@@ -86,6 +92,7 @@ impl Config {
             timeout: settings.timeout.unwrap_or(Duration::from_secs(60)),
             max_body: settings.max_body.unwrap_or(64 << 20),
             headers: settings.headers.unwrap_or_default(),
+            thresholds: settings.thresholds.unwrap_or_default(),
             seed: settings.seed.unwrap_or(seed),
             threads: settings
                 .threads

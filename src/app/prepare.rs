@@ -67,6 +67,8 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.hatch_rate = f64::INFINITY;
     config.iterations = Some(1);
     config.run_time = None;
+    // One iteration is for looking, not for judging.
+    config.thresholds.clear();
 }
 
 /// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.

@@ -2,6 +2,8 @@
 //! is a line of [`Run::settings`].
 
 use crate::config::{Output, Settings};
+use crate::error::carets;
+use crate::threshold::{GRAMMAR, Threshold};
 use crate::units;
 use clap::Args;
 use std::path::PathBuf;
@@ -121,6 +123,16 @@ pub struct Outputs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct Verdict {
+    /// A limit, such as 'p95 < 300ms' or 'GET /cart: max < 1s' (repeatable)
+    ///
+    /// [NAME:] FIGURE < LIMIT [during D] [abort] [after D]. NAME is a row of the report ('GET /cart', also
+    /// without the method, 'task log in'), a check, a custom metric, or 'checks' for all checks; without it, all
+    /// requests. The last colon ends it. FIGURE: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate
+    /// count checks value. Comparisons: < <= > >=. Units: us ms s % /s, none for numbers. 'during 30s' judges
+    /// every 30 s instead of the whole run, 'abort' stops the run when the limit is broken, 'after 30s' lets both
+    /// look from then on only. Replaces those of the plan.
+    #[arg(long, value_name = "LIMIT", value_parser = threshold)]
+    pub threshold: Vec<Threshold>,
     /// Exit with 1 if any request or task failed
     #[arg(long)]
     pub fail_on_error: bool,
@@ -158,12 +170,27 @@ impl Run {
             timeout: self.target.timeout,
             max_body: self.target.max_body,
             headers: None,
+            thresholds: (!self.verdict.threshold.is_empty())
+                .then(|| self.verdict.threshold.clone()),
             seed: self.load.seed,
             threads: self.machine.threads,
             lua_memory: self.machine.lua_memory,
             lua_time: self.machine.lua_time,
         }
     }
+}
+
+/// A mistake is shown below the text, with carets at its place.
+fn threshold(text: &str) -> Result<Threshold, String> {
+    let shown = |message: &str, place| {
+        let below = carets(text, place);
+        format!("{message}\n\n  {text}\n  {below}\n\n{GRAMMAR}")
+    };
+    let threshold =
+        Threshold::read(text).map_err(|misread| shown(&misread.message, misread.place))?;
+    let checked = threshold.check();
+    checked.map_err(|problem| shown(&problem, 0..text.len()))?;
+    Ok(threshold)
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

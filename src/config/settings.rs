@@ -1,8 +1,10 @@
 //! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
 //! same name is in `cli`.
 
-use super::Value;
+use super::thresholds::thresholds;
+use super::{Misfit, Value};
 use crate::error::{Diagnostic, nearest};
+use crate::threshold::Threshold;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -21,11 +23,12 @@ macro_rules! settings {
             /// The fields that `plan {}` knows, in the order of the documentation.
             pub const FIELDS: &[&str] = &[$(stringify!($field)),*];
 
-            fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), String>> {
+            fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), Misfit>> {
                 match name {
                     $(stringify!($field) => {
-                        let read: fn(&Value) -> Result<$kind, String> = $read;
-                        Some(read(value).map(|value| self.$field = Some(value)))
+                        let read: fn(&Value) -> Result<$kind, _> = $read;
+                        let read = read(value).map_err(Misfit::from);
+                        Some(read.map(|value| self.$field = Some(value)))
                     })*
                     _ => None,
                 }
@@ -60,6 +63,8 @@ settings! {
     max_body: u64 = Value::size;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map;
+    /// Limits that figures have to keep.
+    thresholds: Vec<Threshold> = thresholds;
     /// The seed of all random choices.
     seed: u64 = |value| value.whole(0);
     /// Threads that drive users.
@@ -79,8 +84,7 @@ impl Settings {
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), Diagnostic> {
         match self.read(name, value) {
             None => Err(unknown_word("field", name, "plan", Settings::FIELDS)),
-            Some(outcome) => outcome
-                .map_err(|problem| Diagnostic::new(format!("field '{name}' of plan: {problem}"))),
+            Some(outcome) => outcome.map_err(|misfit| misfit.in_field(name)),
         }
     }
 }
@@ -122,7 +126,9 @@ mod tests {
     fn every_listed_field_can_be_set() {
         for name in Settings::FIELDS {
             let map = Value::Map(BTreeMap::new());
-            let fits = [Value::Number(1.0), Value::Text("1".to_owned()), map]
+            let texts = ["1", "p95 < 1s"].map(|text| Value::Text(text.to_owned()));
+            let fits = [&texts[..], &[Value::Number(1.0), map]]
+                .concat()
                 .iter()
                 .any(|value| Settings::default().set(name, value).is_ok());
             assert!(fits, "{name}");

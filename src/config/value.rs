@@ -12,8 +12,12 @@ pub enum Value {
     Text(String),
     /// A number, in seconds where a duration is wanted.
     Number(f64),
-    /// A table of strings.
+    /// True or false.
+    Flag(bool),
+    /// A table of named strings, or an empty one.
     Map(BTreeMap<String, String>),
+    /// Any other table: its list, and what has a name.
+    Table(Vec<Value>, BTreeMap<String, Value>),
     /// Anything else; the name of its Lua type.
     Other(&'static str),
 }
@@ -23,7 +27,10 @@ impl Value {
         match self {
             Value::Text(_) => "a string",
             Value::Number(_) => "a number",
+            Value::Flag(_) => "a boolean",
             Value::Map(_) => "a table",
+            Value::Table(list, _) if list.is_empty() => "a table of anything but strings",
+            Value::Table(..) => "a list",
             Value::Other(name) => name,
         }
     }
@@ -82,7 +89,7 @@ impl Value {
             "a table of strings is wanted, such as { [\"Accept\"] = \"text/html\" }";
         match self {
             Value::Map(map) => Ok(map.clone()),
-            Value::Other(_) => Err(WANTED.to_owned()),
+            Value::Other(_) | Value::Table(..) => Err(WANTED.to_owned()),
             other => Err(format!("{WANTED}, not {}", other.type_name())),
         }
     }

@@ -96,6 +96,7 @@ pub async fn run(
             SystemTime::now(),
         )
     });
+    store.judge_by(config.thresholds.clone());
     let name = run.name.clone();
     let mut plant = plant(run);
     if let Some(raised) = run_event(&plant, Event::TestStart, &mut store, &mut commands).await? {
@@ -269,6 +270,7 @@ impl Conductor {
                 _ = tick.tick() => {
                     let snapshot = self.store.tick(self.begin.elapsed());
                     self.snapshots.send_replace(Some(snapshot));
+                    self.heed_thresholds();
                     self.watch();
                 }
             }
@@ -290,9 +292,28 @@ impl Conductor {
         }
     }
 
+    /// Stops the run when a threshold is broken that says so.
+    fn heed_thresholds(&mut self) {
+        if self.abort_at.is_some() {
+            return;
+        }
+        if let Some(row) = self.store.stopping_threshold() {
+            let seconds = row.broken_s.unwrap_or_default();
+            let name = row
+                .name
+                .map_or_else(String::new, |name| format!("{name}: "));
+            self.store.warn(format!(
+                "the run was stopped after {seconds:.1} s: the threshold '{name}{}' was broken",
+                row.threshold
+            ));
+            self.obey(Command::Stop);
+        }
+    }
+
     fn obey(&mut self, command: Command) {
         match command {
             Command::Stop if self.abort_at.is_none() => {
+                self.store.load_ended();
                 self.abort_at = Some(Instant::now() + self.stop_timeout);
                 self.orders.send_replace(Order::Stop);
             }

@@ -35,7 +35,6 @@ mod tests {
         "lgoose.Plan.co_mitigation",
         "lgoose.Plan.rate",
         "lgoose.Plan.stages",
-        "lgoose.Plan.thresholds",
         "lgoose.Plan.throttle_requests",
     ];
 

@@ -15,10 +15,12 @@ mod recorder;
 mod report;
 mod sample;
 mod series;
+mod sight;
 mod snapshot;
 mod spread;
 mod store;
 mod tally;
+mod thresholds;
 mod users;
 
 pub use delta::Delta;

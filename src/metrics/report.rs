@@ -253,12 +253,19 @@ pub struct ErrorRow {
 /// A threshold and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThresholdRow {
-    /// As written: `p95 < 300ms`.
+    /// Its text: `p95 < 300ms during 30s`.
     pub threshold: String,
     /// The name it is about; `null` is everything.
     pub name: Option<String>,
-    /// The figure in the threshold's unit; `null` is no data, which fails.
+    /// The figure in the threshold's unit: of the whole run, of its worst stretch, or that which stopped the
+    /// run; `null` is no data, which fails.
     pub value: Option<f64>,
+    /// The limit in the same unit.
+    pub limit: f64,
+    /// `us`, `ms`, `s`, `%`, `/s`, or empty for a plain number.
+    pub unit: String,
     /// Whether it held.
     pub passed: bool,
+    /// Seconds into the measurement when a stretch broke it or it stopped the run; `null` if neither.
+    pub broken_s: Option<f64>,
 }

@@ -3,6 +3,8 @@
 //! Driven by whoever owns the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms,
 //! [`Store::report`] at the end. Names are what counts here; a shard's numbers are translated by a memo.
 
+mod judging;
+
 use super::delta::{Delta, ScenarioDelta};
 use super::errors::ErrorLog;
 use super::facts::Facts;
@@ -15,6 +17,7 @@ use super::report::{Report, RequestRow, ScenarioRow, TaskRow};
 use super::series::Series;
 use super::snapshot::{LiveRow, Snapshot};
 use super::tally::{RequestTally, TaskTally, per_second};
+use super::thresholds::Judges;
 use super::users::Users;
 use hdrhistogram::Histogram;
 use std::collections::HashMap;
@@ -42,6 +45,7 @@ pub struct Store {
     measures: MeasureLog,
     errors: ErrorLog,
     warnings: Arc<[String]>,
+    judges: Judges,
     /// The last tick, and where the measurement begins, both since the start of the run.
     now: Duration,
     origin: Duration,
@@ -80,6 +84,7 @@ impl Store {
             measures: MeasureLog::default(),
             errors: ErrorLog::default(),
             warnings: Arc::new([]),
+            judges: Judges::default(),
             now: Duration::ZERO,
             origin: Duration::ZERO,
         }
@@ -124,6 +129,7 @@ impl Store {
         }
         self.recent.tick(now);
         self.series.tick(self.measured(now), self.users.now());
+        self.look();
         Arc::new(self.snapshot())
     }
 
@@ -144,6 +150,7 @@ impl Store {
         self.recent = Recent::starting(now);
         self.measures.clear();
         self.errors = ErrorLog::default();
+        self.judges.reset();
     }
 
     /// Passes a warning on to every view and the report, once.
@@ -202,6 +209,7 @@ impl Store {
         report
             .tasks
             .sort_by_key(|row| self.facts.place_of_task(row));
+        self.judge(measured, &mut report);
         report
     }
 
@@ -293,6 +301,7 @@ impl Store {
             metrics,
             errors: self.errors.top(LIVE_ERRORS),
             warnings: self.warnings.clone(),
+            thresholds: self.judges.current(),
             recent: self.series.last(LIVE_POINTS).to_vec(),
         }
     }

@@ -3,6 +3,7 @@
 use super::delta::{PhaseSum, RequestCounts, RequestDelta, TaskDelta};
 use super::latency::{self, Exact};
 use super::report::{Figures, Latency, PhasesMs};
+use super::sight::Sight;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -123,6 +124,10 @@ impl TaskTally {
 
     pub(super) fn runs(&self) -> u64 {
         self.ok.count + self.failed.count
+    }
+
+    pub(super) fn sight(&self) -> Sight {
+        Sight::latencies(&self.ok, &self.failed, &self.all)
     }
 
     pub(super) fn latency(&self) -> Option<Latency> {

@@ -76,6 +76,8 @@ mod tests {
         let metric = "name kind count value min max p50 p90 p95 p99";
         assert_eq!(keys(&json["metrics"][0]), sorted(metric));
         assert_eq!(json["metrics"][0]["kind"], "trend");
+        let threshold = "threshold name value limit unit passed broken_s";
+        assert_eq!(keys(&json["thresholds"][0]), sorted(threshold));
         assert_eq!(json["requests"][0]["status"]["200"], 13_189);
     }
 
@@ -89,8 +91,8 @@ mod tests {
             (&report.errors, &report.series)
         );
         assert_eq!(
-            (&read.checks, &read.metrics),
-            (&report.checks, &report.metrics)
+            (&read.checks, &read.metrics, &read.thresholds),
+            (&report.checks, &report.metrics, &report.thresholds)
         );
         let options = TableOptions::default();
         assert_eq!(tables(&read, 120, options), tables(&report, 120, options));

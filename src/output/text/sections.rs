@@ -294,7 +294,7 @@ fn exact_seconds(elapsed: Duration) -> String {
 }
 
 /// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
-fn moment(seconds: f64) -> String {
+pub(super) fn moment(seconds: f64) -> String {
     match seconds {
         s if s < 59.95 => format!("{s:.1} s"),
         s => show_long(Duration::try_from_secs_f64(s).unwrap_or_default()),

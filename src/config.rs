@@ -1,12 +1,14 @@
 //! What a run is told: [`Settings`] is one layer of it (command line, environment or `plan {}`), all
 //! optional; [`Config`] is what the layers mean together, nothing optional that a run must know.
 
+mod co_mitigation;
 mod misfit;
 mod output;
 mod settings;
 mod thresholds;
 mod value;
 
+pub use co_mitigation::CoMitigation;
 pub use misfit::Misfit;
 pub use output::{Format, Output};
 pub use settings::{Settings, unknown_word};
@@ -50,6 +52,8 @@ pub struct Config {
     pub max_body: u64,
     /// Headers of every request.
     pub headers: BTreeMap<String, String>,
+    /// Whether and how the requests that late users could not make are filled in.
+    pub co_mitigation: CoMitigation,
     /// Limits that figures have to keep.
     pub thresholds: Vec<Threshold>,
     /// The seed of all random choices.
@@ -92,6 +96,7 @@ impl Config {
             timeout: settings.timeout.unwrap_or(Duration::from_secs(60)),
             max_body: settings.max_body.unwrap_or(64 << 20),
             headers: settings.headers.unwrap_or_default(),
+            co_mitigation: settings.co_mitigation.unwrap_or_default(),
             thresholds: settings.thresholds.unwrap_or_default(),
             seed: settings.seed.unwrap_or(seed),
             threads: settings

@@ -25,7 +25,7 @@
 ---@field max_body? lgoose.Size # the largest body that is read (default: 64 MiB)
 ---@field headers? table<string, string> # sent with every request
 ---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
----@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # (default: "disabled")
+---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with the requests filled in that a user could not make while its iteration took over twice its cadence (default: "disabled")
 ---@field seed? integer # of all random choices (default: random, shown in the report)
 ---@field threads? integer # that drive users (default: number of cores)
 ---@field lua_memory? lgoose.Size # that a user's VM may take (default: 64 MiB)

@@ -2,7 +2,7 @@
 //! built-in site if that is the target.
 
 use crate::cli;
-use crate::config::{Config, Settings, Show};
+use crate::config::{CoMitigation, Config, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::error::{Diagnostic, Error, nearest};
 use crate::lua::{self, Program};
@@ -69,6 +69,7 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.run_time = None;
     // One iteration is for looking, not for judging.
     config.thresholds.clear();
+    config.co_mitigation = CoMitigation::Disabled;
 }
 
 /// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.

@@ -1,7 +1,7 @@
 //! `lgoose PLAN`: the options of a run, grouped as the help shows them. An option that a plan may set too
 //! is a line of [`Run::settings`].
 
-use crate::config::{Output, Settings};
+use crate::config::{CoMitigation, Output, Settings};
 use crate::error::carets;
 use crate::threshold::{GRAMMAR, Threshold};
 use crate::units;
@@ -117,6 +117,14 @@ pub struct Outputs {
     /// Write a report, such as json=run.json or json=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
     pub output: Vec<Output>,
+    /// Also report latencies with the requests that late users could not make: average, minimum, maximum or
+    /// disabled [default: disabled]
+    ///
+    /// A user whose iteration takes more than twice its cadence (the average, minimum or maximum of its iterations
+    /// so far) did not ask for what it would have asked for meanwhile. That is filled in, and shown beside what
+    /// was measured.
+    #[arg(long, value_name = "CADENCE", value_parser = CoMitigation::parse)]
+    pub co_mitigation: Option<CoMitigation>,
 }
 
 /// What makes the exit code 1.
@@ -170,6 +178,7 @@ impl Run {
             timeout: self.target.timeout,
             max_body: self.target.max_body,
             headers: None,
+            co_mitigation: self.outputs.co_mitigation,
             thresholds: (!self.verdict.threshold.is_empty())
                 .then(|| self.verdict.threshold.clone()),
             seed: self.load.seed,

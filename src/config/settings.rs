@@ -2,7 +2,7 @@
 //! same name is in `cli`.
 
 use super::thresholds::thresholds;
-use super::{Misfit, Value};
+use super::{CoMitigation, Misfit, Value};
 use crate::error::{Diagnostic, nearest};
 use crate::threshold::Threshold;
 use std::collections::BTreeMap;
@@ -63,6 +63,8 @@ settings! {
     max_body: u64 = Value::size;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map;
+    /// Whether and how the requests that late users could not make are filled in.
+    co_mitigation: CoMitigation = CoMitigation::read;
     /// Limits that figures have to keep.
     thresholds: Vec<Threshold> = thresholds;
     /// The seed of all random choices.
@@ -126,7 +128,7 @@ mod tests {
     fn every_listed_field_can_be_set() {
         for name in Settings::FIELDS {
             let map = Value::Map(BTreeMap::new());
-            let texts = ["1", "p95 < 1s"].map(|text| Value::Text(text.to_owned()));
+            let texts = ["1", "p95 < 1s", "average"].map(|text| Value::Text(text.to_owned()));
             let fits = [&texts[..], &[Value::Number(1.0), map]]
                 .concat()
                 .iter()

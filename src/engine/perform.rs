@@ -52,7 +52,11 @@ impl User {
             }
             Op::Wait(time) => {
                 self.vm.reclaim();
+                let begin = self.cycles.is_some().then(Instant::now);
                 self.shared.stop.wait(time).await;
+                if let Some(begin) = begin {
+                    self.paused(begin.elapsed());
+                }
                 self.vm.go_on()
             }
             Op::Stop => {
@@ -65,9 +69,13 @@ impl User {
     /// Counts the requests of the latest operation, whose verdicts are final from now on.
     pub(super) fn settle(&mut self) {
         let open = &self.open;
+        let cycles = &mut self.cycles;
         let recorder = &mut *self.shared.recorder.borrow_mut();
         self.vm.settle(|place, finished| {
             let exchange = &finished.exchange;
+            if let Some(cycles) = cycles {
+                cycles.request(open[place], exchange.latency);
+            }
             recorder.record(&Sample {
                 request: open[place],
                 latency: exchange.latency,

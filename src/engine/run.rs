@@ -4,12 +4,12 @@
 use super::event::run_event;
 use super::shard::{Message, Order, Wires, run_shard};
 use super::watchdog::{Watchdog, complaint};
-use crate::config::Config;
+use crate::config::{CoMitigation, Config};
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{Program, Pulse, Raised};
-use crate::metrics::{Delta, Facts, Report, Snapshot, Store};
+use crate::metrics::{Cadence, Delta, Facts, Report, Snapshot, Store};
 use crate::plan::{Deal, Event, Plan, Shape, Task};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -89,6 +89,7 @@ pub async fn run(
     let config = run.config.clone();
     let mut store = Store::new(Facts {
         order: order(&run.plan),
+        co_mitigation: cadence(&config),
         ..Facts::new(
             run.name.clone(),
             run.target.clone(),
@@ -186,6 +187,16 @@ fn raised_in(event: Event, raised: &Raised) -> Error {
         event.name(),
         raised.message
     ))
+}
+
+/// What users are compared with, if what late ones could not ask for is filled in.
+pub(super) fn cadence(config: &Config) -> Option<Cadence> {
+    match config.co_mitigation {
+        CoMitigation::Disabled => None,
+        CoMitigation::Average => Some(Cadence::Average),
+        CoMitigation::Minimum => Some(Cadence::Minimum),
+        CoMitigation::Maximum => Some(Cadence::Maximum),
+    }
 }
 
 /// Scenarios and tasks in the order of the plan.

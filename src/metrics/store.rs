@@ -3,12 +3,13 @@
 //! Driven by whoever owns the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms,
 //! [`Store::report`] at the end. Names are what counts here; a shard's numbers are translated by a memo.
 
+mod filling;
 mod judging;
 
 use super::delta::{Delta, ScenarioDelta};
 use super::errors::ErrorLog;
 use super::facts::Facts;
-use super::latency;
+use super::latency::{self, Exact};
 use super::measures::MeasureLog;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
@@ -44,6 +45,8 @@ pub struct Store {
     recent: Recent,
     measures: MeasureLog,
     errors: ErrorLog,
+    /// The cadences of cycles that were late.
+    late: Exact,
     warnings: Arc<[String]>,
     judges: Judges,
     /// The last tick, and where the measurement begins, both since the start of the run.
@@ -83,6 +86,7 @@ impl Store {
             recent: Recent::default(),
             measures: MeasureLog::default(),
             errors: ErrorLog::default(),
+            late: Exact::default(),
             warnings: Arc::new([]),
             judges: Judges::default(),
             now: Duration::ZERO,
@@ -94,6 +98,7 @@ impl Store {
     /// [`Recorder::recycle`](super::Recorder::recycle).
     pub fn merge(&mut self, mut delta: Delta) -> Delta {
         self.merge_requests(&delta);
+        self.merge_filled(&delta);
         for (id, row) in delta.tasks.iter().enumerate() {
             if row.ok.count + row.failed.count > 0 {
                 let (at, overflow) = self.tasks.row(delta.shard, id, &row.label);
@@ -150,6 +155,7 @@ impl Store {
         self.recent = Recent::starting(now);
         self.measures.clear();
         self.errors = ErrorLog::default();
+        self.late = Exact::default();
         self.judges.reset();
     }
 
@@ -201,6 +207,7 @@ impl Store {
             checks: checks.to_vec(),
             metrics: metrics.to_vec(),
             errors: self.errors.top(usize::MAX),
+            co_mitigation: self.co_mitigation(),
             thresholds: Vec::new(),
         };
         report

@@ -64,7 +64,36 @@ pub(crate) fn report() -> Report {
         ],
         metrics: metrics(),
         errors: errors(),
+        co_mitigation: Some(co_mitigation()),
         thresholds: thresholds(),
+    }
+}
+
+fn co_mitigation() -> CoMitigation {
+    let figures = |count, filled, median_ms| CoFigures {
+        count,
+        filled,
+        latency_ms: Some(latency(median_ms)),
+        histogram: "HISTFAAAAA==".into(),
+    };
+    let row = |method: &str, name: &str, figures| CoRow {
+        method: method.into(),
+        name: name.into(),
+        figures,
+    };
+    CoMitigation {
+        cadence: Cadence::Average,
+        late_cycles: 12,
+        cadence_ms: Some(870.0),
+        requests: vec![
+            row("GET", "front page", figures(13_201, 9, 0.62)),
+            row(
+                "GET",
+                "article with a very long name that nobody would want to type twice",
+                figures(8_497, 56, 5.1),
+            ),
+        ],
+        aggregated: figures(23_928, 65, 6.9),
     }
 }
 

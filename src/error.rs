@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Exit codes of the command; scripts rely on them.
 pub mod exit {
@@ -183,12 +184,15 @@ impl std::error::Error for Diagnostic {}
 
 /// What stands below a line to point at some of its bytes, one caret at least; tabs stay tabs.
 pub fn carets(line: &str, place: Range<usize>) -> String {
-    let before = line.get(..place.start).unwrap_or(line).chars();
-    let below = before.map(|c| if c == '\t' { '\t' } else { ' ' });
-    let marked = line.get(place).unwrap_or("").chars().count();
-    below
-        .chain(std::iter::repeat_n('^', marked.max(1)))
-        .collect()
+    let mut below = String::new();
+    for c in line.get(..place.start).unwrap_or(line).chars() {
+        match c {
+            '\t' => below.push('\t'),
+            c => below.push_str(&" ".repeat(c.width().unwrap_or(0))),
+        }
+    }
+    let marked = line.get(place).unwrap_or("").width();
+    below + &"^".repeat(marked.max(1))
 }
 
 /// Text from a plan or a target made safe for a terminal: control characters other than a tab or a line
@@ -254,6 +258,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(carets("é: p95", 4..4), "   ^");
+        assert_eq!(carets("検索: x", 8..9), "      ^");
     }
 
     #[test]

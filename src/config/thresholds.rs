@@ -69,6 +69,10 @@ fn read(value: &Value, around: Options<'_>, found: &mut Vec<Threshold>) -> Resul
             return Ok(());
         }
         Value::Table(list, named) if !list.is_empty() => (list, named),
+        Value::Table(..) | Value::Map(_) => {
+            let problem = "a table has no text such as \"p95 < 300ms\" in it".to_owned();
+            return Err(Misfit::from(problem).help(SHAPE));
+        }
         other => return Err(wrong("a text such as \"p95 < 300ms\" is wanted", other)),
     };
     let options = options(named, around)?;
@@ -240,6 +244,13 @@ mod tests {
                     &[],
                 ),
                 "'after': 'soon' is not a duration",
+            ),
+            (
+                table(
+                    &[],
+                    &[("GET /", table(&[], &[("abort", Value::Flag(true))]))],
+                ),
+                "a table has no text",
             ),
             (
                 table(&[table(&[text("p95 < 1s")], &[("after", text("5s"))])], &[]),

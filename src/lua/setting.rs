@@ -31,15 +31,17 @@ fn table_setting(table: &Table, depth: usize) -> Setting {
     if let (0, Ok(texts)) = (table.raw_len(), texts) {
         return Setting::Map(texts);
     }
-    let mut list = Vec::new();
+    // A list may have holes; what stands behind one counts too.
+    let mut list = BTreeMap::new();
     let mut named = BTreeMap::new();
-    for value in table.sequence_values::<Value>() {
-        list.push(within(&value.unwrap_or(Value::Nil), depth));
-    }
     for (key, value) in entries(table) {
-        if let Value::String(key) = key {
-            named.insert(key.to_string_lossy(), within(&value, depth));
-        }
+        let value = within(&value, depth);
+        match key {
+            Value::Integer(place) => list.insert(place, value).is_some(),
+            key => named
+                .insert(key.to_string().unwrap_or_default(), value)
+                .is_some(),
+        };
     }
-    Setting::Table(list, named)
+    Setting::Table(list.into_values().collect(), named)
 }

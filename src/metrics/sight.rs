@@ -25,8 +25,9 @@ pub(super) struct Sight {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// Requests or runs of a task.
     Requests,
+    /// Runs of tasks and transactions.
+    Tasks,
     Checks,
     Metric(MetricKind),
 }
@@ -38,10 +39,16 @@ pub(super) enum Values {
 }
 
 impl Sight {
-    pub(super) fn latencies(ok: &Exact, failed: &Exact, histogram: &Histogram<u64>) -> Sight {
+    /// Of requests or tasks.
+    pub(super) fn latencies(
+        subject: Subject,
+        ok: &Exact,
+        failed: &Exact,
+        histogram: &Histogram<u64>,
+    ) -> Sight {
         let all = ok.merged(failed);
         Sight {
-            subject: Subject::Requests,
+            subject,
             count: all.count,
             failures: failed.count,
             sum: all.mean_ms() * all.count as f64,
@@ -70,6 +77,7 @@ impl Sight {
     /// What came since an earlier moment. Its extremes are exact to 0.1 %.
     pub(super) fn since(&self, earlier: &Sight) -> Sight {
         let mut stretch = self.clone();
+        // The name stood for something else then.
         if self.subject != earlier.subject {
             return stretch;
         }
@@ -105,15 +113,17 @@ impl Sight {
         let per_second = |amount: f64| Some(if seconds > 0.0 { amount / seconds } else { 0.0 });
         let passes = self.count - self.failures;
         Ok(match (self.subject, figure, unit) {
-            (Subject::Requests | Subject::Checks, Figure::Rate, Unit::PerSecond) => {
-                per_second(count)
-            }
-            (Subject::Requests | Subject::Checks, Figure::Count, _) => Some(count),
+            (
+                Subject::Requests | Subject::Tasks | Subject::Checks,
+                Figure::Rate,
+                Unit::PerSecond,
+            ) => per_second(count),
+            (Subject::Requests | Subject::Tasks | Subject::Checks, Figure::Count, _) => Some(count),
             (_, Figure::Failures, Unit::Percent) if self.has_failures() => share(self.failures),
             (_, Figure::Failures, _) if self.has_failures() => {
                 (self.count > 0).then_some(self.failures as f64)
             }
-            (Subject::Requests, ..) => {
+            (Subject::Requests | Subject::Tasks, ..) => {
                 let scale = unit.per_millisecond().ok_or(self.figures())?;
                 self.distribution(figure)?.map(|ms| ms * scale)
             }
@@ -178,7 +188,7 @@ impl Sight {
     /// What it is and which figures it has.
     fn figures(&self) -> &'static str {
         match self.subject {
-            Subject::Requests => {
+            Subject::Requests | Subject::Tasks => {
                 "requests and tasks have p50 to p99.99, avg, min and max in us, ms or s, failures in % or as a \
                  number, rate in /s, and count"
             }

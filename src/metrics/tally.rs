@@ -3,7 +3,7 @@
 use super::delta::{PhaseSum, RequestCounts, RequestDelta, TaskDelta};
 use super::latency::{self, Exact, Filled};
 use super::report::{CoFigures, Figures, Latency, PhasesMs};
-use super::sight::Sight;
+use super::sight::{Sight, Subject};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -146,7 +146,7 @@ impl TaskTally {
     }
 
     pub(super) fn sight(&self) -> Sight {
-        Sight::latencies(&self.ok, &self.failed, &self.all)
+        Sight::latencies(Subject::Tasks, &self.ok, &self.failed, &self.all)
     }
 
     pub(super) fn latency(&self) -> Option<Latency> {

@@ -2,7 +2,7 @@
 
 use super::super::names::Label;
 use super::super::report::ThresholdRow;
-use super::super::sight::Sight;
+use super::super::sight::{Sight, Subject};
 use super::super::thresholds::Judges;
 use super::{Report, Store};
 use crate::error::nearest;
@@ -63,6 +63,7 @@ impl Store {
             (None, _) => {
                 let counts = &self.total.counts;
                 Some(Sight::latencies(
+                    Subject::Requests,
                     &counts.ok,
                     &counts.failed,
                     &self.total.all,
@@ -79,8 +80,15 @@ impl Store {
     fn requests_named(&self, name: &str) -> Option<Sight> {
         let rows = self.requests.named();
         let rows = rows.filter(|(label, row)| is_called(label, name) && row.counts.count() > 0);
-        rows.map(|(_, row)| Sight::latencies(&row.counts.ok, &row.counts.failed, &row.all))
-            .reduce(|all, row| all.with(&row))
+        rows.map(|(_, row)| {
+            Sight::latencies(
+                Subject::Requests,
+                &row.counts.ok,
+                &row.counts.failed,
+                &row.all,
+            )
+        })
+        .reduce(|all, row| all.with(&row))
     }
 
     /// Tasks and transactions of a name, of all scenarios.

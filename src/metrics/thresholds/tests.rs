@@ -235,6 +235,23 @@ fn stretches_of_checks_and_metrics_are_judged_too() {
 }
 
 #[test]
+fn a_name_that_comes_to_stand_for_something_else_begins_anew() {
+    let mut run = Run::judged_by(&["x: max < 1s during 1s", "x: count < 9 during 1s"]);
+    let task = run.recorder.task("s", "x");
+    for tick in 1..=4 {
+        run.recorder.record_task(task, seconds(0.5), None);
+        run.tick(f64::from(tick) / 2.0);
+    }
+    for tick in 5..=8 {
+        run.request("GET", "x", 20, true);
+        run.tick(f64::from(tick) / 2.0);
+    }
+    let rows = run.report(4.0).thresholds;
+    assert_eq!(rows[0].value, Some(0.5), "of the task");
+    assert!(rows[1].passed, "{rows:?}");
+}
+
+#[test]
 fn a_run_shorter_than_the_stretch_is_judged_as_a_whole() {
     let mut run = Run::judged_by(&["max < 1ms during 1h", "max < 1000ms during 1h"]);
     run.request("GET", "/", 5, true);

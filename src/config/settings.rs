@@ -1,11 +1,14 @@
 //! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
 //! same name is in `cli`.
 
+use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
 use super::{CoMitigation, Misfit, Value};
 use crate::error::{Diagnostic, nearest};
 use crate::threshold::Threshold;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Makes [`Settings`] from its table: a field's documentation, name and type, then how a plan's value is
@@ -61,6 +64,28 @@ settings! {
     timeout: Duration = Value::duration;
     /// The largest body read, in bytes.
     max_body: u64 = Value::size;
+    /// Which HTTP is spoken.
+    http: Http = |value| value.text().and_then(|text| Http::parse(&text));
+    /// Trust every certificate.
+    insecure: bool = Value::flag;
+    /// Certificates to trust instead of the system's.
+    ca: PathBuf = |value| value.text().map(PathBuf::from);
+    /// The client's certificate chain.
+    cert: PathBuf = |value| value.text().map(PathBuf::from);
+    /// The client's private key.
+    key: PathBuf = |value| value.text().map(PathBuf::from);
+    /// Addresses of hosts that are not looked up.
+    resolve: Vec<Pin> = |value| value.each(Pin::parse);
+    /// How long an answer of DNS is kept.
+    dns_ttl: Duration = Value::duration;
+    /// The address that connections come from.
+    local_address: IpAddr = |value| value.text().and_then(|text| address(&text));
+    /// Open a connection for each request.
+    no_keepalive: bool = Value::flag;
+    /// Keep no cookies.
+    no_cookies: bool = Value::flag;
+    /// A user that is redirected to another host goes on there.
+    sticky_follow: bool = Value::flag;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map;
     /// Whether and how the requests that late users could not make are filled in.
@@ -78,6 +103,17 @@ settings! {
 }
 
 impl Settings {
+    /// The same with files as seen from `folder`, which is where the plan is.
+    pub fn relative_to(mut self, folder: &Path) -> Settings {
+        for path in [&mut self.ca, &mut self.cert, &mut self.key]
+            .into_iter()
+            .flatten()
+        {
+            *path = folder.join(&*path);
+        }
+        self
+    }
+
     /// Sets the field of that name from a plan's value.
     ///
     /// # Errors
@@ -128,11 +164,20 @@ mod tests {
     fn every_listed_field_can_be_set() {
         for name in Settings::FIELDS {
             let map = Value::Map(BTreeMap::new());
-            let texts = ["1", "p95 < 1s", "average"].map(|text| Value::Text(text.to_owned()));
-            let fits = [&texts[..], &[Value::Number(1.0), map]]
-                .concat()
-                .iter()
-                .any(|value| Settings::default().set(name, value).is_ok());
+            let text = |text: &str| Value::Text(text.to_owned());
+            let fits = [
+                Value::Number(1.0),
+                text("1"),
+                text("1.1"),
+                text("::1"),
+                text("a:1:::1"),
+                text("p95 < 1s"),
+                text("average"),
+                Value::Flag(true),
+                map,
+            ]
+            .iter()
+            .any(|value| Settings::default().set(name, value).is_ok());
             assert!(fits, "{name}");
         }
     }

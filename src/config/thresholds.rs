@@ -25,24 +25,38 @@ struct Options<'a> {
 /// either. Those without a name come first, names in the order of the alphabet.
 pub(super) fn thresholds(value: &Value) -> Result<Vec<Threshold>, Misfit> {
     let mut found = Vec::new();
-    match value {
-        Value::Text(_) => read(value, Options::default(), &mut found)?,
-        Value::Map(named) => {
-            for (name, text) in named {
-                named_one(name, &Value::Text(text.clone()), &mut found)?;
-            }
-        }
-        Value::Table(list, named) => {
-            for one in list {
-                read(one, Options::default(), &mut found)?;
-            }
-            for (name, value) in named {
-                named_one(name, value, &mut found)?;
-            }
-        }
-        other => return Err(wrong("a list of texts is wanted", other)),
+    if matches!(value, Value::Text(_)) {
+        read(value, Options::default(), &mut found)?;
+        return Ok(found);
+    }
+    let Some((list, named)) = table(value) else {
+        return Err(wrong("a list of texts is wanted", value));
+    };
+    for one in &list {
+        read(one, Options::default(), &mut found)?;
+    }
+    for (name, value) in &named {
+        named_one(name, value, &mut found)?;
     }
     Ok(found)
+}
+
+/// The list of a table, and what has a name in it.
+fn table(value: &Value) -> Option<(Vec<Value>, BTreeMap<String, Value>)> {
+    match value {
+        Value::List(texts) => {
+            let list = texts.iter().cloned().map(Value::Text);
+            Some((list.collect(), BTreeMap::new()))
+        }
+        Value::Map(texts) => {
+            let named = texts
+                .iter()
+                .map(|(name, text)| (name.clone(), Value::Text(text.clone())));
+            Some((Vec::new(), named.collect()))
+        }
+        Value::Table(list, named) => Some((list.clone(), named.clone())),
+        _ => None,
+    }
 }
 
 fn named_one(name: &str, value: &Value, found: &mut Vec<Threshold>) -> Result<(), Misfit> {
@@ -63,20 +77,19 @@ fn named_one(name: &str, value: &Value, found: &mut Vec<Threshold>) -> Result<()
 
 /// Reads a text, or a table of texts with what holds for all of them.
 fn read(value: &Value, around: Options<'_>, found: &mut Vec<Threshold>) -> Result<(), Misfit> {
-    let (list, named) = match value {
-        Value::Text(text) => {
-            found.push(one(text, around)?);
-            return Ok(());
-        }
-        Value::Table(list, named) if !list.is_empty() => (list, named),
-        Value::Table(..) | Value::Map(_) => {
-            let problem = "a table has no text such as \"p95 < 300ms\" in it".to_owned();
-            return Err(Misfit::from(problem).help(SHAPE));
-        }
-        other => return Err(wrong("a text such as \"p95 < 300ms\" is wanted", other)),
+    if let Value::Text(text) = value {
+        found.push(one(text, around)?);
+        return Ok(());
+    }
+    let Some((list, named)) = table(value) else {
+        return Err(wrong("a text such as \"p95 < 300ms\" is wanted", value));
     };
-    let options = options(named, around)?;
-    for value in list {
+    if list.is_empty() {
+        let problem = "a table has no text such as \"p95 < 300ms\" in it".to_owned();
+        return Err(Misfit::from(problem).help(SHAPE));
+    }
+    let options = options(&named, around)?;
+    for value in &list {
         read(value, options, found)?;
     }
     Ok(())
@@ -139,7 +152,7 @@ mod tests {
         Value::Text(text.to_owned())
     }
 
-    fn table(list: &[Value], named: &[(&str, Value)]) -> Value {
+    fn table_of(list: &[Value], named: &[(&str, Value)]) -> Value {
         let named = named
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
@@ -160,30 +173,34 @@ mod tests {
     #[test]
     fn every_way_to_write_them_gives_the_same_plain_list() {
         let abort = |list: &[Value]| {
-            table(
+            table_of(
                 list,
                 &[("abort", Value::Flag(true)), ("after", text("30s"))],
             )
         };
         for (value, expected) in [
             (text("p95 < 1s"), vec!["p95 < 1s"]),
+            (Value::List(vec!["p95 < 1s".to_owned()]), vec!["p95 < 1s"]),
             (
-                table(&[text("p95 < 1s"), text("GET /: p50 < 1s")], &[]),
+                table_of(&[text("p95 < 1s"), text("GET /: p50 < 1s")], &[]),
                 vec!["p95 < 1s", "GET /: p50 < 1s"],
             ),
             (
-                table(&[abort(&[text("p95 < 1s"), text("max < 9s")])], &[]),
+                table_of(&[abort(&[text("p95 < 1s"), text("max < 9s")])], &[]),
                 vec!["p95 < 1s abort after 30s", "max < 9s abort after 30s"],
             ),
             (
-                table(
+                table_of(
                     &[text("p95 < 1s")],
-                    &[("GET /", table(&[text("p50 < 1s"), text("max < 2s")], &[]))],
+                    &[(
+                        "GET /",
+                        table_of(&[text("p50 < 1s"), text("max < 2s")], &[]),
+                    )],
                 ),
                 vec!["p95 < 1s", "GET /: p50 < 1s", "GET /: max < 2s"],
             ),
             (
-                table(
+                table_of(
                     &[],
                     &[
                         ("GET /", abort(&[text("p50 < 1s")])),
@@ -193,8 +210,8 @@ mod tests {
                 vec!["GET /: p50 < 1s abort after 30s", "x: value > 3"],
             ),
             (
-                table(
-                    &[table(
+                table_of(
+                    &[table_of(
                         &[text("p95 < 1s")],
                         &[("during", Value::Number(10.0))],
                     )],
@@ -219,48 +236,54 @@ mod tests {
                 Value::Number(3.0),
                 "a list of texts is wanted, not a number",
             ),
-            (table(&[Value::Number(3.0)], &[]), "is wanted, not a number"),
             (
-                table(&[text("p95 < 1s")], &[("abort", Value::Flag(true))]),
+                table_of(&[Value::Number(3.0)], &[]),
+                "is wanted, not a number",
+            ),
+            (
+                table_of(&[text("p95 < 1s")], &[("abort", Value::Flag(true))]),
                 "'abort' stands where the name",
             ),
             (
-                table(
-                    &[table(&[text("p95 < 1s")], &[("abort", text("yes"))])],
+                table_of(
+                    &[table_of(&[text("p95 < 1s")], &[("abort", text("yes"))])],
                     &[],
                 ),
                 "'abort' is true or false",
             ),
             (
-                table(
-                    &[table(&[text("p95 < 1s")], &[("abrot", text("yes"))])],
+                table_of(
+                    &[table_of(&[text("p95 < 1s")], &[("abrot", text("yes"))])],
                     &[],
                 ),
                 "unknown field 'abrot'",
             ),
             (
-                table(
-                    &[table(&[text("p95 < 1s")], &[("after", text("soon"))])],
+                table_of(
+                    &[table_of(&[text("p95 < 1s")], &[("after", text("soon"))])],
                     &[],
                 ),
                 "'after': 'soon' is not a duration",
             ),
             (
-                table(
+                table_of(
                     &[],
-                    &[("GET /", table(&[], &[("abort", Value::Flag(true))]))],
+                    &[("GET /", table_of(&[], &[("abort", Value::Flag(true))]))],
                 ),
                 "a table has no text",
             ),
             (
-                table(&[table(&[text("p95 < 1s")], &[("after", text("5s"))])], &[]),
+                table_of(
+                    &[table_of(&[text("p95 < 1s")], &[("after", text("5s"))])],
+                    &[],
+                ),
                 "give one of them too",
             ),
             (
-                table(&[], &[("GET /", text("x: p95 < 1s"))]),
+                table_of(&[], &[("GET /", text("x: p95 < 1s"))]),
                 "the name stands in [\"…\"] already",
             ),
-            (table(&[text("p95 < 1sec")], &[]), "unknown unit 'sec'"),
+            (table_of(&[text("p95 < 1sec")], &[]), "unknown unit 'sec'"),
         ] {
             let error = shown(&value).expect_err(message);
             assert!(error.contains(message), "{error}");

@@ -14,6 +14,8 @@ pub enum Value {
     Number(f64),
     /// True or false.
     Flag(bool),
+    /// A list of strings.
+    List(Vec<String>),
     /// A table of named strings, or an empty one.
     Map(BTreeMap<String, String>),
     /// Any other table: its list, and what has a name.
@@ -28,9 +30,10 @@ impl Value {
             Value::Text(_) => "a string",
             Value::Number(_) => "a number",
             Value::Flag(_) => "a boolean",
+            Value::List(_) => "a list",
             Value::Map(_) => "a table",
             Value::Table(list, _) if list.is_empty() => "a table of anything but strings",
-            Value::Table(..) => "a list",
+            Value::Table(..) => "a list of anything but strings",
             Value::Other(name) => name,
         }
     }
@@ -80,6 +83,31 @@ impl Value {
         match self {
             Value::Text(text) => Ok(text.clone()),
             other => Err(format!("a string is wanted, not {}", other.type_name())),
+        }
+    }
+
+    pub(super) fn flag(&self) -> Result<bool, String> {
+        match self {
+            Value::Flag(flag) => Ok(*flag),
+            other => Err(format!(
+                "true or false is wanted, not {}",
+                other.type_name()
+            )),
+        }
+    }
+
+    /// Reads each string of a list; a single string is a list of one.
+    pub(super) fn each<T>(
+        &self,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Vec<T>, String> {
+        match self {
+            Value::List(texts) => texts.iter().map(|text| read(text)).collect(),
+            Value::Text(text) => Ok(vec![read(text)?]),
+            other => Err(format!(
+                "a list of strings is wanted, not {}",
+                other.type_name()
+            )),
         }
     }
 

@@ -76,6 +76,7 @@ impl User {
             if let Some(cycles) = cycles {
                 cycles.request(open[place], exchange.latency);
             }
+            let verdict = finished.verdict();
             recorder.record(&Sample {
                 request: open[place],
                 latency: exchange.latency,
@@ -83,7 +84,7 @@ impl User {
                 status: finished.status(),
                 redirects: exchange.redirects,
                 bytes: exchange.bytes,
-                failure: finished.failure.as_deref().map(|message| Failure {
+                failure: verdict.as_deref().map(|message| Failure {
                     message,
                     line: finished.line.as_deref(),
                 }),
@@ -211,6 +212,7 @@ mod tests {
     use super::super::user::{Role, Shared};
     use super::*;
     use crate::config::{Config, Settings};
+    use crate::http::ClientConfig;
     use crate::metrics::{Facts, Recorder, Store};
     use crate::plan::Schedule;
     use std::collections::BTreeMap;
@@ -231,7 +233,8 @@ mod tests {
             hosts: vec![format!("http://{address}")],
             name: "p.lua".to_owned(),
             target: address.to_string(),
-            headers: http::HeaderMap::new(),
+            client: ClientConfig::default(),
+            resolver: Arc::default(),
         });
         let mut recorder = Recorder::new(0);
         let scenario = plant.plan.scenarios[0].clone();

@@ -34,8 +34,10 @@ pub struct Run {
     pub name: String,
     /// The target as the report shows it.
     pub target: String,
-    /// Headers of every request, checked.
-    pub headers: http::HeaderMap,
+    /// How requests are sent.
+    pub client: ClientConfig,
+    /// Where hosts are.
+    pub resolver: Arc<Resolver>,
 }
 
 /// What all shards need to know.
@@ -211,12 +213,8 @@ fn order(plan: &Plan) -> Vec<(String, String)> {
 pub(super) fn plant(run: Run) -> Plant {
     let config = &run.config;
     Plant {
-        client: ClientConfig {
-            timeout: config.timeout,
-            max_body: config.max_body,
-            headers: run.headers,
-        },
-        resolver: Arc::default(),
+        client: run.client,
+        resolver: run.resolver,
         shape: Shape::ramp(config.users, config.hatch_rate, config.run_time),
         deal: Deal::new(&run.plan.scenarios, config.users),
         shards: config.threads,

@@ -43,5 +43,13 @@ fn table_setting(table: &Table, depth: usize) -> Setting {
                 .is_some(),
         };
     }
-    Setting::Table(list.into_values().collect(), named)
+    let list: Vec<Setting> = list.into_values().collect();
+    let texts = list.iter().map(|value| match value {
+        Setting::Text(text) => Some(text.clone()),
+        _ => None,
+    });
+    match texts.collect() {
+        Some(texts) if named.is_empty() => Setting::List(texts),
+        _ => Setting::Table(list, named),
+    }
 }

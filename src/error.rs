@@ -165,7 +165,7 @@ impl fmt::Display for Diagnostic {
             if let Some(text) = &place.text {
                 write!(f, "\n{:margin$} |", "")?;
                 write!(f, "\n{line} | {}", printable(text.trim_end()))?;
-                let marked = self.0.mark.as_ref();
+                let marked = self.0.mark.as_ref().filter(|mark| !mark.text.is_empty());
                 let found = marked.and_then(|mark| Some((text.find(&mark.text)?, &mark.place)));
                 if let Some((from, place)) = found {
                     let place = from + place.start..from + place.end;

@@ -29,7 +29,8 @@ pub struct Threshold {
     pub during: Option<Duration>,
     /// Stop the run as soon as it is broken.
     pub abort: bool,
-    /// Look for what breaks it from this time of the run on; `None` is from the start.
+    /// How much of the run's beginning is left out: `abort` looks from this time on, and a stretch begins no
+    /// sooner.
     pub after: Option<Duration>,
 }
 

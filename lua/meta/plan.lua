@@ -36,7 +36,7 @@
 ---@field no_cookies? boolean # keep no cookies (default: false)
 ---@field sticky_follow? boolean # a user that is redirected to another host goes on there (default: false)
 ---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
----@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with the requests filled in that a user could not make while its iteration took over twice its cadence (default: "disabled")
+---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "disabled")
 ---@field seed? integer # of all random choices (default: random, shown in the report)
 ---@field threads? integer # that drive users (default: number of cores)
 ---@field lua_memory? lgoose.Size # that a user's VM may take (default: 64 MiB)
@@ -54,7 +54,7 @@
 ---@class lgoose.Threshold
 ---@field [integer] string
 ---@field abort? boolean # stop the run when it is broken (default: false)
----@field after? lgoose.Duration # look for what breaks it from this time of the run on (default: from the start)
+---@field after? lgoose.Duration # leave out the first so much of the run, for `abort` and `during` (default: nothing)
 ---@field during? lgoose.Duration # every stretch of this length must keep it, not only the run as a whole
 
 ---Sets defaults of this plan's runs.

@@ -171,8 +171,8 @@ pub struct Verdict {
     /// without the method, 'task log in'), a check, a custom metric, or 'checks' for all checks; without it, all
     /// requests. The last colon ends it. FIGURE: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate
     /// count checks value. Comparisons: < <= > >=. Units: us ms s % /s, none for numbers. 'during 30s' judges
-    /// every 30 s instead of the whole run, 'abort' stops the run when the limit is broken, 'after 30s' lets both
-    /// look from then on only. Replaces those of the plan.
+    /// every 30 s instead of the whole run, 'abort' stops the run when the limit is broken, 'after 30s' leaves the
+    /// first 30 s out of both. Replaces those of the plan.
     #[arg(long, value_name = "LIMIT", value_parser = threshold)]
     pub threshold: Vec<Threshold>,
     /// Exit with 1 if any request or task failed

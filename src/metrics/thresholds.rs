@@ -117,19 +117,19 @@ impl Judge {
 
     fn look(&mut self, measured: Duration, sight: Option<Sight>, ended: bool) {
         let threshold = &self.threshold;
-        let may_break = match &mut self.window {
+        let (may_break, from) = match &mut self.window {
             None => {
                 self.now = value(threshold, sight.as_ref(), measured).unwrap_or(None);
-                threshold.abort
+                (threshold.abort, measured)
             }
             Some(window) => {
                 let (stretch, length) = window.stretch(measured, sight.as_ref());
                 self.now = value(threshold, stretch.as_ref(), length).unwrap_or(None);
                 window.keep(measured, sight);
-                length >= window.length
+                (length >= window.length, measured.saturating_sub(length))
             }
         };
-        let begun = threshold.after.is_none_or(|after| measured >= after);
+        let begun = threshold.after.is_none_or(|after| from >= after);
         let Some(value) = self.now.filter(|_| may_break && begun && !ended) else {
             return;
         };

@@ -252,6 +252,19 @@ fn a_name_that_comes_to_stand_for_something_else_begins_anew() {
 }
 
 #[test]
+fn what_comes_before_after_belongs_to_no_stretch() {
+    let texts = ["max < 100ms during 1s after 2s", "max < 100ms during 1s"];
+    let mut run = Run::judged_by(&texts);
+    for tick in 1..=16 {
+        run.request("GET", "/", if tick < 8 { 400 } else { 10 }, true);
+        run.tick(f64::from(tick) / 4.0);
+    }
+    let rows = run.report(4.0).thresholds;
+    assert!(rows[0].passed && rows[0].value < Some(11.0), "{rows:?}");
+    assert!(!rows[1].passed && rows[1].value > Some(399.0), "{rows:?}");
+}
+
+#[test]
 fn a_run_shorter_than_the_stretch_is_judged_as_a_whole() {
     let mut run = Run::judged_by(&["max < 1ms during 1h", "max < 1000ms during 1h"]);
     run.request("GET", "/", 5, true);

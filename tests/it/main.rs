@@ -14,4 +14,5 @@ mod sandbox;
 mod seed;
 mod server;
 mod stopping;
+mod thresholds;
 mod tools;

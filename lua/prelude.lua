@@ -159,12 +159,7 @@ function User.patch(_, path, body, options) return request(PATCH, path, body, op
 
 function User.request(_, options)
   if type(options) ~= "table" then fail("user:request takes a table: { method = \"GET\", path = \"/\", ... }") end
-  local rest = {}
-  for key, value in next, options do
-    rest[key] = value
-  end
-  rest.method, rest.path, rest.body = nil, nil, nil
-  return receive(yield(REQUEST, options.path, options.body, nil, nil, rest, options.method or "GET"))
+  return receive(yield(REQUEST, options))
 end
 
 function User.fetch(_, urls, options)
@@ -192,7 +187,8 @@ function User.submit(_, form, fields, options)
     all[key] = value
   end
   all[form.method == "GET" and "query" or "form"] = merged
-  return receive(yield(REQUEST, form.action, nil, nil, nil, all, form.method))
+  all.method, all.path = form.method, form.action
+  return receive(yield(REQUEST, all))
 end
 
 function User.wait(_, from, to)
@@ -338,7 +334,7 @@ local globals = setmetatable({
   __index = function(self, name)
     local value = host("global:" .. tostring(name))
     if value == nil then fail(H.undeclared(tostring(name))) end
-    if type(value) == "table" then value = read_only(name, value) end
+    if type(value) == "table" and name ~= "shared" then value = read_only(name, value) end
     rawset(self, name, value)
     return value
   end,

@@ -1,7 +1,10 @@
 //! `multipart/form-data` bodies (RFC 7578).
 
-use super::values::{pairs, scalar, string, wanted};
+use super::values::{one_line, pairs, scalar, string, wanted};
+use crate::config::unknown_word;
 use mlua::{Table, Value};
+
+pub(super) const PART: [&str; 3] = ["filename", "type", "data"];
 
 /// The body and its content type. `parts` is `{ name = value, file = { filename =, type =, data = } }`;
 /// parts are sorted by name so that equal tables give equal requests.
@@ -51,6 +54,11 @@ impl Part {
                 data,
             });
         };
+        for (field, _) in pairs(table, &format!("fields of {what}"))? {
+            if !PART.contains(&field.as_str()) {
+                return Err(one_line(unknown_word("field", &field, &what, &PART)));
+            }
+        }
         let text = |field: &str| match table.raw_get::<Value>(field) {
             Ok(Value::Nil) | Err(_) => Ok(None),
             Ok(value) => string(&value, &format!("'{field}' of {what}")).map(Some),

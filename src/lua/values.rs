@@ -87,6 +87,13 @@ pub(super) fn texts(value: &Value, what: &str) -> Result<Vec<Vec<u8>>, String> {
     }
 }
 
+/// The table itself, or what `shared` is a view of.
+pub(super) fn plain(table: &Table) -> Table {
+    let behind = |metatable: Table| metatable.raw_get::<Table>("plain").ok();
+    let seen = table.metatable().and_then(behind);
+    seen.unwrap_or_else(|| table.clone())
+}
+
 /// A string, number or boolean as it is sent.
 pub(super) fn scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> {
     match value {
@@ -105,7 +112,7 @@ pub(super) fn encoded_pairs(value: &Value, what: &str) -> Result<String, String>
         return Err(wanted(what, "a table { name = value }", value));
     };
     let mut pairs = Vec::new();
-    for pair in table.pairs::<LuaString, Value>() {
+    for pair in plain(table).pairs::<LuaString, Value>() {
         let (name, value) = pair.map_err(|_| format!("{what}: names are strings"))?;
         let field = format!("{what}, field '{}'", name.to_string_lossy());
         let name = name.as_bytes().to_vec();
@@ -138,7 +145,7 @@ pub(super) fn flag(value: &Value, what: &str) -> Result<bool, String> {
 /// The entries of a table whose keys are strings, sorted by them.
 pub(super) fn pairs(table: &Table, what: &str) -> Result<Vec<(String, Value)>, String> {
     let mut entries = Vec::new();
-    for pair in table.pairs::<Value, Value>() {
+    for pair in plain(table).pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
         entries.push((string(&key, what)?, value));
     }

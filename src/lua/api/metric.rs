@@ -4,13 +4,14 @@
 use super::super::fault;
 use super::super::host::{self, Host};
 use super::super::values::wanted;
+use super::refuse_unknown;
 use crate::metrics::{Failure, MetricKind, Recorder};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use std::time::{Duration, Instant};
 
 /// A metric as a plan holds it.
 #[derive(Debug)]
-struct Metric {
+pub(super) struct Metric {
     kind: MetricKind,
     name: String,
 }
@@ -60,6 +61,7 @@ impl UserData for Metric {
         methods.add_method("add", |lua, metric, values: MultiValue| {
             metric.add(lua, &values)
         });
+        refuse_unknown(methods, "a metric", &["add"]);
     }
 }
 

@@ -3,9 +3,12 @@
 
 use super::super::host::Host;
 use super::super::vm::address_of;
+use super::refuse_unknown;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use regex::bytes::{Captures, Regex};
 use std::sync::Arc;
+
+const MEMBERS: [&str; 4] = ["match", "matches", "test", "replace"];
 
 /// A compiled pattern as a plan holds it.
 #[derive(Debug, Clone)]
@@ -32,7 +35,9 @@ fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
 pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
     match value {
         Value::String(text) => compile(lua, &text.to_str()?),
-        Value::UserData(data) => data.borrow::<Pattern>().map(|pattern| pattern.clone()),
+        Value::UserData(data) if data.is::<Pattern>() => {
+            data.borrow::<Pattern>().map(|pattern| pattern.clone())
+        }
         other => Err(mlua::Error::runtime(format!(
             "a regular expression is wanted: regex \"…\" or a string, not {}",
             super::super::values::a(other)
@@ -150,5 +155,6 @@ impl UserData for Pattern {
                 })
             },
         );
+        refuse_unknown(methods, "a regex", &MEMBERS);
     }
 }

@@ -34,6 +34,8 @@ pub(super) const OPTIONS: [&str; 13] = [
 pub(super) const EXPECT: [&str; 8] = [
     "status", "title", "text", "no_text", "header", "redirect", "under", "json",
 ];
+/// The name of a token among credentials.
+pub(super) const BEARER: [&str; 1] = ["bearer"];
 /// Fields of a request's table that are not options.
 pub(super) const REQUEST: [&str; 3] = ["method", "path", "body"];
 
@@ -188,7 +190,7 @@ fn authorization(value: &Value) -> Result<HeaderValue, String> {
     };
     match value {
         Value::String(text) => basic(&text.to_string_lossy()),
-        Value::Table(table) => match table.raw_get::<Value>("bearer") {
+        Value::Table(table) => match table.raw_get::<Value>(BEARER[0]) {
             Ok(Value::String(token)) => bearer(&token.to_string_lossy()),
             _ => match (table.raw_get::<String>(1), table.raw_get::<String>(2)) {
                 (Ok(name), Ok(password)) => basic(&format!("{name}:{password}")),

@@ -141,6 +141,7 @@ mod tests {
             ("lgoose.Scenario", &declare::SCENARIO_FIELDS),
             ("lgoose.Task", &declare::TASK_FIELDS),
             ("lgoose.Request", &options::REQUEST),
+            ("lgoose.Bearer", &options::BEARER),
             ("lgoose.Part", &multipart::PART),
             ("lgoose.DataOptions", &api::data::OPTIONS),
         ] {

@@ -33,7 +33,6 @@ task { "matches", function(user)
 end }
 
 task { "mistakes", function()
-  raises("did you mean 'replace'?", function() return (regex "a").replac end)
   raises("a string or a response is wanted", function() return (regex "a"):match(nil) end)
   raises("a string is wanted here, not nil", function() return regex(nil) end)
   raises("unclosed group at character 6", regex, "name=(token")

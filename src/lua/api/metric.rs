@@ -4,7 +4,6 @@
 use super::super::fault;
 use super::super::host::{self, Host};
 use super::super::values::wanted;
-use super::refuse_unknown;
 use crate::metrics::{Failure, MetricKind, Recorder};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use std::time::{Duration, Instant};
@@ -61,7 +60,6 @@ impl UserData for Metric {
         methods.add_method("add", |lua, metric, values: MultiValue| {
             metric.add(lua, &values)
         });
-        refuse_unknown(methods, "a metric", &["add"]);
     }
 }
 

@@ -191,7 +191,8 @@ fn unknown_user_field(_: &Lua, name: String) -> mlua::Result<String> {
     Ok(unknown(&format!("user.{name}"), "user", &name, &known))
 }
 
-/// Has a userdata refuse the names that it does not know; `known` are those that it registers besides.
+/// Has a userdata refuse the names that it does not know; `known` are those that it registers besides. For
+/// those that have a function as `__index` anyway: measured, it costs others 3 KiB in each VM.
 fn refuse_unknown<T, M: UserDataMethods<T>>(
     methods: &mut M,
     owner: &'static str,

@@ -1,6 +1,6 @@
 //! `multipart/form-data` bodies (RFC 7578).
 
-use super::values::{one_line, pairs, scalar, string, wanted};
+use super::values::{Room, length, one_line, pairs, scalar, string, wanted};
 use crate::config::unknown_word;
 use mlua::{Table, Value};
 
@@ -20,7 +20,12 @@ pub(super) fn encode(parts: &Value) -> Result<(Vec<u8>, String), String> {
         ));
     };
     let mut read = Vec::new();
+    let mut room = Room::new("option 'multipart'");
     for (name, value) in pairs(parts, "names of parts")? {
+        let content = value.as_table().map(|part| part.raw_get("data"));
+        room.take(length(
+            &content.unwrap_or(Ok(value.clone())).unwrap_or(Value::Nil),
+        ))?;
         read.push(Part::read(name, &value)?);
     }
     read.sort_by(|left, right| left.name.cmp(&right.name));

@@ -3,7 +3,7 @@
 
 use super::Expect;
 use super::options;
-use super::values::{plain, seconds, statuses, string, text, wanted};
+use super::values::{Room, plain, seconds, statuses, string, text, wanted};
 use crate::http::Request;
 use bytes::Bytes;
 use http::Method;
@@ -226,7 +226,12 @@ fn batch(list: Value) -> Result<Op, String> {
     let Value::Table(list) = &list else {
         return Err(wanted("user:batch", "a list of requests", &list));
     };
-    let one = |entry: mlua::Result<Value>| described(&entry.map_err(|error| error.to_string())?);
+    let mut room = Room::new("user:batch");
+    let one = |entry: mlua::Result<Value>| {
+        let op = described(&entry.map_err(|error| error.to_string())?)?;
+        room.take(size_of::<RequestOp>() + op.request.url.len() + op.request.body.len())?;
+        Ok(op)
+    };
     list.sequence_values::<Value>()
         .map(one)
         .collect::<Result<_, _>>()

@@ -34,6 +34,19 @@ task { "coroutines", function(user)
   same(problem, "inside", "as it was raised")
 end }
 
+task { "where Lua calls by itself", function(user)
+  same(setmetatable({}, { __index = function() return user:get("/echo").status end }).any, 200, "a metamethod")
+  for status in function() return user:get("/echo").status end do
+    same(status, 200, "an iterator")
+    break
+  end
+  local closed
+  do
+    local _ <close> = setmetatable({}, { __close = function() closed = user:get("/echo").status end })
+  end
+  same(closed, 200, "a variable that is closed")
+end }
+
 task { "pcall", function(user)
   local ok, page = pcall(function() return user:get "/size/20" end)
   same(ok, true, "a request inside pcall")

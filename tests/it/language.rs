@@ -352,7 +352,8 @@ fn unique_rows_go_to_one_user_each_and_who_finds_none_stops() {
     assert_eq!((all, taken.len()), (200, 200), "each row, and none twice");
     assert_eq!(server.count("GET /bye"), 20, "every user has stopped");
     let told = "'unique_rows.txt' has no row left: its 200 rows are unique";
-    assert_eq!(report.ended.stderr.matches(told).count(), 1);
+    let warnings = report.json["warnings"].to_string();
+    assert_eq!(warnings.matches(told).count(), 1, "{warnings}");
 }
 
 #[test]

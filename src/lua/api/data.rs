@@ -172,18 +172,26 @@ fn take(lua: &Lua, rows: mlua::UserDataRef<Reader>) -> mlua::Result<Value> {
     match place.and_then(|place| rows.rows.row(place)) {
         Some(row) => value(lua, row),
         None => {
-            let (file, count) = (&rows.rows.file, rows.rows.len());
             if rows.rows.warns() {
-                tracing::warn!(
-                    target: "plan",
-                    user = host.user,
-                    scenario = host.scenario.as_str(),
-                    "'{file}' has no row left: its {count} rows are unique, and users that find none stop"
-                );
+                warn(&host, &rows.rows);
             }
             host.stopped.set(true);
             Ok(Value::Nil)
         }
+    }
+}
+
+/// Says once, in the log and in the report, why users stop.
+fn warn(host: &Host, rows: &Rows) {
+    let (file, count) = (&rows.file, rows.len());
+    let told = format!(
+        "'{file}' has no row left: its {count} rows are unique, and users that find none stop"
+    );
+    let (user, scenario) = (host.user, host.scenario.as_str());
+    tracing::warn!(target: "plan", user, scenario, "{told}");
+    // There is none while the file's top level runs.
+    if let Some(recorder) = host.recorder.get() {
+        recorder.borrow_mut().warn(told);
     }
 }
 

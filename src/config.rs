@@ -14,6 +14,7 @@ pub use misfit::Misfit;
 pub use output::{Format, Output};
 pub use settings::{Settings, unknown_word};
 pub use target::{Http, Pin, address};
+pub use thresholds::OPTIONS as THRESHOLD_OPTIONS;
 pub use value::Value;
 
 use crate::error::Diagnostic;

@@ -97,6 +97,6 @@ function task(spec) end
 ---@param handler fun(user: lgoose.User): any
 function on(event, handler) end
 
----What the function of `on("test_start", …)` returned; read-only.
+---What the function of `on("test_start", …)` returned; it cannot be set. Tables in it are a copy for each user.
 ---@type any
 shared = nil

@@ -9,6 +9,7 @@ mod language;
 mod measures;
 mod mistakes;
 mod program;
+mod raising;
 mod report;
 mod sandbox;
 mod seed;

@@ -2,7 +2,7 @@
 //! built-in site if that is the target.
 
 use crate::cli;
-use crate::config::{Config, Settings, Show};
+use crate::config::{Config, Load, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::error::{Diagnostic, Error, nearest};
 use crate::lua::{self, Program};
@@ -32,6 +32,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut config = Config::new(flags.settings().over(settings), cores, seed)?;
+    plan.keep_scenarios(&config.scenarios)?;
     if flags.load.once {
         once(&mut config, &mut plan);
         config.show = match flags.screen.http_debug {
@@ -63,6 +64,9 @@ fn once(config: &mut Config, plan: &mut Plan) {
         scenario.users = Some(1);
     }
     config.users = plan.scenarios.len() as u64;
+    config.load = Load::Users;
+    config.reset_stats = false;
+    config.warmup = None;
     config.threads = 1;
     config.hatch_rate = f64::INFINITY;
     config.iterations = Some(1);

@@ -1,7 +1,7 @@
 //! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
 //! same name is in `cli`.
 
-use super::Value;
+use super::{Spacing, Stage, Value};
 use crate::error::{Diagnostic, nearest};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,7 +32,9 @@ macro_rules! settings {
             }
 
             /// This layer over `below`: a field set here wins, field by field.
+            /// Another shape of load replaces the lower layer's as a whole.
             pub fn over(self, below: Settings) -> Settings {
+                let below = below.giving_way_to(&self);
                 Settings { $($field: self.$field.or(below.$field),)* }
             }
         }
@@ -50,8 +52,26 @@ settings! {
     startup_time: Duration = Value::duration;
     /// How long to run once all users have started.
     run_time: Duration = Value::duration;
+    /// Stages of the load, one after the other.
+    stages: Vec<Stage> = |value| value.list()?.iter().map(|text| Stage::parse(text)).collect();
+    /// Stages in one text.
+    test_plan: Vec<Stage> = |value| Stage::parse_test_plan(&value.text()?);
+    /// Iterations started per second.
+    rate: f64 = Value::rate;
+    /// The most users at a time of a run at a rate.
+    max_users: u64 = |value| value.whole(1);
+    /// How the iterations of a run at a rate are spaced.
+    arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.
     iterations: u64 = |value| value.whole(1);
+    /// Requests per second of all users together, at most.
+    throttle_requests: f64 = Value::rate;
+    /// The scenarios that run; '*' stands for any text.
+    scenarios: Vec<String> = Value::list;
+    /// How long figures are kept apart.
+    warmup: Duration = Value::duration;
+    /// Whether what came before all users had started is dropped.
+    reset_stats: bool = Value::truth;
     /// How long running tasks may take to finish after a stop.
     stop_timeout: Duration = Value::duration;
     /// A request's timeout.
@@ -122,8 +142,11 @@ mod tests {
     fn every_listed_field_can_be_set() {
         for name in Settings::FIELDS {
             let map = Value::Map(BTreeMap::new());
-            let fits = [Value::Number(1.0), Value::Text("1".to_owned()), map]
+            let list = Value::List(vec!["1s:1".to_owned()]);
+            let texts = ["1", "1,1s", "even"].map(|text| Value::Text(text.to_owned()));
+            let fits = [Value::Number(1.0), Value::Truth(true), map, list]
                 .iter()
+                .chain(&texts)
                 .any(|value| Settings::default().set(name, value).is_ok());
             assert!(fits, "{name}");
         }

@@ -12,6 +12,10 @@ pub enum Value {
     Text(String),
     /// A number, in seconds where a duration is wanted.
     Number(f64),
+    /// True or false.
+    Truth(bool),
+    /// A list of strings.
+    List(Vec<String>),
     /// A table of strings.
     Map(BTreeMap<String, String>),
     /// Anything else; the name of its Lua type.
@@ -23,6 +27,8 @@ impl Value {
         match self {
             Value::Text(_) => "a string",
             Value::Number(_) => "a number",
+            Value::Truth(_) => "a boolean",
+            Value::List(_) => "a list",
             Value::Map(_) => "a table",
             Value::Other(name) => name,
         }
@@ -73,6 +79,28 @@ impl Value {
         match self {
             Value::Text(text) => Ok(text.clone()),
             other => Err(format!("a string is wanted, not {}", other.type_name())),
+        }
+    }
+
+    pub(super) fn truth(&self) -> Result<bool, String> {
+        match self {
+            Value::Truth(truth) => Ok(*truth),
+            other => Err(format!(
+                "true or false is wanted, not {}",
+                other.type_name()
+            )),
+        }
+    }
+
+    /// A list of strings, or one alone.
+    pub(super) fn list(&self) -> Result<Vec<String>, String> {
+        match self {
+            Value::Text(text) => Ok(vec![text.clone()]),
+            Value::List(list) => Ok(list.clone()),
+            other => Err(format!(
+                "a list of strings is wanted, not {}",
+                other.type_name()
+            )),
         }
     }
 

@@ -1,12 +1,17 @@
 //! Drives the load: shards of users, started and stopped on schedule. Takes a plan and a configuration,
 //! gives snapshots while it runs and a report at the end; prints nothing.
 
+mod crew;
+mod directive;
 mod event;
+mod gate;
 mod in_flight;
 mod perform;
+mod reset;
 mod run;
 mod shard;
 mod show;
+mod steer;
 mod stop;
 mod user;
 mod watchdog;

@@ -50,7 +50,7 @@ impl User {
             }
             Op::Wait(time) => {
                 self.vm.reclaim();
-                self.shared.stop.wait(time).await;
+                self.stop.wait(time).await;
                 self.vm.go_on()
             }
             Op::Stop => {
@@ -149,7 +149,7 @@ impl User {
         }
         let pause = FIRST_BACK_OFF * 2u32.pow(self.refusals.min(7));
         self.refusals += 1;
-        self.shared.stop.wait(pause.min(LONGEST_BACK_OFF)).await;
+        self.stop.wait(pause.min(LONGEST_BACK_OFF)).await;
     }
 }
 

@@ -1,8 +1,10 @@
 //! A run from its first user to its report: starts the shards, keeps the clock, obeys commands, merges the
 //! figures.
 
+use super::directive::{Clock, Directive, Phase, Timetable};
 use super::event::run_event;
-use super::shard::{Message, Order, Wires, run_shard};
+use super::reset::Reset;
+use super::shard::{Message, Wires, run_shard};
 use super::watchdog::{Watchdog, complaint};
 use crate::config::Config;
 use crate::control::Command;
@@ -10,7 +12,7 @@ use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{Program, Pulse, Raised};
 use crate::metrics::{Delta, Facts, Report, Snapshot, Store};
-use crate::plan::{Deal, Event, Plan, Shape, Task};
+use crate::plan::{Deal, Event, Plan, Task};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
@@ -47,7 +49,6 @@ pub(super) struct Plant {
     pub(super) hosts: Vec<String>,
     pub(super) client: ClientConfig,
     pub(super) resolver: Arc<Resolver>,
-    pub(super) shape: Shape,
     pub(super) deal: Deal,
     pub(super) shards: usize,
     /// What each shard is doing.
@@ -107,7 +108,15 @@ pub async fn run(
     }
     plant.begin = Instant::now();
     let plant = Arc::new(plant);
-    let (orders, _) = watch::channel(Order::Go);
+    let (timetable, end) = Timetable::of(&config);
+    let reset = Reset::new(&config, &timetable);
+    let (directives, _) = watch::channel(Directive {
+        phase: Phase::Go,
+        clock: Clock::starting(plant.begin),
+        timetable: Arc::new(timetable),
+        version: 0,
+        epoch: 0,
+    });
     let (sender, messages) = mpsc::unbounded_channel();
     let mut threads = Vec::new();
     let mut emptied = Vec::new();
@@ -115,7 +124,7 @@ pub async fn run(
         let (give_back, returned) = mpsc::unbounded_channel();
         emptied.push(give_back);
         let wires = Wires {
-            orders: orders.subscribe(),
+            orders: directives.subscribe(),
             messages: sender.clone(),
             returned,
         };
@@ -132,8 +141,11 @@ pub async fn run(
     }
     drop(sender);
     let mut conductor = Conductor {
+        reset,
         store,
-        orders,
+        directives,
+        end,
+        idle: vec![None; plant.shards],
         emptied,
         snapshots,
         begin: plant.begin,
@@ -146,9 +158,7 @@ pub async fn run(
         ending: Ending::Complete,
         trouble: None,
     };
-    conductor
-        .conduct(plant.shape.duration(), messages, &mut commands)
-        .await;
+    conductor.conduct(messages, &mut commands).await;
     // A caught thread never ends, the process does.
     let ended = |thread: &JoinHandle<()>| !conductor.caught || thread.is_finished();
     threads.retain(ended);
@@ -168,7 +178,7 @@ pub async fn run(
             .warn(raised_in(Event::TestStop, &raised).to_string());
     }
     Ok(Outcome {
-        report: conductor.store.report(elapsed),
+        report: conductor.report(elapsed),
         ending: conductor.ending,
         trouble: conductor.trouble,
     })
@@ -205,7 +215,6 @@ fn plant(run: Run) -> Plant {
             headers: run.headers,
         },
         resolver: Arc::default(),
-        shape: Shape::ramp(config.users, config.hatch_rate, config.run_time),
         deal: Deal::new(&run.plan.scenarios, config.users),
         shards: config.threads,
         pulses: (0..config.threads).map(|_| Arc::default()).collect(),
@@ -217,19 +226,25 @@ fn plant(run: Run) -> Plant {
     }
 }
 
-struct Conductor {
-    store: Store,
-    orders: watch::Sender<Order>,
+/// Keeps the run's time, tells the shards what to do and gathers what they measured.
+pub(super) struct Conductor {
+    pub(super) store: Store,
+    pub(super) directives: watch::Sender<Directive>,
+    /// When the timetable ends, none for never.
+    end: Option<Duration>,
+    /// The version of the directive under which each shard had nothing left to do.
+    idle: Vec<Option<u64>>,
+    pub(super) reset: Reset,
     /// Gives each shard its deltas back.
-    emptied: Vec<mpsc::UnboundedSender<Box<Delta>>>,
+    pub(super) emptied: Vec<mpsc::UnboundedSender<Box<Delta>>>,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-    begin: Instant,
+    pub(super) begin: Instant,
     abort_at: Option<Instant>,
     stop_timeout: Duration,
     watchdog: Watchdog,
     /// A shard will never answer.
     caught: bool,
-    plant: Arc<Plant>,
+    pub(super) plant: Arc<Plant>,
     /// The plan's name.
     name: String,
     ending: Ending,
@@ -240,20 +255,18 @@ impl Conductor {
     /// Until the last shard has handed over its last figures.
     async fn conduct(
         &mut self,
-        duration: Option<Duration>,
         mut messages: mpsc::UnboundedReceiver<Message>,
         commands: &mut mpsc::UnboundedReceiver<Command>,
     ) {
         let mut tick = tokio::time::interval(TICK);
-        let stop_at = duration.map(|duration| self.begin + duration);
         loop {
+            let clock = self.directives.borrow().clock;
+            let moment = |due: Option<Duration>| due.and_then(|due| clock.instant(due));
+            let (stop_at, reset_at) = (moment(self.end), moment(self.reset.due));
             tokio::select! {
                 message = messages.recv() => match message {
-                    Some(Message::Delta(shard, delta)) => {
-                        let delta = self.store.merge(*delta);
-                        // A shard that has ended needs no delta.
-                        let _ended = self.emptied[shard].send(Box::new(delta));
-                    }
+                    Some(Message::Delta(shard, epoch, delta)) => self.merge(shard, epoch, delta),
+                    Some(Message::Idle(shard, version)) => self.rest(shard, version),
                     Some(Message::Failed(error)) => {
                         self.trouble.get_or_insert(error);
                         self.obey(Command::Stop);
@@ -262,6 +275,7 @@ impl Conductor {
                 },
                 Some(command) = commands.recv() => self.obey(command),
                 () = at(stop_at), if self.abort_at.is_none() && stop_at.is_some() => self.obey(Command::Stop),
+                () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
                 () = at(self.abort_at), if self.abort_at.is_some() => match self.caught {
                     true => return,
                     false => self.give_up(),
@@ -286,7 +300,26 @@ impl Conductor {
             self.trouble
                 .get_or_insert(complaint(&self.plant.plan, &self.name, running, line));
             self.abort_at = Some(Instant::now() + HAND_OVER);
-            self.orders.send_replace(Order::Abort);
+            self.tell(|directive| directive.phase = Phase::Abort);
+        }
+    }
+
+    /// Whether the run is on its way to its end.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.directives.borrow().phase != Phase::Go
+    }
+
+    /// Changes what the shards are told.
+    pub(super) fn tell(&self, change: impl FnOnce(&mut Directive)) {
+        self.directives.send_modify(change);
+    }
+
+    /// A shard has nothing left to do. When that is so of all, the run is over.
+    fn rest(&mut self, shard: usize, version: u64) {
+        self.idle[shard] = Some(version);
+        let current = Some(self.directives.borrow().version);
+        if self.idle.iter().all(|idle| *idle == current) {
+            self.obey(Command::Stop);
         }
     }
 
@@ -294,12 +327,17 @@ impl Conductor {
         match command {
             Command::Stop if self.abort_at.is_none() => {
                 self.abort_at = Some(Instant::now() + self.stop_timeout);
-                self.orders.send_replace(Order::Stop);
+                self.tell(|directive| directive.phase = Phase::Stop);
             }
             Command::Stop => {}
+            Command::SetUsers(_)
+            | Command::SetRate(_)
+            | Command::Pause
+            | Command::Resume
+            | Command::ResetStatistics => self.steer(command),
             Command::Abort => {
                 self.ending = Ending::Aborted;
-                self.orders.send_replace(Order::Abort);
+                self.tell(|directive| directive.phase = Phase::Abort);
             }
         }
     }
@@ -311,7 +349,7 @@ impl Conductor {
         self.store.warn(format!(
             "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
         ));
-        self.orders.send_replace(Order::Abort);
+        self.tell(|directive| directive.phase = Phase::Abort);
     }
 }
 

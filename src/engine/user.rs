@@ -1,6 +1,8 @@
 //! One simulated user: runs its scenario's tasks in order, each as a coroutine of its VM, until it is told
 //! to stop.
 
+use super::crew::Start;
+use super::gate::Gate;
 use super::run::Plant;
 use super::stop::Stop;
 use crate::config::Config;
@@ -23,7 +25,7 @@ pub(super) struct Shared {
     pub(super) client: Rc<Client>,
     // Never borrowed across an await nor while a VM runs: plans measure too.
     pub(super) recorder: Rc<RefCell<Recorder>>,
-    pub(super) stop: Stop,
+    pub(super) gate: Gate,
     /// Shows the watchdog whose code runs.
     pub(super) pulse: Arc<Pulse>,
 }
@@ -35,7 +37,7 @@ impl Shared {
             config: plant.config.clone(),
             client: Client::new(plant.client.clone(), plant.resolver.clone()),
             recorder: Rc::new(RefCell::new(recorder)),
-            stop: Stop::default(),
+            gate: Gate::default(),
             pulse,
         })
     }
@@ -55,6 +57,7 @@ pub(super) struct Role {
 #[derive(Debug)]
 pub(super) struct User {
     pub(super) shared: Rc<Shared>,
+    pub(super) stop: Rc<Stop>,
     pub(super) vm: Vm,
     pub(super) session: Rc<Session>,
     role: Rc<Role>,
@@ -69,13 +72,40 @@ pub(super) struct User {
 }
 
 impl User {
-    /// The user of that number, from 1.
-    pub(super) fn new(number: u64, role: Rc<Role>, shared: Rc<Shared>) -> Result<User, Error> {
+    /// The user that starts; a plan counts users from 1.
+    pub(super) fn new(
+        start: Start,
+        role: Rc<Role>,
+        shared: Rc<Shared>,
+        stop: Rc<Stop>,
+    ) -> Result<User, Error> {
+        let user = start.number + 1;
+        // Whoever is started again under the same number draws something else.
+        User::build(user, user ^ (start.life << 32), role, shared, stop)
+    }
+
+    /// A user that runs one of the plan's events, of number 0.
+    pub(super) fn for_event(
+        role: Rc<Role>,
+        shared: Rc<Shared>,
+        stop: Rc<Stop>,
+    ) -> Result<User, Error> {
+        User::build(0, 0, role, shared, stop)
+    }
+
+    fn build(
+        user: u64,
+        draws: u64,
+        role: Rc<Role>,
+        shared: Rc<Shared>,
+        stop: Rc<Stop>,
+    ) -> Result<User, Error> {
         let session = Session::new(shared.client.clone(), &role.host)
             .map_err(|failure| Error::Trouble(format!("cannot use the host: {failure}")))?;
         let session = Rc::new(session);
         let setup = VmSetup {
-            user: number,
+            user,
+            draws,
             scenario: &role.scenario.name,
             session: session.clone(),
             memory: shared.config.lua_memory,
@@ -85,7 +115,8 @@ impl User {
         };
         let vm = Vm::new(&shared.program, setup)?;
         Ok(User {
-            random: stream(!shared.config.seed, number),
+            random: stream(!shared.config.seed, draws),
+            stop,
             vm,
             session,
             role,
@@ -127,9 +158,14 @@ impl User {
         let mut begin = Instant::now();
         let mut iteration_begin = begin;
         while !self.stops() && self.iteration <= limit {
+            if self.shared.gate.is_closed() {
+                self.shared.gate.pass(&self.stop).await;
+                begin = Instant::now();
+                continue;
+            }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
-                return self.shared.stop.wait(Duration::MAX).await;
+                return self.stop.wait(Duration::MAX).await;
             };
             let (_, end) = self.run_task(step.task, begin).await;
             let iteration = step.last_of_iteration.then(|| end - iteration_begin);
@@ -143,7 +179,7 @@ impl User {
             begin = end;
             if !pause.is_zero() && !self.stops() && self.iteration <= limit {
                 self.vm.reclaim();
-                self.shared.stop.wait(pause).await;
+                self.stop.wait(pause).await;
                 begin = Instant::now();
             }
             if step.last_of_iteration {
@@ -159,7 +195,7 @@ impl User {
     }
 
     fn stops(&self) -> bool {
-        self.ended || self.shared.stop.is_told()
+        self.ended || self.stop.is_told()
     }
 
     /// Runs one task to its end and counts it. Whether it ended without raising, and when.

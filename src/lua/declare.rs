@@ -221,7 +221,17 @@ fn setting(value: &Value) -> Setting {
                 Setting::Other("a table of anything but strings"),
                 Setting::Map,
             ),
-        Value::Table(_) => Setting::Other("a list"),
+        Value::Boolean(truth) => Setting::Truth(*truth),
+        Value::Table(table) => table
+            .sequence_values::<mlua::LuaString>()
+            .map(|text| text.map(|text| text.to_string_lossy()))
+            .collect::<mlua::Result<Vec<_>>>()
+            .ok()
+            .filter(|list| list.len() == table.pairs::<Value, Value>().count())
+            .map_or(
+                Setting::Other("a list of anything but strings"),
+                Setting::List,
+            ),
         other => Setting::Other(a(other)),
     }
 }

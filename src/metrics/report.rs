@@ -48,6 +48,9 @@ pub struct Report {
     /// Verdicts.
     #[serde(default)]
     pub thresholds: Vec<ThresholdRow>,
+    /// What came before the figures began to count (`--warmup`); only in runs that had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Box<Report>>,
 }
 
 /// The figures of one request name.

@@ -195,6 +195,7 @@ impl Store {
             metrics: metrics.to_vec(),
             errors: self.errors.top(usize::MAX),
             thresholds: Vec::new(),
+            warmup: None,
         };
         report
             .requests

@@ -65,6 +65,7 @@ pub(crate) fn report() -> Report {
         metrics: metrics(),
         errors: errors(),
         thresholds: Vec::new(),
+        warmup: None,
     }
 }
 

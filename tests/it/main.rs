@@ -6,6 +6,7 @@ mod command_line;
 mod drupal;
 mod failing;
 mod language;
+mod load;
 mod measures;
 mod mistakes;
 mod program;

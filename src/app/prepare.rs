@@ -1,12 +1,14 @@
 //! Puts a run together: reads the plan, merges the flags over it, finds out whom to load and starts the
 //! built-in site if that is the target.
 
+use super::env_file;
 use crate::cli;
 use crate::config::{Config, Load, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::error::{Diagnostic, Error, nearest};
 use crate::lua::{self, Program};
 use crate::plan::Plan;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,7 +30,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
         .load
         .seed
         .unwrap_or_else(|| rand::random::<u32>().into());
-    let variables = flags.machine.env.iter().cloned().collect();
+    let variables = variables(flags)?;
     let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut config = Config::new(flags.settings().over(settings), cores, seed)?;
@@ -40,6 +42,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
             false => Show::Requests,
         };
     }
+    no_fixed_numbers(&config, &plan)?;
     let headers = headers(&config)?;
     let mut demos = Vec::new();
     let hosts = plan
@@ -58,6 +61,21 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     })
 }
 
+/// In a run at a rate users come and go as they are needed.
+fn no_fixed_numbers(config: &Config, plan: &Plan) -> Result<(), Diagnostic> {
+    let fixed = plan.scenarios.iter().find(|s| s.users.is_some());
+    let Some(scenario) = fixed.filter(|_| matches!(config.load, Load::Rate(..))) else {
+        return Ok(());
+    };
+    let message = format!(
+        "scenario '{}' has a fixed number of users, which a run at a rate does not have",
+        scenario.name
+    );
+    Err(Diagnostic::new(message).help(
+        "give it a 'weight' instead of 'users', its share of the iterations, or leave out the rate",
+    ))
+}
+
 /// One user for each scenario, all at once, one iteration each.
 fn once(config: &mut Config, plan: &mut Plan) {
     for scenario in &mut plan.scenarios {
@@ -73,11 +91,21 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.run_time = None;
 }
 
+/// What the plan's `env()` knows beside the environment.
+pub(super) fn variables(flags: &cli::Run) -> Result<BTreeMap<String, String>, Error> {
+    let mut variables = match &flags.machine.env_file {
+        Some(path) => env_file::read(path)?,
+        None => BTreeMap::new(),
+    };
+    variables.extend(flags.machine.env.iter().cloned());
+    Ok(variables)
+}
+
 /// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.
 pub(super) fn load(
     name: &str,
     source: &str,
-    variables: std::collections::BTreeMap<String, String>,
+    variables: BTreeMap<String, String>,
     flags: &cli::Run,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {

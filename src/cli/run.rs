@@ -163,6 +163,9 @@ pub struct Machine {
     /// A variable for the plan's env() (repeatable)
     #[arg(short, long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
+    /// A file of such variables, NAME=VALUE a line; --env goes before
+    #[arg(long, value_name = "FILE")]
+    pub env_file: Option<PathBuf>,
     /// Memory that a user's VM may take [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub lua_memory: Option<u64>,

@@ -140,7 +140,7 @@ impl Load {
         settings: &Settings,
         users: u64,
     ) -> Result<(Load, u64, Option<Duration>), Diagnostic> {
-        contradiction(settings).map_or(Ok(()), Err)?;
+        settings.agree()?;
         let stages = settings.stages.as_ref().or(settings.test_plan.as_ref());
         let spacing = settings.arrivals.unwrap_or_default();
         let most = settings.max_users.unwrap_or(USERS_OF_A_RATE);
@@ -175,6 +175,14 @@ impl Load {
 }
 
 impl Settings {
+    /// Whether the options of the load agree with each other.
+    ///
+    /// # Errors
+    /// A [`Diagnostic`] that names two that do not, and the way out.
+    pub fn agree(&self) -> Result<(), Diagnostic> {
+        contradiction(self).map_or(Ok(()), Err)
+    }
+
     /// Whether the load is one of iterations at a rate.
     fn is_open(&self) -> bool {
         let rates = |stage: &Stage| matches!(stage.to, Goal::Rate(_));
@@ -244,11 +252,11 @@ fn contradiction(settings: &Settings) -> Option<Diagnostic> {
         }
         return stages_mistake(settings, stages);
     }
-    if has("--rate") {
-        if let Some(rival) = first(&closed) {
-            let help = "with '--rate' users are made as they are needed: limit them by '--max-users', or leave out '--rate'";
-            return both("--rate", rival, "are two kinds of load", help);
-        }
+    if has("--rate")
+        && let Some(rival) = first(&closed)
+    {
+        let help = "with '--rate' users are made as they are needed: limit them by '--max-users', or leave out '--rate'";
+        return both("--rate", rival, "are two kinds of load", help);
     }
     open_mistake(settings, first(&["--max-users", "--arrivals"]))
 }

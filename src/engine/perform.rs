@@ -27,8 +27,11 @@ impl User {
                 self.settle();
                 let request = self.row_of(&op, task);
                 self.open.push(request);
+                self.begin_late();
+                self.shared.pass_throttle().await;
                 let begin = Instant::now();
-                let flight = InFlight::new(&self.shared.recorder, &self.open, begin);
+                let flight =
+                    InFlight::new(&self.shared.recorder, &self.open, begin, self.open_delay);
                 let exchange = self.session.send(&op.request, begin).await;
                 flight.end();
                 self.back_off(std::slice::from_ref(&exchange)).await;
@@ -39,7 +42,10 @@ impl User {
                 self.settle();
                 let rows: Vec<RequestId> = ops.iter().map(|op| self.row_of(op, task)).collect();
                 self.open.extend(rows);
-                let flight = InFlight::new(&self.shared.recorder, &self.open, Instant::now());
+                self.begin_late();
+                let begin = Instant::now();
+                let flight =
+                    InFlight::new(&self.shared.recorder, &self.open, begin, self.open_delay);
                 let exchanges = self.fetch(&ops).await;
                 flight.end();
                 self.back_off(&exchanges).await;
@@ -62,13 +68,14 @@ impl User {
 
     /// Counts the requests of the latest operation, whose verdicts are final from now on.
     pub(super) fn settle(&mut self) {
-        let open = &self.open;
+        let (open, delay) = (&self.open, self.open_delay);
         let recorder = &mut *self.shared.recorder.borrow_mut();
         self.vm.settle(|place, finished| {
             let exchange = &finished.exchange;
             recorder.record(&Sample {
                 request: open[place],
                 latency: exchange.latency,
+                delay,
                 phases: phases(exchange),
                 status: finished.status(),
                 redirects: exchange.redirects,
@@ -80,6 +87,12 @@ impl User {
             });
         });
         self.open.clear();
+    }
+
+    /// The delay of a late start belongs to the first request after it, or to the first that are sent side by
+    /// side. Those after them begin when the plan gets there: what kept it waiting is in the figures already.
+    fn begin_late(&mut self) {
+        self.open_delay = self.delay.as_mut().map(std::mem::take);
     }
 
     /// A request with lgoose's verdict on it, shown if that is asked for.
@@ -113,9 +126,10 @@ impl User {
             }
         }
         let per_host = hosts.into_iter().map(|(_, places)| {
-            let sends = places
-                .into_iter()
-                .map(async |place| (place, self.session.send_beside(&ops[place].request).await));
+            let sends = places.into_iter().map(async |place| {
+                self.shared.pass_throttle().await;
+                (place, self.session.send_beside(&ops[place].request).await)
+            });
             stream::iter(sends)
                 .buffer_unordered(SIDE_BY_SIDE)
                 .collect::<Vec<_>>()

@@ -3,8 +3,10 @@
 
 use super::directive::{Clock, Directive, Phase, Timetable};
 use super::event::run_event;
+use super::reception::Transfers;
 use super::reset::Reset;
 use super::shard::{Message, Wires, run_shard};
+use super::throttle::Throttle;
 use super::watchdog::{Watchdog, complaint};
 use crate::config::Config;
 use crate::control::Command;
@@ -14,6 +16,7 @@ use crate::lua::{Program, Pulse, Raised};
 use crate::metrics::{Delta, Facts, Report, Snapshot, Store};
 use crate::plan::{Deal, Event, Plan, Task};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, watch};
@@ -50,6 +53,9 @@ pub(super) struct Plant {
     pub(super) client: ClientConfig,
     pub(super) resolver: Arc<Resolver>,
     pub(super) deal: Deal,
+    /// How many arrivals of other shards each could take over, in a run at a rate.
+    pub(super) rooms: Vec<AtomicU64>,
+    pub(super) throttle: Option<Arc<Throttle>>,
     pub(super) shards: usize,
     /// What each shard is doing.
     pub(super) pulses: Vec<Arc<Pulse>>,
@@ -120,11 +126,19 @@ pub async fn run(
     let (sender, messages) = mpsc::unbounded_channel();
     let mut threads = Vec::new();
     let mut emptied = Vec::new();
-    for index in 0..plant.shards {
+    let lines: Vec<_> = (0..plant.shards)
+        .map(|_| mpsc::unbounded_channel())
+        .collect();
+    let (others, incoming): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
+    for (index, incoming) in incoming.into_iter().enumerate() {
         let (give_back, returned) = mpsc::unbounded_channel();
         emptied.push(give_back);
         let wires = Wires {
             orders: directives.subscribe(),
+            transfers: Transfers {
+                others: others.clone(),
+                incoming,
+            },
             messages: sender.clone(),
             returned,
         };
@@ -208,6 +222,7 @@ fn order(plan: &Plan) -> Vec<(String, String)> {
 
 fn plant(run: Run) -> Plant {
     let config = &run.config;
+    let throttle = config.throttle_requests;
     Plant {
         client: ClientConfig {
             timeout: config.timeout,
@@ -216,6 +231,8 @@ fn plant(run: Run) -> Plant {
         },
         resolver: Arc::default(),
         deal: Deal::new(&run.plan.scenarios, config.users),
+        rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
+        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, Instant::now()))),
         shards: config.threads,
         pulses: (0..config.threads).map(|_| Arc::default()).collect(),
         program: run.program,

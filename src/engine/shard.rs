@@ -1,8 +1,10 @@
 //! A shard: one thread with one current-thread runtime, its users as local tasks, and its recorder. Users
 //! never move between shards, so nothing on the way of a request is shared with another thread.
 
+use super::alarm::Alarm;
 use super::crew::{Crew, Start};
 use super::directive::{Directive, Phase, Timetable};
+use super::reception::{Reception, Transfers};
 use super::run::Plant;
 use super::stop::Stop;
 use super::user::{Role, Shared, User};
@@ -49,6 +51,7 @@ pub(super) fn shard_of(user: u64, shards: usize) -> usize {
 /// How a shard and the run talk.
 pub(super) struct Wires {
     pub(super) orders: watch::Receiver<Directive>,
+    pub(super) transfers: Transfers,
     pub(super) messages: mpsc::UnboundedSender<Message>,
     /// Merged deltas, emptied for reuse.
     pub(super) returned: mpsc::UnboundedReceiver<Box<Delta>>,
@@ -87,6 +90,7 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
     let directive = wires.orders.borrow_and_update().clone();
     let mut shard = Shard {
         crew: Crew::new(index, plant.shards),
+        reception: Reception::new(index, plant, &directive.timetable),
         plant: plant.clone(),
         roles,
         shared,
@@ -99,6 +103,7 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
     runtime.block_on(local.run_until(shard.drive(index, &mut wires)));
     // Tasks that were aborted count their requests when they are dropped.
     drop((local, runtime));
+    shard.drop_incoming(&mut wires);
     shard.hand_over(index, &mut wires);
 }
 
@@ -125,15 +130,17 @@ fn roles(plant: &Plant, recorder: &mut Recorder) -> Vec<Rc<Role>> {
 }
 
 /// One shard at work.
-struct Shard {
-    plant: Arc<Plant>,
-    roles: Vec<Rc<Role>>,
-    shared: Rc<Shared>,
-    directive: Directive,
+pub(super) struct Shard {
+    pub(super) plant: Arc<Plant>,
+    pub(super) roles: Vec<Rc<Role>>,
+    pub(super) shared: Rc<Shared>,
+    pub(super) directive: Directive,
     crew: Crew,
+    /// In a run at a rate.
+    pub(super) reception: Option<Reception>,
     /// Every user of the shard; each gives its number when it ends.
-    users: JoinSet<u64>,
-    going: bool,
+    pub(super) users: JoinSet<u64>,
+    pub(super) going: bool,
     /// The version of the directive at which it had nothing left to do.
     idle: Option<u64>,
 }
@@ -142,8 +149,10 @@ impl Shard {
     /// Until the last user has ended after a stop, or at once if the run is aborted.
     async fn drive(&mut self, index: usize, wires: &mut Wires) {
         let mut tick = tokio::time::interval(TICK);
+        let mut alarm = Alarm::default();
         while self.going || !self.users.is_empty() {
             self.rest(index, wires);
+            self.publish_room(index);
             let due = self.due();
             tokio::select! {
                 biased;
@@ -154,7 +163,12 @@ impl Shard {
                     }
                     self.obey(index, wires, directive);
                 }
-                () = until(due), if due.is_some() => self.step(wires),
+                () = until(&mut alarm, due), if due.is_some() => {
+                    self.step(wires);
+                    // However much is due, those who were started get their turn.
+                    tokio::task::yield_now().await;
+                }
+                Some(arrival) = wires.transfers.incoming.recv() => self.serve(wires, arrival, false),
                 Some(ended) = self.users.join_next(), if !self.users.is_empty() => self.ended(wires, ended),
                 _ = tick.tick() => self.hand_over(index, wires),
             }
@@ -172,7 +186,13 @@ impl Shard {
             // Empty: it says that what comes from here on is the new epoch's.
             self.hand_over(index, wires);
         }
-        if self.directive.phase == Phase::Stop {
+        if let (Some(reception), Timetable::Arrivals { most, .. }) =
+            (&mut self.reception, &*self.directive.timetable)
+        {
+            reception.desk.limit(*most);
+        }
+        if self.directive.phase == Phase::Stop && self.going {
+            self.serve_last(wires);
             self.stop();
         }
     }
@@ -180,17 +200,24 @@ impl Shard {
     fn stop(&mut self) {
         self.going = false;
         self.crew.dismiss_all();
+        if let Some(reception) = &mut self.reception {
+            reception.desk.dismiss_all();
+        }
     }
 
-    /// When the number of users is to change next; a late change is due at once.
-    fn due(&self) -> Option<Instant> {
-        let Timetable::Users(shape) = &*self.directive.timetable else {
-            return None;
-        };
+    /// When the number of users is to change next, or the next iteration to start; what is late is due at
+    /// once.
+    fn due(&mut self) -> Option<Instant> {
         if !self.going {
             return None;
         }
         let clock = &self.directive.clock;
+        let shape = match &*self.directive.timetable {
+            Timetable::Users(shape) => shape,
+            Timetable::Arrivals { line, end, .. } => {
+                return self.reception.as_mut()?.due(clock, line, *end);
+            }
+        };
         let elapsed = clock.elapsed(Instant::now());
         match shape.users_at(elapsed) == self.crew.level() {
             true => clock.instant(shape.next_change(elapsed)?),
@@ -198,10 +225,10 @@ impl Shard {
         }
     }
 
-    /// Starts the next user or stops those whose time is over.
+    /// Starts the next user or stops those whose time is over; starts the iterations that are due.
     fn step(&mut self, wires: &Wires) {
         let Timetable::Users(shape) = &*self.directive.timetable else {
-            return;
+            return self.serve_due(wires);
         };
         let elapsed = self.directive.clock.elapsed(Instant::now());
         if let Some(start) = self.crew.next(shape.users_at(elapsed)) {
@@ -221,17 +248,22 @@ impl Shard {
                     start.number
                 });
             }
-            Err(error) => {
-                wires.send(Message::Failed(error));
-                self.stop();
-            }
+            Err(error) => self.fail(wires, error),
         }
+    }
+
+    /// No user can be made: the run ends here.
+    pub(super) fn fail(&mut self, wires: &Wires, error: Error) {
+        wires.send(Message::Failed(error));
+        self.stop();
     }
 
     fn ended(&mut self, wires: &Wires, ended: Result<u64, JoinError>) {
         match ended {
             Ok(number) => {
-                if let Some(start) = self.crew.ended(number).filter(|_| self.going) {
+                if let Some(reception) = &mut self.reception {
+                    reception.desk.ended(number);
+                } else if let Some(start) = self.crew.ended(number).filter(|_| self.going) {
                     self.start(wires, start);
                 }
             }
@@ -265,9 +297,9 @@ impl Shard {
 }
 
 /// Waits for the moment something is due; what is late is due at once.
-async fn until(due: Option<Instant>) {
+async fn until(alarm: &mut Alarm, due: Option<Instant>) {
     if let Some(due) = due {
-        tokio::time::sleep_until(due.into()).await;
+        alarm.until(due).await;
     }
 }
 

@@ -5,6 +5,7 @@ use super::crew::Start;
 use super::gate::Gate;
 use super::run::Plant;
 use super::stop::Stop;
+use super::throttle::Throttle;
 use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
@@ -26,6 +27,8 @@ pub(super) struct Shared {
     // Never borrowed across an await nor while a VM runs: plans measure too.
     pub(super) recorder: Rc<RefCell<Recorder>>,
     pub(super) gate: Gate,
+    /// None without a ceiling: then a request looks here and that is all.
+    throttle: Option<Arc<Throttle>>,
     /// Shows the watchdog whose code runs.
     pub(super) pulse: Arc<Pulse>,
 }
@@ -38,8 +41,18 @@ impl Shared {
             client: Client::new(plant.client.clone(), plant.resolver.clone()),
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
+            throttle: plant.throttle.clone(),
             pulse,
         })
+    }
+}
+
+impl Shared {
+    /// Waits for the turn of one request, if there is a ceiling on them.
+    pub(super) async fn pass_throttle(&self) {
+        if let Some(throttle) = &self.throttle {
+            throttle.pass().await;
+        }
     }
 }
 
@@ -60,15 +73,19 @@ pub(super) struct User {
     pub(super) stop: Rc<Stop>,
     pub(super) vm: Vm,
     pub(super) session: Rc<Session>,
-    role: Rc<Role>,
+    pub(super) role: Rc<Role>,
     /// Chooses tasks and waits; the plan's own random numbers are another stream.
-    random: Xoshiro256PlusPlus,
+    pub(super) random: Xoshiro256PlusPlus,
+    /// In a run at a rate: how late the iteration began, zero once a request has counted it.
+    pub(super) delay: Option<Duration>,
+    /// The part of `delay` that belongs to the latest operation.
+    pub(super) open_delay: Option<Duration>,
     /// Rows of the latest operation's requests, counted when their verdicts are final.
     pub(super) open: Vec<RequestId>,
     /// Failed connections in a row.
     pub(super) refusals: u32,
     pub(super) ended: bool,
-    iteration: u64,
+    pub(super) iteration: u64,
 }
 
 impl User {
@@ -121,6 +138,8 @@ impl User {
             session,
             role,
             shared,
+            delay: None,
+            open_delay: None,
             open: Vec::new(),
             refusals: 0,
             ended: false,
@@ -131,17 +150,18 @@ impl User {
     /// Lives the user's life.
     pub(super) async fn live(mut self) {
         self.count(|recorder, scenario| recorder.user_started(scenario));
-        if self.begin().await {
+        if self.begin(false).await {
             self.iterate().await;
             self.end().await;
         }
         self.count(|recorder, scenario| recorder.user_stopped(scenario));
     }
 
-    /// Runs the `on_start` tasks; false if one of them raised, which ends the user.
-    async fn begin(&mut self) -> bool {
+    /// Runs the `on_start` tasks, after a stop only if it is to be done `anyway`; false if one of them raised,
+    /// which ends the user.
+    pub(super) async fn begin(&mut self, anyway: bool) -> bool {
         for task in self.role.schedule.on_start(&mut self.random) {
-            if self.stops() {
+            if self.ended || (self.stop.is_told() && !anyway) {
                 return true;
             }
             if !self.run_task(task, Instant::now()).await.0 {
@@ -188,18 +208,18 @@ impl User {
         }
     }
 
-    async fn end(&mut self) {
+    pub(super) async fn end(&mut self) {
         for task in self.role.schedule.on_stop(&mut self.random) {
             self.run_task(task, Instant::now()).await;
         }
     }
 
-    fn stops(&self) -> bool {
+    pub(super) fn stops(&self) -> bool {
         self.ended || self.stop.is_told()
     }
 
     /// Runs one task to its end and counts it. Whether it ended without raising, and when.
-    async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
+    pub(super) async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
         let first = self.vm.start(task.function, self.iteration);
@@ -244,7 +264,7 @@ impl User {
             .record_task(task, latency, failure);
     }
 
-    fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
+    pub(super) fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
         count(
             &mut self.shared.recorder.borrow_mut(),
             &self.role.scenario.name,

@@ -206,7 +206,7 @@ fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mista
                 word: Some(name),
             })?;
     }
-    Ok(())
+    Ok(draft.settings.agree()?)
 }
 
 fn setting(value: &Value) -> Setting {

@@ -4,6 +4,7 @@
 //! [`Delta`]. The [`Store`] merges deltas by name and publishes an immutable [`Snapshot`] for live views
 //! and, at the end, the [`Report`] that every output is made from. Nothing here knows Lua, HTTP or a screen.
 
+mod arrivals;
 mod delta;
 mod errors;
 mod facts;
@@ -25,8 +26,8 @@ pub use delta::Delta;
 pub use facts::Facts;
 pub use recorder::Recorder;
 pub use report::{
-    Check, ErrorRow, Figures, Latency, Metric, MetricKind, PhasesMs, Report, RequestRow,
-    ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
+    ArrivalsRow, Check, ErrorRow, Figures, Latency, Metric, MetricKind, PhasesMs, Report,
+    RequestRow, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
 };
 pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
 pub use snapshot::{LiveRow, Snapshot};

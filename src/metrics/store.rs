@@ -3,6 +3,7 @@
 //! Driven by whoever owns the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms,
 //! [`Store::report`] at the end. Names are what counts here; a shard's numbers are translated by a memo.
 
+use super::arrivals::ArrivalLog;
 use super::delta::{Delta, ScenarioDelta};
 use super::errors::ErrorLog;
 use super::facts::Facts;
@@ -11,7 +12,7 @@ use super::measures::MeasureLog;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
-use super::report::{Report, RequestRow, ScenarioRow, TaskRow};
+use super::report::{ArrivalsRow, Report, RequestRow, ScenarioRow, TaskRow};
 use super::series::Series;
 use super::snapshot::{LiveRow, Snapshot};
 use super::tally::{RequestTally, TaskTally, per_second};
@@ -40,6 +41,7 @@ pub struct Store {
     series: Series,
     recent: Recent,
     measures: MeasureLog,
+    arrivals: ArrivalLog,
     errors: ErrorLog,
     warnings: Arc<[String]>,
     /// The last tick, and where the measurement begins, both since the start of the run.
@@ -78,6 +80,7 @@ impl Store {
             series: Series::default(),
             recent: Recent::default(),
             measures: MeasureLog::default(),
+            arrivals: ArrivalLog::default(),
             errors: ErrorLog::default(),
             warnings: Arc::new([]),
             now: Duration::ZERO,
@@ -105,6 +108,7 @@ impl Store {
         if self.measures.merge(&delta) {
             self.warn(TOO_MANY_MEASURES.to_owned());
         }
+        self.arrivals.merge(&delta.arrivals);
         self.errors
             .merge(&delta, self.now.saturating_sub(self.origin));
         for warning in delta.warnings.drain(..) {
@@ -143,6 +147,7 @@ impl Store {
         self.series = Series::default();
         self.recent = Recent::starting(now);
         self.measures.clear();
+        self.arrivals = ArrivalLog::default();
         self.errors = ErrorLog::default();
     }
 
@@ -158,6 +163,8 @@ impl Store {
         self.gather();
         let measured = self.measured(elapsed);
         let (checks, metrics) = self.measures.rows();
+        let arrivals = self.arrivals.row();
+        let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
         let requests = self
             .requests
             .named()
@@ -171,7 +178,7 @@ impl Store {
             elapsed_s: measured.as_secs_f64(),
             users: self.users.peak(),
             seed: self.facts.seed,
-            warnings: self.warnings.to_vec(),
+            warnings: self.warnings.iter().cloned().chain(dropped).collect(),
             requests: requests
                 .map(|(label, row)| RequestRow {
                     method: label.group.to_string(),
@@ -195,6 +202,7 @@ impl Store {
             metrics: metrics.to_vec(),
             errors: self.errors.top(usize::MAX),
             thresholds: Vec::new(),
+            arrivals,
             warmup: None,
         };
         report
@@ -293,6 +301,7 @@ impl Store {
             checks,
             metrics,
             errors: self.errors.top(LIVE_ERRORS),
+            dropped: self.arrivals.dropped_count(),
             warnings: self.warnings.clone(),
             recent: self.series.last(LIVE_POINTS).to_vec(),
         }

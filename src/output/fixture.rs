@@ -65,6 +65,7 @@ pub(crate) fn report() -> Report {
         metrics: metrics(),
         errors: errors(),
         thresholds: Vec::new(),
+        arrivals: None,
         warmup: None,
     }
 }
@@ -167,6 +168,7 @@ fn figures(count: u64, failures: u64, median_ms: f64, status: &str) -> Figures {
         rate: count as f64 / 60.25,
         bytes: count * 8_192,
         latency_ms: Some(latency(median_ms)),
+        service_ms: None,
         latency_ok_ms: (failures < count).then(|| latency(median_ms)),
         phases_ms: PhasesMs {
             connect: Some(0.125),

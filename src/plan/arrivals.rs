@@ -81,11 +81,10 @@ impl RateLine {
 
     /// The rate right after the jumps at `at`.
     fn rate_of_jump(&self, at: f64) -> f64 {
-        let jumps = self
-            .pieces
-            .iter()
-            .filter(|piece| piece.start == at && piece.length == 0.0);
-        jumps.last().map_or(0.0, |piece| piece.to)
+        let mut later = self.pieces.iter().rev();
+        later
+            .find(|piece| piece.start == at && piece.length == 0.0)
+            .map_or(0.0, |piece| piece.to)
     }
 
     /// When the line reaches `count` arrivals, counted from 0; none if it never does.

@@ -53,7 +53,10 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
         1 => "1 user".to_owned(),
         users => format!("{} users", units::show_count(users)),
     };
-    let span = match (config.run_time, config.iterations) {
+    let each = config
+        .iterations
+        .filter(|_| !matches!(config.load, Load::Rate(..)));
+    let span = match (config.run_time, each) {
         (Some(time), _) => format!("for {}", units::show_long(time)),
         (None, Some(1)) => "for 1 iteration each".to_owned(),
         (None, Some(iterations)) => {

@@ -74,6 +74,8 @@ pub(super) enum Service {
 pub(super) struct Desk {
     index: usize,
     shards: usize,
+    /// The most users over all shards.
+    most: u64,
     free: Free,
     users: HashMap<u64, (Post, Rc<Stop>)>,
     /// How many users this shard may have, and how many it has who are not on their way out.
@@ -91,6 +93,7 @@ impl Desk {
         let mut desk = Desk {
             index,
             shards,
+            most: 0,
             free: Rc::new(RefCell::new(vec![VecDeque::new(); scenarios])),
             users: HashMap::new(),
             capacity: 0,
@@ -105,6 +108,10 @@ impl Desk {
 
     /// Allows at most `most` users over all shards from now on.
     pub(super) fn limit(&mut self, most: u64) {
+        if most == self.most {
+            return;
+        }
+        self.most = most;
         let own = (0..most).filter(|number| shard_of(*number, self.shards) == self.index);
         self.capacity = own.count() as u64;
         self.shrink();

@@ -163,14 +163,15 @@ impl Shard {
                     }
                     self.obey(index, wires, directive);
                 }
+                // However much is due, figures are handed over and places are taken back.
+                _ = tick.tick() => self.hand_over(index, wires),
+                Some(ended) = self.users.join_next(), if !self.users.is_empty() => self.ended(wires, ended),
+                Some(arrival) = wires.transfers.incoming.recv() => self.serve(wires, arrival, false),
                 () = until(&mut alarm, due), if due.is_some() => {
                     self.step(wires);
-                    // However much is due, those who were started get their turn.
+                    // Those who were started get their turn.
                     tokio::task::yield_now().await;
                 }
-                Some(arrival) = wires.transfers.incoming.recv() => self.serve(wires, arrival, false),
-                Some(ended) = self.users.join_next(), if !self.users.is_empty() => self.ended(wires, ended),
-                _ = tick.tick() => self.hand_over(index, wires),
             }
         }
     }

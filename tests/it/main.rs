@@ -9,6 +9,7 @@ mod language;
 mod load;
 mod measures;
 mod mistakes;
+mod parts;
 mod program;
 mod rate;
 mod report;

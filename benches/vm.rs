@@ -75,12 +75,7 @@ struct Surroundings {
 
 impl Surroundings {
     fn new() -> Surroundings {
-        let config = ClientConfig {
-            timeout: Duration::from_secs(1),
-            max_body: 0,
-            headers: http::HeaderMap::new(),
-        };
-        let client = Client::new(config, Arc::default());
+        let client = Client::new(ClientConfig::default(), Arc::default());
         Surroundings {
             session: Rc::new(Session::new(client, "http://127.0.0.1:1").expect("a good URL")),
             recorder: Rc::new(RefCell::new(Recorder::new(0))),
@@ -156,6 +151,7 @@ fn answered(page: &bytes::Bytes) -> Exchange {
         latency: Duration::from_micros(100),
         timings: Timings::default(),
         redirects: 0,
+        retries: 0,
         bytes: page.len() as u64,
         outcome: Ok(Response::of(200, target, page.clone())),
     }

@@ -1,5 +1,6 @@
 //! The command from flags to exit code; the only file that knows everyone.
 
+mod client;
 mod env_file;
 mod prepare;
 mod screen;
@@ -96,7 +97,8 @@ async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
         config: Arc::new(prepared.config),
         hosts: prepared.hosts,
         name: prepared.name,
-        headers: prepared.headers,
+        client: prepared.client,
+        resolver: Arc::new(prepared.resolver),
         target,
     };
     let outcome = tokio::select! {

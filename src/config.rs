@@ -4,15 +4,19 @@
 mod load;
 mod output;
 mod settings;
+mod target;
 mod value;
 
 pub use load::{Goal, Load, MOST_USERS, Spacing, Stage};
 pub use output::{Format, Output};
 pub use settings::{Settings, unknown_word};
+pub use target::{Http, Pin, address};
 pub use value::Value;
 
 use crate::error::Diagnostic;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What is shown of each request while it runs.
@@ -58,6 +62,28 @@ pub struct Config {
     pub max_body: u64,
     /// Headers of every request.
     pub headers: BTreeMap<String, String>,
+    /// Which HTTP is spoken.
+    pub http: Http,
+    /// Trust every certificate.
+    pub insecure: bool,
+    /// Certificates to trust instead of the system's.
+    pub ca: Option<PathBuf>,
+    /// The client's certificate chain.
+    pub cert: Option<PathBuf>,
+    /// The client's private key; the certificate's file has it if there is none.
+    pub key: Option<PathBuf>,
+    /// Addresses of hosts that are not looked up.
+    pub resolve: Vec<Pin>,
+    /// How long an answer of DNS is kept; `None`: for the whole run.
+    pub dns_ttl: Option<Duration>,
+    /// The address that connections come from.
+    pub local_address: Option<IpAddr>,
+    /// Whether connections are used again.
+    pub keep_alive: bool,
+    /// Whether cookies are kept.
+    pub cookies: bool,
+    /// Whether a user that is redirected to another host goes on there.
+    pub sticky_follow: bool,
     /// The seed of all random choices.
     pub seed: u64,
     /// Threads that drive users.
@@ -97,6 +123,17 @@ impl Config {
             timeout: settings.timeout.unwrap_or(Duration::from_secs(60)),
             max_body: settings.max_body.unwrap_or(64 << 20),
             headers: settings.headers.unwrap_or_default(),
+            http: settings.http.unwrap_or_default(),
+            insecure: settings.insecure.unwrap_or(false),
+            ca: settings.ca,
+            cert: settings.cert,
+            key: settings.key,
+            resolve: settings.resolve.unwrap_or_default(),
+            dns_ttl: settings.dns_ttl,
+            local_address: settings.local_address,
+            keep_alive: !settings.no_keepalive.unwrap_or(false),
+            cookies: !settings.no_cookies.unwrap_or(false),
+            sticky_follow: settings.sticky_follow.unwrap_or(false),
             seed: settings.seed.unwrap_or(seed),
             threads: settings
                 .threads

@@ -30,6 +30,17 @@
 ---@field timeout? lgoose.Duration # of a request (default: 60 s)
 ---@field max_body? lgoose.Size # the largest body that is read (default: 64 MiB)
 ---@field headers? table<string, string> # sent with every request
+---@field http? "1.1"|"2" # the only HTTP that is spoken (default: 2 where the server offers it over TLS)
+---@field insecure? boolean # trust every certificate (default: false)
+---@field ca? string # file (PEM) of the certificates to trust instead of the system's
+---@field cert? string # file (PEM) of the certificate that is shown to servers that ask for one
+---@field key? string # file (PEM) of its private key (default: in the file of `cert`)
+---@field resolve? string[] # "HOST:PORT:ADDRESS" each: not looked up in DNS
+---@field dns_ttl? lgoose.Duration # how long an answer of DNS is kept (default: the whole run)
+---@field local_address? string # the address of this machine that connections come from
+---@field no_keepalive? boolean # open a connection for each request (default: false)
+---@field no_cookies? boolean # keep no cookies (default: false)
+---@field sticky_follow? boolean # a user that is redirected to another host goes on there (default: false)
 ---@field thresholds? string[] # such as "p95 < 300ms"; one that fails makes the exit code 1
 ---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # (default: "disabled")
 ---@field seed? integer # of all random choices (default: random, shown in the report)

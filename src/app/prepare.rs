@@ -1,11 +1,13 @@
 //! Puts a run together: reads the plan, merges the flags over it, finds out whom to load and starts the
 //! built-in site if that is the target.
 
+use super::client::client;
 use super::env_file;
 use crate::cli;
 use crate::config::{Config, Load, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::error::{Diagnostic, Error, nearest};
+use crate::http::{ClientConfig, Resolver};
 use crate::lua::{self, Program};
 use crate::plan::Plan;
 use std::collections::BTreeMap;
@@ -19,7 +21,8 @@ pub(super) struct Prepared {
     pub(super) config: Config,
     pub(super) name: String,
     pub(super) hosts: Vec<String>,
-    pub(super) headers: http::HeaderMap,
+    pub(super) client: ClientConfig,
+    pub(super) resolver: Resolver,
     /// The built-in sites that run for this test.
     pub(super) demos: Vec<(String, Demo)>,
 }
@@ -33,7 +36,11 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     let variables = variables(flags)?;
     let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut config = Config::new(flags.settings().over(settings), cores, seed)?;
+    let mut config = Config::new(
+        flags.settings().over(settings.relative_to(folder_of(path))),
+        cores,
+        seed,
+    )?;
     plan.keep_scenarios(&config.scenarios)?;
     if flags.load.once {
         once(&mut config, &mut plan);
@@ -43,22 +50,31 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
         };
     }
     no_fixed_numbers(&config, &plan)?;
-    let headers = headers(&config)?;
+    let (client, resolver) = client(&config)?;
     let mut demos = Vec::new();
     let hosts = plan
         .scenarios
         .iter()
         .map(|scenario| base_url(scenario.host.as_ref().or(config.host.as_ref()), &mut demos))
-        .collect::<Result<_, Error>>()?;
+        .collect::<Result<Vec<_>, Error>>()?;
+    if hosts.iter().any(|host| host.starts_with("https:")) {
+        client.tls.prepare()?;
+    }
     Ok(Prepared {
         program,
         plan,
         config,
         name,
         hosts,
-        headers,
+        client,
+        resolver,
         demos,
     })
+}
+
+/// The folder of a plan, as its own paths are seen from.
+fn folder_of(plan: &Path) -> &Path {
+    plan.parent().unwrap_or(Path::new(""))
 }
 
 /// In a run at a rate users come and go as they are needed.
@@ -146,13 +162,6 @@ pub(super) fn base_url(
         Diagnostic::new(format!("'{host}' is not a host: {}", failure.detail))
             .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")
     })?;
-    if with_scheme.starts_with("https:") {
-        return Err(
-            Diagnostic::new(format!("'{host}': https is not supported yet"))
-                .help("give the site's http:// address")
-                .into(),
-        );
-    }
     Ok(with_scheme)
 }
 
@@ -164,29 +173,6 @@ pub(super) fn site_named(name: &str) -> Result<Site, Error> {
             .help(format!("{hint}sites: {}", Site::NAMES.join(", ")))
             .into()
     })
-}
-
-pub(super) fn headers(config: &Config) -> Result<http::HeaderMap, Error> {
-    let mut map = http::HeaderMap::new();
-    let agent = concat!("lgoose/", env!("CARGO_PKG_VERSION"));
-    map.insert(
-        http::header::USER_AGENT,
-        http::HeaderValue::from_static(agent),
-    );
-    map.insert(http::header::ACCEPT, http::HeaderValue::from_static("*/*"));
-    for (name, value) in &config.headers {
-        let bad = || {
-            Diagnostic::new(format!(
-                "'{name}: {value}' in 'headers' of plan is not a header"
-            ))
-        };
-        let name = http::HeaderName::try_from(name.as_str()).map_err(|_| bad())?;
-        map.insert(
-            name,
-            http::HeaderValue::try_from(value.as_str()).map_err(|_| bad())?,
-        );
-    }
-    Ok(map)
 }
 
 /// Each host once; a built-in site by its name.

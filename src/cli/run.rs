@@ -1,9 +1,10 @@
 //! `lgoose PLAN`: the options of a run, grouped as the help shows them. An option that a plan may set too
 //! is a line of [`Run::settings`].
 
-use crate::config::{MOST_USERS, Output, Settings, Spacing, Stage};
+use crate::config::{Http, MOST_USERS, Output, Pin, Settings, Spacing, Stage, address};
 use crate::units;
 use clap::Args;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -103,6 +104,39 @@ pub struct Target {
     /// The largest body that is read [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub max_body: Option<u64>,
+    /// Speak only this HTTP: 1.1 or 2 [default: 2 where the server offers it over TLS]
+    #[arg(long, value_name = "VERSION", value_parser = Http::parse)]
+    pub http: Option<Http>,
+    /// Trust every certificate
+    #[arg(long)]
+    pub insecure: bool,
+    /// Trust the certificates in this file (PEM) instead of the system's
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
+    /// Show this certificate (PEM) to servers that ask for one
+    #[arg(long, value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+    /// Its private key (PEM) [default: in the file of --cert]
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Use this address for a host and port instead of asking DNS (repeatable)
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = Pin::parse)]
+    pub resolve: Vec<Pin>,
+    /// Ask DNS again after this time [default: once per run]
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub dns_ttl: Option<Duration>,
+    /// Connect from this address of the machine
+    #[arg(long, value_name = "IP", value_parser = address)]
+    pub local_address: Option<IpAddr>,
+    /// Open a connection for each request
+    #[arg(long)]
+    pub no_keepalive: bool,
+    /// Keep no cookies
+    #[arg(long)]
+    pub no_cookies: bool,
+    /// A user that is redirected to another host goes on there
+    #[arg(long)]
+    pub sticky_follow: bool,
 }
 
 /// What is shown while it runs and at its end.
@@ -197,6 +231,17 @@ impl Run {
             timeout: self.target.timeout,
             max_body: self.target.max_body,
             headers: None,
+            http: self.target.http,
+            insecure: self.target.insecure.then_some(true),
+            ca: self.target.ca.clone(),
+            cert: self.target.cert.clone(),
+            key: self.target.key.clone(),
+            resolve: (!self.target.resolve.is_empty()).then(|| self.target.resolve.clone()),
+            dns_ttl: self.target.dns_ttl,
+            local_address: self.target.local_address,
+            no_keepalive: self.target.no_keepalive.then_some(true),
+            no_cookies: self.target.no_cookies.then_some(true),
+            sticky_follow: self.target.sticky_follow.then_some(true),
             seed: self.load.seed,
             threads: self.machine.threads,
             lua_memory: self.machine.lua_memory,

@@ -1,9 +1,12 @@
 //! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
 //! same name is in `cli`.
 
+use super::target::{Http, Pin, address};
 use super::{Spacing, Stage, Value};
 use crate::error::{Diagnostic, nearest};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Makes [`Settings`] from its table: a field's documentation, name and type, then how a plan's value is
@@ -53,7 +56,7 @@ settings! {
     /// How long to run once all users have started.
     run_time: Duration = Value::duration;
     /// Stages of the load, one after the other.
-    stages: Vec<Stage> = |value| value.list()?.iter().map(|text| Stage::parse(text)).collect();
+    stages: Vec<Stage> = |value| value.each(Stage::parse);
     /// Stages in one text.
     test_plan: Vec<Stage> = |value| Stage::parse_test_plan(&value.text()?);
     /// Iterations started per second.
@@ -67,17 +70,39 @@ settings! {
     /// Requests per second of all users together, at most.
     throttle_requests: f64 = Value::rate;
     /// The scenarios that run; '*' stands for any text.
-    scenarios: Vec<String> = Value::list;
+    scenarios: Vec<String> = |value| value.each(|name| Ok(name.to_owned()));
     /// How long figures are kept apart.
     warmup: Duration = Value::duration;
     /// Whether what came before all users had started is dropped.
-    reset_stats: bool = Value::truth;
+    reset_stats: bool = Value::flag;
     /// How long running tasks may take to finish after a stop.
     stop_timeout: Duration = Value::duration;
     /// A request's timeout.
     timeout: Duration = Value::duration;
     /// The largest body read, in bytes.
     max_body: u64 = Value::size;
+    /// Which HTTP is spoken.
+    http: Http = |value| value.text().and_then(|text| Http::parse(&text));
+    /// Trust every certificate.
+    insecure: bool = Value::flag;
+    /// Certificates to trust instead of the system's.
+    ca: PathBuf = |value| value.text().map(PathBuf::from);
+    /// The client's certificate chain.
+    cert: PathBuf = |value| value.text().map(PathBuf::from);
+    /// The client's private key.
+    key: PathBuf = |value| value.text().map(PathBuf::from);
+    /// Addresses of hosts that are not looked up.
+    resolve: Vec<Pin> = |value| value.each(Pin::parse);
+    /// How long an answer of DNS is kept.
+    dns_ttl: Duration = Value::duration;
+    /// The address that connections come from.
+    local_address: IpAddr = |value| value.text().and_then(|text| address(&text));
+    /// Open a connection for each request.
+    no_keepalive: bool = Value::flag;
+    /// Keep no cookies.
+    no_cookies: bool = Value::flag;
+    /// A user that is redirected to another host goes on there.
+    sticky_follow: bool = Value::flag;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map;
     /// The seed of all random choices.
@@ -91,6 +116,17 @@ settings! {
 }
 
 impl Settings {
+    /// The same with files as seen from `folder`, which is where the plan is.
+    pub fn relative_to(mut self, folder: &Path) -> Settings {
+        for path in [&mut self.ca, &mut self.cert, &mut self.key]
+            .into_iter()
+            .flatten()
+        {
+            *path = folder.join(&*path);
+        }
+        self
+    }
+
     /// Sets the field of that name from a plan's value.
     ///
     /// # Errors
@@ -142,12 +178,21 @@ mod tests {
     fn every_listed_field_can_be_set() {
         for name in Settings::FIELDS {
             let map = Value::Map(BTreeMap::new());
-            let list = Value::List(vec!["1s:1".to_owned()]);
-            let texts = ["1", "1,1s", "even"].map(|text| Value::Text(text.to_owned()));
-            let fits = [Value::Number(1.0), Value::Truth(true), map, list]
-                .iter()
-                .chain(&texts)
-                .any(|value| Settings::default().set(name, value).is_ok());
+            let text = |text: &str| Value::Text(text.to_owned());
+            let fits = [
+                Value::Number(1.0),
+                text("1"),
+                text("1.1"),
+                text("::1"),
+                text("a:1:::1"),
+                text("1s:1"),
+                text("1,1s"),
+                text("even"),
+                Value::Flag(true),
+                map,
+            ]
+            .iter()
+            .any(|value| Settings::default().set(name, value).is_ok());
             assert!(fits, "{name}");
         }
     }

@@ -13,7 +13,7 @@ pub enum Value {
     /// A number, in seconds where a duration is wanted.
     Number(f64),
     /// True or false.
-    Truth(bool),
+    Flag(bool),
     /// A list of strings.
     List(Vec<String>),
     /// A table of strings.
@@ -27,7 +27,7 @@ impl Value {
         match self {
             Value::Text(_) => "a string",
             Value::Number(_) => "a number",
-            Value::Truth(_) => "a boolean",
+            Value::Flag(_) => "a boolean",
             Value::List(_) => "a list",
             Value::Map(_) => "a table",
             Value::Other(name) => name,
@@ -82,9 +82,9 @@ impl Value {
         }
     }
 
-    pub(super) fn truth(&self) -> Result<bool, String> {
+    pub(super) fn flag(&self) -> Result<bool, String> {
         match self {
-            Value::Truth(truth) => Ok(*truth),
+            Value::Flag(flag) => Ok(*flag),
             other => Err(format!(
                 "true or false is wanted, not {}",
                 other.type_name()
@@ -92,11 +92,14 @@ impl Value {
         }
     }
 
-    /// A list of strings, or one alone.
-    pub(super) fn list(&self) -> Result<Vec<String>, String> {
+    /// Reads each string of a list; a single string is a list of one.
+    pub(super) fn each<T>(
+        &self,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Vec<T>, String> {
         match self {
-            Value::Text(text) => Ok(vec![text.clone()]),
-            Value::List(list) => Ok(list.clone()),
+            Value::List(texts) => texts.iter().map(|text| read(text)).collect(),
+            Value::Text(text) => Ok(vec![read(text)?]),
             other => Err(format!(
                 "a list of strings is wanted, not {}",
                 other.type_name()

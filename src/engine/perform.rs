@@ -72,6 +72,7 @@ impl User {
         let recorder = &mut *self.shared.recorder.borrow_mut();
         self.vm.settle(|place, finished| {
             let exchange = &finished.exchange;
+            let verdict = finished.verdict();
             recorder.record(&Sample {
                 request: open[place],
                 latency: exchange.latency,
@@ -80,7 +81,7 @@ impl User {
                 status: finished.status(),
                 redirects: exchange.redirects,
                 bytes: exchange.bytes,
-                failure: finished.failure.as_deref().map(|message| Failure {
+                failure: verdict.as_deref().map(|message| Failure {
                     message,
                     line: finished.line.as_deref(),
                 }),

@@ -39,8 +39,10 @@ pub struct Run {
     pub name: String,
     /// The target as the report shows it.
     pub target: String,
-    /// Headers of every request, checked.
-    pub headers: http::HeaderMap,
+    /// How requests are sent.
+    pub client: ClientConfig,
+    /// Where hosts are.
+    pub resolver: Arc<Resolver>,
 }
 
 /// What all shards need to know.
@@ -224,12 +226,8 @@ fn plant(run: Run) -> Plant {
     let config = &run.config;
     let throttle = config.throttle_requests;
     Plant {
-        client: ClientConfig {
-            timeout: config.timeout,
-            max_body: config.max_body,
-            headers: run.headers,
-        },
-        resolver: Arc::default(),
+        client: run.client,
+        resolver: run.resolver,
         deal: Deal::new(&run.plan.scenarios, config.users),
         rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
         throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, Instant::now()))),

@@ -2,24 +2,26 @@
 //! of the shard's, an answer is read into another, and only the answer itself is copied out. That is what
 //! makes a user cheap, and one `write` and one `read` the whole cost of a small request.
 
+use super::incoming::{Answer, Body, Outgoing, Read, take, too_large};
+use super::stream::Stream;
 use super::watch::Watch;
 use super::wire::{Chunks, Framing, Head};
-use super::{ErrorClass, Failure, Origin, Resolver};
-use bytes::{BufMut as _, Bytes, BytesMut};
-use http::Method;
+use super::{ErrorClass, Failure, Origin};
+use bytes::{BufMut as _, BytesMut};
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
-use tokio::net::TcpStream;
 
 /// Holds a page of most sites, so that it is read at once.
 const READ_SIZE: usize = 64 * 1024;
 /// Reserve no more than this on the word of a `Content-Length` alone.
 const TRUSTED_LENGTH: u64 = 1024 * 1024;
+/// How long a server that was asked whether it wants the body may stay silent (as curl).
+const CONTINUE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The buffer that all connections of a shard read into. Borrowed only within one poll.
 #[derive(Debug)]
@@ -34,48 +36,35 @@ impl Default for ReadSpace {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) origin: Rc<Origin>,
-    tcp: TcpStream,
+    stream: Stream,
     /// Bytes of the current answer received so far.
     received: u64,
 }
 
-/// What came back: the head as received and the body, decoded from its chunks, behind it.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) head: Head,
-    pub(super) bytes: Bytes,
-}
-
 impl Connection {
-    /// Opens a connection to `origin`, trying its addresses in turn.
-    pub(super) async fn open(
-        origin: &Rc<Origin>,
-        resolver: &Resolver,
-        watch: &mut Watch,
-    ) -> Result<Connection, Failure> {
-        if origin.secure {
-            return Err(Failure::new(
-                ErrorClass::Tls,
-                "https:// is not supported yet",
-            ));
-        }
-        let addresses = resolver.resolve(&origin.host, origin.port).await;
-        watch.lap(|timings| &mut timings.dns);
-        let tcp = connect(&addresses?).await;
-        watch.lap(|timings| &mut timings.connect);
-        let tcp = tcp?;
-        Ok(Connection {
-            origin: origin.clone(),
-            tcp,
+    /// A connection to `origin` over a stream that was just opened.
+    pub(super) fn over(origin: Rc<Origin>, stream: Stream) -> Connection {
+        Connection {
+            origin,
+            stream,
             received: 0,
-        })
+        }
+    }
+
+    /// Whether the server has chosen HTTP/2.
+    pub(super) fn is_http2(&self) -> bool {
+        self.stream.is_http2()
+    }
+
+    pub(super) fn into_stream(self) -> Stream {
+        self.stream
     }
 
     /// Whether the connection can take another request: the server has neither closed it nor sent what
     /// nobody asked for. Costs no system call.
     pub(super) fn is_usable(&mut self, cx: &mut Context<'_>) -> bool {
         let mut byte = [0];
-        Pin::new(&mut self.tcp)
+        Pin::new(&mut self.stream)
             .poll_read(cx, &mut ReadBuf::new(&mut byte))
             .is_pending()
     }
@@ -88,16 +77,22 @@ impl Connection {
     /// Sends one request and reads the whole answer. `watch` gets what is known also when this fails.
     pub(super) async fn exchange(
         &mut self,
-        request: &[u8],
-        method: &Method,
-        max_body: u64,
+        outgoing: Outgoing<'_>,
         space: &ReadSpace,
         watch: &mut Watch,
     ) -> Result<Answer, Failure> {
         self.received = 0;
-        let written = self.tcp.write_all(request).await;
+        // What has come of an answer that one read did not bring whole.
+        let mut part = BytesMut::new();
+        let (written, unasked) = match outgoing.body_at {
+            None => (self.write(outgoing.bytes).await, None),
+            Some(_) => self.ask(&outgoing, space, &mut part, watch).await?,
+        };
         watch.lap(|timings| &mut timings.send);
-        let answer = self.read_answer(method, max_body, space, watch).await;
+        let answer = match unasked {
+            Some(read) => self.read_body(read, &outgoing, part).await.map(last),
+            None => self.read_answer(&outgoing, space, part, watch).await,
+        };
         // The first byte is lapped where it is seen.
         match self.received {
             0 => watch.lap(|timings| &mut timings.first_byte),
@@ -110,48 +105,77 @@ impl Connection {
         }
     }
 
+    async fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
+    }
+
+    /// Sends the head, and the body if the server wants it or does not say; else the final answer that came
+    /// instead (RFC 9110, section 10.1.1).
+    async fn ask(
+        &mut self,
+        outgoing: &Outgoing<'_>,
+        space: &ReadSpace,
+        part: &mut BytesMut,
+        watch: &mut Watch,
+    ) -> Result<(std::io::Result<()>, Option<Read>), Failure> {
+        let (head, body) = outgoing
+            .bytes
+            .split_at(outgoing.body_at.unwrap_or_default());
+        if let Err(error) = self.write(head).await {
+            return Ok((Err(error), None));
+        }
+        let heard = self.read_head(outgoing, space, part, watch);
+        match tokio::time::timeout(CONTINUE_PATIENCE, heard).await {
+            Ok(Ok(Read::Continue)) | Err(_) => Ok((self.write(body).await, None)),
+            Ok(Ok(answer)) => Ok((Ok(()), Some(answer))),
+            Ok(Err(failure)) => Err(failure),
+        }
+    }
+
     async fn read_answer(
         &mut self,
-        method: &Method,
-        max_body: u64,
+        outgoing: &Outgoing<'_>,
         space: &ReadSpace,
+        mut part: BytesMut,
         watch: &mut Watch,
     ) -> Result<Answer, Failure> {
-        // What has come of an answer that one read did not bring whole.
-        let mut part = BytesMut::new();
-        let mut head = loop {
-            let read = poll_fn(|cx| self.poll_some(cx, method, space, &mut part, watch)).await?;
-            match read {
-                Read::Whole(answer) => return Ok(answer),
-                Read::Head(head) => break head,
-                Read::More => {}
+        loop {
+            match self.read_head(outgoing, space, &mut part, watch).await? {
+                Read::Continue | Read::More => {}
+                read => return self.read_body(read, outgoing, part).await,
             }
-        };
-        match head.framing {
-            Framing::Length(length) => self.read_length(&head, length, max_body, &mut part).await?,
-            Framing::Chunked => {
-                head.keep_alive &= self.read_chunks(&head, max_body, &mut part).await?
-            }
-            Framing::Close => self.read_to_end(&head, max_body, &mut part).await?,
         }
-        Ok(Answer {
-            head,
-            bytes: part.freeze(),
-        })
+    }
+
+    /// Reads until the head of the final answer is there, or a '100 Continue'.
+    async fn read_head(
+        &mut self,
+        outgoing: &Outgoing<'_>,
+        space: &ReadSpace,
+        part: &mut BytesMut,
+        watch: &mut Watch,
+    ) -> Result<Read, Failure> {
+        loop {
+            let read = poll_fn(|cx| self.poll_some(cx, outgoing, space, part, watch)).await?;
+            if !matches!(read, Read::More) {
+                return Ok(read);
+            }
+        }
     }
 
     /// Reads once into the shard's buffer. An answer that is whole then is copied out at its exact size.
     fn poll_some(
         &mut self,
         cx: &mut Context<'_>,
-        method: &Method,
+        outgoing: &Outgoing<'_>,
         space: &ReadSpace,
         part: &mut BytesMut,
         watch: &mut Watch,
     ) -> Poll<Result<Read, Failure>> {
         let space = &mut space.0.borrow_mut()[..];
         let mut buffer = ReadBuf::new(space);
-        match Pin::new(&mut self.tcp).poll_read(cx, &mut buffer) {
+        match Pin::new(&mut self.stream).poll_read(cx, &mut buffer) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Err(error)) => return Poll::Ready(Err(Failure::exchanging(&error))),
             Poll::Ready(Ok(())) => {}
@@ -164,96 +188,79 @@ impl Connection {
         if new.is_empty() {
             return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, "")));
         }
-        Poll::Ready(self.take(new, method, part))
+        if part.is_empty() {
+            return Poll::Ready(take(new, outgoing, part));
+        }
+        part.extend_from_slice(new);
+        let joined = part.split();
+        Poll::Ready(take(&joined, outgoing, part))
     }
 
-    fn take(&mut self, new: &[u8], method: &Method, part: &mut BytesMut) -> Result<Read, Failure> {
-        let joined;
-        let mut bytes = new;
-        if !part.is_empty() {
-            part.extend_from_slice(new);
-            joined = part.split();
-            bytes = &joined;
-        }
-        loop {
-            let Some(head) = Head::parse(bytes, method)? else {
-                part.extend_from_slice(bytes);
-                return Ok(Read::More);
-            };
-            if head.status < 200 && head.status != 101 {
-                // An interim answer: the real one follows.
-                bytes = &bytes[head.length..];
-                continue;
-            }
-            let have = (bytes.len() - head.length) as u64;
-            if let Framing::Length(length) = head.framing
-                && have >= length
-            {
-                let whole = Bytes::copy_from_slice(&bytes[..head.length + length as usize]);
-                let keep_alive = head.keep_alive && have == length;
-                return Ok(Read::Whole(Answer {
-                    head: Head { keep_alive, ..head },
-                    bytes: whole,
-                }));
-            }
-            part.extend_from_slice(bytes);
-            return Ok(Read::Head(head));
-        }
-    }
-
-    async fn read_length(
+    async fn read_body(
         &mut self,
-        head: &Head,
-        length: u64,
-        max_body: u64,
-        part: &mut BytesMut,
-    ) -> Result<(), Failure> {
-        if length > max_body {
-            return Err(too_large(max_body));
+        read: Read,
+        outgoing: &Outgoing<'_>,
+        part: BytesMut,
+    ) -> Result<Answer, Failure> {
+        let mut head = match read {
+            Read::Whole(answer) => return Ok(answer),
+            Read::Head(head) => head,
+            Read::Continue | Read::More => {
+                return Err(Failure::new(
+                    ErrorClass::Protocol,
+                    "an answer without a head",
+                ));
+            }
+        };
+        let mut body = Body::behind(part, head.length, outgoing.limits);
+        match head.framing {
+            Framing::Length(length) => self.read_length(length, &mut body).await?,
+            Framing::Chunked => head.keep_alive &= self.read_chunks(&mut body).await?,
+            Framing::Close => self.read_to_end(&mut body).await?,
         }
-        part.reserve(length.min(TRUSTED_LENGTH) as usize);
-        let end = head.length + length as usize;
-        while part.len() < end {
-            let room = (end - part.len()).min(READ_SIZE.max(part.capacity() - part.len()));
-            self.read_into(part, room).await?;
+        Ok(Answer {
+            head,
+            bytes: body.bytes.freeze(),
+            http2: false,
+        })
+    }
+
+    async fn read_length(&mut self, length: u64, body: &mut Body) -> Result<(), Failure> {
+        let most = body.limits.max_body;
+        if length > most {
+            return Err(too_large(most));
+        }
+        if body.limits.keep_body {
+            body.bytes.reserve(length.min(TRUSTED_LENGTH) as usize);
+        }
+        while body.length < length {
+            let left = usize::try_from(length - body.length).unwrap_or(usize::MAX);
+            let spare = body.bytes.capacity() - body.bytes.len();
+            self.read_into(body, left.min(spare.max(READ_SIZE))).await?;
         }
         Ok(())
     }
 
     /// True if nothing followed the last chunk.
-    async fn read_chunks(
-        &mut self,
-        head: &Head,
-        max_body: u64,
-        part: &mut BytesMut,
-    ) -> Result<bool, Failure> {
-        let mut raw = part.split_off(head.length);
+    async fn read_chunks(&mut self, body: &mut Body) -> Result<bool, Failure> {
+        let mut raw = body.take_back();
         let mut chunks = Chunks::default();
         loop {
             let mut rest = &raw[..];
-            let done = chunks.decode(&mut rest, part)?;
-            if (part.len() - head.length) as u64 > max_body {
-                return Err(too_large(max_body));
-            }
+            let before = body.bytes.len();
+            let done = chunks.decode(&mut rest, &mut body.bytes)?;
+            body.count_from(before)?;
             if done {
                 return Ok(rest.is_empty());
             }
             raw.clear();
-            self.read_into(&mut raw, READ_SIZE).await?;
+            self.read_some(&mut raw, READ_SIZE).await?;
         }
     }
 
-    async fn read_to_end(
-        &mut self,
-        head: &Head,
-        max_body: u64,
-        part: &mut BytesMut,
-    ) -> Result<(), Failure> {
+    async fn read_to_end(&mut self, body: &mut Body) -> Result<(), Failure> {
         loop {
-            if (part.len() - head.length) as u64 > max_body {
-                return Err(too_large(max_body));
-            }
-            match self.read_into(part, READ_SIZE).await {
+            match self.read_into(body, READ_SIZE).await {
                 Ok(()) => {}
                 Err(failure) if failure.class == ErrorClass::ClosedEarly => return Ok(()),
                 Err(failure) => return Err(failure),
@@ -261,9 +268,16 @@ impl Connection {
         }
     }
 
-    /// Reads some bytes, at most `room`.
-    async fn read_into(&mut self, bytes: &mut BytesMut, room: usize) -> Result<(), Failure> {
-        match self.tcp.read_buf(&mut bytes.limit(room)).await {
+    /// Reads some bytes of a body, at most `room`.
+    async fn read_into(&mut self, body: &mut Body, room: usize) -> Result<(), Failure> {
+        let before = body.bytes.len();
+        self.read_some(&mut body.bytes, room).await?;
+        body.count_from(before)
+    }
+
+    /// Appends what one read brings, at most `room` bytes.
+    async fn read_some(&mut self, bytes: &mut BytesMut, room: usize) -> Result<(), Failure> {
+        match self.stream.read_buf(&mut bytes.limit(room)).await {
             Ok(0) => Err(Failure::new(ErrorClass::ClosedEarly, "")),
             Ok(count) => {
                 self.received += count as u64;
@@ -274,33 +288,13 @@ impl Connection {
     }
 }
 
-enum Read {
-    /// The answer is whole.
-    Whole(Answer),
-    /// The head is known, the body is not whole.
-    Head(Head),
-    /// The head is not whole.
-    More,
-}
-
-fn too_large(max_body: u64) -> Failure {
-    Failure::new(
-        ErrorClass::TooLarge,
-        format!("body of more than {max_body} bytes ('--max-body')"),
-    )
-}
-
-async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Failure> {
-    let mut failure = None;
-    for address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(tcp) => {
-                tcp.set_nodelay(true)
-                    .map_err(|error| Failure::connecting(&error, &address.to_string()))?;
-                return Ok(tcp);
-            }
-            Err(error) => failure = Some(Failure::connecting(&error, &address.to_string())),
-        }
+/// The connection of an answer that came although a body was announced and not sent.
+fn last(answer: Answer) -> Answer {
+    Answer {
+        head: Head {
+            keep_alive: false,
+            ..answer.head
+        },
+        ..answer
     }
-    Err(failure.unwrap_or_else(|| Failure::new(ErrorClass::Dns, "no address")))
 }

@@ -95,6 +95,11 @@ impl Failure {
         )
     }
 
+    /// Whether a server that closes an idle connection causes this, if nothing of an answer has come.
+    pub(super) fn is_stale(&self) -> bool {
+        matches!(self.class, ErrorClass::Reset | ErrorClass::ClosedEarly)
+    }
+
     /// What a failed connection attempt means.
     pub(super) fn connecting(error: &io::Error, address: &str) -> Self {
         match class_of(error) {

@@ -1,9 +1,11 @@
 //! What goes into a session and comes out of it: a [`Request`], a [`Response`], and the [`Exchange`] that
 //! tells how it went.
 
-use super::{Failure, Target, Timings, wire};
+use super::incoming::{Answer, Limits};
+use super::{ClientConfig, Failure, Target, Timings, encoding, wire};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
+use std::cell::OnceCell;
 use std::time::Duration;
 
 /// One request as a plan asks for it.
@@ -38,6 +40,14 @@ impl Request {
             discard: false,
         }
     }
+
+    /// What may come back.
+    pub(super) fn limits(&self, config: &ClientConfig) -> Limits {
+        Limits {
+            max_body: config.max_body,
+            keep_body: !self.discard,
+        }
+    }
 }
 
 /// A complete answer.
@@ -47,30 +57,90 @@ pub struct Response {
     pub status: u16,
     /// Where it came from after redirects.
     pub target: Target,
-    /// Its head and, behind it, its body.
-    pub(super) bytes: Bytes,
-    pub(super) head_length: usize,
+    /// Whether it came over HTTP/2.
+    pub http2: bool,
+    /// Its head and, behind it, its body as received.
+    bytes: Bytes,
+    head_length: usize,
+    /// Boxed: most bodies of most tests are never looked at, or are not compressed.
+    coded: Option<Box<Coded>>,
+}
+
+/// A body with a content coding, taken off when it is first looked at.
+#[derive(Debug)]
+struct Coded {
+    coding: String,
+    most: u64,
+    decoded: OnceCell<Result<Bytes, Failure>>,
 }
 
 impl Response {
+    /// The response that an answer is. A compressed body may be `most` bytes long when it is decoded.
+    pub(super) fn new(answer: Answer, target: Target, most: u64) -> Response {
+        let head = &answer.head;
+        let coding = head.coding.clone();
+        let coded = coding.filter(|_| answer.bytes.len() > head.length);
+        Response {
+            status: head.status,
+            target,
+            http2: answer.http2,
+            head_length: head.length,
+            coded: coded.map(|place| {
+                Box::new(Coded {
+                    coding: String::from_utf8_lossy(&answer.bytes[place]).into_owned(),
+                    most,
+                    decoded: OnceCell::new(),
+                })
+            }),
+            bytes: answer.bytes,
+        }
+    }
+
     /// An answer that was not received: without headers, for measurements and tests.
     pub fn of(status: u16, target: Target, body: impl Into<Bytes>) -> Response {
         Response {
             status,
             target,
+            http2: false,
             bytes: body.into(),
             head_length: 0,
+            coded: None,
         }
     }
 
-    /// The body as received, without copying it.
+    /// The body, decoded and not copied; empty if it cannot be decoded.
     pub fn body(&self) -> Bytes {
-        self.bytes.slice(self.head_length..)
+        match self.decoded() {
+            None => self.bytes.slice(self.head_length..),
+            Some(decoded) => decoded.clone().unwrap_or_default(),
+        }
     }
 
-    /// The body's bytes.
+    /// The body's bytes, as [`Response::body`].
     pub fn body_bytes(&self) -> &[u8] {
-        &self.bytes[self.head_length..]
+        match self.decoded() {
+            None => &self.bytes[self.head_length..],
+            Some(decoded) => decoded.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// Why the body cannot be decoded; known once it has been looked at.
+    pub fn decoding_failure(&self) -> Option<&Failure> {
+        self.coded.as_ref()?.decoded.get()?.as_ref().err()
+    }
+
+    /// What it takes in memory, in bytes.
+    pub fn held_bytes(&self) -> usize {
+        let decoded = self.coded.as_ref().and_then(|coded| coded.decoded.get());
+        let more = decoded.and_then(|decoded| decoded.as_ref().ok());
+        self.bytes.len() + more.map_or(0, Bytes::len)
+    }
+
+    fn decoded(&self) -> Option<&Result<Bytes, Failure>> {
+        let coded = self.coded.as_ref()?;
+        let body = || self.bytes.slice(self.head_length..);
+        let decode = || encoding::decode(&coded.coding, &body(), coded.most);
+        Some(coded.decoded.get_or_init(decode))
     }
 
     /// The headers in their order, names in lower case. Read anew with every call.
@@ -88,6 +158,8 @@ pub struct Exchange {
     pub timings: Timings,
     /// Hops followed.
     pub redirects: u32,
+    /// Sent again because a kept-alive connection had been closed by the server.
+    pub retries: u32,
     /// Bytes received, headers and hops included.
     pub bytes: u64,
     /// The answer, or why there is none.

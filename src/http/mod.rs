@@ -1,22 +1,37 @@
 //! One user's view of HTTP: a [`Session`] with cookies, redirects and connections of its own, over the
-//! direct transport: HTTP/1.1 spoken by lgoose itself. Driven by the engine's user loop; knows nothing of Lua, names or statistics.
+//! direct transport: HTTP/1.1 spoken by lgoose itself, HTTP/2 by `h2`. Driven by the engine's user loop;
+//! knows nothing of Lua, names or statistics.
 
+mod client;
 mod connection;
 mod cookies;
+mod dial;
+mod encoding;
 mod failure;
+mod hop;
+mod incoming;
 mod message;
+mod multiplexed;
+mod pool;
+mod progress;
 mod resolver;
 mod session;
+mod stream;
 mod target;
 mod timer;
+mod tls;
+mod trust;
 mod watch;
 mod wire;
 
+pub use client::{Client, ClientConfig};
+pub use encoding::ACCEPTED as ACCEPTED_CODINGS;
 pub use failure::{ErrorClass, Failure};
 pub use message::{Exchange, Request, Response};
 pub use resolver::Resolver;
-pub use session::{Client, ClientConfig, Session, check_base};
+pub use session::{Session, check_base};
 pub use target::{Origin, Target};
+pub use tls::{Tls, TlsOptions, Version};
 
 use std::time::Duration;
 

@@ -3,19 +3,40 @@
 use super::{ErrorClass, Failure};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
-
-type Answer = Arc<OnceCell<Vec<IpAddr>>>;
 
 /// Looks up host names; shared by all shards.
 #[derive(Debug, Default)]
 pub struct Resolver {
     // Locked only while a user opens a connection, never on the way of a request.
-    known: Mutex<HashMap<String, Answer>>,
+    known: Mutex<HashMap<String, Known>>,
+    pinned: HashMap<(String, u16), IpAddr>,
+    /// How long an answer is kept; `None`: as long as the process runs.
+    ttl: Option<Duration>,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    asked: Instant,
+    answer: Arc<OnceCell<Vec<IpAddr>>>,
 }
 
 impl Resolver {
+    /// A resolver that gives the `pinned` hosts and ports their address without asking, and asks again for
+    /// what it has known for longer than `ttl`.
+    pub fn new(
+        pinned: impl IntoIterator<Item = ((String, u16), IpAddr)>,
+        ttl: Option<Duration>,
+    ) -> Self {
+        Resolver {
+            pinned: pinned.into_iter().collect(),
+            ttl,
+            ..Resolver::default()
+        }
+    }
+
     /// The addresses of `host`, in the order to try them. A failed look-up is tried again by the next
     /// caller.
     ///
@@ -25,32 +46,73 @@ impl Resolver {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
-        let answer = {
-            let mut known = self
-                .known
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            known.entry(host.to_owned()).or_default().clone()
-        };
-        let addresses = answer
-            .get_or_try_init(|| async {
-                let found = tokio::net::lookup_host((host, port)).await;
-                let addresses: Vec<IpAddr> = found
-                    .map_err(|_| Failure::new(ErrorClass::Dns, format!("cannot look up '{host}'")))?
-                    .map(|address| address.ip())
-                    .collect();
-                match addresses.is_empty() {
-                    true => Err(Failure::new(
-                        ErrorClass::Dns,
-                        format!("'{host}' has no address"),
-                    )),
-                    false => Ok(addresses),
-                }
-            })
-            .await?;
+        if !self.pinned.is_empty()
+            && let Some(address) = self.pinned.get(&(host.to_owned(), port))
+        {
+            return Ok(vec![SocketAddr::new(*address, port)]);
+        }
+        let answer = self.answer(host);
+        let addresses = answer.get_or_try_init(|| look_up(host, port)).await?;
         Ok(addresses
             .iter()
             .map(|ip| SocketAddr::new(*ip, port))
             .collect())
+    }
+
+    /// The answer for `host`, shared by all that ask while it is fresh.
+    fn answer(&self, host: &str) -> Arc<OnceCell<Vec<IpAddr>>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Known {
+            asked: Instant::now(),
+            answer: Arc::default(),
+        };
+        let entry = known.entry(host.to_owned()).or_insert_with(new);
+        if self.ttl.is_some_and(|ttl| entry.asked.elapsed() > ttl) {
+            *entry = new();
+        }
+        entry.answer.clone()
+    }
+}
+
+async fn look_up(host: &str, port: u16) -> Result<Vec<IpAddr>, Failure> {
+    let found = tokio::net::lookup_host((host, port)).await;
+    let addresses: Vec<IpAddr> = found
+        .map_err(|_| Failure::new(ErrorClass::Dns, format!("cannot look up '{host}'")))?
+        .map(|address| address.ip())
+        .collect();
+    match addresses.is_empty() {
+        true => Err(Failure::new(
+            ErrorClass::Dns,
+            format!("'{host}' has no address"),
+        )),
+        false => Ok(addresses),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_pinned_host_has_its_address_on_its_port_only() {
+        let address: IpAddr = "127.0.0.9".parse().expect("an address");
+        let resolver = Resolver::new([(("pinned.invalid".to_owned(), 81), address)], None);
+        assert_eq!(
+            resolver.resolve("pinned.invalid", 81).await,
+            Ok(vec![SocketAddr::new(address, 81)])
+        );
+        let failure = resolver.resolve("pinned.invalid", 82).await;
+        assert_eq!(failure.expect_err("not pinned").class, ErrorClass::Dns);
+    }
+
+    #[test]
+    fn an_answer_is_kept_for_its_time() {
+        let kept = Resolver::default();
+        assert!(Arc::ptr_eq(&kept.answer("a"), &kept.answer("a")));
+        let forgotten = Resolver::new([], Some(Duration::ZERO));
+        let first = forgotten.answer("a");
+        // The clock goes on between two calls; a zero time is over at the next tick of it.
+        while Instant::now() == forgotten.known.lock().expect("unshared")["a"].asked {}
+        assert!(!Arc::ptr_eq(&first, &forgotten.answer("a")));
     }
 }

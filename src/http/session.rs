@@ -1,59 +1,19 @@
 //! A [`Session`] is what one user's browser would own: cookies, default headers, redirects and up to six
 //! connections a host. Every send gives an [`Exchange`] with its times, whether it succeeded or not.
 
-use super::connection::{Answer, Connection, ReadSpace};
+use super::client::Client;
+use super::connection::Connection;
 use super::cookies::Jar;
+use super::hop::{Hop, is_redirect, redirect_target};
+use super::incoming::{Answer, Outgoing};
+use super::pool::{Channel, Pool};
+use super::progress::Progress;
 use super::timer::Timer;
-use super::watch::Watch;
-use super::{ErrorClass, Exchange, Failure, Origin, Request, Resolver, Response, Target, wire};
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use super::{ErrorClass, Exchange, Failure, Request, Response, Target, multiplexed, wire};
+use http::{HeaderName, HeaderValue, header};
 use std::cell::RefCell;
-use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
-
-/// Settings that all sessions of a run share.
-#[derive(Debug, Clone)]
-pub struct ClientConfig {
-    /// From the call until the last byte of the final answer.
-    pub timeout: Duration,
-    /// The largest body that is read, in bytes.
-    pub max_body: u64,
-    /// Sent with every request unless the request has one of that name.
-    pub headers: HeaderMap,
-}
-
-/// What the sessions of one shard share.
-#[derive(Debug)]
-pub struct Client {
-    config: ClientConfig,
-    resolver: Arc<Resolver>,
-    /// The default headers as they are sent.
-    header_lines: Vec<u8>,
-    read_space: ReadSpace,
-    /// Where requests are put together; taken while one is being written.
-    write_space: RefCell<Vec<u8>>,
-}
-
-impl Client {
-    /// A client for the users of one shard; the resolver is the process's.
-    pub fn new(config: ClientConfig, resolver: Arc<Resolver>) -> Rc<Client> {
-        let mut header_lines = Vec::new();
-        for (name, value) in &config.headers {
-            wire::write_header(&mut header_lines, name, value);
-        }
-        Rc::new(Client {
-            config,
-            resolver,
-            header_lines,
-            read_space: ReadSpace::default(),
-            write_space: RefCell::default(),
-        })
-    }
-}
 
 /// One user's browser. Requests may run side by side; each takes a connection of its own.
 #[derive(Debug)]
@@ -64,7 +24,7 @@ pub struct Session {
     /// Headers of this user's own, over the defaults.
     headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
     jar: RefCell<Jar>,
-    idle: RefCell<Vec<Connection>>,
+    pool: Pool,
     timer: Timer,
 }
 
@@ -80,7 +40,7 @@ impl Session {
             base: RefCell::new(base_target(base)?),
             headers: RefCell::default(),
             jar: RefCell::default(),
-            idle: RefCell::default(),
+            pool: Pool::default(),
             timer: Timer::default(),
         })
     }
@@ -159,7 +119,7 @@ impl Session {
         loop {
             let answer = self.exchange(&target, &hop, request, progress).await?;
             let status = answer.head.status;
-            if answer.head.sets_cookie {
+            if answer.head.sets_cookie && self.client.config.cookies {
                 let headers = wire::headers(&answer.bytes[..answer.head.length]);
                 let lines = headers.iter().filter(|(name, _)| name == "set-cookie");
                 self.jar
@@ -167,17 +127,11 @@ impl Session {
                     .store(&target, lines.map(|(_, value)| value.as_slice()));
             }
             let followed = request.redirects > 0 && is_redirect(status);
-            let Some(location) = answer.head.location.filter(|_| followed) else {
-                let bytes = match request.discard {
-                    true => Bytes::copy_from_slice(&answer.bytes[..answer.head.length]),
-                    false => answer.bytes,
-                };
-                return Ok(Response {
-                    status,
-                    target,
-                    bytes,
-                    head_length: answer.head.length,
-                });
+            let Some(location) = answer.head.location.clone().filter(|_| followed) else {
+                if hop.foreign && self.client.config.sticky_follow {
+                    self.base.replace(target.root());
+                }
+                return Ok(Response::new(answer, target, self.client.config.max_body));
             };
             if progress.redirects >= request.redirects {
                 let detail = format!("more than {}", request.redirects);
@@ -201,44 +155,8 @@ impl Session {
         }
     }
 
-    /// Puts a request together in the shard's buffer: a header of the request wins over one of the user's,
-    /// that over a default.
-    fn write(&self, out: &mut Vec<u8>, target: &Target, hop: &Hop, request: &Request) {
-        let user = self.headers.borrow();
-        let has = |headers: &[(HeaderName, HeaderValue)], wanted: &HeaderName| {
-            headers.iter().any(|(name, _)| name == wanted)
-        };
-        let own = || {
-            request
-                .headers
-                .iter()
-                .chain(user.iter().filter(|(name, _)| !has(&request.headers, name)))
-        };
-        let host = own().find(|(name, _)| *name == header::HOST && !hop.foreign);
-        let host = host.map_or(&target.origin.host_header, |(_, value)| value);
-        out.clear();
-        wire::write_start(out, &hop.method, &target.path, host);
-        if request.headers.is_empty() && user.is_empty() {
-            out.extend_from_slice(&self.client.header_lines);
-        } else {
-            let defaults = self.client.config.headers.iter();
-            for (name, value) in
-                defaults.filter(|(name, _)| !own().any(|(known, _)| known == *name))
-            {
-                wire::write_header(out, name, value);
-            }
-            for (name, value) in own().filter(|(name, _)| hop.sends(name, &request.body)) {
-                wire::write_header(out, name, value);
-            }
-        }
-        if let Some(cookies) = self.jar.borrow_mut().header(target)
-            && !own().any(|(name, _)| *name == header::COOKIE)
-        {
-            wire::write_header(out, &header::COOKIE, &cookies);
-        }
-        wire::write_end(out, &hop.method, &hop.body);
-    }
-
+    /// Sends one hop and waits for its answer. A kept-alive connection that the server closed meanwhile is
+    /// replaced once if sending again does no harm (RFC 9110, section 9.2.2), as browsers do.
     async fn exchange(
         &self,
         target: &Target,
@@ -246,127 +164,179 @@ impl Session {
         request: &Request,
         progress: &mut Progress,
     ) -> Result<Answer, Failure> {
-        let mut connection = match self.idle_connection(&target.origin).await {
-            Some(connection) => connection,
-            None => {
-                progress.connecting = true;
-                let opened =
-                    Connection::open(&target.origin, &self.client.resolver, &mut progress.watch)
-                        .await;
-                progress.connecting = false;
-                opened?
+        loop {
+            let (channel, reused) = self
+                .pool
+                .channel(&self.client, &target.origin, progress)
+                .await?;
+            let received = progress.bytes;
+            let answer = match channel {
+                Channel::Http1(connection) => {
+                    self.exchange_http1(connection, target, hop, request, progress)
+                        .await
+                }
+                Channel::Http2(sender) => {
+                    let head = self.head_http2(target, hop, request)?;
+                    let limits = request.limits(&self.client.config);
+                    multiplexed::exchange(sender, head, &hop.body, limits, progress).await
+                }
+            };
+            match answer {
+                Err(failure)
+                    if reused
+                        && failure.is_stale()
+                        && progress.bytes == received
+                        && progress.retries == 0
+                        && hop.method.is_idempotent() =>
+                {
+                    progress.retries += 1;
+                }
+                answer => return answer,
             }
-        };
+        }
+    }
+
+    async fn exchange_http1(
+        &self,
+        mut connection: Connection,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+        progress: &mut Progress,
+    ) -> Result<Answer, Failure> {
         let mut bytes = self.client.write_space.take();
-        self.write(&mut bytes, target, hop, request);
-        let max_body = self.client.config.max_body;
+        let body_at = self.write(&mut bytes, target, hop, request);
+        let outgoing = Outgoing {
+            bytes: &bytes,
+            body_at,
+            method: &hop.method,
+            limits: request.limits(&self.client.config),
+        };
         let answer = connection
-            .exchange(
-                &bytes,
-                &hop.method,
-                max_body,
-                &self.client.read_space,
-                &mut progress.watch,
-            )
+            .exchange(outgoing, &self.client.read_space, &mut progress.watch)
             .await;
         self.client.write_space.replace(bytes);
         progress.bytes += connection.received();
-        if answer.as_ref().is_ok_and(|answer| answer.head.keep_alive) {
-            self.idle.borrow_mut().push(connection);
+        if answer.as_ref().is_ok_and(|answer| answer.head.keep_alive)
+            && self.client.config.keep_alive
+        {
+            self.pool.give_back(connection);
         }
         answer
     }
 
-    /// The connection to `origin` used last that the server has not closed.
-    async fn idle_connection(&self, origin: &Origin) -> Option<Connection> {
-        loop {
-            let mut connection = {
-                let mut idle = self.idle.borrow_mut();
-                let place = idle
-                    .iter()
-                    .rposition(|connection| connection.origin.same(origin))?;
-                idle.swap_remove(place)
-            };
-            if poll_fn(|cx| Poll::Ready(connection.is_usable(cx))).await {
-                return Some(connection);
+    /// Puts a request together in the shard's buffer; where its body begins if the server is asked before
+    /// it is sent (RFC 9110, section 10.1.1).
+    fn write(
+        &self,
+        out: &mut Vec<u8>,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+    ) -> Option<usize> {
+        out.clear();
+        let host = self.host_header(target, hop, request);
+        wire::write_start(out, &hop.method, &target.path, &host);
+        let mut framing = wire::BodyFraming::default();
+        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.foreign {
+            out.extend_from_slice(&self.client.header_lines);
+            if let Some(cookies) = self.cookies(target) {
+                wire::write_header(out, &header::COOKIE, &cookies);
+            }
+        } else {
+            self.each_header(target, hop, request, |name, value| {
+                framing.note(name, value);
+                wire::write_header(out, name, value);
+            });
+        }
+        if !self.client.config.keep_alive {
+            out.extend_from_slice(b"connection: close\r\n");
+        }
+        wire::write_end(out, &hop.method, &hop.body, framing)
+    }
+
+    /// The head of a request over HTTP/2: no field that belongs to a connection (RFC 9113, section 8.2.2).
+    fn head_http2(
+        &self,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+    ) -> Result<http::Request<()>, Failure> {
+        let bad = |error: http::Error| Failure::new(ErrorClass::BadUrl, error.to_string());
+        let scheme = if target.origin.secure {
+            "https"
+        } else {
+            "http"
+        };
+        let host = self.host_header(target, hop, request);
+        let uri = http::Uri::builder()
+            .scheme(scheme)
+            .authority(host.as_bytes())
+            .path_and_query(target.path.as_str())
+            .build()
+            .map_err(bad)?;
+        let mut head = http::Request::builder()
+            .method(hop.method.clone())
+            .uri(uri)
+            .version(http::Version::HTTP_2)
+            .body(())
+            .map_err(bad)?;
+        self.each_header(target, hop, request, |name, value| {
+            if !multiplexed::is_of_connection(name) {
+                head.headers_mut().append(name, value.clone());
+            }
+        });
+        wire::length_of(&hop.method, &hop.body).and_then(|length| {
+            head.headers_mut()
+                .insert(header::CONTENT_LENGTH, length.into())
+        });
+        Ok(head)
+    }
+
+    fn host_header(&self, target: &Target, hop: &Hop, request: &Request) -> HeaderValue {
+        let user = self.headers.borrow();
+        let own = request.headers.iter().chain(user.iter());
+        own.filter(|_| !hop.foreign)
+            .find(|(name, _)| *name == header::HOST)
+            .map_or_else(
+                || target.origin.host_header.clone(),
+                |(_, value)| value.clone(),
+            )
+    }
+
+    fn cookies(&self, target: &Target) -> Option<HeaderValue> {
+        self.jar.borrow_mut().header(target)
+    }
+
+    /// The headers of a hop: one of the request wins over one of the user's, that over a default.
+    fn each_header(
+        &self,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+        mut put: impl FnMut(&HeaderName, &HeaderValue),
+    ) {
+        let user = self.headers.borrow();
+        let in_request =
+            |wanted: &HeaderName| request.headers.iter().any(|(name, _)| name == wanted);
+        let of_user = |wanted: &HeaderName| user.iter().any(|(name, _)| name == wanted);
+        for (name, value) in &self.client.config.headers {
+            if !in_request(name) && !of_user(name) && hop.sends(name, &request.body) {
+                put(name, value);
             }
         }
-    }
-}
-
-/// How far a request came, kept outside its future so that a timeout does not lose it.
-#[derive(Debug)]
-struct Progress {
-    watch: Watch,
-    redirects: u32,
-    bytes: u64,
-    connecting: bool,
-}
-
-impl Progress {
-    fn starting(begin: Instant) -> Self {
-        Progress {
-            watch: Watch::starting(begin),
-            redirects: 0,
-            bytes: 0,
-            connecting: false,
+        let overruled = user.iter().filter(|(name, _)| !in_request(name));
+        for (name, value) in request.headers.iter().chain(overruled) {
+            if hop.sends(name, &request.body) {
+                put(name, value);
+            }
         }
-    }
-
-    /// `outcome` is `None` if the time was up.
-    fn exchange(self, begin: Instant, outcome: Option<Result<Response, Failure>>) -> Exchange {
-        let timeout = match self.connecting {
-            true => ErrorClass::ConnectTimeout,
-            false => ErrorClass::Timeout,
-        };
-        // A failure may come after the last phase that was stamped, an answer comes with one.
-        let end = match &outcome {
-            Some(Ok(_)) => self.watch.last(),
-            _ => Instant::now(),
-        };
-        Exchange {
-            latency: end - begin,
-            timings: self.watch.timings(),
-            redirects: self.redirects,
-            bytes: self.bytes,
-            outcome: outcome.unwrap_or_else(|| Err(Failure::new(timeout, ""))),
+        if !in_request(&header::COOKIE)
+            && !of_user(&header::COOKIE)
+            && let Some(cookies) = self.cookies(target)
+        {
+            put(&header::COOKIE, &cookies);
         }
-    }
-}
-
-/// What changes of a request from one redirect to the next.
-struct Hop {
-    method: Method,
-    body: Bytes,
-    /// Whether it has left the origin it was meant for.
-    foreign: bool,
-}
-
-impl Hop {
-    /// The Fetch standard's rule: 303 turns all but GET and HEAD into GET, 301 and 302 turn POST into GET.
-    /// Another origin gets no credentials.
-    fn redirect(&mut self, status: u16, leaves_origin: bool) {
-        let becomes_get = match status {
-            303 => !matches!(self.method, Method::GET | Method::HEAD),
-            301 | 302 => self.method == Method::POST,
-            _ => false,
-        };
-        if becomes_get {
-            self.method = Method::GET;
-            self.body = Bytes::new();
-        }
-        self.foreign |= leaves_origin;
-    }
-
-    /// Whether a header of the request is still sent.
-    fn sends(&self, name: &HeaderName, original_body: &Bytes) -> bool {
-        let of_body = [header::CONTENT_TYPE, header::CONTENT_ENCODING];
-        let secret = [header::AUTHORIZATION, header::COOKIE];
-        let body_dropped = self.body.is_empty() && !original_body.is_empty();
-        *name != header::HOST
-            && *name != header::CONTENT_LENGTH
-            && !(body_dropped && of_body.contains(name))
-            && !(self.foreign && secret.contains(name))
     }
 }
 
@@ -383,16 +353,4 @@ fn base_target(base: &str) -> Result<Target, Failure> {
         Failure::new(ErrorClass::BadUrl, format!("'{base}': {error}"))
     };
     Target::of(&url::Url::parse(base).map_err(|error| bad(&error))?)
-}
-
-fn is_redirect(status: u16) -> bool {
-    matches!(status, 301 | 302 | 303 | 307 | 308)
-}
-
-fn redirect_target(from: &Target, location: &[u8]) -> Result<Target, Failure> {
-    let bad = |detail: String| Failure::new(ErrorClass::BadRedirect, detail);
-    // Servers send raw UTF-8 in Location; browsers take it as such.
-    let text =
-        std::str::from_utf8(location).map_err(|_| bad("Location is not UTF-8".to_owned()))?;
-    from.join(text).map_err(|failure| bad(failure.detail))
 }

@@ -79,6 +79,14 @@ impl Target {
         })
     }
 
+    /// The first page of the same origin.
+    pub(super) fn root(&self) -> Target {
+        Target {
+            origin: self.origin.clone(),
+            path: "/".to_owned(),
+        }
+    }
+
     /// The URL as text.
     pub fn text(&self) -> String {
         format!("{}{}", self.origin.text, self.path)

@@ -3,7 +3,7 @@
 
 use super::{ErrorClass, Failure};
 use bytes::{Buf as _, Bytes, BytesMut};
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, header};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -11,6 +11,8 @@ use std::ops::Range;
 const MOST_HEADERS: usize = 128;
 /// The largest head that is read.
 pub(super) const MOST_HEAD: usize = 256 * 1024;
+/// How a body is cut that is sent in chunks.
+const CHUNK: usize = 16 * 1024;
 
 /// Appends a request line and the headers that every request has.
 pub(super) fn write_start(out: &mut Vec<u8>, method: &Method, path: &str, host: &HeaderValue) {
@@ -30,16 +32,57 @@ pub(super) fn write_header(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderV
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends the length of the body, the empty line and the body. A POST, PUT or PATCH without a body says
-/// so, as browsers do.
-pub(super) fn write_end(out: &mut Vec<u8>, method: &Method, body: &Bytes) {
-    if !body.is_empty() || matches!(*method, Method::POST | Method::PUT | Method::PATCH) {
+/// What the request's own headers say about its body.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BodyFraming {
+    chunked: bool,
+    expects_continue: bool,
+}
+
+impl BodyFraming {
+    /// Takes note of a header that is sent.
+    pub(super) fn note(&mut self, name: &HeaderName, value: &HeaderValue) {
+        let is = |wanted: &[u8]| value.as_bytes().trim_ascii().eq_ignore_ascii_case(wanted);
+        self.chunked |= *name == header::TRANSFER_ENCODING && is(b"chunked");
+        self.expects_continue |= *name == header::EXPECT && is(b"100-continue");
+    }
+}
+
+/// The `Content-Length` that is sent. A POST, PUT or PATCH without a body says so, as browsers do.
+pub(super) fn length_of(method: &Method, body: &Bytes) -> Option<usize> {
+    let says_so = !body.is_empty() || matches!(*method, Method::POST | Method::PUT | Method::PATCH);
+    says_so.then_some(body.len())
+}
+
+/// Appends the length of the body, the empty line and the body, in chunks if the request says so. Where the
+/// body begins if the server wants to be asked first.
+pub(super) fn write_end(
+    out: &mut Vec<u8>,
+    method: &Method,
+    body: &Bytes,
+    framing: BodyFraming,
+) -> Option<usize> {
+    if !framing.chunked
+        && let Some(length) = length_of(method, body)
+    {
         out.extend_from_slice(b"content-length: ");
-        out.extend_from_slice(body.len().to_string().as_bytes());
+        out.extend_from_slice(length.to_string().as_bytes());
         out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(body);
+    let body_at = out.len();
+    match framing.chunked {
+        false => out.extend_from_slice(body),
+        true => {
+            for chunk in body.chunks(CHUNK) {
+                out.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+                out.extend_from_slice(chunk);
+                out.extend_from_slice(b"\r\n");
+            }
+            out.extend_from_slice(b"0\r\n\r\n");
+        }
+    }
+    (framing.expects_continue && !body.is_empty()).then_some(body_at)
 }
 
 /// How the end of a body is known.
@@ -65,6 +108,8 @@ pub(super) struct Head {
     pub(super) sets_cookie: bool,
     /// Where the value of `Location` stands.
     pub(super) location: Option<Range<usize>>,
+    /// Where the value of `Content-Encoding` stands.
+    pub(super) coding: Option<Range<usize>>,
 }
 
 impl Head {
@@ -108,6 +153,7 @@ impl Head {
             keep_alive: response.version == Some(1),
             sets_cookie: false,
             location: None,
+            coding: None,
         };
         let mut fields = Fields::default();
         for header in response.headers.iter() {
@@ -137,10 +183,7 @@ impl Fields {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
         // The length tells most headers apart without a comparison.
         match header.name.len() {
-            8 if is("location") => {
-                let start = header.value.as_ptr().addr() - bytes.as_ptr().addr();
-                head.location = Some(start..start + header.value.len());
-            }
+            8 if is("location") => head.location = Some(place(header.value, bytes)),
             10 if is("connection") => {
                 for option in header.value.split(|byte| *byte == b',') {
                     match option.trim_ascii() {
@@ -154,6 +197,7 @@ impl Fields {
             }
             10 if is("set-cookie") => head.sets_cookie = true,
             14 if is("content-length") => self.content_length(header.value)?,
+            16 if is("content-encoding") => head.coding = Some(place(header.value, bytes)),
             17 if is("transfer-encoding") => {
                 self.transfer_encoding = true;
                 let last = header
@@ -202,6 +246,12 @@ impl Fields {
             (false, _, None) => Ok(Framing::Close),
         }
     }
+}
+
+/// Where `part` stands in the bytes it is a slice of.
+fn place(part: &[u8], bytes: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr() - bytes.as_ptr().addr();
+    start..start + part.len()
 }
 
 /// The headers of a head read before, in their order.

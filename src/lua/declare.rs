@@ -221,17 +221,14 @@ fn setting(value: &Value) -> Setting {
                 Setting::Other("a table of anything but strings"),
                 Setting::Map,
             ),
-        Value::Boolean(truth) => Setting::Truth(*truth),
-        Value::Table(table) => table
-            .sequence_values::<mlua::LuaString>()
-            .map(|text| text.map(|text| text.to_string_lossy()))
-            .collect::<mlua::Result<Vec<_>>>()
-            .ok()
-            .filter(|list| list.len() == table.pairs::<Value, Value>().count())
+        Value::Table(list) => list
+            .sequence_values::<String>()
+            .collect::<mlua::Result<_>>()
             .map_or(
                 Setting::Other("a list of anything but strings"),
                 Setting::List,
             ),
+        Value::Boolean(flag) => Setting::Flag(*flag),
         other => Setting::Other(a(other)),
     }
 }

@@ -45,9 +45,16 @@ impl Expect {
     pub fn verdict(&self, exchange: &Exchange) -> Option<String> {
         match &exchange.outcome {
             Err(failure) => Some(failure.to_string()),
-            Ok(response) => self
-                .judge(response)
-                .or_else(|| self.more.as_ref()?.judge(exchange, response)),
+            Ok(response) => {
+                let miss = self
+                    .judge(response)
+                    .or_else(|| self.more.as_ref()?.judge(exchange, response));
+                // What is missing on a page that could not be decoded says nothing.
+                response
+                    .decoding_failure()
+                    .map(ToString::to_string)
+                    .or(miss)
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::html::Document;
 use crate::http::{Exchange, Response};
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// A request that has been carried out, with the verdict on it.
@@ -11,8 +12,10 @@ use std::rc::Rc;
 pub struct Finished {
     /// What happened on the wire.
     pub exchange: Exchange,
-    /// Why it counts as failed; `None` if it succeeded.
+    /// Why it counts as failed by what was expected; [`Finished::verdict`] is the whole of it.
     pub failure: Option<String>,
+    /// Whether the plan has had its say.
+    pub(super) overruled: bool,
     /// The line of the plan that sent it, known for failed ones.
     pub line: Option<Rc<str>>,
     pub(super) document: Option<Rc<Document>>,
@@ -24,9 +27,21 @@ impl Finished {
         Finished {
             exchange,
             failure,
+            overruled: false,
             line: None,
             document: None,
         }
+    }
+
+    /// Why it counts as failed; `None` if it succeeded. A body that turned out not to be decodable when the
+    /// plan looked at it fails the request too, unless the plan has overruled that.
+    pub fn verdict(&self) -> Option<Cow<'_, str>> {
+        if let Some(failure) = &self.failure {
+            return Some(failure.into());
+        }
+        let response = self.exchange.outcome.as_ref().ok()?;
+        let undecoded = response.decoding_failure().filter(|_| !self.overruled)?;
+        Some(undecoded.to_string().into())
     }
 
     /// The status of the answer, 0 without one.
@@ -53,7 +68,7 @@ impl Finished {
             .exchange
             .outcome
             .as_ref()
-            .map_or(0, |response| response.body_bytes().len())
+            .map_or(0, Response::held_bytes)
     }
 }
 

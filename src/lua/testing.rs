@@ -14,12 +14,7 @@ pub(super) fn setup<'a>(
     recorder: &'a Rc<RefCell<Recorder>>,
     pulse: &'a Arc<Pulse>,
 ) -> VmSetup<'a> {
-    let config = ClientConfig {
-        timeout: Duration::from_secs(1),
-        max_body: 0,
-        headers: http::HeaderMap::new(),
-    };
-    let client = Client::new(config, Arc::default());
+    let client = Client::new(ClientConfig::default(), Arc::default());
     VmSetup {
         draws: user,
         user,

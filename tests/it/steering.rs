@@ -69,7 +69,8 @@ fn steer(
         config: Arc::new(config),
         name: "plan.lua".to_owned(),
         target: server.url(),
-        headers: Default::default(),
+        client: Default::default(),
+        resolver: Default::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -10,6 +10,7 @@ use crate::html::{self, Document};
 use crate::http;
 use memchr::memmem;
 use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
+use std::borrow::Cow;
 use std::rc::Rc;
 
 pub(in super::super) const FIELDS: [&str; 10] = [
@@ -131,6 +132,7 @@ impl This {
         }
         finished.line = failure.as_ref().and_then(|_| line(lua));
         finished.failure = failure.map(|reason| shortened(&reason));
+        finished.overruled = true;
         Ok(())
     }
 }
@@ -163,8 +165,8 @@ pub(super) fn field(lua: &Lua, (slot, name): (i64, String)) -> mlua::Result<Valu
     let exchange = &finished.exchange;
     match name.as_str() {
         "status" => finished.status().into_lua(lua),
-        "ok" => finished.failure.is_none().into_lua(lua),
-        "error" => finished.failure.as_deref().into_lua(lua),
+        "ok" => finished.verdict().is_none().into_lua(lua),
+        "error" => finished.verdict().as_deref().into_lua(lua),
         "body" => lua.create_string(finished.body())?.into_lua(lua),
         "time" => exchange.latency.as_secs_f64().into_lua(lua),
         "size" => exchange.bytes.into_lua(lua),
@@ -273,7 +275,7 @@ fn first_match(lua: &Lua, (this, pattern): (This, Value)) -> mlua::Result<MultiV
 }
 
 fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
-    match this.read(lua, |finished| finished.failure.clone())? {
+    match this.read(lua, |finished| finished.verdict().map(Cow::into_owned))? {
         None => Ok(this.table),
         Some(failure) => Err(mlua::Error::runtime(format!(
             "the response is not as expected: {failure}"

@@ -1,0 +1,68 @@
+//! What the run's options mean for its HTTP client.
+
+use crate::config::{Config, Http};
+use crate::error::{Diagnostic, Error};
+use crate::http::{ClientConfig, Resolver, Tls, TlsOptions, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use std::sync::Arc;
+
+/// The client of all users and what it knows of hosts.
+///
+/// # Errors
+/// A header or a file that is not what its option wants.
+pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error> {
+    let version = match config.http {
+        Http::Any => Version::Any,
+        Http::Http1 => Version::Http1,
+        Http::Http2 => Version::Http2,
+    };
+    let tls = TlsOptions {
+        ca: config.ca.clone(),
+        cert: config.cert.clone(),
+        key: config.key.clone(),
+        insecure: config.insecure,
+    };
+    let pinned = config
+        .resolve
+        .iter()
+        .map(|pin| ((pin.host.clone(), pin.port), pin.address));
+    let client = ClientConfig {
+        timeout: config.timeout,
+        max_body: config.max_body,
+        headers: headers(config)?,
+        version,
+        tls: Arc::new(Tls::new(&tls, version)?),
+        keep_alive: config.keep_alive,
+        cookies: config.cookies,
+        sticky_follow: config.sticky_follow,
+        local_address: config.local_address,
+    };
+    Ok((client, Resolver::new(pinned, config.dns_ttl)))
+}
+
+fn headers(config: &Config) -> Result<HeaderMap, Error> {
+    let mut map = HeaderMap::new();
+    for (name, value) in [
+        (
+            header::USER_AGENT,
+            concat!("lgoose/", env!("CARGO_PKG_VERSION")),
+        ),
+        (header::ACCEPT, "*/*"),
+        (header::ACCEPT_ENCODING, crate::http::ACCEPTED_CODINGS),
+    ] {
+        map.insert(name, HeaderValue::from_static(value));
+    }
+    for (name, value) in &config.headers {
+        let bad = || {
+            Diagnostic::new(format!(
+                "'{name}: {value}' in 'headers' of plan is not a header"
+            ))
+        };
+        let name = HeaderName::try_from(name.as_str()).map_err(|_| bad())?;
+        map.insert(
+            name,
+            HeaderValue::try_from(value.as_str()).map_err(|_| bad())?,
+        );
+    }
+    Ok(map)
+}

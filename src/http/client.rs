@@ -1,0 +1,79 @@
+//! What all sessions share: the settings of a run, and the buffers of a shard.
+
+use super::connection::ReadSpace;
+use super::{Resolver, Tls, Version, wire};
+use http::HeaderMap;
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Settings that all sessions of a run share.
+#[derive(Debug, Clone)]
+pub struct ClientConfig {
+    /// From the call until the last byte of the final answer.
+    pub timeout: Duration,
+    /// The largest body that is read, in bytes.
+    pub max_body: u64,
+    /// Sent with every request unless the request has one of that name.
+    pub headers: HeaderMap,
+    /// Which HTTP is spoken.
+    pub version: Version,
+    /// Whom to trust.
+    pub tls: Arc<Tls>,
+    /// Whether a connection is used for more than one request.
+    pub keep_alive: bool,
+    /// Whether cookies are kept and sent.
+    pub cookies: bool,
+    /// A user whose request is sent on to another host goes on there.
+    pub sticky_follow: bool,
+    /// The address that connections come from.
+    pub local_address: Option<IpAddr>,
+}
+
+impl Default for ClientConfig {
+    /// What a browser does, within a minute and 64 MiB a request.
+    fn default() -> ClientConfig {
+        ClientConfig {
+            timeout: Duration::from_secs(60),
+            max_body: 64 << 20,
+            headers: HeaderMap::new(),
+            version: Version::Any,
+            tls: Arc::new(Tls::trusting_the_system()),
+            keep_alive: true,
+            cookies: true,
+            sticky_follow: false,
+            local_address: None,
+        }
+    }
+}
+
+/// What the sessions of one shard share.
+#[derive(Debug)]
+pub struct Client {
+    pub(super) config: ClientConfig,
+    pub(super) resolver: Arc<Resolver>,
+    /// The default headers as they are sent.
+    pub(super) header_lines: Vec<u8>,
+    pub(super) read_space: ReadSpace,
+    /// Where requests are put together; taken while one is being written.
+    pub(super) write_space: RefCell<Vec<u8>>,
+}
+
+impl Client {
+    /// A client for the users of one shard; the resolver is the process's.
+    pub fn new(config: ClientConfig, resolver: Arc<Resolver>) -> Rc<Client> {
+        let mut header_lines = Vec::new();
+        for (name, value) in &config.headers {
+            wire::write_header(&mut header_lines, name, value);
+        }
+        Rc::new(Client {
+            config,
+            resolver,
+            header_lines,
+            read_space: ReadSpace::default(),
+            write_space: RefCell::default(),
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! The connections of one session: idle ones of HTTP/1.1, and one of HTTP/2 a host that all of its requests
+//! share.
+
+use super::client::Client;
+use super::connection::Connection;
+use super::dial::dial;
+use super::progress::Progress;
+use super::{Failure, Origin, Version, multiplexed};
+use bytes::Bytes;
+use h2::client::SendRequest;
+use rustls::ClientConfig;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use tokio::sync::Mutex;
+
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    // None of these is borrowed across an await.
+    idle: RefCell<Vec<Connection>>,
+    rare: RefCell<Option<Rc<Rare>>>,
+}
+
+/// What only users of https or HTTP/2 need; a plain user does not carry it.
+#[derive(Debug, Default)]
+struct Rare {
+    multiplexed: RefCell<Vec<(Rc<Origin>, SendRequest<Bytes>)>>,
+    /// Hosts that do not speak HTTP/2: several connections may be opened at a time.
+    http1_only: RefCell<Vec<Rc<Origin>>>,
+    /// This user's TLS configuration, with its own sessions to resume.
+    tls: RefCell<Option<Arc<ClientConfig>>>,
+    /// Held while a connection is opened that may turn out to be one for all.
+    opening: Mutex<()>,
+}
+
+/// Where a request can be sent.
+#[derive(Debug)]
+pub(super) enum Channel {
+    /// A connection of its own for one exchange.
+    Http1(Connection),
+    /// A stream of a shared one.
+    Http2(SendRequest<Bytes>),
+}
+
+impl Pool {
+    /// A channel to `origin`, and whether its connection was open before.
+    pub(super) async fn channel(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        progress: &mut Progress,
+    ) -> Result<(Channel, bool), Failure> {
+        if let Some(connection) = self.idle_connection(origin).await {
+            return Ok((Channel::Http1(connection), true));
+        }
+        if !origin.secure && client.config.version != Version::Http2 {
+            let connection = self.open(client, origin, progress).await?;
+            return Ok((Channel::Http1(connection), false));
+        }
+        let rare = self.rare();
+        if let Some(sender) = rare.http2(origin).await {
+            return Ok((Channel::Http2(sender), true));
+        }
+        let known_http1 = client.config.version == Version::Http1 || rare.is_http1_only(origin);
+        if known_http1 {
+            let connection = self.open(client, origin, progress).await?;
+            return Ok((Channel::Http1(connection), false));
+        }
+        let _opening = rare.opening.lock().await;
+        progress.watch.lap(|timings| &mut timings.connect);
+        if let Some(sender) = rare.http2(origin).await {
+            return Ok((Channel::Http2(sender), true));
+        }
+        let connection = self.open(client, origin, progress).await?;
+        if !connection.is_http2() && (origin.secure || client.config.version != Version::Http2) {
+            rare.http1_only.borrow_mut().push(origin.clone());
+            return Ok((Channel::Http1(connection), false));
+        }
+        progress.connecting = true;
+        let sender = multiplexed::start(connection.into_stream()).await;
+        progress.connecting = false;
+        let sender = sender?;
+        let kept = (origin.clone(), sender.clone());
+        if client.config.keep_alive {
+            rare.multiplexed.borrow_mut().push(kept);
+        }
+        Ok((Channel::Http2(sender), false))
+    }
+
+    /// Keeps a connection for the next request.
+    pub(super) fn give_back(&self, connection: Connection) {
+        self.idle.borrow_mut().push(connection);
+    }
+
+    fn rare(&self) -> Rc<Rare> {
+        self.rare.borrow_mut().get_or_insert_default().clone()
+    }
+
+    async fn open(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        progress: &mut Progress,
+    ) -> Result<Connection, Failure> {
+        progress.connecting = true;
+        let stream = dial(
+            origin,
+            &client.resolver,
+            client.config.local_address,
+            || self.rare().tls(client),
+            &mut progress.watch,
+        )
+        .await;
+        progress.connecting = false;
+        Ok(Connection::over(origin.clone(), stream?))
+    }
+
+    /// The connection to `origin` used last that the server has not closed.
+    async fn idle_connection(&self, origin: &Origin) -> Option<Connection> {
+        loop {
+            let mut connection = {
+                let mut idle = self.idle.borrow_mut();
+                let place = idle
+                    .iter()
+                    .rposition(|connection| connection.origin.same(origin))?;
+                idle.swap_remove(place)
+            };
+            if poll_fn(|cx| Poll::Ready(connection.is_usable(cx))).await {
+                return Some(connection);
+            }
+        }
+    }
+}
+
+impl Rare {
+    /// The shared connection to `origin`, unless it has ended.
+    async fn http2(&self, origin: &Origin) -> Option<SendRequest<Bytes>> {
+        poll_fn(|cx| {
+            let mut shared = self.multiplexed.borrow_mut();
+            shared.retain_mut(|(_, sender)| !matches!(sender.poll_ready(cx), Poll::Ready(Err(_))));
+            let found = shared.iter().find(|(known, _)| known.same(origin));
+            Poll::Ready(found.map(|(_, sender)| sender.clone()))
+        })
+        .await
+    }
+
+    fn is_http1_only(&self, origin: &Origin) -> bool {
+        let known = self.http1_only.borrow();
+        known.iter().any(|known| known.same(origin))
+    }
+
+    fn tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {
+        let mut tls = self.tls.borrow_mut();
+        match &*tls {
+            Some(config) => Ok(config.clone()),
+            None => Ok(tls.insert(client.config.tls.of_user()?).clone()),
+        }
+    }
+}

@@ -4,7 +4,7 @@
 use super::client::client;
 use super::env_file;
 use crate::cli;
-use crate::config::{Config, Load, Settings, Show};
+use crate::config::{CoMitigation, Config, Load, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::error::{Diagnostic, Error, nearest};
 use crate::http::{ClientConfig, Resolver};
@@ -105,6 +105,9 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.hatch_rate = f64::INFINITY;
     config.iterations = Some(1);
     config.run_time = None;
+    // One iteration is for looking, not for judging.
+    config.thresholds.clear();
+    config.co_mitigation = CoMitigation::Disabled;
 }
 
 /// What the plan's `env()` knows beside the environment.

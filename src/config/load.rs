@@ -1,7 +1,7 @@
 //! How the load is told: users at a fixed number, stages of users, or iterations at a rate. Reads stages and
 //! names the options that contradict each other, with the way out.
 
-use super::Settings;
+use super::{CoMitigation, Settings};
 use crate::error::Diagnostic;
 use crate::units;
 use std::time::Duration;
@@ -304,6 +304,10 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
         (true, _) if settings.throttle_requests.is_some() => Some(
             Diagnostic::new("'--throttle-requests' holds back what a rate of iterations starts on schedule")
                 .help("leave it out and choose the rate instead, or run users ('--users') with the throttle"),
+        ),
+        (true, _) if settings.co_mitigation.is_some_and(|kind| kind != CoMitigation::Disabled) => Some(
+            Diagnostic::new("'--co-mitigation' fills in what late users could not ask for, and at a rate iterations start all the same")
+                .help("leave it out: the latency of a run at a rate counts from the scheduled start"),
         ),
         (true, _) if settings.reset_stats == Some(true) => Some(
             Diagnostic::new("'--reset-stats' waits for all users to run, and a rate of iterations has no such moment")

@@ -2,8 +2,10 @@
 //! same name is in `cli`.
 
 use super::target::{Http, Pin, address};
-use super::{Spacing, Stage, Value};
+use super::thresholds::thresholds;
+use super::{CoMitigation, Misfit, Spacing, Stage, Value};
 use crate::error::{Diagnostic, nearest};
+use crate::threshold::Threshold;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -24,11 +26,12 @@ macro_rules! settings {
             /// The fields that `plan {}` knows, in the order of the documentation.
             pub const FIELDS: &[&str] = &[$(stringify!($field)),*];
 
-            fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), String>> {
+            fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), Misfit>> {
                 match name {
                     $(stringify!($field) => {
-                        let read: fn(&Value) -> Result<$kind, String> = $read;
-                        Some(read(value).map(|value| self.$field = Some(value)))
+                        let read: fn(&Value) -> Result<$kind, _> = $read;
+                        let read = read(value).map_err(Misfit::from);
+                        Some(read.map(|value| self.$field = Some(value)))
                     })*
                     _ => None,
                 }
@@ -105,6 +108,10 @@ settings! {
     sticky_follow: bool = Value::flag;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map;
+    /// Whether and how the requests that late users could not make are filled in.
+    co_mitigation: CoMitigation = CoMitigation::read;
+    /// Limits that figures have to keep.
+    thresholds: Vec<Threshold> = thresholds;
     /// The seed of all random choices.
     seed: u64 = |value| value.whole(0);
     /// Threads that drive users.
@@ -135,8 +142,7 @@ impl Settings {
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), Diagnostic> {
         match self.read(name, value) {
             None => Err(unknown_word("field", name, "plan", Settings::FIELDS)),
-            Some(outcome) => outcome
-                .map_err(|problem| Diagnostic::new(format!("field '{name}' of plan: {problem}"))),
+            Some(outcome) => outcome.map_err(|misfit| misfit.in_field(name)),
         }
     }
 }
@@ -188,6 +194,8 @@ mod tests {
                 text("1s:1"),
                 text("1,1s"),
                 text("even"),
+                text("p95 < 1s"),
+                text("average"),
                 Value::Flag(true),
                 map,
             ]

@@ -70,3 +70,16 @@ fn role(event: Event, host: &str) -> Rc<Role> {
         host: host.to_owned(),
     })
 }
+
+/// The text of an error in an event's function; it has its place in front.
+pub(super) fn raised_in(event: Event, raised: &Raised) -> Error {
+    let place = raised
+        .line
+        .as_deref()
+        .map_or_else(String::new, |line| format!(" ({line})"));
+    Error::Trouble(format!(
+        "{} raised: {}{place}",
+        event.name(),
+        raised.message
+    ))
+}

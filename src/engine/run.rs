@@ -2,18 +2,18 @@
 //! figures.
 
 use super::directive::{Clock, Directive, Phase, Timetable};
-use super::event::run_event;
+use super::event::{raised_in, run_event};
 use super::reception::Transfers;
 use super::reset::Reset;
 use super::shard::{Message, Wires, run_shard};
 use super::throttle::Throttle;
 use super::watchdog::{Watchdog, complaint};
-use crate::config::Config;
+use crate::config::{CoMitigation, Config};
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::{Program, Pulse, Raised};
-use crate::metrics::{Delta, Facts, Report, Snapshot, Store};
+use crate::lua::{Program, Pulse};
+use crate::metrics::{Cadence, Delta, Facts, Report, Snapshot, Store};
 use crate::plan::{Deal, Event, Plan, Task};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -98,6 +98,7 @@ pub async fn run(
     let config = run.config.clone();
     let mut store = Store::new(Facts {
         order: order(&run.plan),
+        co_mitigation: cadence(&config),
         ..Facts::new(
             run.name.clone(),
             run.target.clone(),
@@ -105,6 +106,7 @@ pub async fn run(
             SystemTime::now(),
         )
     });
+    store.judge_by(config.thresholds.clone());
     let name = run.name.clone();
     let mut plant = plant(run);
     if let Some(raised) = run_event(&plant, Event::TestStart, &mut store, &mut commands).await? {
@@ -200,17 +202,14 @@ pub async fn run(
     })
 }
 
-/// The text of an error in an event's function; it has its place in front.
-fn raised_in(event: Event, raised: &Raised) -> Error {
-    let place = raised
-        .line
-        .as_deref()
-        .map_or_else(String::new, |line| format!(" ({line})"));
-    Error::Trouble(format!(
-        "{} raised: {}{place}",
-        event.name(),
-        raised.message
-    ))
+/// What users are compared with, if what late ones could not ask for is filled in.
+pub(super) fn cadence(config: &Config) -> Option<Cadence> {
+    match config.co_mitigation {
+        CoMitigation::Disabled => None,
+        CoMitigation::Average => Some(Cadence::Average),
+        CoMitigation::Minimum => Some(Cadence::Minimum),
+        CoMitigation::Maximum => Some(Cadence::Maximum),
+    }
 }
 
 /// Scenarios and tasks in the order of the plan.
@@ -222,7 +221,7 @@ fn order(plan: &Plan) -> Vec<(String, String)> {
     tasks.collect()
 }
 
-fn plant(run: Run) -> Plant {
+pub(super) fn plant(run: Run) -> Plant {
     let config = &run.config;
     let throttle = config.throttle_requests;
     Plant {
@@ -298,6 +297,7 @@ impl Conductor {
                 _ = tick.tick() => {
                     let snapshot = self.store.tick(self.begin.elapsed());
                     self.snapshots.send_replace(Some(snapshot));
+                    self.heed_thresholds();
                     self.watch();
                 }
             }
@@ -338,9 +338,28 @@ impl Conductor {
         }
     }
 
+    /// Stops the run when a threshold is broken that says so.
+    fn heed_thresholds(&mut self) {
+        if self.abort_at.is_some() {
+            return;
+        }
+        if let Some(row) = self.store.stopping_threshold() {
+            let seconds = row.broken_s.unwrap_or_default();
+            let name = row
+                .name
+                .map_or_else(String::new, |name| format!("{name}: "));
+            self.store.warn(format!(
+                "the run was stopped after {seconds:.1} s: the threshold '{name}{}' was broken",
+                row.threshold
+            ));
+            self.obey(Command::Stop);
+        }
+    }
+
     fn obey(&mut self, command: Command) {
         match command {
             Command::Stop if self.abort_at.is_none() => {
+                self.store.load_ended();
                 self.abort_at = Some(Instant::now() + self.stop_timeout);
                 self.tell(|directive| directive.phase = Phase::Stop);
             }

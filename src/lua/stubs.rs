@@ -31,7 +31,7 @@ mod tests {
     use std::time::Duration;
 
     /// Described already, installed by a change to come. A name that is installed must leave this list.
-    const NOT_YET: &[&str] = &["lgoose.Plan.co_mitigation", "lgoose.Plan.thresholds"];
+    const NOT_YET: &[&str] = &[];
 
     /// Classes of which lgoose can list every member; a global library is one by its own name.
     const CLASSES: [&str; 7] = [

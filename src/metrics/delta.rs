@@ -4,7 +4,7 @@
 //! back so that a tick reuses its memory. Rows carry their names, so a delta explains itself.
 
 use super::arrivals::ArrivalDelta;
-use super::latency::{Burst, Exact, nanoseconds};
+use super::latency::{Burst, Exact, Filled, nanoseconds};
 use super::measures::MeasureDelta;
 use super::names::Label;
 use super::sample::{Failure, Sample};
@@ -22,6 +22,8 @@ pub struct Delta {
     pub(super) scenarios: Vec<ScenarioDelta>,
     pub(super) measures: Vec<MeasureDelta>,
     pub(super) arrivals: ArrivalDelta,
+    /// The cadences of cycles that were late.
+    pub(super) late: Exact,
     pub(super) errors: Vec<ErrorDelta>,
     pub(super) errors_left_out: u64,
     pub(super) warnings: Vec<String>,
@@ -42,6 +44,7 @@ impl Delta {
                 .tasks
                 .iter()
                 .all(|row| row.ok.count + row.failed.count == 0)
+            && self.late.count == 0
             && self.scenarios.iter().all(|row| row.is_empty())
             && self.measures.iter().all(|row| row.measure.is_empty())
             && self.arrivals.is_empty()
@@ -97,6 +100,13 @@ impl Delta {
             row.failures.clear();
             row.service.clear();
         }
+        if self.late.count > 0 {
+            self.late = Exact::default();
+            let filled = self.requests.iter_mut();
+            filled
+                .filter_map(|row| row.filled.as_mut())
+                .for_each(|filled| filled.clear());
+        }
         for row in &mut self.tasks {
             row.ok = Exact::default();
             row.failed = Exact::default();
@@ -125,6 +135,8 @@ pub(super) struct RequestDelta {
     pub(super) failures: Burst,
     /// All of them from their actual start, where `all` is from the scheduled one; else empty.
     pub(super) service: Burst,
+    /// Filled in for late users; made at the first.
+    pub(super) filled: Option<Box<Filled>>,
 }
 
 impl RequestDelta {
@@ -135,6 +147,7 @@ impl RequestDelta {
             all: Burst::default(),
             failures: Burst::default(),
             service: Burst::default(),
+            filled: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! and, at the end, the [`Report`] that every output is made from. Nothing here knows Lua, HTTP or a screen.
 
 mod arrivals;
+mod cycles;
 mod delta;
 mod errors;
 mod facts;
@@ -16,18 +17,22 @@ mod recorder;
 mod report;
 mod sample;
 mod series;
+mod sight;
 mod snapshot;
 mod spread;
 mod store;
 mod tally;
+mod thresholds;
 mod users;
 
+pub use cycles::Cycles;
 pub use delta::Delta;
 pub use facts::Facts;
 pub use recorder::Recorder;
 pub use report::{
-    ArrivalsRow, Check, ErrorRow, Figures, Latency, Metric, MetricKind, PhasesMs, Report,
-    RequestRow, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
+    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Figures, Latency,
+    Metric, MetricKind, PhasesMs, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
+    ThresholdRow,
 };
 pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
 pub use snapshot::{LiveRow, Snapshot};

@@ -220,6 +220,10 @@ fn loads_that_contradict_each_other_are_named_with_the_way_out() {
             ],
         ),
         (
+            &["--rate", "5", "--co-mitigation", "average"],
+            &["'--co-mitigation' fills in", "leave it out"],
+        ),
+        (
             &["--rate", "5", "--reset-stats"],
             &["'--reset-stats' waits for all users", "'--warmup 30s'"],
         ),

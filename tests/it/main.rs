@@ -18,4 +18,5 @@ mod seed;
 mod server;
 mod steering;
 mod stopping;
+mod thresholds;
 mod tools;

@@ -182,6 +182,7 @@ impl Surroundings {
     fn vm(&self, program: &Arc<Program>) -> Vm {
         let setup = VmSetup {
             user: 1,
+            draws: 1,
             scenario: "default",
             session: self.session.clone(),
             memory: 64 << 20,

@@ -1,7 +1,7 @@
 //! One user's VM: runs the tasks of its plan as coroutines and hands their operations to the engine.
 
 use super::fault::{self, Raised};
-use super::host::Host;
+use super::host::{Host, stream};
 use super::limits::{self, Limits};
 use super::op::{Op, Yielded};
 use super::program::Program;
@@ -24,6 +24,8 @@ use std::time::Duration;
 pub struct VmSetup<'a> {
     /// The user's number, from 1.
     pub user: u64,
+    /// The number of its stream of random values.
+    pub draws: u64,
     /// The name of its scenario.
     pub scenario: &'a str,
     /// Its browser.
@@ -85,6 +87,7 @@ impl Vm {
             Some(setup.session.clone()),
             limits,
         ));
+        host.random.replace(stream(program.seed, setup.draws));
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
         limits::keep(&lua)?;
@@ -192,6 +195,7 @@ impl Vm {
             &program,
             VmSetup {
                 user: self.host.user,
+                draws: self.host.user,
                 scenario: &self.host.scenario,
                 session,
                 recorder: &recorder,

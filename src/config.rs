@@ -4,11 +4,13 @@
 mod output;
 mod settings;
 mod target;
+mod transport;
 mod value;
 
 pub use output::{Format, Output};
 pub use settings::{Settings, unknown_word};
 pub use target::{Http, Pin, address};
+pub use transport::{Client, Proxy};
 pub use value::Value;
 
 use crate::error::Diagnostic;
@@ -52,6 +54,10 @@ pub struct Config {
     pub headers: BTreeMap<String, String>,
     /// Which HTTP is spoken.
     pub http: Http,
+    /// What sends the requests.
+    pub client: Client,
+    /// What they go through; only [`Client::Reqwest`] can.
+    pub proxy: Proxy,
     /// Trust every certificate.
     pub insecure: bool,
     /// Certificates to trust instead of the system's.
@@ -102,6 +108,7 @@ impl Config {
             (None, Some(time)) => users as f64 / time.as_secs_f64(),
             (rate, None) => rate.unwrap_or(1.0),
         };
+        let proxy = settings.proxy.unwrap_or_default();
         Ok(Config {
             host: settings.host,
             users,
@@ -113,6 +120,8 @@ impl Config {
             max_body: settings.max_body.unwrap_or(64 << 20),
             headers: settings.headers.unwrap_or_default(),
             http: settings.http.unwrap_or_default(),
+            client: transport::chosen(settings.client, &proxy)?,
+            proxy,
             insecure: settings.insecure.unwrap_or(false),
             ca: settings.ca,
             cert: settings.cert,

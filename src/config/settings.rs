@@ -3,6 +3,7 @@
 
 use super::Value;
 use super::target::{Http, Pin, address};
+use super::transport::{Client, Proxy};
 use crate::error::{Diagnostic, nearest};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -63,6 +64,10 @@ settings! {
     max_body: u64 = Value::size;
     /// Which HTTP is spoken.
     http: Http = |value| value.text().and_then(|text| Http::parse(&text));
+    /// What sends the requests.
+    client: Client = |value| value.text().and_then(|text| Client::parse(&text));
+    /// What they go through.
+    proxy: Proxy = |value| value.text().and_then(|text| Proxy::parse(&text));
     /// Trust every certificate.
     insecure: bool = Value::flag;
     /// Certificates to trust instead of the system's.
@@ -165,6 +170,8 @@ mod tests {
                 text("1.1"),
                 text("::1"),
                 text("a:1:::1"),
+                text("direct"),
+                text("none"),
                 Value::Flag(true),
                 map,
             ]

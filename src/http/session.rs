@@ -4,13 +4,14 @@
 use super::client::Client;
 use super::connection::Connection;
 use super::cookies::Jar;
+use super::delegated::{self, Sending};
 use super::hop::{Hop, is_redirect, redirect_target};
 use super::incoming::{Answer, Outgoing};
 use super::pool::{Channel, Pool};
 use super::progress::Progress;
 use super::timer::Timer;
 use super::{ErrorClass, Exchange, Failure, Request, Response, Target, multiplexed, wire};
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -165,7 +166,7 @@ impl Session {
         progress: &mut Progress,
     ) -> Result<Answer, Failure> {
         loop {
-            let (channel, reused) = self
+            let (channel, mut reused) = self
                 .pool
                 .channel(&self.client, &target.origin, progress)
                 .await?;
@@ -179,6 +180,12 @@ impl Session {
                     let head = self.head_http2(target, hop, request)?;
                     let limits = request.limits(&self.client.config);
                     multiplexed::exchange(sender, head, &hop.body, limits, progress).await
+                }
+                Channel::Delegated(agent) => {
+                    let sending = self.sending(target, hop, request);
+                    let answer = delegated::exchange(&self.client, agent, sending, progress).await;
+                    reused = answer.1;
+                    answer.0
                 }
             };
             match answer {
@@ -291,6 +298,23 @@ impl Session {
                 .insert(header::CONTENT_LENGTH, length.into())
         });
         Ok(head)
+    }
+
+    /// A request as reqwest is to send it.
+    fn sending<'a>(&self, target: &'a Target, hop: &'a Hop, request: &Request) -> Sending<'a> {
+        let mut fields = HeaderMap::new();
+        self.each_header(target, hop, request, |name, value| {
+            fields.append(name, value.clone());
+        });
+        Sending {
+            target,
+            method: &hop.method,
+            host: self.host_header(target, hop, request),
+            fields,
+            body: &hop.body,
+            limits: request.limits(&self.client.config),
+            keep_alive: self.client.config.keep_alive,
+        }
     }
 
     fn host_header(&self, target: &Target, hop: &Hop, request: &Request) -> HeaderValue {

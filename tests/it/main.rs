@@ -5,13 +5,18 @@
 mod command_line;
 mod drupal;
 mod failing;
+mod forward;
 mod language;
 mod measures;
 mod mistakes;
 mod program;
+mod proxy;
 mod report;
 mod sandbox;
 mod seed;
 mod server;
 mod stopping;
 mod tools;
+
+/// What sends the requests of runs that do not say; `tests/it_reqwest` has another.
+const CLIENT: Option<&str> = None;

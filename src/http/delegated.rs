@@ -79,6 +79,7 @@ pub(super) fn agent(client: &Client, proxied: &Proxied) -> Result<reqwest::Clien
         .referer(false)
         .retry(reqwest::retry::never())
         .local_address(config.local_address)
+        .tcp_keepalive(None)
         .dns_resolver(Arc::new(names))
         .connector_layer(Stamp)
         .pool_idle_timeout(None)
@@ -86,6 +87,9 @@ pub(super) fn agent(client: &Client, proxied: &Proxied) -> Result<reqwest::Clien
         .http2_initial_stream_window_size(multiplexed::STREAM_WINDOW)
         .http2_initial_connection_window_size(multiplexed::CONNECTION_WINDOW)
         .http2_max_header_list_size(wire::MOST_HEAD as u32);
+    // A connection may take as long as the request's own timeout allows.
+    #[cfg(target_os = "linux")]
+    let builder = builder.tcp_user_timeout(None);
     let builder = match config.version {
         Version::Any => builder,
         Version::Http1 => builder.http1_only(),
@@ -100,7 +104,8 @@ pub(super) fn agent(client: &Client, proxied: &Proxied) -> Result<reqwest::Clien
 }
 
 /// Sends one request and reads the whole answer. Beside it, whether the request went over a connection that
-/// was open before.
+/// was open before. A request that a closed connection has not taken a byte of is sent again in here, which
+/// nobody is told of.
 pub(super) async fn exchange(
     client: &Client,
     agent: reqwest::Client,
@@ -119,17 +124,13 @@ async fn receive(
     setup: &Arc<Setup>,
     progress: &mut Progress,
 ) -> Result<Answer, Failure> {
-    let Sending {
-        target,
-        method,
-        limits,
-        ..
-    } = sending;
+    let target = sending.target;
+    let (method, limits) = (sending.method, sending.limits);
     if target.origin.secure {
-        client.config.tls.of_user()?;
+        client.config.tls.check()?;
     }
     let blame = |error: &reqwest::Error| failure(error, &target.origin, &client.config.transport);
-    let mut sent = std::pin::pin!(Setup::scope(setup, agent.execute(request(&sending))));
+    let mut sent = std::pin::pin!(Setup::scope(setup, agent.execute(request(sending))));
     let answered = poll_fn(|cx| {
         let polled = sent.as_mut().poll(cx);
         // Known after a timeout too, which drops this future where it is.
@@ -175,12 +176,12 @@ async fn receive(
     })
 }
 
-fn request(sending: &Sending<'_>) -> reqwest::Request {
+fn request(sending: Sending<'_>) -> reqwest::Request {
     let mut request = reqwest::Request::new(sending.method.clone(), sending.target.url());
     let headers = request.headers_mut();
-    headers.clone_from(&sending.fields);
+    *headers = sending.fields;
     if sending.host != sending.target.origin.host_header {
-        headers.insert(header::HOST, sending.host.clone());
+        headers.insert(header::HOST, sending.host);
     }
     if !sending.keep_alive {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

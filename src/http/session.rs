@@ -183,9 +183,11 @@ impl Session {
                 }
                 Channel::Delegated(agent) => {
                     let sending = self.sending(target, hop, request);
-                    let answer = delegated::exchange(&self.client, agent, sending, progress).await;
-                    reused = answer.1;
-                    answer.0
+                    let exchange = delegated::exchange(&self.client, agent, sending, progress);
+                    // Boxed: users of the direct transport must not carry its place.
+                    let (answer, over_open) = Box::pin(exchange).await;
+                    reused = over_open;
+                    answer
                 }
             };
             match answer {

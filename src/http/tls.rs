@@ -114,7 +114,15 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
-    /// The same, or a configuration that trusts nobody if the system has no certificates to trust: enough
+    /// Whether https can be spoken at all.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `tls` if the system has no certificates to trust.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        self.shared().map(|_| ())
+    }
+
+    /// As [`Tls::of_user`], or a configuration that trusts nobody if the system has no certificates to trust: enough
     /// for whoever asks for no https.
     ///
     /// # Errors
@@ -123,7 +131,9 @@ impl Tls {
         match self.of_user() {
             Ok(config) => Ok(Arc::unwrap_or_clone(config)),
             Err(_) => {
-                let config = builder()?.0.with_root_certificates(RootCertStore::empty());
+                let provider = Arc::new(rustls::crypto::ring::default_provider());
+                let nobody = RootCertStore::empty();
+                let config = builder(provider)?.with_root_certificates(nobody);
                 Ok(config.with_no_client_auth())
             }
         }
@@ -134,7 +144,8 @@ impl Tls {
     }
 
     fn make(&self) -> Result<Arc<ClientConfig>, Failure> {
-        let (builder, provider) = builder()?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = builder(provider.clone())?;
         let builder = match (self.insecure, &self.ca) {
             (true, _) => builder
                 .dangerous()
@@ -169,18 +180,12 @@ impl Tls {
     }
 }
 
-fn builder() -> Result<
-    (
-        ConfigBuilder<ClientConfig, WantsVerifier>,
-        Arc<CryptoProvider>,
-    ),
-    Failure,
-> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone())
+fn builder(
+    provider: Arc<CryptoProvider>,
+) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, Failure> {
+    ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| failed(&error))?;
-    Ok((builder, provider))
+        .map_err(|error| failed(&error))
 }
 
 fn failed(error: &rustls::Error) -> Failure {

@@ -17,16 +17,16 @@ the processor time a request. Cookies, redirects, timeouts, retries and decoding
 
 With reqwest, 'connect' is the time of the TLS handshake and of the talk with the proxy too, and \
 'first_byte' that of sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not \
-wait. A head may have 100 fields and 400 KiB. A user that sends requests side by side may open a \
-connection more than it needs.";
+wait. A Host header of the plan's own needs HTTP/1.1. A head may have 100 fields and 400 KiB. A user that \
+sends requests side by side may open a connection more than it needs.";
 
 /// What `--help` says of `--proxy`.
 const PROXY: &str = "\
 Send everything through this proxy: http://, https://, socks5:// or socks5h://[USER:PASSWORD@]HOST:PORT
 
-With socks5 names are looked up here, with socks5h by the proxy. 'env' obeys HTTP_PROXY, HTTPS_PROXY, \
-ALL_PROXY and NO_PROXY; without it they are ignored, so that no proxy is measured by accident. 'none' sets \
-aside the proxy of a plan. A proxy chooses --client reqwest.";
+With socks5 names are looked up here, as --resolve says; with the others the proxy does that. 'env' obeys \
+HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; without it they are ignored, so that no proxy is measured by \
+accident. 'none' sets aside the proxy of a plan. A proxy chooses --client reqwest.";
 
 /// `lgoose PLAN`.
 #[derive(Debug, Args)]

@@ -139,7 +139,10 @@ async fn receive(
     })
     .await;
     setup.stamp(&mut progress.watch);
-    progress.watch.lap(|timings| &mut timings.first_byte);
+    // What did not connect has not waited for an answer.
+    if !answered.as_ref().is_err_and(reqwest::Error::is_connect) {
+        progress.watch.lap(|timings| &mut timings.first_byte);
+    }
     let answered: http::Response<reqwest::Body> = answered.map_err(|error| blame(&error))?.into();
     let (parts, mut body) = answered.into_parts();
     let mut bytes: BytesMut = head_as_text(&parts);
@@ -198,7 +201,7 @@ fn request(sending: Sending<'_>) -> reqwest::Request {
 }
 
 /// The cause of all causes.
-pub(super) fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
+fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {
         cause = next;

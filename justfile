@@ -14,12 +14,21 @@ build:
 test *FILTER:
     cargo test {{FILTER}}
 
+# The stubs as an editor sees them; needs emmylua_check, which takes minutes to build
+editor:
+    tests/editor/check
+
 # The benchmarks: processor time per request and memory per user
 bench:
     cargo build --release
     benches/cpu.sh
     benches/memory.sh
     cargo bench --bench vm
+
+# lgoose beside other load generators: installs them if they are missing, then measures; for example --only tiny
+peers *OPTIONS:
+    -benches/peers/install.sh
+    benches/peers/run.sh {{OPTIONS}}
 
 # The binary that is shipped: target/dist/lgoose
 dist:

@@ -62,8 +62,6 @@ pub struct Vm {
     stillborn: bool,
     /// Shows the watchdog whose code runs.
     pulse: Arc<Pulse>,
-    /// The index of declaration of the task that runs.
-    task: Option<usize>,
     /// The latest task was ended by a limit: its coroutine must not be touched any more.
     spent: bool,
 }
@@ -127,7 +125,6 @@ impl Vm {
             host,
             lua,
             pulse: setup.pulse.clone(),
-            task: None,
             spent: false,
         })
     }
@@ -137,13 +134,13 @@ impl Vm {
         if self.stillborn {
             return Step::Op(Op::Stop);
         }
-        self.task = Some(task);
+        self.host.task.set(Some(task));
         self.enter(|vm| &vm.run, (task + 1, iteration))
     }
 
     /// Starts the plan's function for an event.
     pub fn start_event(&mut self, event: Event) -> Step {
-        self.task = None;
+        self.host.task.set(None);
         self.enter(|vm| &vm.handle, event.name())
     }
 
@@ -161,7 +158,7 @@ impl Vm {
         }
         // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
         self.host.limits.begin();
-        self.pulse.enter(self.host.user, self.task);
+        self.pulse.enter(self.host.user, self.host.task.get());
         let reset = self.thread.reset(function(self).clone());
         self.pulse.leave();
         if self.host.limits.is_killed() {
@@ -191,7 +188,6 @@ impl Vm {
         let (session, recorder) = (session.clone(), recorder.clone());
         let program = self.host.program.clone();
         let pulse = self.pulse.clone();
-        let task = self.task;
         let fresh = Vm::build(
             &program,
             VmSetup {
@@ -205,7 +201,8 @@ impl Vm {
             },
         )?;
         fresh.host.random.swap(&self.host.random);
-        *self = Vm { task, ..fresh };
+        fresh.host.task.swap(&self.host.task);
+        *self = fresh;
         self.thread = self.lua.create_thread(function(self).clone())?;
         Ok(())
     }
@@ -296,7 +293,7 @@ impl Vm {
 
     fn resume(&self, arguments: impl IntoLuaMulti) -> mlua::Result<Yielded> {
         self.host.limits.begin();
-        self.pulse.enter(self.host.user, self.task);
+        self.pulse.enter(self.host.user, self.host.task.get());
         let yielded = self.thread.resume::<Yielded>(arguments);
         self.pulse.leave();
         yielded

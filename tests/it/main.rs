@@ -11,11 +11,13 @@ mod measures;
 mod mistakes;
 mod program;
 mod proxy;
+mod raising;
 mod report;
 mod sandbox;
 mod seed;
 mod server;
 mod stopping;
+mod thresholds;
 mod tools;
 
 /// What sends the requests of runs that do not say; `tests/it_reqwest` has another.

@@ -21,6 +21,8 @@ mod failing;
 mod language;
 #[path = "../it/program.rs"]
 mod program;
+#[path = "../it/raising.rs"]
+mod raising;
 #[path = "../it/report.rs"]
 mod report;
 #[path = "../it/server.rs"]

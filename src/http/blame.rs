@@ -3,16 +3,17 @@
 
 use super::delegated::{Proxied, Transport};
 use super::setup::Unknown;
-use super::{ErrorClass, Failure, Origin, multiplexed, tls};
+use super::{ClientConfig, ErrorClass, Failure, Origin, multiplexed, tls};
 use std::error::Error;
 use std::io;
+use std::io::ErrorKind::{AddrNotAvailable, InvalidData, InvalidInput};
 
 /// How errors begin that are of opening the way to a host, not of shaking hands with it: their types have
 /// no public names.
 const ON_THE_WAY: [&str; 3] = ["tcp ", "tunnel error", "SOCKS error"];
 
 /// What a failed request to `origin` means.
-pub(super) fn failure(error: &reqwest::Error, origin: &Origin, transport: &Transport) -> Failure {
+pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientConfig) -> Failure {
     let mut told = Told::default();
     for cause in std::iter::successors(Some(error as &(dyn Error + 'static)), |cause| next(*cause))
     {
@@ -25,10 +26,11 @@ pub(super) fn failure(error: &reqwest::Error, origin: &Origin, transport: &Trans
         told.http2 = told.http2.or(cause.downcast_ref());
         let words = cause.to_string();
         told.on_the_way |= ON_THE_WAY.iter().any(|start| words.starts_with(start));
+        told.binding |= words.starts_with("tcp bind local");
         told.deepest = Some(cause);
     }
     match error.is_connect() {
-        true => told.connecting(origin, transport),
+        true => told.connecting(origin, config),
         false if error.is_builder() => Failure::new(ErrorClass::BadUrl, told.words()),
         false => told.exchanging(),
     }
@@ -55,6 +57,8 @@ struct Told<'a> {
     deepest: Option<&'a (dyn Error + 'static)>,
     /// Whether the way to the host was not open yet.
     on_the_way: bool,
+    /// Whether the address of this end could not be taken.
+    binding: bool,
 }
 
 impl Told<'_> {
@@ -62,12 +66,19 @@ impl Told<'_> {
         self.deepest.map_or_else(String::new, ToString::to_string)
     }
 
-    fn connecting(&self, origin: &Origin, transport: &Transport) -> Failure {
+    fn connecting(&self, origin: &Origin, config: &ClientConfig) -> Failure {
         if let Some(error) = self.tls {
             return tls::handshake_error(error, &origin.host);
         }
-        let towards = towards(origin, transport);
+        let towards = towards(origin, &config.transport);
         match self.io {
+            Some(error)
+                if error.kind() == AddrNotAvailable
+                    && let Some(local) = config.local_address.filter(|_| self.binding) =>
+            {
+                let detail = format!("'--local-address {local}' is not an address of this machine");
+                Failure::new(ErrorClass::Connect, detail)
+            }
             Some(error) if origin.secure && !self.on_the_way => {
                 tls::handshake_failure(error, &origin.host)
             }
@@ -100,8 +111,10 @@ impl Told<'_> {
             (Some(error), None) if error.is_incomplete_message() || error.is_canceled() => {
                 Failure::new(ErrorClass::ClosedEarly, "")
             }
-            // Wrong chunks are errors of this kind to hyper.
-            (_, Some(error)) if error.kind() == io::ErrorKind::InvalidInput => {
+            // Wrong chunks are errors of these kinds to hyper; rustls has errors of its own.
+            (_, Some(error))
+                if matches!(error.kind(), InvalidInput | InvalidData) && self.tls.is_none() =>
+            {
                 Failure::new(ErrorClass::Protocol, self.words())
             }
             (_, Some(error)) => Failure::exchanging(error),

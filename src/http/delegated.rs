@@ -129,7 +129,7 @@ async fn receive(
     if target.origin.secure {
         client.config.tls.check()?;
     }
-    let blame = |error: &reqwest::Error| failure(error, &target.origin, &client.config.transport);
+    let blame = |error: &reqwest::Error| failure(error, &target.origin, &client.config);
     let mut sent = std::pin::pin!(Setup::scope(setup, agent.execute(request(sending))));
     let answered = poll_fn(|cx| {
         let polled = sent.as_mut().poll(cx);

@@ -5,6 +5,7 @@
 //! - bytes are those of heads and bodies, without the framing of chunks;
 //! - a body is sent without waiting for '100 Continue';
 //! - a head may have 100 fields instead of 128, and 400 KiB instead of 256;
+//! - the chunks of a body that is sent are hyper's;
 //! - `host` comes last among the headers, and one of the plan's own is for HTTP/1.1 only: over HTTP/2 it
 //!   stands beside `:authority`, which servers refuse.
 

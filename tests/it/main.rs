@@ -5,12 +5,14 @@
 mod command_line;
 mod drupal;
 mod failing;
+mod forward;
 mod language;
 mod load;
 mod measures;
 mod mistakes;
 mod parts;
 mod program;
+mod proxy;
 mod raising;
 mod rate;
 mod report;
@@ -21,3 +23,6 @@ mod steering;
 mod stopping;
 mod thresholds;
 mod tools;
+
+/// What sends the requests of runs that do not say; `tests/it_reqwest` has another.
+const CLIENT: Option<&str> = None;

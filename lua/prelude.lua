@@ -354,6 +354,8 @@ local env = setmetatable({}, {
   end,
 })
 
+globals._G = env
+
 -- Ends the loading of the file: from here on there is nothing to declare.
 local function seal()
   for _, name in next, { "task", "scenario", "plan", "on" } do

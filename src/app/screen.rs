@@ -5,8 +5,9 @@ use super::prepare::Prepared;
 use crate::cli;
 use crate::config::Load;
 use crate::error::{Diagnostic, Error};
-use crate::metrics::Snapshot;
+use crate::metrics::{ErrorRow, Snapshot};
 use crate::{output, units};
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub(super) async fn report_progress(
     let every = flags.screen.running_metrics;
     let mut next = (!every.is_zero()).then_some(every);
     let mut started = false;
+    let mut told = Told::default();
     loop {
         if pictures.changed().await.is_err() {
             return std::future::pending().await;
@@ -37,12 +39,41 @@ pub(super) async fn report_progress(
                 return error;
             }
         }
+        for error in told.new_in(&picture.errors) {
+            if let Err(error) = say(&output::text::error_line(error)) {
+                return error;
+            }
+        }
         if let Some(due) = next.filter(|due| picture.elapsed >= *due) {
             next = Some(due + every);
             if let Err(error) = say(&output::text::progress_line(&picture)) {
                 return error;
             }
         }
+    }
+}
+
+/// The kinds of errors that have been told of.
+#[derive(Default)]
+struct Told(HashSet<(String, String, Option<String>)>);
+
+impl Told {
+    /// The errors of a kind that was not told of before. What goes beyond the most is in the tables at the
+    /// end.
+    fn new_in<'a>(&mut self, errors: &'a [ErrorRow]) -> Vec<&'a ErrorRow> {
+        const MOST: usize = 20;
+        let mut new = Vec::new();
+        for error in errors {
+            let kind = (
+                error.name.clone(),
+                error.message.clone(),
+                error.line.clone(),
+            );
+            if self.0.len() < MOST && self.0.insert(kind) {
+                new.push(error);
+            }
+        }
+        new
     }
 }
 

@@ -15,6 +15,7 @@ use flate2::write::GzEncoder;
 use http::{HeaderName, HeaderValue, header};
 use mlua::{Table, Value};
 use std::io::Write as _;
+use std::time::Duration;
 
 pub(super) const OPTIONS: [&str; 13] = [
     "name",
@@ -71,7 +72,7 @@ pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Resu
                 body(op, encoded.into())?;
                 content_type = Some(kind);
             }
-            "timeout" => op.request.timeout = Some(seconds(&value, "option 'timeout'")?),
+            "timeout" => op.request.timeout = Some(timeout(&value)?),
             "redirects" => match value {
                 Value::Integer(n) if (0..=100).contains(&n) => op.request.redirects = n as u32,
                 other => {
@@ -282,4 +283,11 @@ fn expected_json(value: &Value) -> Result<Vec<(String, serde_json::Value)>, Stri
         .into_iter()
         .map(one)
         .collect()
+}
+
+fn timeout(value: &Value) -> Result<Duration, String> {
+    match seconds(value, "option 'timeout'")? {
+        Duration::ZERO => Err("option 'timeout' is in seconds and above 0".to_owned()),
+        timeout => Ok(timeout),
+    }
 }

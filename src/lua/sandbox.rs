@@ -11,7 +11,7 @@ pub(super) fn libraries() -> StdLib {
 }
 
 /// Functions of the base library that plans have as they are.
-pub(super) const BASE: [&str; 17] = [
+pub(super) const BASE: [&str; 19] = [
     "assert",
     "error",
     "getmetatable",
@@ -28,7 +28,9 @@ pub(super) const BASE: [&str; 17] = [
     "tonumber",
     "tostring",
     "type",
+    "warn",
     "xpcall",
+    "_G",
 ];
 
 /// A fresh VM.

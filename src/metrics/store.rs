@@ -112,8 +112,7 @@ impl Store {
             }
         }
         for row in &delta.scenarios {
-            self.users.add(row.change, row.rise);
-            self.scenario(row);
+            self.scenario(delta.shard, row);
         }
         if self.measures.merge(&delta) {
             self.warn(TOO_MANY_MEASURES.to_owned());
@@ -256,20 +255,23 @@ impl Store {
         self.fresh.reset();
     }
 
-    fn scenario(&mut self, row: &ScenarioDelta) {
+    fn scenario(&mut self, shard: usize, row: &ScenarioDelta) {
         let at = self
             .scenarios
             .iter()
             .position(|known| known.name == row.name);
-        let scenario = match at {
-            Some(at) => &mut self.scenarios[at],
-            None => self.scenarios.push_mut(Scenario {
+        let at = at.unwrap_or_else(|| {
+            self.scenarios.push(Scenario {
                 name: row.name.clone(),
                 users: Users::default(),
                 iterations: 0,
-            }),
-        };
-        scenario.users.add(row.change, row.rise);
+            });
+            self.scenarios.len() - 1
+        });
+        let source = (shard, at);
+        self.users.add(source, row.change, row.rise);
+        let scenario = &mut self.scenarios[at];
+        scenario.users.add(source, row.change, row.rise);
         scenario.iterations += row.iterations;
     }
 

@@ -2,26 +2,42 @@
 
 /// The users of one scenario or of all. The peak is exact within a shard; users of several shards that come
 /// and go within one tick count as if they had met.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Users {
     now: i64,
-    /// `now` as of the last tick, and the most that shards added to it since.
+    /// `now` as of the last tick, and what each source did since.
     base: i64,
-    rise: i64,
+    since: Vec<(Source, Since)>,
     peak: i64,
 }
 
+/// The shard and the place of the scenario that a change comes from.
+pub(super) type Source = (usize, usize);
+
+/// What became of a source's users since the last tick: a late shard may hand over twice within one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Since {
+    change: i64,
+    rise: i64,
+}
+
 impl Users {
-    /// Adds a shard's net change since its last delta, and the highest that it was in between.
-    pub(super) fn add(&mut self, change: i64, rise: i64) {
+    /// Adds a source's net change since its last delta, and the highest that it was in between.
+    pub(super) fn add(&mut self, source: Source, change: i64, rise: i64) {
         self.now += change;
-        self.rise += rise;
+        let at = self.since.iter().position(|(known, _)| *known == source);
+        let (_, since) = match at {
+            Some(at) => &mut self.since[at],
+            None => self.since.push_mut((source, Since::default())),
+        };
+        since.rise = since.rise.max(since.change + rise);
+        since.change += change;
     }
 
     pub(super) fn tick(&mut self) {
         self.peak = self.highest();
         self.base = self.now;
-        self.rise = 0;
+        self.since.clear();
     }
 
     pub(super) fn now(&self) -> u64 {
@@ -39,7 +55,8 @@ impl Users {
     }
 
     fn highest(&self) -> i64 {
-        self.peak.max(self.now).max(self.base + self.rise)
+        let rise: i64 = self.since.iter().map(|(_, since)| since.rise).sum();
+        self.peak.max(self.now).max(self.base + rise)
     }
 }
 
@@ -50,16 +67,27 @@ mod tests {
     #[test]
     fn a_run_shorter_than_a_tick_still_had_users() {
         let mut users = Users::default();
-        users.add(0, 4);
+        users.add((0, 0), 0, 4);
         assert_eq!((users.now(), users.peak()), (0, 4));
+    }
+
+    #[test]
+    fn who_leaves_and_comes_back_within_a_tick_is_one() {
+        let mut users = Users::default();
+        users.add((0, 0), 1, 1);
+        users.add((1, 0), 1, 1);
+        users.tick();
+        users.add((1, 0), -1, 0);
+        users.add((1, 0), 1, 1);
+        assert_eq!((users.now(), users.peak()), (2, 2));
     }
 
     #[test]
     fn after_a_reset_the_peak_starts_from_those_at_work() {
         let mut users = Users::default();
-        users.add(10, 10);
+        users.add((0, 0), 10, 10);
         users.tick();
-        users.add(-7, 0);
+        users.add((0, 0), -7, 0);
         users.reset();
         assert_eq!((users.now(), users.peak()), (3, 3));
     }

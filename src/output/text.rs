@@ -8,7 +8,7 @@ mod sections;
 mod table;
 mod thresholds;
 
-use crate::metrics::{Report, Snapshot};
+use crate::metrics::{ErrorRow, Report, Snapshot};
 use crate::units::{show_count, show_duration, show_long, three_digits};
 use std::time::Duration;
 use table::{Table, cut_middle, one_line, spread};
@@ -86,6 +86,20 @@ pub fn progress_line(snapshot: &Snapshot) -> String {
         line += &format!(" · {} dropped", show_count(snapshot.dropped));
     }
     line
+}
+
+/// The line that tells of the first error of a kind while the run goes on.
+pub fn error_line(error: &ErrorRow) -> String {
+    let place = error
+        .line
+        .as_ref()
+        .map_or_else(String::new, |line| format!(" ({})", one_line(line)));
+    format!(
+        " error  {}: {}{place} · {} so far",
+        one_line(&error.name),
+        one_line(&error.message),
+        show_count(error.count)
+    )
 }
 
 fn title(report: &Report, page: usize) -> String {

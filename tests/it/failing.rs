@@ -331,3 +331,17 @@ fn what_a_plan_says_about_a_missing_answer_does_not_hide_why_it_is_missing() {
         report.errors()
     );
 }
+
+#[test]
+fn the_first_error_of_a_kind_is_told_while_the_run_goes_on() {
+    let server = Server::start();
+    let path = plan(
+        "told.lua",
+        "task { \"t\", wait = 3600, function(user) user:get \"/status/503\" end }",
+    );
+    let program = Lgoose::new([&path, "-H", &server.url(), "-u", "1"]).start();
+    let line = " error  GET t: status 503 Service Unavailable (";
+    wait_until("the error is told", || program.stdout().contains(line));
+    program.interrupt();
+    assert_eq!(program.end().code, 1);
+}

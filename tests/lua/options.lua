@@ -93,6 +93,7 @@ task { "mistakes", function(user)
   } do
     raises("'" .. option .. "'", user.post, user, "/echo", nil, { [option] = wrong })
   end
+  raises("above 0", user.get, user, "/echo", { timeout = 0 })
   raises("one body", user.post, user, "/echo", "b", { json = {} })
   raises("one body", user.post, user, "/echo", nil, { json = {}, form = { a = 1 } })
   raises("did you mean 'filename'", user.post, user, "/echo", nil, { multipart = { a = { filenam = "x", data = "y" } } })

@@ -10,7 +10,7 @@ task { "strict globals", function()
   raises("not declared", function() task = nil end)
   raises("read-only", function() string.rep = nil end)
   raises("top level", function() task { function() end } end)
-  for _, name in ipairs { "io", "package", "debug", "dofile", "loadfile", "collectgarbage", "_G" } do
+  for _, name in ipairs { "io", "package", "debug", "dofile", "loadfile", "collectgarbage" } do
     local ok = pcall(function() return _ENV[name] end)
     assert(not ok, name .. " is not there")
   end
@@ -26,13 +26,16 @@ end }
 task { "base", function()
   for _, name in ipairs {
     "assert", "error", "getmetatable", "ipairs", "load", "next", "pairs", "pcall", "print", "rawequal", "rawget",
-    "rawlen", "rawset", "require", "select", "setmetatable", "tonumber", "tostring", "type", "xpcall",
+    "rawlen", "rawset", "require", "select", "setmetatable", "tonumber", "tostring", "type", "warn", "xpcall",
   } do
     same(type(_ENV[name]), "function", name)
   end
   same(load "return 1 + 1"(), 2, "text is loaded")
   same(load "\27Lua", nil, "bytecode is not")
   same(_VERSION, "Lua 5.4", "version")
+  same(_G.print, print, "_G holds the globals")
+  raises("not declared", function() _G.mine = 1 end)
+  raises("a string is wanted", function() warn({}) end)
 end }
 
 task { "libraries", function()

@@ -22,6 +22,16 @@ pub(super) fn print(lua: &Lua, text: Variadic<Value>) -> mlua::Result<()> {
     Ok(())
 }
 
+/// Lua's own `warn` as a warning of the log: strings only, joined without a space; a text that begins with
+/// '@' is a control message, of which there is none here.
+pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<()> {
+    let text: String = text.iter().map(mlua::LuaString::to_string_lossy).collect();
+    if !text.starts_with('@') {
+        write(lua, "warn", &text);
+    }
+    Ok(())
+}
+
 /// Writes one line at a level given by name.
 pub(super) fn log(lua: &Lua, (level, text): (String, String)) -> mlua::Result<()> {
     write(lua, &level, &text);

@@ -102,6 +102,7 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
             "print" => lua.create_function(log::print)?.into_lua(lua),
+            "warn" => lua.create_function(log::warn)?.into_lua(lua),
             "shared" => session::shared(lua),
             other => sandbox::standard(lua, other),
         };

@@ -45,15 +45,29 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
 
 /// A table that can be looked at from all sides and not set. Rust sees through it by [`values::plain`].
 const VIEW: &str = r#"
-local plain, refuse = ...
-return setmetatable({}, {
-  plain = plain,
-  __metatable = false,
-  __index = plain,
-  __len = function() return #plain end,
-  __pairs = function() return next, plain end,
-  __newindex = function(_, key) error(refuse(tostring(key)), 2) end,
-})"#;
+local whole, refuse = ...
+local function view(plain)
+  local views = {}
+  local function seen(key, value)
+    if type(value) ~= "table" then return value end
+    views[key] = views[key] or view(value)
+    return views[key]
+  end
+  return setmetatable({}, {
+    plain = plain,
+    __metatable = false,
+    __index = function(_, key) return seen(key, plain[key]) end,
+    __len = function() return #plain end,
+    __pairs = function()
+      return function(_, key)
+        local following, value = next(plain, key)
+        return following, seen(following, value)
+      end
+    end,
+    __newindex = function(_, key) error(refuse(tostring(key)), 2) end,
+  })
+end
+return view(whole)"#;
 
 /// What `test_start` returned, for this VM.
 pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {

@@ -5,7 +5,7 @@ use super::client::Client;
 use super::connection::Connection;
 use super::dial::dial;
 use super::progress::Progress;
-use super::{Failure, Origin, Version, multiplexed};
+use super::{ErrorClass, Failure, Origin, Version, multiplexed};
 use bytes::Bytes;
 use h2::client::SendRequest;
 use rustls::ClientConfig;
@@ -74,7 +74,12 @@ impl Pool {
             return Ok((Channel::Http2(sender), true));
         }
         let connection = self.open(client, origin, progress).await?;
-        if !connection.is_http2() && (origin.secure || client.config.version != Version::Http2) {
+        let forced = client.config.version == Version::Http2;
+        if forced && origin.secure && !connection.is_http2() {
+            let detail = "the server does not speak HTTP/2 ('--http 2')";
+            return Err(Failure::new(ErrorClass::Protocol, detail));
+        }
+        if !forced && !connection.is_http2() {
             rare.http1_only.borrow_mut().push(origin.clone());
             return Ok((Channel::Http1(connection), false));
         }

@@ -156,7 +156,8 @@ impl Session {
     }
 
     /// Sends one hop and waits for its answer. A kept-alive connection that the server closed meanwhile is
-    /// replaced once if sending again does no harm (RFC 9110, section 9.2.2), as browsers do.
+    /// replaced once if sending again does no harm (RFC 9110, section 9.2.2), as browsers do; so is a stream
+    /// that the server refused to look at.
     async fn exchange(
         &self,
         target: &Target,
@@ -183,11 +184,10 @@ impl Session {
             };
             match answer {
                 Err(failure)
-                    if reused
-                        && failure.is_stale()
+                    if progress.retries == 0
                         && progress.bytes == received
-                        && progress.retries == 0
-                        && hop.method.is_idempotent() =>
+                        && (failure.is_refused_stream()
+                            || reused && failure.is_stale() && hop.method.is_idempotent()) =>
                 {
                     progress.retries += 1;
                 }

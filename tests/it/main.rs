@@ -3,14 +3,24 @@
 //! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
 
 mod command_line;
+mod connections;
+mod content;
 mod drupal;
 mod failing;
+mod faults;
+mod faulty;
+mod hops;
+mod http2;
+mod http2_site;
 mod language;
+mod machine;
+mod malformed;
 mod measures;
 mod mistakes;
 mod program;
 mod report;
 mod sandbox;
+mod secure;
 mod seed;
 mod server;
 mod stopping;

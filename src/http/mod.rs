@@ -8,6 +8,9 @@ mod cookies;
 mod dial;
 mod encoding;
 mod failure;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hop;
 mod incoming;
 mod message;

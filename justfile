@@ -21,6 +21,11 @@ bench:
     benches/memory.sh
     cargo bench --bench vm
 
+# lgoose beside other load generators: installs them if they are missing, then measures; for example --only tiny
+peers *OPTIONS:
+    -benches/peers/install.sh
+    benches/peers/run.sh {{OPTIONS}}
+
 # The binary that is shipped: target/dist/lgoose
 dist:
     cargo build --locked --profile dist

@@ -6,6 +6,7 @@ load_core="${LOAD_CORE:-0}"
 target_core="${TARGET_CORE:-1}"
 work="$(mktemp -d)"
 running=()
+PATH="$PATH:/usr/sbin"
 
 fail() {
   echo "$(basename "$0"): $*" >&2
@@ -80,6 +81,53 @@ start_demo() {
   demo_pid=$!
   running+=("$demo_pid")
   wait_for "$demo_port"
+}
+
+# fetch PORT PATH: the whole answer, head and body.
+fetch() {
+  exec 3<>"/dev/tcp/127.0.0.1/$1"
+  printf 'GET %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nConnection: close\r\n\r\n' "$2" "$1" >&3
+  cat <&3
+  exec 3<&-
+}
+
+# start_nginx PORT SERVERS: one worker on the target's core with these directives of the 'http' block, one of
+# which listens on PORT; sets 'nginx_pid'. Its files are in $work/nginx.
+start_nginx() {
+  local files
+  files="$(ulimit -n)"
+  [ "$files" != unlimited ] || files=20000
+  mkdir -p "$work/nginx"
+  cat >"$work/nginx/nginx.conf" <<CONF
+$([ "$(id -u)" != 0 ] || echo "user root;")
+worker_processes 1;
+worker_rlimit_nofile $files;
+daemon off;
+pid $work/nginx/pid;
+error_log $work/nginx/error.log;
+events { worker_connections $((files - 64)); }
+http {
+  access_log off;
+  keepalive_requests 1000000000;
+  client_body_temp_path $work/nginx/body;
+  proxy_temp_path $work/nginx/proxy;
+  fastcgi_temp_path $work/nginx/fastcgi;
+  uwsgi_temp_path $work/nginx/uwsgi;
+  scgi_temp_path $work/nginx/scgi;
+$2
+}
+CONF
+  nginx -t -q -p "$work/nginx" -c "$work/nginx/nginx.conf" >"$work/nginx/out" 2>&1 ||
+    fail "nginx does not take its configuration: $(tail -n 2 "$work/nginx/out")"
+  taskset -c "$target_core" nginx -p "$work/nginx" -c "$work/nginx/nginx.conf" >"$work/nginx/out" 2>&1 &
+  nginx_pid=$!
+  running+=("$nginx_pid")
+  wait_for "$1"
+}
+
+# two_bytes PORT: a server for start_nginx that answers so to every path.
+two_bytes() {
+  echo "server { listen 127.0.0.1:$1 backlog=4096; location / { default_type text/plain; return 200 ok; } }"
 }
 
 # memory PID FIELD: VmRSS or VmHWM (the most so far) in KiB; empty once the process has ended.

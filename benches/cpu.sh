@@ -69,77 +69,16 @@ run_wrk() {
   note "$tool" "$(awk '/requests in/ { print $1 }' "$work/out")" "$duration"
 }
 
-# table: what was noted, a row a tool. Times are medians of the rounds, ratios are medians of the ratios
-# within each round, since rounds differ more than tools do.
+# table: what was noted, a row a tool.
 table() {
-  awk -F'\t' -v anchor="$anchor" '
-    function median(list, n,    i, j, t) {
-      for (i = 2; i <= n; i++)
-        for (j = i; j > 1 && list[j] < list[j - 1]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
-      return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
-    }
-    !($2 in sum) { tools[++count] = $2 }
-    {
-      sum[$2] += $3; n[$2]++
-      us[$2, $1] = $5 * 1e6 / $3
-      rate[$2, $1] = $3 / $4
-      if ($6 > peak[$2]) peak[$2] = $6
-      if ($1 > rounds) rounds = $1
-    }
-    END {
-      printf "%-24s %12s %12s %13s %10s %9s %8s\n", "", "requests", "CPU µs/req", "least–most", "req/s", "KiB", "ratio"
-      for (t = 1; t <= count; t++) {
-        tool = tools[t]; least = 1e9; most = 0
-        for (r = 1; r <= rounds; r++) {
-          a[r] = us[tool, r]; b[r] = rate[tool, r]
-          if (a[r] < least) least = a[r]
-          if (a[r] > most) most = a[r]
-          if (anchor in sum) c[r] = us[tool, r] / us[anchor, r]
-        }
-        ratio = anchor in sum ? sprintf("%.2f", median(c, rounds)) : "-"
-        printf "%-24s %12d %11.2f %7.2f–%5.2f %10.0f %9d %8s\n", tool, sum[tool], median(a, rounds), least, most, median(b, rounds), peak[tool], ratio
-      }
-    }' "$work/figures"
-}
-
-# start_nginx: two bytes for every path, one worker; sets 'port' and 'target_pid'.
-start_nginx() {
-  port="$(free_port)"
-  mkdir "$work/nginx"
-  cat >"$work/nginx/nginx.conf" <<CONF
-worker_processes 1;
-daemon off;
-pid $work/nginx/pid;
-error_log $work/nginx/error.log;
-events { worker_connections 4096; }
-http {
-  access_log off;
-  keepalive_requests 1000000000;
-  client_body_temp_path $work/nginx/body;
-  proxy_temp_path $work/nginx/proxy;
-  fastcgi_temp_path $work/nginx/fastcgi;
-  uwsgi_temp_path $work/nginx/uwsgi;
-  scgi_temp_path $work/nginx/scgi;
-  server {
-    listen 127.0.0.1:$port backlog=4096;
-    location / { default_type text/plain; return 200 "ok"; }
-  }
-}
-CONF
-  taskset -c "$target_core" nginx -p "$work/nginx" -c "$work/nginx/nginx.conf" >"$work/nginx/out" 2>&1 &
-  target_pid=$!
-  running+=("$target_pid")
-  wait_for "$port"
+  awk -v anchor="$anchor" -f "$here/table.awk" "$work/figures"
 }
 
 # drupal_mix: the pages of plans/drupal.lua that an anonymous visitor loads, with the assets of the front
 # page as the demo site names them, for wrk_hook.lua.
 drupal_mix() {
   local path
-  exec 3<>"/dev/tcp/127.0.0.1/$demo_port"
-  printf 'GET / HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nConnection: close\r\n\r\n' "$demo_port" >&3
-  cat <&3 >"$work/front_page"
-  exec 3<&-
+  fetch "$demo_port" / >"$work/front_page"
   mix=("15:/" "10:/node/{1-9999}" "3:/user/{2-5000}")
   while read -r path; do
     mix+=("15:$path")
@@ -150,7 +89,9 @@ drupal_mix() {
 tiny() {
   local what="A response of 2 bytes (nginx)"
   if command -v nginx >/dev/null; then
-    start_nginx
+    port="$(free_port)"
+    start_nginx "$port" "$(two_bytes "$port")"
+    target_pid="$nginx_pid"
   else
     echo "nginx is not installed: the target is the demo site, whose front page is not tiny" >&2
     what="The front page of the demo site, without its assets"
@@ -189,7 +130,6 @@ drupal() {
 
 have_two_cores
 find_lgoose
-PATH="$PATH:/usr/sbin"
 wrk="$(command -v wrk || true)"
 [ -n "$wrk" ] || echo "wrk is not installed: its rows and the ratios are skipped" >&2
 machine

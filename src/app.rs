@@ -174,7 +174,19 @@ fn verdict(outcome: &Outcome, fail_on_error: bool) -> u8 {
         };
         complain(&Error::Trouble(why.to_owned()), false);
     }
-    match nothing_succeeded || (fail_on_error && all.failures + task_failures > 0) {
+    let broken: Vec<_> = outcome
+        .report
+        .thresholds
+        .iter()
+        .filter(|row| !row.passed)
+        .collect();
+    for row in &broken {
+        complain(&Error::Trouble(output::text::broken_line(row)), false);
+    }
+    match nothing_succeeded
+        || !broken.is_empty()
+        || (fail_on_error && all.failures + task_failures > 0)
+    {
         true => exit::VERDICT,
         false => exit::OK,
     }

@@ -1,17 +1,23 @@
 //! What a run is told: [`Settings`] is one layer of it (command line, environment or `plan {}`), all
 //! optional; [`Config`] is what the layers mean together, nothing optional that a run must know.
 
+mod co_mitigation;
+mod misfit;
 mod output;
 mod settings;
 mod target;
+mod thresholds;
 mod value;
 
+pub use co_mitigation::CoMitigation;
+pub use misfit::Misfit;
 pub use output::{Format, Output};
 pub use settings::{Settings, unknown_word};
 pub use target::{Http, Pin, address};
 pub use value::Value;
 
 use crate::error::Diagnostic;
+use crate::threshold::Threshold;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -72,6 +78,10 @@ pub struct Config {
     pub cookies: bool,
     /// Whether a user that is redirected to another host goes on there.
     pub sticky_follow: bool,
+    /// Whether and how the requests that late users could not make are filled in.
+    pub co_mitigation: CoMitigation,
+    /// Limits that figures have to keep.
+    pub thresholds: Vec<Threshold>,
     /// The seed of all random choices.
     pub seed: u64,
     /// Threads that drive users.
@@ -123,6 +133,8 @@ impl Config {
             keep_alive: !settings.no_keepalive.unwrap_or(false),
             cookies: !settings.no_cookies.unwrap_or(false),
             sticky_follow: settings.sticky_follow.unwrap_or(false),
+            co_mitigation: settings.co_mitigation.unwrap_or_default(),
+            thresholds: settings.thresholds.unwrap_or_default(),
             seed: settings.seed.unwrap_or(seed),
             threads: settings
                 .threads

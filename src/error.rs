@@ -4,6 +4,8 @@
 //! target does wrong is never an error here; it is a measurement. The rest is lgoose's own trouble.
 
 use std::fmt;
+use std::ops::Range;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Exit codes of the command; scripts rely on them.
 pub mod exit {
@@ -66,6 +68,14 @@ struct Parts {
     place: Option<Place>,
     help: Option<String>,
     backtrace: Option<String>,
+    mark: Option<Mark>,
+}
+
+/// A text that the author wrote, and which of its bytes are wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mark {
+    text: String,
+    place: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +93,7 @@ impl Diagnostic {
             place: None,
             help: None,
             backtrace: None,
+            mark: None,
         }))
     }
 
@@ -103,6 +114,19 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
         self
+    }
+
+    /// Points at bytes of a text that the author wrote: with carets below the quoted line, if the text stands
+    /// in it as it is.
+    pub fn mark(mut self, text: impl Into<String>, place: Range<usize>) -> Self {
+        let text = text.into();
+        self.0.mark = Some(Mark { text, place });
+        self
+    }
+
+    /// The text of [`Diagnostic::mark`], if there is one: what to look for in the file.
+    pub fn marked(&self) -> Option<&str> {
+        self.0.mark.as_ref().map(|mark| mark.text.as_str())
     }
 
     /// The stack of the plan's calls, shown by `--backtrace`.
@@ -141,6 +165,12 @@ impl fmt::Display for Diagnostic {
             if let Some(text) = &place.text {
                 write!(f, "\n{:margin$} |", "")?;
                 write!(f, "\n{line} | {}", printable(text.trim_end()))?;
+                let marked = self.0.mark.as_ref().filter(|mark| !mark.text.is_empty());
+                let found = marked.and_then(|mark| Some((text.find(&mark.text)?, &mark.place)));
+                if let Some((from, place)) = found {
+                    let place = from + place.start..from + place.end;
+                    write!(f, "\n{:margin$} | {}", "", carets(text, place))?;
+                }
             }
         }
         if let Some(help) = &self.0.help {
@@ -151,6 +181,19 @@ impl fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
+
+/// What stands below a line to point at some of its bytes, one caret at least; tabs stay tabs.
+pub fn carets(line: &str, place: Range<usize>) -> String {
+    let mut below = String::new();
+    for c in line.get(..place.start).unwrap_or(line).chars() {
+        match c {
+            '\t' => below.push('\t'),
+            c => below.push_str(&" ".repeat(c.width().unwrap_or(0))),
+        }
+    }
+    let marked = line.get(place).unwrap_or("").width();
+    below + &"^".repeat(marked.max(1))
+}
 
 /// Text from a plan or a target made safe for a terminal: control characters other than a tab or a line
 /// break show as `\x1b`.
@@ -198,6 +241,24 @@ mod tests {
             text,
             "error: unknown field 'wieght' in task 'front page'\n --> plans/drupal.lua:2\n  |\n2 |   task { wieght = 10 },\n  = help: did you mean 'weight'?"
         );
+    }
+
+    #[test]
+    fn carets_stand_below_the_bytes_that_are_wrong() {
+        let text = Diagnostic::new("unknown unit 'sec'")
+            .mark("p95 < 3sec", 7..10)
+            .at(
+                "p.lua",
+                Some(1),
+                "\tplan { thresholds = { \"p95 < 3sec\" } }",
+            )
+            .to_string();
+        assert!(
+            text.ends_with("3sec\" } }\n  | \t                              ^^^"),
+            "{text}"
+        );
+        assert_eq!(carets("é: p95", 4..4), "   ^");
+        assert_eq!(carets("検索: x", 8..9), "      ^");
     }
 
     #[test]

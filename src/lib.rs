@@ -31,4 +31,5 @@ pub mod lua;
 pub mod metrics;
 pub mod output;
 pub mod plan;
+pub mod threshold;
 pub mod units;

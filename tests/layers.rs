@@ -12,11 +12,12 @@ units     nothing
 error     nothing
 control   nothing
 html      nothing
-metrics   units error
-config    error units
+threshold error units
+metrics   threshold units error
+config    threshold error units
 http      error units
 plan      config error units
-cli       config error units
+cli       threshold config error units
 lua       plan config http html metrics error units
 engine    lua plan config http metrics control error units
 output    metrics config error units

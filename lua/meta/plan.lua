@@ -35,12 +35,27 @@
 ---@field no_keepalive? boolean # open a connection for each request (default: false)
 ---@field no_cookies? boolean # keep no cookies (default: false)
 ---@field sticky_follow? boolean # a user that is redirected to another host goes on there (default: false)
----@field thresholds? string[] # such as "p95 < 300ms"; one that fails makes the exit code 1
----@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # (default: "disabled")
+---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
+---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "disabled")
 ---@field seed? integer # of all random choices (default: random, shown in the report)
 ---@field threads? integer # that drive users (default: number of cores)
 ---@field lua_memory? lgoose.Size # that a user's VM may take (default: 64 MiB)
 ---@field lua_time? lgoose.Duration # that Lua may run without waiting (default: 1 s)
+
+---A limit is text: FIGURE, one of < <= > >=, and a number with its unit, such as "p95 < 300ms". In `thresholds`
+---it is about all requests; under a name it is about that row of the report: `["GET /cart"] = "failures < 1%"`.
+---A name is that of requests with or without their method, a task, a transaction, a check or a custom metric;
+---`checks` is all checks together. A name that nothing has fails: "no data". Figures:
+--- * of requests and tasks: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max (in us, ms, s), failures (in %, or as a
+---   number), rate (in /s), count
+--- * of checks: checks (in %), failures, rate (in /s), count
+--- * of metrics, without a unit: counter value; gauge value, avg, min, max; trend as of requests; rate in %
+---A table of such texts may say more of them.
+---@class lgoose.Threshold
+---@field [integer] string
+---@field abort? boolean # stop the run when it is broken (default: false)
+---@field after? lgoose.Duration # leave out the first so much of the run, for `abort` and `during` (default: nothing)
+---@field during? lgoose.Duration # every stretch of this length must keep it, not only the run as a whole
 
 ---Sets defaults of this plan's runs.
 ---@param options lgoose.Plan

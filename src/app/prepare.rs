@@ -3,7 +3,7 @@
 
 use super::client::client;
 use crate::cli;
-use crate::config::{Config, Settings, Show};
+use crate::config::{CoMitigation, Config, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::error::{Diagnostic, Error, nearest};
 use crate::http::{ClientConfig, Resolver};
@@ -83,6 +83,9 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.hatch_rate = f64::INFINITY;
     config.iterations = Some(1);
     config.run_time = None;
+    // One iteration is for looking, not for judging.
+    config.thresholds.clear();
+    config.co_mitigation = CoMitigation::Disabled;
 }
 
 /// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.

@@ -1,7 +1,9 @@
 //! `lgoose PLAN`: the options of a run, grouped as the help shows them. An option that a plan may set too
 //! is a line of [`Run::settings`].
 
-use crate::config::{Http, Output, Pin, Settings, address};
+use crate::config::{CoMitigation, Http, Output, Pin, Settings, address};
+use crate::error::carets;
+use crate::threshold::{GRAMMAR, Threshold};
 use crate::units;
 use clap::Args;
 use std::net::IpAddr;
@@ -149,12 +151,30 @@ pub struct Outputs {
     /// Write a report, such as json=run.json or json=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
     pub output: Vec<Output>,
+    /// Also report latencies with the requests that late users could not make: average, minimum, maximum or
+    /// disabled [default: disabled]
+    ///
+    /// A user whose iteration takes more than twice its cadence (the average, minimum or maximum of its iterations
+    /// so far) did not ask for what it would have asked for meanwhile. That is filled in, and shown beside what
+    /// was measured.
+    #[arg(long, value_name = "CADENCE", value_parser = CoMitigation::parse)]
+    pub co_mitigation: Option<CoMitigation>,
 }
 
 /// What makes the exit code 1.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct Verdict {
+    /// A limit, such as 'p95 < 300ms' or 'GET /cart: max < 1s' (repeatable)
+    ///
+    /// [NAME:] FIGURE < LIMIT [during D] [abort] [after D]. NAME is a row of the report ('GET /cart', also
+    /// without the method, 'task log in'), a check, a custom metric, or 'checks' for all checks; without it, all
+    /// requests. The last colon ends it. FIGURE: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate
+    /// count checks value. Comparisons: < <= > >=. Units: us ms s % /s, none for numbers. 'during 30s' judges
+    /// every 30 s instead of the whole run, 'abort' stops the run when the limit is broken, 'after 30s' leaves the
+    /// first 30 s out of both. Replaces those of the plan.
+    #[arg(long, value_name = "LIMIT", value_parser = threshold)]
+    pub threshold: Vec<Threshold>,
     /// Exit with 1 if any request or task failed
     #[arg(long)]
     pub fail_on_error: bool,
@@ -203,12 +223,28 @@ impl Run {
             no_keepalive: self.target.no_keepalive.then_some(true),
             no_cookies: self.target.no_cookies.then_some(true),
             sticky_follow: self.target.sticky_follow.then_some(true),
+            co_mitigation: self.outputs.co_mitigation,
+            thresholds: (!self.verdict.threshold.is_empty())
+                .then(|| self.verdict.threshold.clone()),
             seed: self.load.seed,
             threads: self.machine.threads,
             lua_memory: self.machine.lua_memory,
             lua_time: self.machine.lua_time,
         }
     }
+}
+
+/// A mistake is shown below the text, with carets at its place.
+fn threshold(text: &str) -> Result<Threshold, String> {
+    let shown = |message: &str, place| {
+        let below = carets(text, place);
+        format!("{message}\n\n  {text}\n  {below}\n\n{GRAMMAR}")
+    };
+    let threshold =
+        Threshold::read(text).map_err(|misread| shown(&misread.message, misread.place))?;
+    let checked = threshold.check();
+    checked.map_err(|problem| shown(&problem, 0..text.len()))?;
+    Ok(threshold)
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

@@ -1,9 +1,11 @@
 //! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
 //! same name is in `cli`.
 
-use super::Value;
 use super::target::{Http, Pin, address};
+use super::thresholds::thresholds;
+use super::{CoMitigation, Misfit, Value};
 use crate::error::{Diagnostic, nearest};
+use crate::threshold::Threshold;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -24,11 +26,12 @@ macro_rules! settings {
             /// The fields that `plan {}` knows, in the order of the documentation.
             pub const FIELDS: &[&str] = &[$(stringify!($field)),*];
 
-            fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), String>> {
+            fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), Misfit>> {
                 match name {
                     $(stringify!($field) => {
-                        let read: fn(&Value) -> Result<$kind, String> = $read;
-                        Some(read(value).map(|value| self.$field = Some(value)))
+                        let read: fn(&Value) -> Result<$kind, _> = $read;
+                        let read = read(value).map_err(Misfit::from);
+                        Some(read.map(|value| self.$field = Some(value)))
                     })*
                     _ => None,
                 }
@@ -85,6 +88,10 @@ settings! {
     sticky_follow: bool = Value::flag;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map;
+    /// Whether and how the requests that late users could not make are filled in.
+    co_mitigation: CoMitigation = CoMitigation::read;
+    /// Limits that figures have to keep.
+    thresholds: Vec<Threshold> = thresholds;
     /// The seed of all random choices.
     seed: u64 = |value| value.whole(0);
     /// Threads that drive users.
@@ -115,8 +122,7 @@ impl Settings {
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), Diagnostic> {
         match self.read(name, value) {
             None => Err(unknown_word("field", name, "plan", Settings::FIELDS)),
-            Some(outcome) => outcome
-                .map_err(|problem| Diagnostic::new(format!("field '{name}' of plan: {problem}"))),
+            Some(outcome) => outcome.map_err(|misfit| misfit.in_field(name)),
         }
     }
 }
@@ -165,6 +171,8 @@ mod tests {
                 text("1.1"),
                 text("::1"),
                 text("a:1:::1"),
+                text("p95 < 1s"),
+                text("average"),
                 Value::Flag(true),
                 map,
             ]

@@ -16,8 +16,10 @@ pub enum Value {
     Flag(bool),
     /// A list of strings.
     List(Vec<String>),
-    /// A table of strings.
+    /// A table of named strings, or an empty one.
     Map(BTreeMap<String, String>),
+    /// Any other table: its list, and what has a name.
+    Table(Vec<Value>, BTreeMap<String, Value>),
     /// Anything else; the name of its Lua type.
     Other(&'static str),
 }
@@ -30,6 +32,8 @@ impl Value {
             Value::Flag(_) => "a boolean",
             Value::List(_) => "a list",
             Value::Map(_) => "a table",
+            Value::Table(list, _) if list.is_empty() => "a table of anything but strings",
+            Value::Table(..) => "a list of anything but strings",
             Value::Other(name) => name,
         }
     }
@@ -113,7 +117,7 @@ impl Value {
             "a table of strings is wanted, such as { [\"Accept\"] = \"text/html\" }";
         match self {
             Value::Map(map) => Ok(map.clone()),
-            Value::Other(_) => Err(WANTED.to_owned()),
+            Value::Other(_) | Value::Table(..) => Err(WANTED.to_owned()),
             other => Err(format!("{WANTED}, not {}", other.type_name())),
         }
     }

@@ -24,6 +24,7 @@ impl User {
     pub(super) async fn perform(&mut self, op: Op, task: &str) -> Step {
         match op {
             Op::Request(op) => {
+                self.back_off().await;
                 self.settle();
                 let request = self.row_of(&op, task);
                 self.open.push(request);
@@ -31,18 +32,19 @@ impl User {
                 let flight = InFlight::new(&self.shared.recorder, &self.open, begin);
                 let exchange = self.session.send(&op.request, begin).await;
                 flight.end();
-                self.back_off(std::slice::from_ref(&exchange)).await;
+                self.note_refusals(std::slice::from_ref(&exchange));
                 let finished = self.judged(&op, task, exchange);
                 self.vm.answer(finished)
             }
             Op::Fetch(ops) => {
+                self.back_off().await;
                 self.settle();
                 let rows: Vec<RequestId> = ops.iter().map(|op| self.row_of(op, task)).collect();
                 self.open.extend(rows);
                 let flight = InFlight::new(&self.shared.recorder, &self.open, Instant::now());
                 let exchanges = self.fetch(&ops).await;
                 flight.end();
-                self.back_off(&exchanges).await;
+                self.note_refusals(&exchanges);
                 let finished = ops.iter().zip(exchanges);
                 let finished = finished.map(|(op, exchange)| self.judged(op, task, exchange));
                 let finished = finished.collect();
@@ -50,7 +52,11 @@ impl User {
             }
             Op::Wait(time) => {
                 self.vm.reclaim();
+                let begin = self.cycles.is_some().then(Instant::now);
                 self.shared.stop.wait(time).await;
+                if let Some(begin) = begin {
+                    self.paused(begin.elapsed());
+                }
                 self.vm.go_on()
             }
             Op::Stop => {
@@ -63,9 +69,13 @@ impl User {
     /// Counts the requests of the latest operation, whose verdicts are final from now on.
     pub(super) fn settle(&mut self) {
         let open = &self.open;
+        let cycles = &mut self.cycles;
         let recorder = &mut *self.shared.recorder.borrow_mut();
         self.vm.settle(|place, finished| {
             let exchange = &finished.exchange;
+            if let Some(cycles) = cycles {
+                cycles.request(open[place], exchange.latency);
+            }
             let verdict = finished.verdict();
             recorder.record(&Sample {
                 request: open[place],
@@ -134,10 +144,11 @@ impl User {
             .collect()
     }
 
-    /// Lets others run after requests that waited for nothing, longer if a connection failed.
-    async fn back_off(&mut self, exchanges: &[Exchange]) {
+    /// Says how long the user waits before its next request.
+    fn note_refusals(&mut self, exchanges: &[Exchange]) {
         if exchanges.iter().any(|exchange| exchange.outcome.is_ok()) {
             self.refusals = 0;
+            self.rest = None;
             return;
         }
         let refused = |exchange: &Exchange| {
@@ -146,12 +157,21 @@ impl User {
                 .as_ref()
                 .is_err_and(|failure| failure.is_connect())
         };
-        if !exchanges.iter().any(refused) {
-            return tokio::task::yield_now().await;
+        self.rest = Some(Duration::ZERO);
+        if exchanges.iter().any(refused) {
+            let pause = FIRST_BACK_OFF * 2u32.pow(self.refusals.min(7));
+            self.refusals += 1;
+            self.rest = Some(pause.min(LONGEST_BACK_OFF));
         }
-        let pause = FIRST_BACK_OFF * 2u32.pow(self.refusals.min(7));
-        self.refusals += 1;
-        self.shared.stop.wait(pause.min(LONGEST_BACK_OFF)).await;
+    }
+
+    /// Lets others run after requests that waited for nothing, longer if a connection failed. Done before
+    /// the next request: the failed one is in the plan's hands by then, and so counted if the user is cut
+    /// off meanwhile.
+    async fn back_off(&mut self) {
+        if let Some(pause) = self.rest.take() {
+            self.shared.stop.wait(pause).await;
+        }
     }
 }
 
@@ -189,7 +209,76 @@ fn host_of(url: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::run::{Run, plant};
+    use super::super::user::{Role, Shared};
     use super::*;
+    use crate::config::{Config, Settings};
+    use crate::http::ClientConfig;
+    use crate::metrics::{Facts, Recorder, Store};
+    use crate::plan::Schedule;
+    use std::collections::BTreeMap;
+    use std::rc::Rc;
+    use std::sync::Arc;
+    use std::task::Poll;
+
+    /// One user of a plan's first scenario, against a port where nothing listens.
+    fn user_without_a_site(source: &str) -> User {
+        let (program, plan, _) =
+            crate::lua::load("p.lua", source, BTreeMap::new(), 0).expect("a plan");
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let plant = plant(Run {
+            program,
+            plan: Arc::new(plan),
+            config: Arc::new(Config::new(Settings::default(), 1, 0).expect("the defaults")),
+            hosts: vec![format!("http://{address}")],
+            name: "p.lua".to_owned(),
+            target: address.to_string(),
+            client: ClientConfig::default(),
+            resolver: Arc::default(),
+        });
+        let mut recorder = Recorder::new(0);
+        let scenario = plant.plan.scenarios[0].clone();
+        let role = Role {
+            schedule: Schedule::new(&scenario),
+            tasks: vec![recorder.task("default", "t")],
+            scenario,
+            host: plant.hosts[0].clone(),
+        };
+        let shared = Shared::new(&plant, recorder, Arc::default());
+        User::new(1, Rc::new(role), shared).expect("a user")
+    }
+
+    #[tokio::test]
+    async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_after_it() {
+        let mut user = user_without_a_site(
+            "task { function(user)\n  user:get \"/\"\n  check(true, \"refused\")\n  user:get \"/\"\nend }",
+        );
+        // The pause is long by now.
+        user.refusals = 7;
+        let shared = user.shared.clone();
+        let mut store = Store::new(Facts::default());
+        {
+            let mut life = std::pin::pin!(user.live());
+            while store.tick(Duration::ZERO).checks.is_empty() {
+                let once = std::future::poll_fn(|cx| Poll::Ready(life.as_mut().poll(cx)));
+                assert!(once.await.is_pending(), "the plan is in its pause");
+                tokio::task::yield_now().await;
+                store.merge(shared.recorder.borrow_mut().take());
+            }
+        }
+        store.merge(shared.recorder.borrow_mut().take());
+        let report = store.report(Duration::from_secs(1));
+        let errors: Vec<_> = report
+            .errors
+            .iter()
+            .map(|error| (error.count, error.message.as_str(), error.line.as_deref()))
+            .collect();
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        assert_eq!((errors[0].0, errors[0].2), (1, Some("p.lua:2")));
+        assert!(errors[0].1.starts_with("connection refused"), "{errors:?}");
+        assert_eq!(report.aggregated.count, 1);
+    }
 
     #[test]
     fn a_request_without_a_name_is_counted_under_its_path() {

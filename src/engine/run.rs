@@ -4,12 +4,12 @@
 use super::event::run_event;
 use super::shard::{Message, Order, Wires, run_shard};
 use super::watchdog::{Watchdog, complaint};
-use crate::config::Config;
+use crate::config::{CoMitigation, Config};
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{Program, Pulse, Raised};
-use crate::metrics::{Delta, Facts, Report, Snapshot, Store};
+use crate::metrics::{Cadence, Delta, Facts, Report, Snapshot, Store};
 use crate::plan::{Deal, Event, Plan, Shape, Task};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -91,6 +91,7 @@ pub async fn run(
     let config = run.config.clone();
     let mut store = Store::new(Facts {
         order: order(&run.plan),
+        co_mitigation: cadence(&config),
         ..Facts::new(
             run.name.clone(),
             run.target.clone(),
@@ -98,6 +99,7 @@ pub async fn run(
             SystemTime::now(),
         )
     });
+    store.judge_by(config.thresholds.clone());
     let name = run.name.clone();
     let mut plant = plant(run);
     if let Some(raised) = run_event(&plant, Event::TestStart, &mut store, &mut commands).await? {
@@ -189,6 +191,16 @@ fn raised_in(event: Event, raised: &Raised) -> Error {
     ))
 }
 
+/// What users are compared with, if what late ones could not ask for is filled in.
+pub(super) fn cadence(config: &Config) -> Option<Cadence> {
+    match config.co_mitigation {
+        CoMitigation::Disabled => None,
+        CoMitigation::Average => Some(Cadence::Average),
+        CoMitigation::Minimum => Some(Cadence::Minimum),
+        CoMitigation::Maximum => Some(Cadence::Maximum),
+    }
+}
+
 /// Scenarios and tasks in the order of the plan.
 fn order(plan: &Plan) -> Vec<(String, String)> {
     let tasks = plan.scenarios.iter().flat_map(|scenario| {
@@ -198,7 +210,7 @@ fn order(plan: &Plan) -> Vec<(String, String)> {
     tasks.collect()
 }
 
-fn plant(run: Run) -> Plant {
+pub(super) fn plant(run: Run) -> Plant {
     let config = &run.config;
     Plant {
         client: run.client,
@@ -267,6 +279,7 @@ impl Conductor {
                 _ = tick.tick() => {
                     let snapshot = self.store.tick(self.begin.elapsed());
                     self.snapshots.send_replace(Some(snapshot));
+                    self.heed_thresholds();
                     self.watch();
                 }
             }
@@ -288,9 +301,28 @@ impl Conductor {
         }
     }
 
+    /// Stops the run when a threshold is broken that says so.
+    fn heed_thresholds(&mut self) {
+        if self.abort_at.is_some() {
+            return;
+        }
+        if let Some(row) = self.store.stopping_threshold() {
+            let seconds = row.broken_s.unwrap_or_default();
+            let name = row
+                .name
+                .map_or_else(String::new, |name| format!("{name}: "));
+            self.store.warn(format!(
+                "the run was stopped after {seconds:.1} s: the threshold '{name}{}' was broken",
+                row.threshold
+            ));
+            self.obey(Command::Stop);
+        }
+    }
+
     fn obey(&mut self, command: Command) {
         match command {
             Command::Stop if self.abort_at.is_none() => {
+                self.store.load_ended();
                 self.abort_at = Some(Instant::now() + self.stop_timeout);
                 self.orders.send_replace(Order::Stop);
             }

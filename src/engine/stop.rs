@@ -27,11 +27,11 @@ impl Stop {
     /// Waits this long, or until told to stop. Always lets other tasks run, an abort among them, also where
     /// a plan waits in a loop after the stop.
     pub(super) async fn wait(&self, time: Duration) {
-        if self.told.get() {
-            return tokio::time::sleep(time.min(AFTER_STOP)).await;
-        }
         if time.is_zero() {
             return tokio::task::yield_now().await;
+        }
+        if self.told.get() {
+            return tokio::time::sleep(time.min(AFTER_STOP)).await;
         }
         tokio::select! {
             () = tokio::time::sleep(time) => {}

@@ -1,13 +1,13 @@
 //! One simulated user: runs its scenario's tasks in order, each as a coroutine of its VM, until it is told
 //! to stop.
 
-use super::run::Plant;
+use super::run::{Plant, cadence};
 use super::stop::Stop;
 use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
 use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup, stream};
-use crate::metrics::{Failure, Recorder, RequestId, TaskId};
+use crate::metrics::{Cycles, Failure, Recorder, RequestId, TaskId};
 use crate::plan::{Cursor, Event, Scenario, Schedule};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::RefCell;
@@ -64,8 +64,12 @@ pub(super) struct User {
     pub(super) open: Vec<RequestId>,
     /// Failed connections in a row.
     pub(super) refusals: u32,
+    /// How long to wait before the next request; `None` after a request that got an answer.
+    pub(super) rest: Option<Duration>,
     pub(super) ended: bool,
     iteration: u64,
+    /// What is needed to fill in what it could not ask for, if that is wanted.
+    pub(super) cycles: Option<Box<Cycles>>,
 }
 
 impl User {
@@ -84,6 +88,7 @@ impl User {
             pulse: &shared.pulse,
         };
         let vm = Vm::new(&shared.program, setup)?;
+        let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence)));
         Ok(User {
             random: stream(!shared.config.seed, number),
             vm,
@@ -92,8 +97,10 @@ impl User {
             shared,
             open: Vec::new(),
             refusals: 0,
+            rest: None,
             ended: false,
             iteration: 1,
+            cycles,
         })
     }
 
@@ -126,6 +133,9 @@ impl User {
         // Reading the clock costs as much as recording a sample: the end of one task begins the next.
         let mut begin = Instant::now();
         let mut iteration_begin = begin;
+        if let Some(cycles) = &mut self.cycles {
+            cycles.begin();
+        }
         while !self.stops() && self.iteration <= limit {
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
@@ -145,16 +155,32 @@ impl User {
                 self.vm.reclaim();
                 self.shared.stop.wait(pause).await;
                 begin = Instant::now();
+                self.paused(begin - end);
             }
             if step.last_of_iteration {
+                self.end_cycle(begin - iteration_begin);
                 iteration_begin = begin;
             }
         }
+        // One that was broken off may have been late by then.
+        self.end_cycle(begin - iteration_begin);
     }
 
     async fn end(&mut self) {
         for task in self.role.schedule.on_stop(&mut self.random) {
             self.run_task(task, Instant::now()).await;
+        }
+    }
+
+    pub(super) fn paused(&mut self, time: Duration) {
+        if let Some(cycles) = &mut self.cycles {
+            cycles.pause(time);
+        }
+    }
+
+    fn end_cycle(&mut self, took: Duration) {
+        if let Some(cycles) = &mut self.cycles {
+            cycles.end(took, &mut self.shared.recorder.borrow_mut());
         }
     }
 

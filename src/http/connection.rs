@@ -5,7 +5,7 @@
 use super::incoming::{Answer, Body, Outgoing, Read, take};
 use super::stream::Stream;
 use super::watch::Watch;
-use super::wire::{Chunks, Framing, Head};
+use super::wire::{Chunks, Framing};
 use super::{ErrorClass, Failure, Origin};
 use bytes::{BufMut as _, BytesMut};
 use std::cell::RefCell;
@@ -86,14 +86,20 @@ impl Connection {
         let mut part = BytesMut::new();
         let (written, unasked) = match outgoing.body_at {
             None => (self.write(outgoing.bytes).await, None),
-            Some(_) => self.ask(&outgoing, space, &mut part, watch).await?,
+            Some(_) => Box::pin(self.ask(&outgoing, space, &mut part, watch)).await?,
         };
         watch.lap(|timings| &mut timings.send);
-        let answer = match unasked {
-            Some(read) => self.read_body(read, &outgoing, part).await.map(last),
-            None => self.read_answer(&outgoing, space, part, watch).await,
+        let read = match unasked {
+            Some(read) => Ok(read),
+            None => self.read_head(&outgoing, space, &mut part, watch).await,
         };
-        // The first byte is lapped where it is seen.
+        let answer = match read {
+            // It came with its first byte, which is lapped where it is seen.
+            Ok(Read::Whole(answer)) => return Ok(answer),
+            // Boxed: a small answer's future need not have room for what a large one takes.
+            Ok(read) => Box::pin(self.read_rest(read, &outgoing, space, part, watch)).await,
+            Err(failure) => Err(failure),
+        };
         match self.received {
             0 => watch.lap(|timings| &mut timings.first_byte),
             _ => watch.lap(|timings| &mut timings.receive),
@@ -128,23 +134,8 @@ impl Connection {
         let heard = self.read_head(outgoing, space, part, watch);
         match tokio::time::timeout(CONTINUE_PATIENCE, heard).await {
             Ok(Ok(Read::Continue)) | Err(_) => Ok((self.write(body).await, None)),
-            Ok(Ok(answer)) => Ok((Ok(()), Some(answer))),
+            Ok(Ok(answer)) => Ok((Ok(()), Some(answer.last()))),
             Ok(Err(failure)) => Err(failure),
-        }
-    }
-
-    async fn read_answer(
-        &mut self,
-        outgoing: &Outgoing<'_>,
-        space: &ReadSpace,
-        mut part: BytesMut,
-        watch: &mut Watch,
-    ) -> Result<Answer, Failure> {
-        loop {
-            match self.read_head(outgoing, space, &mut part, watch).await? {
-                Read::Continue | Read::More => {}
-                read => return self.read_body(read, outgoing, part).await,
-            }
         }
     }
 
@@ -196,20 +187,22 @@ impl Connection {
         Poll::Ready(take(&joined, outgoing, part))
     }
 
-    async fn read_body(
+    /// Reads what is missing of an answer after its first piece.
+    async fn read_rest(
         &mut self,
-        read: Read,
+        mut read: Read,
         outgoing: &Outgoing<'_>,
-        part: BytesMut,
+        space: &ReadSpace,
+        mut part: BytesMut,
+        watch: &mut Watch,
     ) -> Result<Answer, Failure> {
-        let mut head = match read {
-            Read::Whole(answer) => return Ok(answer),
-            Read::Head(head) => head,
-            Read::Continue | Read::More => {
-                return Err(Failure::new(
-                    ErrorClass::Protocol,
-                    "an answer without a head",
-                ));
+        let mut head = loop {
+            match read {
+                Read::Whole(answer) => return Ok(answer),
+                Read::Head(head) => break head,
+                Read::Continue | Read::More => {
+                    read = self.read_head(outgoing, space, &mut part, watch).await?;
+                }
             }
         };
         let mut body = Body::behind(part, head.length, outgoing.limits);
@@ -283,16 +276,5 @@ impl Connection {
             }
             Err(error) => Err(Failure::exchanging(&error)),
         }
-    }
-}
-
-/// The connection of an answer that came although a body was announced and not sent.
-fn last(answer: Answer) -> Answer {
-    Answer {
-        head: Head {
-            keep_alive: false,
-            ..answer.head
-        },
-        ..answer
     }
 }

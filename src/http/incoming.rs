@@ -44,6 +44,18 @@ pub(super) enum Read {
     More,
 }
 
+impl Read {
+    /// The same as the last of its connection: the server still waits for a body that will not come.
+    pub(super) fn last(mut self) -> Read {
+        match &mut self {
+            Read::Whole(answer) => answer.head.keep_alive = false,
+            Read::Head(head) => head.keep_alive = false,
+            Read::Continue | Read::More => {}
+        }
+        self
+    }
+}
+
 /// Looks at the start of an answer; what is not whole yet goes into `part`.
 pub(super) fn take(
     new: &[u8],

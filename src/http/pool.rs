@@ -55,7 +55,18 @@ impl Pool {
         if let Some(connection) = self.idle_connection(origin).await {
             return Ok((Channel::Http1(connection), true));
         }
-        if !origin.secure && client.config.version != Version::Http2 {
+        // Boxed: what it takes to open a connection would make every request's future larger.
+        Box::pin(self.open_channel(client, origin, progress)).await
+    }
+
+    async fn open_channel(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        progress: &mut Progress,
+    ) -> Result<(Channel, bool), Failure> {
+        let version = client.config.version;
+        if !origin.secure && version != Version::Http2 {
             let connection = self.open(client, origin, progress).await?;
             return Ok((Channel::Http1(connection), false));
         }
@@ -63,8 +74,7 @@ impl Pool {
         if let Some(sender) = rare.http2(origin).await {
             return Ok((Channel::Http2(sender), true));
         }
-        let known_http1 = client.config.version == Version::Http1 || rare.is_http1_only(origin);
-        if known_http1 {
+        if version == Version::Http1 || rare.is_http1_only(origin) {
             let connection = self.open(client, origin, progress).await?;
             return Ok((Channel::Http1(connection), false));
         }
@@ -74,12 +84,11 @@ impl Pool {
             return Ok((Channel::Http2(sender), true));
         }
         let connection = self.open(client, origin, progress).await?;
-        let forced = client.config.version == Version::Http2;
-        if forced && origin.secure && !connection.is_http2() {
-            let detail = "the server does not speak HTTP/2 ('--http 2')";
-            return Err(Failure::new(ErrorClass::Protocol, detail));
-        }
-        if !forced && !connection.is_http2() {
+        if origin.secure && !connection.is_http2() {
+            if version == Version::Http2 {
+                let detail = "the server does not speak HTTP/2 ('--http 2')";
+                return Err(Failure::new(ErrorClass::Protocol, detail));
+            }
             rare.http1_only.borrow_mut().push(origin.clone());
             return Ok((Channel::Http1(connection), false));
         }
@@ -87,8 +96,8 @@ impl Pool {
         let sender = multiplexed::start(connection.into_stream()).await;
         progress.connecting = false;
         let sender = sender?;
-        let kept = (origin.clone(), sender.clone());
         if client.config.keep_alive {
+            let kept = (origin.clone(), sender.clone());
             rare.multiplexed.borrow_mut().push(kept);
         }
         Ok((Channel::Http2(sender), false))

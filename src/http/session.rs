@@ -179,7 +179,8 @@ impl Session {
                 Channel::Http2(sender) => {
                     let head = self.head_http2(target, hop, request)?;
                     let limits = request.limits(&self.client.config);
-                    multiplexed::exchange(sender, head, &hop.body, limits, progress).await
+                    let exchange = multiplexed::exchange(sender, head, &hop.body, limits, progress);
+                    Box::pin(exchange).await
                 }
             };
             match answer {

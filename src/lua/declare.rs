@@ -7,10 +7,11 @@ use super::limits::{self, Limits};
 use super::place::word_line;
 use super::program::Program;
 use super::review::Span;
+use super::setting::setting;
 use super::values::a;
 use super::vm::{mistake, start_prelude};
 use super::{fault, sandbox};
-use crate::config::{Settings, Value as Setting, unknown_word};
+use crate::config::{Settings, unknown_word};
 use crate::error::{Diagnostic, Error};
 use crate::plan::{Event, Order, Plan, Scenario, Task, Wait};
 use mlua::{Function, Lua, Table, Value};
@@ -186,7 +187,10 @@ fn placed(
     word: Option<&str>,
 ) -> mlua::Error {
     let source = Host::of(lua).program.sources.text(file);
-    let found = word.and_then(|word| word_line(&source, *line, word));
+    let words = [diagnostic.marked(), word].into_iter().flatten();
+    let found = words
+        .filter_map(|word| word_line(&source, *line, word))
+        .next();
     mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(*line)), &source))
 }
 
@@ -207,30 +211,6 @@ fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mista
             })?;
     }
     Ok(())
-}
-
-fn setting(value: &Value) -> Setting {
-    match value {
-        Value::String(text) => Setting::Text(text.to_string_lossy()),
-        Value::Integer(n) => Setting::Number(*n as f64),
-        Value::Number(n) => Setting::Number(*n),
-        Value::Table(table) if table.raw_len() == 0 => table
-            .pairs::<String, String>()
-            .collect::<mlua::Result<_>>()
-            .map_or(
-                Setting::Other("a table of anything but strings"),
-                Setting::Map,
-            ),
-        Value::Table(list) => list
-            .sequence_values::<String>()
-            .collect::<mlua::Result<_>>()
-            .map_or(
-                Setting::Other("a list of anything but strings"),
-                Setting::List,
-            ),
-        Value::Boolean(flag) => Setting::Flag(*flag),
-        other => Setting::Other(a(other)),
-    }
 }
 
 fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mistake> {
@@ -372,7 +352,8 @@ fn function_span(table: &Table, place: usize) -> Option<(String, usize, usize)> 
     Some((file, about.line_defined?, about.last_line_defined?))
 }
 
-fn entries(table: &Table) -> Vec<(Value, Value)> {
+/// What a table holds, in an order that is always the same.
+pub(super) fn entries(table: &Table) -> Vec<(Value, Value)> {
     let mut entries: Vec<(Value, Value)> = table.pairs().filter_map(Result::ok).collect();
     // Lua's order of fields changes from run to run; messages must not.
     entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());

@@ -25,6 +25,7 @@ mod responses;
 mod review;
 mod safe;
 mod sandbox;
+mod setting;
 mod sources;
 mod stock;
 mod stubs;

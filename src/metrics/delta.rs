@@ -3,7 +3,7 @@
 //! Filled by a [`Recorder`](super::Recorder), merged and emptied by the [`Store`](super::Store), then handed
 //! back so that a tick reuses its memory. Rows carry their names, so a delta explains itself.
 
-use super::latency::{Burst, Exact, nanoseconds};
+use super::latency::{Burst, Exact, Filled, nanoseconds};
 use super::measures::MeasureDelta;
 use super::names::Label;
 use super::sample::{Failure, Sample};
@@ -20,6 +20,8 @@ pub struct Delta {
     pub(super) tasks: Vec<TaskDelta>,
     pub(super) scenarios: Vec<ScenarioDelta>,
     pub(super) measures: Vec<MeasureDelta>,
+    /// The cadences of cycles that were late.
+    pub(super) late: Exact,
     pub(super) errors: Vec<ErrorDelta>,
     pub(super) errors_left_out: u64,
     pub(super) warnings: Vec<String>,
@@ -40,6 +42,7 @@ impl Delta {
                 .tasks
                 .iter()
                 .all(|row| row.ok.count + row.failed.count == 0)
+            && self.late.count == 0
             && self.scenarios.iter().all(|row| row.is_empty())
             && self.measures.iter().all(|row| row.measure.is_empty())
             && self.warnings.is_empty()
@@ -93,6 +96,13 @@ impl Delta {
             row.all.clear();
             row.failures.clear();
         }
+        if self.late.count > 0 {
+            self.late = Exact::default();
+            let filled = self.requests.iter_mut();
+            filled
+                .filter_map(|row| row.filled.as_mut())
+                .for_each(|filled| filled.clear());
+        }
         for row in &mut self.tasks {
             row.ok = Exact::default();
             row.failed = Exact::default();
@@ -118,6 +128,8 @@ pub(super) struct RequestDelta {
     pub(super) all: Burst,
     /// The failed ones again, so that successes alone can be told by subtracting.
     pub(super) failures: Burst,
+    /// Filled in for late users; made at the first.
+    pub(super) filled: Option<Box<Filled>>,
 }
 
 impl RequestDelta {
@@ -127,6 +139,7 @@ impl RequestDelta {
             counts: RequestCounts::default(),
             all: Burst::default(),
             failures: Burst::default(),
+            filled: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is known of a run before it begins, and the order in which its rows are shown.
 
-use super::report::{ScenarioRow, TaskRow};
+use super::report::{Cadence, ScenarioRow, TaskRow};
 use std::time::SystemTime;
 
 /// What is known of a run before it begins.
@@ -16,6 +16,8 @@ pub struct Facts {
     pub started: String,
     /// Seed of every random choice.
     pub seed: u64,
+    /// What a late user is compared with, if what it could not ask for is filled in.
+    pub co_mitigation: Option<Cadence>,
     /// Scenarios and tasks in the order of the plan, in which rows are shown. What is not among them comes
     /// after them, in the order of its first appearance.
     pub order: Vec<(String, String)>,
@@ -36,6 +38,7 @@ impl Facts {
             host: host.into(),
             started: format!("{seconds:.3}"),
             seed,
+            co_mitigation: None,
             order: Vec::new(),
         }
     }

@@ -60,8 +60,12 @@ impl Default for Exact {
 
 impl Exact {
     pub(super) fn record(&mut self, ns: u64) {
-        self.count += 1;
-        self.sum_ns += u128::from(ns);
+        self.record_many(ns, 1);
+    }
+
+    pub(super) fn record_many(&mut self, ns: u64, times: u64) {
+        self.count += times;
+        self.sum_ns += u128::from(ns) * u128::from(times);
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
     }
@@ -101,6 +105,44 @@ impl Exact {
             }
         }
         found
+    }
+}
+
+/// Latencies that were not measured but filled in, of one name.
+#[derive(Debug, Clone)]
+pub(super) struct Filled {
+    pub(super) exact: Exact,
+    pub(super) histogram: Histogram<u64>,
+}
+
+impl Default for Filled {
+    fn default() -> Self {
+        Filled {
+            exact: Exact::default(),
+            histogram: histogram(),
+        }
+    }
+}
+
+impl Filled {
+    /// Takes nanoseconds, as if measured so many times.
+    pub(super) fn record(&mut self, ns: u64, times: u64) {
+        self.exact.record_many(ns, times);
+        let us = (ns.saturating_add(500) / 1_000).min(LONGEST_US);
+        self.histogram
+            .record_n(us, times)
+            .expect("a growing histogram takes an hour");
+    }
+
+    pub(super) fn merge(&mut self, other: &Filled) {
+        self.exact = self.exact.merged(&other.exact);
+        add(&mut self.histogram, &other.histogram);
+    }
+
+    /// Empties it and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        self.exact = Exact::default();
+        self.histogram.reset();
     }
 }
 

@@ -6,6 +6,7 @@
 use super::delta::Delta;
 use super::names::{Label, Names};
 use super::report::{Check, Metric, MetricKind};
+use super::sight::{Sight, Subject, Values};
 use super::spread::Spread;
 use std::sync::Arc;
 use std::time::Instant;
@@ -103,6 +104,29 @@ impl Measure {
         }
     }
 
+    /// For thresholds.
+    fn sight(&self) -> Sight {
+        let (subject, has_truth) = match self.kind {
+            Kind::Check => (Subject::Checks, true),
+            Kind::Metric(kind) => (Subject::Metric(kind), kind == MetricKind::Rate),
+        };
+        let failures = if has_truth {
+            self.count - self.sum as u64
+        } else {
+            0
+        };
+        Sight {
+            subject,
+            count: self.count,
+            failures,
+            sum: self.sum,
+            min: self.min,
+            max: self.max,
+            last: self.last.map(|(_, value)| value),
+            values: Values::Numbers(self.spread.clone()),
+        }
+    }
+
     fn check(&self, name: &str) -> Check {
         let passes = self.sum as u64;
         Check {
@@ -192,6 +216,32 @@ impl MeasureLog {
             self.shown = (checks.collect(), metrics.collect());
         }
         self.shown.clone()
+    }
+
+    /// All checks together; `None` if there were none.
+    pub(super) fn all_checks(&self) -> Option<Sight> {
+        let used = self.rows.iter().filter(|row| !row.is_empty());
+        let checks = used
+            .filter(|row| row.kind == Kind::Check)
+            .map(Measure::sight);
+        checks.reduce(|all, check| all.with(&check))
+    }
+
+    /// The metric or else the check of that name.
+    pub(super) fn named(&self, name: &str) -> Option<Sight> {
+        let labels = self.names.labels().iter();
+        let rows = labels
+            .zip(&self.rows)
+            .filter(|(label, row)| *label.name == *name && !row.is_empty());
+        let found = rows.max_by_key(|(_, row)| row.kind != Kind::Check)?;
+        Some(found.1.sight())
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        self.names
+            .labels()
+            .iter()
+            .map(|label| label.name.to_string())
     }
 
     pub(super) fn clear(&mut self) {

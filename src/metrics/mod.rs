@@ -4,6 +4,7 @@
 //! [`Delta`]. The [`Store`] merges deltas by name and publishes an immutable [`Snapshot`] for live views
 //! and, at the end, the [`Report`] that every output is made from. Nothing here knows Lua, HTTP or a screen.
 
+mod cycles;
 mod delta;
 mod errors;
 mod facts;
@@ -15,18 +16,21 @@ mod recorder;
 mod report;
 mod sample;
 mod series;
+mod sight;
 mod snapshot;
 mod spread;
 mod store;
 mod tally;
+mod thresholds;
 mod users;
 
+pub use cycles::Cycles;
 pub use delta::Delta;
 pub use facts::Facts;
 pub use recorder::Recorder;
 pub use report::{
-    Check, ErrorRow, Figures, Latency, Metric, MetricKind, PhasesMs, Report, RequestRow,
-    ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
+    Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Figures, Latency, Metric, MetricKind,
+    PhasesMs, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
 };
 pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
 pub use snapshot::{LiveRow, Snapshot};

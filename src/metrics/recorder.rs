@@ -149,6 +149,17 @@ impl Recorder {
         &mut self.delta.measures[id].measure
     }
 
+    /// A user's cycle took more than twice this cadence.
+    pub(super) fn late_cycle(&mut self, cadence: Duration) {
+        self.delta.late.record(nanoseconds(cadence));
+    }
+
+    /// Counts requests that a late user could not make, as if each had taken so many nanoseconds.
+    pub(super) fn fill_in(&mut self, request: RequestId, ns: u64, times: u64) {
+        let row = &mut self.delta.requests[request.0 as usize];
+        row.filled.get_or_insert_default().record(ns, times);
+    }
+
     /// A user of the scenario came to the end of one iteration.
     pub fn iteration(&mut self, scenario: &str) {
         self.delta.scenario(scenario).iterations += 1;

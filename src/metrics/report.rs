@@ -45,6 +45,9 @@ pub struct Report {
     /// The most frequent first; beyond 100 kinds, one row without a name counts the rest.
     #[serde(default)]
     pub errors: Vec<ErrorRow>,
+    /// What latencies would be with the requests that late users could not make; `null` if it is off.
+    #[serde(default)]
+    pub co_mitigation: Option<CoMitigation>,
     /// Verdicts.
     #[serde(default)]
     pub thresholds: Vec<ThresholdRow>,
@@ -253,15 +256,75 @@ pub struct ErrorRow {
     pub last_s: f64,
 }
 
+/// What a user's cycle is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cadence {
+    /// The mean of its cycles so far.
+    Average,
+    /// The shortest of them.
+    Minimum,
+    /// The longest of them.
+    Maximum,
+}
+
+/// Latencies with what was filled in for coordinated omission: while users waited for a slow answer, they did
+/// not ask for what they would have asked for at their pace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CoMitigation {
+    /// What a user's cycle is compared with.
+    pub cadence: Cadence,
+    /// Cycles that took more than twice the cadence of their user.
+    pub late_cycles: u64,
+    /// Mean cadence of those users; `null` if none was late.
+    pub cadence_ms: Option<f64>,
+    /// One row a request name for which something was filled in.
+    pub requests: Vec<CoRow>,
+    /// All requests together.
+    pub aggregated: CoFigures,
+}
+
+/// The corrected figures of one request name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CoRow {
+    /// `GET`; empty in the row `(other)`.
+    pub method: String,
+    /// As the plan names it.
+    pub name: String,
+    /// The figures, on the same level in JSON.
+    #[serde(flatten)]
+    pub figures: CoFigures,
+}
+
+/// Latencies of requests and of those that were filled in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoFigures {
+    /// Requests that were made and that were filled in.
+    pub count: u64,
+    /// Of these, filled in.
+    pub filled: u64,
+    /// Latency of all of them; `null` when there were none.
+    pub latency_ms: Option<Latency>,
+    /// All of them in microseconds: HdrHistogram V2 (not compressed), base64.
+    pub histogram: String,
+}
+
 /// A threshold and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThresholdRow {
-    /// As written: `p95 < 300ms`.
+    /// Its text: `p95 < 300ms during 30s`.
     pub threshold: String,
     /// The name it is about; `null` is everything.
     pub name: Option<String>,
-    /// The figure in the threshold's unit; `null` is no data, which fails.
+    /// The figure in the threshold's unit: of the whole run, of its worst stretch, or that which stopped the
+    /// run; `null` is no data, which fails.
     pub value: Option<f64>,
+    /// The limit in the same unit.
+    pub limit: f64,
+    /// `us`, `ms`, `s`, `%`, `/s`, or empty for a plain number.
+    pub unit: String,
     /// Whether it held.
     pub passed: bool,
+    /// Seconds into the measurement when a stretch broke it or it stopped the run; `null` if neither.
+    pub broken_s: Option<f64>,
 }

@@ -1,6 +1,6 @@
 //! The picture of a run at one tick, for live views. Immutable and shared; a slow view skips some.
 
-use super::report::{Check, ErrorRow, Metric, ScenarioRow, SeriesPoint};
+use super::report::{Check, ErrorRow, Metric, ScenarioRow, SeriesPoint, ThresholdRow};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub errors: Vec<ErrorRow>,
     /// What lgoose itself has to say about the run.
     pub warnings: Arc<[String]>,
+    /// Thresholds with their figures now: of the whole run so far, or of the last stretch.
+    pub thresholds: Vec<ThresholdRow>,
     /// The last two minutes, one point a second (coarser in runs of more than an hour).
     pub recent: Vec<SeriesPoint>,
 }

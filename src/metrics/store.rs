@@ -3,10 +3,13 @@
 //! Driven by whoever owns the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms,
 //! [`Store::report`] at the end. Names are what counts here; a shard's numbers are translated by a memo.
 
+mod filling;
+mod judging;
+
 use super::delta::{Delta, ScenarioDelta};
 use super::errors::ErrorLog;
 use super::facts::Facts;
-use super::latency;
+use super::latency::{self, Exact};
 use super::measures::MeasureLog;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
@@ -15,6 +18,7 @@ use super::report::{Report, RequestRow, ScenarioRow, TaskRow};
 use super::series::Series;
 use super::snapshot::{LiveRow, Snapshot};
 use super::tally::{RequestTally, TaskTally, per_second};
+use super::thresholds::Judges;
 use super::users::Users;
 use hdrhistogram::Histogram;
 use std::collections::HashMap;
@@ -41,7 +45,10 @@ pub struct Store {
     recent: Recent,
     measures: MeasureLog,
     errors: ErrorLog,
+    /// The cadences of cycles that were late.
+    late: Exact,
     warnings: Arc<[String]>,
+    judges: Judges,
     /// The last tick, and where the measurement begins, both since the start of the run.
     now: Duration,
     origin: Duration,
@@ -79,7 +86,9 @@ impl Store {
             recent: Recent::default(),
             measures: MeasureLog::default(),
             errors: ErrorLog::default(),
+            late: Exact::default(),
             warnings: Arc::new([]),
+            judges: Judges::default(),
             now: Duration::ZERO,
             origin: Duration::ZERO,
         }
@@ -89,6 +98,7 @@ impl Store {
     /// [`Recorder::recycle`](super::Recorder::recycle).
     pub fn merge(&mut self, mut delta: Delta) -> Delta {
         self.merge_requests(&delta);
+        self.merge_filled(&delta);
         for (id, row) in delta.tasks.iter().enumerate() {
             if row.ok.count + row.failed.count > 0 {
                 let (at, overflow) = self.tasks.row(delta.shard, id, &row.label);
@@ -124,6 +134,7 @@ impl Store {
         }
         self.recent.tick(now);
         self.series.tick(self.measured(now), self.users.now());
+        self.look();
         Arc::new(self.snapshot())
     }
 
@@ -144,6 +155,8 @@ impl Store {
         self.recent = Recent::starting(now);
         self.measures.clear();
         self.errors = ErrorLog::default();
+        self.late = Exact::default();
+        self.judges.reset();
     }
 
     /// Passes a warning on to every view and the report, once.
@@ -194,6 +207,7 @@ impl Store {
             checks: checks.to_vec(),
             metrics: metrics.to_vec(),
             errors: self.errors.top(usize::MAX),
+            co_mitigation: self.co_mitigation(),
             thresholds: Vec::new(),
         };
         report
@@ -202,6 +216,7 @@ impl Store {
         report
             .tasks
             .sort_by_key(|row| self.facts.place_of_task(row));
+        self.judge(measured, &mut report);
         report
     }
 
@@ -293,6 +308,7 @@ impl Store {
             metrics,
             errors: self.errors.top(LIVE_ERRORS),
             warnings: self.warnings.clone(),
+            thresholds: self.judges.current(),
             recent: self.series.last(LIVE_POINTS).to_vec(),
         }
     }

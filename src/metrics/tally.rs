@@ -1,12 +1,14 @@
 //! The store's rows: what a name amounts to over the whole run, and how it reads in a report.
 
 use super::delta::{PhaseSum, RequestCounts, RequestDelta, TaskDelta};
-use super::latency::{self, Exact};
-use super::report::{Figures, Latency, PhasesMs};
+use super::latency::{self, Exact, Filled};
+use super::report::{CoFigures, Figures, Latency, PhasesMs};
+use super::sight::{Sight, Subject};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// One request name, or all of them, over the whole run.
@@ -16,6 +18,8 @@ pub(super) struct RequestTally {
     pub(super) all: Histogram<u64>,
     /// The failed ones again; made at the first failure.
     failed: Option<Histogram<u64>>,
+    /// Filled in for late users; made at the first.
+    pub(super) filled: Option<Box<Filled>>,
     /// p50, p95, p99 as of the last tick that changed them.
     live: [Duration; 3],
     changed: bool,
@@ -27,6 +31,7 @@ impl Default for RequestTally {
             counts: RequestCounts::default(),
             all: latency::histogram(),
             failed: None,
+            filled: None,
             live: [Duration::ZERO; 3],
             changed: false,
         }
@@ -64,6 +69,21 @@ impl RequestTally {
 
     pub(super) fn exact(&self) -> Exact {
         self.counts.ok.merged(&self.counts.failed)
+    }
+
+    /// The figures with what was filled in.
+    pub(super) fn corrected(&self) -> CoFigures {
+        let (mut exact, mut all) = (self.exact(), Cow::Borrowed(&self.all));
+        if let Some(filled) = &self.filled {
+            exact = exact.merged(&filled.exact);
+            latency::add(all.to_mut(), &filled.histogram);
+        }
+        CoFigures {
+            count: exact.count,
+            filled: self.filled.as_ref().map_or(0, |filled| filled.exact.count),
+            latency_ms: latency(&exact, &all),
+            histogram: base64_v2(&all),
+        }
     }
 
     /// The row of a report over `measured` time.
@@ -124,6 +144,10 @@ impl TaskTally {
 
     pub(super) fn runs(&self) -> u64 {
         self.ok.count + self.failed.count
+    }
+
+    pub(super) fn sight(&self) -> Sight {
+        Sight::latencies(Subject::Tasks, &self.ok, &self.failed, &self.all)
     }
 
     pub(super) fn latency(&self) -> Option<Latency> {

@@ -66,8 +66,72 @@ pub(crate) fn report() -> Report {
         ],
         metrics: metrics(),
         errors: errors(),
-        thresholds: Vec::new(),
+        co_mitigation: Some(co_mitigation()),
+        thresholds: thresholds(),
     }
+}
+
+fn co_mitigation() -> CoMitigation {
+    let figures = |count, filled, median_ms| CoFigures {
+        count,
+        filled,
+        latency_ms: Some(latency(median_ms)),
+        histogram: "HISTFAAAAA==".into(),
+    };
+    let row = |method: &str, name: &str, figures| CoRow {
+        method: method.into(),
+        name: name.into(),
+        figures,
+    };
+    CoMitigation {
+        cadence: Cadence::Average,
+        late_cycles: 12,
+        cadence_ms: Some(870.0),
+        requests: vec![
+            row("GET", "front page", figures(13_201, 9, 0.62)),
+            row(
+                "GET",
+                "article with a very long name that nobody would want to type twice",
+                figures(8_497, 56, 5.1),
+            ),
+        ],
+        aggregated: figures(23_928, 65, 6.9),
+    }
+}
+
+fn thresholds() -> Vec<ThresholdRow> {
+    let row =
+        |name: Option<&str>, threshold: &str, limit, unit: &str, value: Option<f64>| ThresholdRow {
+            threshold: threshold.into(),
+            name: name.map(str::to_owned),
+            value,
+            limit,
+            unit: unit.into(),
+            passed: true,
+            broken_s: None,
+        };
+    let broken = |row| ThresholdRow {
+        passed: false,
+        ..row
+    };
+    let long = Some("GET article with a very long name that nobody would want to type twice");
+    vec![
+        row(None, "p95 < 300ms", 300.0, "ms", Some(18.9)),
+        row(None, "checks >= 99%", 99.0, "%", Some(99.926)),
+        broken(row(long, "failures < 1%", 1.0, "%", Some(1.4216))),
+        ThresholdRow {
+            broken_s: Some(31.25),
+            ..broken(row(long, "p99 < 0.5s during 10s", 0.5, "s", Some(0.500_4)))
+        },
+        row(Some("queue length"), "max <= 41", 41.0, "", Some(41.0)),
+        broken(row(
+            Some("bad\u{1b}[2Jname"),
+            "rate > 100/s",
+            100.0,
+            "/s",
+            None,
+        )),
+    ]
 }
 
 fn check(name: &str, passes: u64, failures: u64) -> Check {

@@ -54,7 +54,7 @@ mod tests {
         assert!(text.ends_with("}\n"));
         let json: Value = serde_json::from_str(&text).expect("JSON");
         let top = "version plan host started elapsed_s users seed warnings requests aggregated scenarios tasks \
-                   series checks metrics errors thresholds";
+                   series checks metrics errors co_mitigation thresholds";
         let figures = "count failures redirects retries rate bytes latency_ms latency_ok_ms phases_ms status histogram";
         let latency = "avg min max p50 p75 p90 p95 p98 p99 p99.9 p99.99";
         assert_eq!(keys(&json), sorted(top));
@@ -76,6 +76,18 @@ mod tests {
         let metric = "name kind count value min max p50 p90 p95 p99";
         assert_eq!(keys(&json["metrics"][0]), sorted(metric));
         assert_eq!(json["metrics"][0]["kind"], "trend");
+        let filled = &json["co_mitigation"];
+        let all = "cadence late_cycles cadence_ms requests aggregated";
+        assert_eq!(keys(filled), sorted(all));
+        assert_eq!(filled["cadence"], "average");
+        let corrected = "count filled latency_ms histogram";
+        assert_eq!(keys(&filled["aggregated"]), sorted(corrected));
+        assert_eq!(
+            keys(&filled["requests"][0]),
+            sorted(&format!("method name {corrected}"))
+        );
+        let threshold = "threshold name value limit unit passed broken_s";
+        assert_eq!(keys(&json["thresholds"][0]), sorted(threshold));
         assert_eq!(json["requests"][0]["status"]["200"], 13_189);
     }
 
@@ -84,14 +96,7 @@ mod tests {
         let report = fixture::report();
         let text = to_json(&report).expect("a plain report");
         let read = from_json(&text, "run.json").expect("what was written");
-        assert_eq!(
-            (&read.errors, &read.series),
-            (&report.errors, &report.series)
-        );
-        assert_eq!(
-            (&read.checks, &read.metrics),
-            (&report.checks, &report.metrics)
-        );
+        assert_eq!(read, report);
         let options = TableOptions::default();
         assert_eq!(tables(&read, 120, options), tables(&report, 120, options));
     }

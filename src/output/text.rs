@@ -3,13 +3,17 @@
 //! Plain text without colour. The caller knows the terminal's width; what is printed where is its business.
 
 mod measures;
+mod omission;
 mod sections;
 mod table;
+mod thresholds;
 
 use crate::metrics::{Report, Snapshot};
 use crate::units::{show_count, show_duration, show_long, three_digits};
 use std::time::Duration;
 use table::{Table, cut_middle, one_line, spread};
+
+pub use thresholds::broken_line;
 
 /// Width of a page when the terminal's is not known.
 pub const PLAIN_WIDTH: usize = 80;
@@ -22,13 +26,15 @@ pub struct TableOptions {
 }
 
 /// The end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, checks and
-/// metrics, overview.
+/// metrics, thresholds, coordinated omission, overview.
 ///
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
 /// cut, so on less than 80 columns lines may be longer than the terminal.
 pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     let blocks = sections::tables(report);
-    let measures = measures::tables(report);
+    let mut measures = measures::tables(report);
+    measures.extend(thresholds::table(report));
+    measures.extend(omission::table(report));
     let widths = blocks.iter().chain(&measures).map(Table::natural_width);
     let natural = widths.max().unwrap_or(0);
     let page = natural.max(PLAIN_WIDTH).min(width);

@@ -24,4 +24,5 @@ mod secure;
 mod seed;
 mod server;
 mod stopping;
+mod thresholds;
 mod tools;

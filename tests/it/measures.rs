@@ -1,9 +1,9 @@
 //! Checks, metrics and transactions in a whole run: the report of all users, and the tables.
 
-use crate::program::Lgoose;
+use crate::program::{Lgoose, plan};
 use crate::report::run;
 use crate::server::Server;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Two iterations of each of three users of `tests/lua/measures.lua`.
 fn arguments(server: &Server) -> Vec<String> {
@@ -66,6 +66,80 @@ fn transactions_are_rows_beside_the_tasks() {
     assert_eq!(rows[0]["name"], "browse", "tasks come first");
     let slowest = rows[1]["latency_ms"]["max"].as_f64();
     assert!(slowest >= Some(1.0), "the wait is part of it: {slowest:?}");
+}
+
+/// Twelve iterations of one user, of which the eleventh waits for a second.
+const STALL: &str = "task { \"page\", function(user)\n  user:get(user.iteration == 11 and \"/delay/1000\" or \"/delay/10\")\nend }";
+
+#[test]
+fn what_a_stall_kept_a_user_from_is_filled_in_beside_what_was_measured() {
+    let server = Server::start();
+    let path = plan("stall.lua", STALL);
+    let url = server.url();
+    let usual = [path.as_str(), "-H", &url, "-u", "1", "-i", "12"];
+    let report = run(usual.iter().chain(&["--co-mitigation", "average"]));
+    assert_eq!(
+        (report.count("GET page"), server.received()),
+        (12, 12),
+        "{:?}",
+        report.errors()
+    );
+    let filled = &report.json["co_mitigation"];
+    assert_eq!(filled["cadence"], "average");
+    assert!(filled["late_cycles"].as_u64() >= Some(1), "{filled}");
+    let row = &filled["requests"][0];
+    assert_eq!(
+        (&row["method"], &row["name"]),
+        (&json!("GET"), &json!("page"))
+    );
+    let number = |value: &Value| {
+        value
+            .as_u64()
+            .unwrap_or_else(|| panic!("a number in {filled}"))
+    };
+    assert!(number(&row["filled"]) >= 1);
+    assert_eq!(number(&row["count"]), 12 + number(&row["filled"]));
+    let median = |row: &Value| row["latency_ms"]["p50"].as_f64();
+    assert!(
+        median(row) > median(&report.json["requests"][0]),
+        "{filled}"
+    );
+    assert_eq!(filled["aggregated"]["filled"], row["filled"]);
+
+    let path = plan(
+        "stall_of_plan.lua",
+        &format!("plan {{ co_mitigation = \"maximum\" }}\n{STALL}"),
+    );
+    let ended = Lgoose::new([path.as_str(), "-H", &url, "-u", "1", "-i", "12"]).finish();
+    for text in [
+        "Coordinated omission",
+        "over twice the longest",
+        " filled in ",
+    ] {
+        assert!(
+            ended.stdout.contains(text),
+            "'{text}' is missing in\n{}",
+            ended.stdout
+        );
+    }
+}
+
+#[test]
+fn nothing_is_filled_in_unless_it_is_asked_for() {
+    let server = Server::start();
+    let path = plan(
+        "no_stall.lua",
+        "task { \"page\", function(user) user:get \"/\" end }",
+    );
+    let url = server.url();
+    let usual = [path.as_str(), "-H", &url, "-u", "1", "-i", "3"];
+    assert_eq!(run(usual).json["co_mitigation"], Value::Null);
+    let off = run(usual.iter().chain(&["--co-mitigation", "disabled"]));
+    assert_eq!(off.json["co_mitigation"], Value::Null);
+    let ended = Lgoose::new(usual.iter().chain(&["--co-mitigation", "median"])).finish();
+    assert_eq!(ended.code, 2);
+    let words = "'median' is no cadence: write 'average', 'minimum', 'maximum' or 'disabled'";
+    assert!(ended.stderr.contains(words), "{}", ended.stderr);
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec
     table.row("Aggregated", cells(&report.aggregated));
 }
 
-fn request_name(method: &str, name: &str) -> String {
+pub(super) fn request_name(method: &str, name: &str) -> String {
     one_line(format!("{method} {name}").trim_start())
 }
 
@@ -135,7 +135,7 @@ fn extremes(latency: &Latency) -> [f64; 4] {
     [latency.avg, latency.min, latency.max, latency.p50]
 }
 
-fn times<const N: usize>(
+pub(super) fn times<const N: usize>(
     latency: Option<&Latency>,
     values: impl Fn(&Latency) -> [f64; N],
 ) -> Vec<String> {
@@ -301,14 +301,14 @@ fn exact_seconds(elapsed: Duration) -> String {
 }
 
 /// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
-fn moment(seconds: f64) -> String {
+pub(super) fn moment(seconds: f64) -> String {
     match seconds {
         s if s < 59.95 => format!("{s:.1} s"),
         s => show_long(Duration::try_from_secs_f64(s).unwrap_or_default()),
     }
 }
 
-fn counted(count: u64, noun: &str) -> String {
+pub(super) fn counted(count: u64, noun: &str) -> String {
     format!(
         "{} {noun}{}",
         show_count(count),

@@ -1,0 +1,41 @@
+//! Whether and how the requests that late users could not make are filled in.
+
+use super::Value;
+
+/// What a user's cycle is compared with to find out that it was late.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CoMitigation {
+    /// With nothing: only what was measured is reported.
+    #[default]
+    Disabled,
+    /// With the mean of its cycles so far.
+    Average,
+    /// With the shortest of them.
+    Minimum,
+    /// With the longest of them.
+    Maximum,
+}
+
+impl CoMitigation {
+    /// Reads one of the four words.
+    ///
+    /// # Errors
+    /// A sentence that names them all.
+    pub fn parse(word: &str) -> Result<CoMitigation, String> {
+        Ok(match word {
+            "disabled" => CoMitigation::Disabled,
+            "average" => CoMitigation::Average,
+            "minimum" => CoMitigation::Minimum,
+            "maximum" => CoMitigation::Maximum,
+            _ => {
+                return Err(format!(
+                    "'{word}' is no cadence: write 'average', 'minimum', 'maximum' or 'disabled'"
+                ));
+            }
+        })
+    }
+
+    pub(super) fn read(value: &Value) -> Result<CoMitigation, String> {
+        CoMitigation::parse(&value.text()?)
+    }
+}

@@ -1,0 +1,343 @@
+//! Tests of verdicts, from samples through the store to the report.
+
+use crate::metrics::{Facts, Failure, Phases, Recorder, Report, Sample, Store, ThresholdRow};
+use crate::threshold::Threshold;
+use std::time::{Duration, Instant};
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds)
+}
+
+fn read(texts: &[&str]) -> Vec<Threshold> {
+    let read =
+        |text: &&str| Threshold::read(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    texts.iter().map(read).collect()
+}
+
+/// A run by hand: what happens, and ticks.
+struct Run {
+    store: Store,
+    recorder: Recorder,
+}
+
+impl Run {
+    fn judged_by(texts: &[&str]) -> Run {
+        let mut store = Store::new(Facts::default());
+        store.judge_by(read(texts));
+        Run {
+            store,
+            recorder: Recorder::new(0),
+        }
+    }
+
+    fn request(&mut self, method: &str, name: &str, ms: u64, ok: bool) {
+        let request = self.recorder.request(method, name);
+        self.recorder.record(&Sample {
+            request,
+            latency: Duration::from_millis(ms),
+            phases: Phases::default(),
+            status: 200,
+            redirects: 0,
+            retries: 0,
+            bytes: 0,
+            failure: (!ok).then_some(Failure {
+                message: "bad",
+                line: None,
+            }),
+        });
+    }
+
+    fn tick(&mut self, at: f64) {
+        let empty = self.store.merge(self.recorder.take());
+        self.recorder.recycle(empty);
+        self.store.tick(seconds(at));
+    }
+
+    fn report(&mut self, at: f64) -> Report {
+        let empty = self.store.merge(self.recorder.take());
+        self.recorder.recycle(empty);
+        self.store.report(seconds(at))
+    }
+}
+
+/// Ten seconds: 100 GET / of 1 to 100 ms of which ten fail, 20 POST / and 20 GET /x of 500 ms, and measures of
+/// every kind.
+fn run(texts: &[&str]) -> Report {
+    let mut run = Run::judged_by(texts);
+    for n in 1..=100 {
+        run.request("GET", "/", n, n > 10);
+    }
+    for _ in 0..20 {
+        run.request("POST", "/", 500, true);
+        run.request("GET", "/x", 500, true);
+    }
+    let task = run.recorder.task("s", "log in");
+    run.recorder
+        .record_task(task, Duration::from_millis(40), None);
+    let begin = Instant::now();
+    for n in 1..=10 {
+        run.recorder.check("title", n > 1);
+        run.recorder.check("body", n > 5);
+        run.recorder.counter("orders", 2.5);
+        run.recorder.rate("hits", n > 2);
+        run.recorder.trend("size", f64::from(n));
+        run.recorder
+            .gauge("queue", f64::from(n % 10), begin + seconds(f64::from(n)));
+    }
+    run.tick(10.0);
+    run.report(10.0)
+}
+
+fn row(text: &str) -> ThresholdRow {
+    run(&[text]).thresholds.remove(0)
+}
+
+#[test]
+fn every_figure_is_that_of_the_report_in_the_unit_of_the_limit() {
+    for (text, value, passed) in [
+        ("GET /: p50 < 51ms", 50.0, true),
+        ("GET /: p99.9 <= 100ms", 100.0, true),
+        ("GET /: p90 < 90ms", 90.0, false),
+        ("GET /: avg < 0.0506s", 0.0505, true),
+        ("GET /: min >= 1000us", 1_000.0, true),
+        ("GET /: max < 100ms", 100.0, false),
+        ("GET /: failures < 10%", 10.0, false),
+        ("GET /: failures < 11", 10.0, true),
+        ("GET /: rate > 9/s", 10.0, true),
+        ("GET /: count >= 100", 100.0, true),
+        ("/: count > 119", 120.0, true),
+        ("/: max > 499ms", 500.0, true),
+        ("count > 0", 140.0, true),
+        ("max < 1s", 0.5, true),
+        ("failures < 8%", 100.0 * 10.0 / 140.0, true),
+        ("log in: avg < 50ms", 40.0, true),
+        ("task log in: count > 0", 1.0, true),
+        ("checks > 69%", 70.0, true),
+        ("checks: rate > 70%", 70.0, false),
+        ("title: checks > 89%", 90.0, true),
+        ("body: failures < 6", 5.0, true),
+        ("orders: value > 24", 25.0, true),
+        ("orders: count > 25", 25.0, false),
+        ("orders: rate > 2/s", 2.5, true),
+        ("hits: rate >= 80%", 80.0, true),
+        ("hits: failures < 20%", 20.0, false),
+        ("size: max < 11", 10.0, true),
+        ("size: avg < 5.6", 5.5, true),
+        ("size: value < 5.6", 5.5, true),
+        ("queue: value < 1", 0.0, true),
+        ("queue: max < 9", 9.0, false),
+    ] {
+        let row = row(text);
+        let found = row.value.unwrap_or_else(|| panic!("{text} has data"));
+        assert!((found - value).abs() <= value / 1_000.0, "{text}: {found}");
+        assert_eq!(row.passed, passed, "{text}: {row:?}");
+    }
+}
+
+#[test]
+fn what_was_never_seen_fails_and_the_nearest_name_is_told() {
+    let report = run(&["GET /y: p95 < 1s", "checks > 1%"]);
+    let row = &report.thresholds[0];
+    assert_eq!((row.value, row.passed), (None, false));
+    assert!(report.thresholds[1].passed);
+    assert_eq!(
+        report.warnings,
+        [
+            "the threshold 'GET /y: p95 < 1s' has no data: no request, task, check or metric of that name was seen; did you \
+          mean 'GET /'?"
+        ]
+    );
+    let mut silent = Run::judged_by(&["p95 < 1s", "failures < 1%", "checks > 1%", "count < 1"]);
+    let rows = silent.report(1.0).thresholds;
+    let passed: Vec<_> = rows.iter().map(|row| (row.value, row.passed)).collect();
+    let none = (None, false);
+    assert_eq!(passed, [none, none, none, (Some(0.0), true)]);
+}
+
+#[test]
+fn a_figure_that_a_row_does_not_have_is_told() {
+    for (text, words) in [
+        ("size: p95 < 3ms", "it is a trend"),
+        ("size: failures < 1", "it is a trend"),
+        ("queue: p50 < 1", "it is a gauge"),
+        ("orders: max < 1", "it is a counter"),
+        ("hits: avg < 1", "it is a rate"),
+        ("title: p50 < 1s", "checks have"),
+        ("GET /: p95 < 300", "requests and tasks have"),
+        ("GET /: checks > 1%", "requests and tasks have"),
+    ] {
+        let report = run(&[text]);
+        assert_eq!(
+            (report.thresholds[0].value, report.thresholds[0].passed),
+            (None, false),
+            "{text}"
+        );
+        assert!(
+            report.warnings[0].contains(words),
+            "{text}: {:?}",
+            report.warnings
+        );
+    }
+}
+
+#[test]
+fn one_bad_stretch_breaks_a_threshold_that_the_whole_run_keeps() {
+    let texts = [
+        "p90 < 100ms during 2s",
+        "p90 < 100ms",
+        "rate > 5/s during 2s",
+        "GET /: max < 1s during 2s",
+    ];
+    let mut run = Run::judged_by(&texts);
+    for tick in 1..=40 {
+        let slow = (13..=20).contains(&tick);
+        for _ in 0..if slow { 2 } else { 10 } {
+            run.request("GET", "/", if slow { 400 } else { 10 }, true);
+        }
+        run.tick(f64::from(tick) / 4.0);
+    }
+    let rows = run.report(10.0).thresholds;
+    let seen: Vec<_> = rows.iter().map(|row| (row.passed, row.broken_s)).collect();
+    // Up to 3.5 s, four of 64 requests were slow; up to 3.75 s, six of 56.
+    assert_eq!(seen[0], (false, Some(3.75)));
+    assert_eq!(seen[1..], [(true, None), (true, None), (true, None)]);
+    let near = |value: Option<f64>, wanted: f64| {
+        value.is_some_and(|value| (value / wanted - 1.0).abs() < 0.001)
+    };
+    assert!(near(rows[0].value, 400.0), "the worst: {:?}", rows[0]);
+    assert!(near(rows[2].value, 8.0), "the lowest rate: {:?}", rows[2]);
+    assert!(near(rows[3].value, 0.4), "{:?}", rows[3]);
+}
+
+#[test]
+fn stretches_of_checks_and_metrics_are_judged_too() {
+    let texts = [
+        "title: checks > 50% during 1s",
+        "size: max < 50 during 1s",
+        "orders: rate < 9/s during 1s",
+    ];
+    let mut run = Run::judged_by(&texts);
+    for tick in 1..=20 {
+        run.recorder.check("title", !(9..=12).contains(&tick));
+        run.recorder.trend("size", f64::from(tick));
+        run.recorder
+            .counter("orders", if tick == 20 { 6.5 } else { 2.0 });
+        run.tick(f64::from(tick) / 4.0);
+    }
+    let rows = run.report(5.0).thresholds;
+    let seen: Vec<_> = rows.iter().map(|row| (row.value, row.broken_s)).collect();
+    assert_eq!(
+        seen[0],
+        (Some(0.0), Some(2.5)),
+        "half of them is not more than half"
+    );
+    assert_eq!(seen[1], (Some(20.0), None));
+    assert_eq!(seen[2], (Some(12.5), Some(5.0)));
+}
+
+#[test]
+fn a_name_that_comes_to_stand_for_something_else_begins_anew() {
+    let mut run = Run::judged_by(&["x: max < 1s during 1s", "x: count < 9 during 1s"]);
+    let task = run.recorder.task("s", "x");
+    for tick in 1..=4 {
+        run.recorder.record_task(task, seconds(0.5), None);
+        run.tick(f64::from(tick) / 2.0);
+    }
+    for tick in 5..=8 {
+        run.request("GET", "x", 20, true);
+        run.tick(f64::from(tick) / 2.0);
+    }
+    let rows = run.report(4.0).thresholds;
+    assert_eq!(rows[0].value, Some(0.5), "of the task");
+    assert!(rows[1].passed, "{rows:?}");
+}
+
+#[test]
+fn what_comes_before_after_belongs_to_no_stretch() {
+    let texts = ["max < 100ms during 1s after 2s", "max < 100ms during 1s"];
+    let mut run = Run::judged_by(&texts);
+    for tick in 1..=16 {
+        run.request("GET", "/", if tick < 8 { 400 } else { 10 }, true);
+        run.tick(f64::from(tick) / 4.0);
+    }
+    let rows = run.report(4.0).thresholds;
+    assert!(rows[0].passed && rows[0].value < Some(11.0), "{rows:?}");
+    assert!(!rows[1].passed && rows[1].value > Some(399.0), "{rows:?}");
+}
+
+#[test]
+fn a_run_shorter_than_the_stretch_is_judged_as_a_whole() {
+    let mut run = Run::judged_by(&["max < 1ms during 1h", "max < 1000ms during 1h"]);
+    run.request("GET", "/", 5, true);
+    run.tick(1.0);
+    let rows = run.report(1.0).thresholds;
+    let seen: Vec<_> = rows.iter().map(|row| (row.value, row.passed)).collect();
+    assert_eq!(seen, [(Some(5.0), false), (Some(5.0), true)]);
+}
+
+#[test]
+fn what_is_broken_before_after_or_while_the_load_goes_down_stops_nothing() {
+    let mut run = Run::judged_by(&[
+        "failures < 50% abort after 2s",
+        "rate > 3/s during 1s after 2s",
+    ]);
+    run.request("GET", "/", 1, false);
+    run.tick(1.0);
+    assert_eq!(run.store.stopping_threshold(), None, "not yet");
+    for _ in 0..40 {
+        run.request("GET", "/", 1, true);
+    }
+    run.tick(2.0);
+    assert_eq!(run.store.stopping_threshold(), None, "it holds");
+    run.store.load_ended();
+    run.tick(5.0);
+    for _ in 0..100 {
+        run.request("GET", "/", 1, false);
+    }
+    run.tick(6.0);
+    assert_eq!(run.store.stopping_threshold(), None, "the load has ended");
+    let rows = run.report(6.0).thresholds;
+    let seen: Vec<_> = rows.iter().map(|row| (row.passed, row.broken_s)).collect();
+    assert_eq!(
+        seen,
+        [(false, None), (true, None)],
+        "the whole run is judged all the same"
+    );
+}
+
+#[test]
+fn what_stopped_the_run_stays_broken_with_the_figure_that_broke_it() {
+    let mut run = Run::judged_by(&["max < 9s", "failures < 10% abort"]);
+    run.request("GET", "/", 1, false);
+    run.tick(0.25);
+    let stopping = run.store.stopping_threshold().expect("it is broken");
+    assert_eq!(
+        (stopping.value, stopping.broken_s),
+        (Some(100.0), Some(0.25))
+    );
+    run.store.load_ended();
+    for _ in 0..99 {
+        run.request("GET", "/", 1, true);
+    }
+    run.tick(0.5);
+    let snapshot = run.store.tick(seconds(0.75));
+    assert_eq!(snapshot.thresholds[1].value, Some(1.0), "as it is now");
+    let rows = run.report(1.0).thresholds;
+    assert_eq!((rows[1].value, rows[1].passed), (Some(100.0), false));
+    assert!(rows[0].passed);
+}
+
+#[test]
+fn a_reset_forgets_what_was_broken() {
+    let mut run = Run::judged_by(&["max < 10ms during 1s", "failures < 1% abort"]);
+    for _ in 0..2 {
+        run.request("GET", "/", 50, false);
+        run.tick(2.0);
+    }
+    run.store.reset(seconds(2.0));
+    assert_eq!(run.store.stopping_threshold(), None);
+    run.request("GET", "/", 5, true);
+    run.tick(4.0);
+    let rows = run.report(4.0).thresholds;
+    assert!(rows.iter().all(|row| row.passed), "{rows:?}");
+}

@@ -1,0 +1,207 @@
+//! A threshold: a limit that a figure has to keep, as in `GET /: p95 < 300ms`. Plain data and its text;
+//! `config` reads it from plans and flags, `metrics` judges it. Knows neither.
+
+mod read;
+
+pub use read::{GRAMMAR, Misread};
+
+use std::fmt;
+use std::time::Duration;
+
+/// The shortest sliding window: figures are looked at four times a second.
+pub const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
+
+/// A limit that a figure has to keep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    /// The row it is about, as reports show it: `GET front page`, also without the method, `task log in`, or
+    /// the name of a check or a custom metric; `checks` is all checks. `None` is all requests.
+    pub name: Option<String>,
+    /// What is compared.
+    pub figure: Figure,
+    /// How.
+    pub comparison: Comparison,
+    /// With what, in `unit`.
+    pub limit: f64,
+    /// The unit of the limit and of the figure.
+    pub unit: Unit,
+    /// Judge every stretch of this length instead of the whole run.
+    pub during: Option<Duration>,
+    /// Stop the run as soon as it is broken.
+    pub abort: bool,
+    /// How much of the run's beginning is left out: `abort` looks from this time on, and a stretch begins no
+    /// sooner.
+    pub after: Option<Duration>,
+}
+
+/// A figure of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// So many percent of the latencies, or of a trend's values, are at most this.
+    Percentile(f64),
+    /// The mean.
+    Avg,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// How many failed, or their share.
+    Failures,
+    /// How many a second; of checks and of a custom rate also the share that was true.
+    Rate,
+    /// How many; of a counter the sum.
+    Count,
+    /// The share of checks that held.
+    Checks,
+    /// What the report shows as the value of a custom metric.
+    Value,
+}
+
+/// How figure and limit are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// The unit of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number.
+    None,
+    /// `us`, `µs`
+    Microseconds,
+    /// `ms`
+    Milliseconds,
+    /// `s`
+    Seconds,
+    /// `%`
+    Percent,
+    /// `/s`
+    PerSecond,
+}
+
+impl Threshold {
+    /// Whether a value of the figure, in the threshold's unit, keeps the limit.
+    pub fn holds(&self, value: f64) -> bool {
+        match self.comparison {
+            Comparison::Less => value < self.limit,
+            Comparison::LessOrEqual => value <= self.limit,
+            Comparison::Greater => value > self.limit,
+            Comparison::GreaterOrEqual => value >= self.limit,
+        }
+    }
+
+    /// Whether the figure must stay below the limit, not above it.
+    pub fn is_upper(&self) -> bool {
+        matches!(self.comparison, Comparison::Less | Comparison::LessOrEqual)
+    }
+
+    /// Whether its parts go together.
+    ///
+    /// # Errors
+    /// A sentence that says which do not, and what to write.
+    pub fn check(&self) -> Result<(), String> {
+        if self.during.is_some_and(|during| during < SHORTEST_WINDOW) {
+            return Err("'during' is a stretch of at least 1s".to_owned());
+        }
+        if self.after.is_some() && !self.abort && self.during.is_none() {
+            let help = "'after' says from when on 'abort' or 'during' look: give one of them too";
+            return Err(help.to_owned());
+        }
+        let grows = match self.figure {
+            Figure::Count | Figure::Value => true,
+            Figure::Rate => self.unit == Unit::PerSecond,
+            _ => false,
+        };
+        if grows && !self.is_upper() && self.abort && self.after.or(self.during).is_none() {
+            return Err(format!(
+                "'{}' begins at nothing, so that 'abort' would stop the run at once: say with 'after' from when on \
+                 it has to be reached, such as 'abort after 30s'",
+                self.figure
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Threshold {
+    /// The text without the name: `p95 < 300ms during 30s abort`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.figure, self.comparison, self.limit)?;
+        write!(f, "{}", self.unit)?;
+        if let Some(during) = self.during {
+            write!(f, " during {}s", during.as_secs_f64())?;
+        }
+        if self.abort {
+            f.write_str(" abort")?;
+        }
+        if let Some(after) = self.after {
+            write!(f, " after {}s", after.as_secs_f64())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Figure::Percentile(percent) => write!(f, "p{percent}"),
+            Figure::Avg => f.write_str("avg"),
+            Figure::Min => f.write_str("min"),
+            Figure::Max => f.write_str("max"),
+            Figure::Failures => f.write_str("failures"),
+            Figure::Rate => f.write_str("rate"),
+            Figure::Count => f.write_str("count"),
+            Figure::Checks => f.write_str("checks"),
+            Figure::Value => f.write_str("value"),
+        }
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
+        })
+    }
+}
+
+impl Unit {
+    /// How a threshold writes it; empty for a plain number.
+    pub fn text(self) -> &'static str {
+        match self {
+            Unit::None => "",
+            Unit::Microseconds => "us",
+            Unit::Milliseconds => "ms",
+            Unit::Seconds => "s",
+            Unit::Percent => "%",
+            Unit::PerSecond => "/s",
+        }
+    }
+
+    /// How many of it a millisecond is; `None` if it is no unit of time.
+    pub fn per_millisecond(self) -> Option<f64> {
+        match self {
+            Unit::Microseconds => Some(1e3),
+            Unit::Milliseconds => Some(1.0),
+            Unit::Seconds => Some(1e-3),
+            Unit::None | Unit::Percent | Unit::PerSecond => None,
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}

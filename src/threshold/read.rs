@@ -1,0 +1,309 @@
+//! The text of a threshold: `[NAME:] FIGURE < LIMIT [during D] [abort] [after D]`. Every mistake knows its
+//! place in the text.
+
+use super::{Comparison, Figure, Threshold, Unit};
+use crate::error::nearest;
+use crate::units;
+use std::ops::Range;
+use std::time::Duration;
+
+/// How a threshold is written, for messages.
+pub const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or 'GET /cart: failures < 1%'; figures: \
+     p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value; units: us ms s % /s";
+
+/// The words for figures other than percentiles.
+const FIGURES: [(&str, Figure); 8] = [
+    ("avg", Figure::Avg),
+    ("min", Figure::Min),
+    ("max", Figure::Max),
+    ("failures", Figure::Failures),
+    ("rate", Figure::Rate),
+    ("count", Figure::Count),
+    ("checks", Figure::Checks),
+    ("value", Figure::Value),
+];
+
+/// What is wrong with the text of a threshold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misread {
+    /// One lower-case sentence.
+    pub message: String,
+    /// The bytes of the text that it is about.
+    pub place: Range<usize>,
+}
+
+impl Misread {
+    fn new(message: impl Into<String>, place: Range<usize>) -> Misread {
+        Misread {
+            message: message.into(),
+            place,
+        }
+    }
+}
+
+impl Threshold {
+    /// Reads a threshold. A name ends at the last colon of the text, so it may have some itself.
+    ///
+    /// # Errors
+    /// What is wrong and where. Whether the parts go together is for [`Threshold::check`].
+    pub fn read(text: &str) -> Result<Threshold, Misread> {
+        match text.rfind(':') {
+            None => Threshold::limit(None, text, 0),
+            Some(colon) => match text[..colon].trim() {
+                "" => Err(Misread::new(
+                    "a name is missing before the ':'",
+                    0..colon + 1,
+                )),
+                name => Threshold::limit(Some(name), text, colon + 1),
+            },
+        }
+    }
+
+    /// Reads a threshold whose name is known already.
+    ///
+    /// # Errors
+    /// As [`Threshold::read`].
+    pub fn read_for(name: &str, text: &str) -> Result<Threshold, Misread> {
+        match text.rfind(':') {
+            None => Threshold::limit(Some(name), text, 0),
+            Some(colon) => {
+                let message = "the name stands in [\"…\"] already";
+                Err(Misread::new(message, 0..colon + 1))
+            }
+        }
+    }
+
+    fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, Misread> {
+        let mut reader = Reader { text, at: from };
+        let figure = reader.figure()?;
+        let comparison = reader.comparison()?;
+        let (limit, number) = reader.number()?;
+        let (unit, place) = reader.unit()?;
+        let mut threshold = Threshold {
+            name: name.map(str::to_owned),
+            figure,
+            comparison,
+            limit,
+            unit,
+            during: None,
+            abort: false,
+            after: None,
+        };
+        threshold.fits(number, place)?;
+        reader.options(&mut threshold)?;
+        Ok(threshold)
+    }
+
+    /// Whether the figure has that unit. Numbers of a custom metric have none.
+    fn fits(&self, number: Range<usize>, unit: Range<usize>) -> Result<(), Misread> {
+        let figure = self.figure;
+        let is_time = self.unit.per_millisecond().is_some();
+        let is_plain = self.unit == Unit::None;
+        let is_share = self.unit == Unit::Percent;
+        let (fits, wanted) = match figure {
+            Figure::Percentile(_) | Figure::Avg | Figure::Min | Figure::Max => (
+                is_time || is_plain && self.name.is_some(),
+                "'us', 'ms' or 's'",
+            ),
+            Figure::Failures => (is_share || is_plain, "'%', or none for a number of them"),
+            Figure::Rate => (
+                is_share || self.unit == Unit::PerSecond,
+                "'/s', or '%' for a share",
+            ),
+            Figure::Count => (is_plain, "none"),
+            Figure::Checks => (is_share, "'%'"),
+            Figure::Value => (is_share || is_plain, "none, or '%' for a share"),
+        };
+        if !fits {
+            let message = match is_plain {
+                true => format!("the limit of '{figure}' needs a unit: {wanted}"),
+                false => format!("'{}' is no unit of '{figure}'; it has {wanted}", self.unit),
+            };
+            return Err(Misread::new(message, if is_plain { number } else { unit }));
+        }
+        if figure == Figure::Value && self.name.is_none() {
+            let message =
+                "'value' is a figure of custom metrics: name one, as in 'orders: value > 10'";
+            return Err(Misread::new(message, number));
+        }
+        if is_share && self.limit > 100.0 {
+            return Err(Misread::new(
+                "a share is at most 100%",
+                number.start..unit.end,
+            ));
+        }
+        if self.limit < 0.0 && !is_plain {
+            return Err(Misread::new("the limit is below zero", number));
+        }
+        Ok(())
+    }
+}
+
+/// Goes through a text from left to right.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// What comes next of which all characters are `wanted`, spaces before it passed over.
+    fn take(&mut self, wanted: impl Fn(char) -> bool) -> (&'a str, Range<usize>) {
+        let rest = &self.text[self.at..];
+        let from = self.at + rest.len() - rest.trim_start().len();
+        let rest = &self.text[from..];
+        let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
+        self.at = from + length;
+        (&rest[..length], from..self.at)
+    }
+
+    fn word(&mut self) -> (&'a str, Range<usize>) {
+        self.take(|c| !c.is_whitespace() && !"<>=".contains(c))
+    }
+
+    fn figure(&mut self) -> Result<Figure, Misread> {
+        let (word, place) = self.word();
+        if word.is_empty() {
+            return Err(Misread::new("a figure is missing, such as 'p95'", place));
+        }
+        if let Some((_, figure)) = FIGURES.iter().find(|(known, _)| *known == word) {
+            return Ok(*figure);
+        }
+        let percent = word.strip_prefix('p').and_then(decimal);
+        match percent {
+            Some(percent) if percent > 0.0 && percent < 100.0 => Ok(Figure::Percentile(percent)),
+            Some(percent) => Err(Misread::new(
+                format!(
+                    "there is no percentile {percent}; the longest is 'max', the shortest 'min'"
+                ),
+                place,
+            )),
+            None => {
+                let near = nearest(word, FIGURES.iter().map(|(known, _)| *known));
+                // As k6 writes it.
+                let quoted = word
+                    .strip_prefix("p(")
+                    .and_then(|word| word.strip_suffix(')'));
+                let near = near
+                    .map(str::to_owned)
+                    .or(quoted.map(|percent| format!("p{percent}")));
+                let hint =
+                    near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+                Err(Misread::new(
+                    format!("unknown figure '{word}'{hint}"),
+                    place,
+                ))
+            }
+        }
+    }
+
+    fn comparison(&mut self) -> Result<Comparison, Misread> {
+        let (sign, place) = self.take(|c| "<>=!".contains(c));
+        Ok(match sign {
+            "<" => Comparison::Less,
+            "<=" => Comparison::LessOrEqual,
+            ">" => Comparison::Greater,
+            ">=" => Comparison::GreaterOrEqual,
+            "" => {
+                let (word, place) = self.word();
+                let found = if word.is_empty() {
+                    String::new()
+                } else {
+                    format!(", not '{word}'")
+                };
+                let message = format!("a comparison is wanted here: <, <=, > or >={found}");
+                return Err(Misread::new(message, place));
+            }
+            other => {
+                let message = format!("'{other}' is no comparison: write <, <=, > or >=");
+                return Err(Misread::new(message, place));
+            }
+        })
+    }
+
+    fn number(&mut self) -> Result<(f64, Range<usize>), Misread> {
+        let (digits, place) = self.take(|c| c.is_ascii_digit() || "-.,_".contains(c));
+        if digits.is_empty() {
+            let (word, place) = self.word();
+            let found = if word.is_empty() {
+                String::new()
+            } else {
+                format!(", not '{word}'")
+            };
+            return Err(Misread::new(
+                format!("a number is wanted here{found}"),
+                place,
+            ));
+        }
+        let (sign, plain) = match digits.strip_prefix('-') {
+            Some(plain) => (-1.0, plain),
+            None => (1.0, digits),
+        };
+        match decimal(plain) {
+            Some(number) => Ok((sign * number, place)),
+            None => Err(Misread::new(
+                format!("'{digits}' is not a number: write digits and at most one point"),
+                place,
+            )),
+        }
+    }
+
+    fn unit(&mut self) -> Result<(Unit, Range<usize>), Misread> {
+        let begin = self.at;
+        let (word, place) = self.word();
+        let unit = match word {
+            "us" | "\u{b5}s" | "\u{3bc}s" => Unit::Microseconds,
+            "ms" => Unit::Milliseconds,
+            "s" => Unit::Seconds,
+            "%" => Unit::Percent,
+            "/s" => Unit::PerSecond,
+            // The unit is left out, and an option follows.
+            "" | "during" | "abort" | "after" => {
+                self.at = begin;
+                return Ok((Unit::None, begin..begin));
+            }
+            _ => {
+                let message = format!("unknown unit '{word}'; there are us, ms, s, % and /s");
+                return Err(Misread::new(message, place));
+            }
+        };
+        Ok((unit, place))
+    }
+
+    fn options(&mut self, threshold: &mut Threshold) -> Result<(), Misread> {
+        loop {
+            let (word, place) = self.take(|c| !c.is_whitespace());
+            match word {
+                "" => return Ok(()),
+                "abort" => threshold.abort = true,
+                "during" => threshold.during = Some(self.duration(word)?),
+                "after" => threshold.after = Some(self.duration(word)?),
+                _ => {
+                    let message = format!(
+                        "'{word}' is not wanted here; 'during 30s', 'abort' or 'after 30s' may follow"
+                    );
+                    return Err(Misread::new(message, place));
+                }
+            }
+        }
+    }
+
+    fn duration(&mut self, option: &str) -> Result<Duration, Misread> {
+        let (word, place) = self.take(|c| !c.is_whitespace());
+        match word {
+            "" => Err(Misread::new(
+                format!("'{option}' needs a time, such as '{option} 30s'"),
+                place,
+            )),
+            word => units::duration(word).map_err(|problem| Misread::new(problem, place)),
+        }
+    }
+}
+
+fn decimal(text: &str) -> Option<f64> {
+    let plain = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    plain.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Tests of the text of thresholds: what is read, and where a mistake is.
+
+use super::*;
+
+#[test]
+fn what_is_read_is_written_back() {
+    for (text, name, written) in [
+        ("p95 < 300ms", None, "p95 < 300ms"),
+        ("p99.9<=1.5s", None, "p99.9 <= 1.5s"),
+        (" max  >  250 \u{b5}s ", None, "max > 250us"),
+        ("failures < 1%", None, "failures < 1%"),
+        ("failures < 10", None, "failures < 10"),
+        ("rate >= 100/s", None, "rate >= 100/s"),
+        ("count > 1000", None, "count > 1000"),
+        ("checks > 99.5%", None, "checks > 99.5%"),
+        (
+            "GET static asset: p99 < 50ms",
+            Some("GET static asset"),
+            "p99 < 50ms",
+        ),
+        (
+            "GET http://a:81/x: avg < 1s",
+            Some("GET http://a:81/x"),
+            "avg < 1s",
+        ),
+        ("検索 <b>: p50 < 2s", Some("検索 <b>"), "p50 < 2s"),
+        (
+            "temperature: min > -12.5",
+            Some("temperature"),
+            "min > -12.5",
+        ),
+        ("queue: value < 10 abort", Some("queue"), "value < 10 abort"),
+        (
+            "p95 < 300ms abort after 1m during 30s",
+            None,
+            "p95 < 300ms during 30s abort after 60s",
+        ),
+    ] {
+        let threshold = Threshold::read(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        assert_eq!(threshold.name.as_deref(), name, "{text}");
+        assert_eq!(threshold.to_string(), written);
+        assert_eq!(threshold.check(), Ok(()), "{text}");
+        let again = Threshold::read(written);
+        let again = again.map(|again| Threshold {
+            name: threshold.name.clone(),
+            ..again
+        });
+        if name.is_none() {
+            assert_eq!(again, Ok(threshold));
+        }
+    }
+}
+
+#[test]
+fn a_mistake_points_at_its_place_and_says_what_is_wanted() {
+    for (text, marked, message) in [
+        ("", "", "a figure is missing"),
+        ("p95", "", "a comparison is wanted here"),
+        ("p95 300ms", "300ms", "not '300ms'"),
+        ("p95 == 300ms", "==", "'==' is no comparison"),
+        ("p95 <", "", "a number is wanted here"),
+        ("p95 < fast", "fast", "not 'fast'"),
+        ("p95 < 1.2.3s", "1.2.3", "'1.2.3' is not a number"),
+        ("p95 < 1,000ms", "1,000", "'1,000' is not a number"),
+        ("p95 < 300", "300", "needs a unit: 'us', 'ms' or 's'"),
+        ("p95 < 300sec", "sec", "unknown unit 'sec'"),
+        ("p95 < 3%", "%", "'%' is no unit of 'p95'"),
+        ("p100 < 3s", "p100", "there is no percentile 100"),
+        ("p0 < 3s", "p0", "there is no percentile 0"),
+        ("fialures < 1%", "fialures", "did you mean 'failures'?"),
+        ("p(95) < 1s", "p(95)", "did you mean 'p95'?"),
+        ("GET / p95 < 1s", "GET", "unknown figure 'GET'"),
+        (": p95 < 1s", ":", "a name is missing"),
+        ("failures < 101%", "101%", "at most 100%"),
+        ("rate > 5", "5", "needs a unit: '/s'"),
+        ("count > 5ms", "ms", "'ms' is no unit of 'count'"),
+        ("value > 5", "5", "name one"),
+        ("p95 < -3ms", "-3", "below zero"),
+        ("p95 < 3ms soon", "soon", "'soon' is not wanted here"),
+        ("p95 < 3ms after", "", "'after' needs a time"),
+        ("p95 < 3ms during x", "x", "'x' is not a duration"),
+    ] {
+        let error = Threshold::read(text).expect_err(text);
+        assert_eq!(&text[error.place.clone()], marked, "{text}: {error:?}");
+        assert!(error.message.contains(message), "{text}: {error:?}");
+    }
+}
+
+#[test]
+fn parts_that_do_not_go_together_are_told() {
+    for (text, message) in [
+        ("p95 < 3ms during 500ms", "at least 1s"),
+        ("p95 < 3ms after 5s", "'abort' or 'during'"),
+        ("count > 100 abort", "abort after 30s"),
+        ("rate > 100/s abort", "abort after 30s"),
+    ] {
+        let threshold = Threshold::read(text).expect(text);
+        let problem = threshold.check().expect_err(text);
+        assert!(problem.contains(message), "{text}: {problem}");
+    }
+    for text in [
+        "count > 100 abort after 30s",
+        "rate > 5/s during 10s abort",
+        "count < 9 abort",
+    ] {
+        assert_eq!(Threshold::read(text).expect(text).check(), Ok(()), "{text}");
+    }
+}
+
+#[test]
+fn limits_are_kept_as_they_are_written() {
+    for (text, holds) in [
+        ("< 3ms", false),
+        ("<= 3ms", true),
+        ("> 3ms", false),
+        (">= 3ms", true),
+    ] {
+        let threshold = Threshold::read(&format!("p95 {text}")).expect(text);
+        assert_eq!(threshold.holds(3.0), holds, "{text}");
+    }
+}

@@ -1,0 +1,2 @@
+plan { co_mitigation = "mean" }
+task { function(user) user:get "/" end }

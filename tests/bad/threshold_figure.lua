@@ -1,0 +1,2 @@
+plan { thresholds = { "fialures < 1%" } }
+task { function(user) user:get "/" end }

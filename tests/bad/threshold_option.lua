@@ -1,0 +1,6 @@
+plan {
+  thresholds = {
+    { "failures < 1%", abrot = true },
+  },
+}
+task { function(user) user:get "/" end }

@@ -1,0 +1,4 @@
+plan {
+  thresholds = { "failures < 1%", abort = true },
+}
+task { function(user) user:get "/" end }

@@ -1,0 +1,2 @@
+plan { thresholds = 300 }
+task { function(user) user:get "/" end }

@@ -83,11 +83,21 @@ impl Jar {
     }
 }
 
-/// Whether the jar takes a cookie: a known one always, a new one unless it is full.
-fn has_room(store: &CookieStore, cookie: &Cookie<'_>) -> bool {
-    let domain = String::from(&cookie.domain);
-    store.iter_any().count() < MOST_COOKIES
-        || store.contains_any(&domain, &cookie.path, cookie.name())
+/// Whether the jar takes a cookie: a known one always, a new one unless it is full of valid ones.
+fn has_room(store: &mut CookieStore, cookie: &Cookie<'_>) -> bool {
+    if store.iter_any().count() < MOST_COOKIES {
+        return true;
+    }
+    let place = |cookie: &Cookie<'_>| {
+        let (domain, path) = (String::from(&cookie.domain), String::from(&cookie.path));
+        (domain, path, cookie.name().to_owned())
+    };
+    let expired = store.iter_any().filter(|cookie| cookie.is_expired());
+    for (domain, path, name) in expired.map(place).collect::<Vec<_>>() {
+        store.remove(&domain, &path, &name);
+    }
+    let (domain, path, name) = place(cookie);
+    store.iter_any().count() < MOST_COOKIES || store.contains_any(&domain, &path, &name)
 }
 
 /// The cookie as the site at `host` may set it. For a public suffix such as `co.uk` it may not, unless it is
@@ -258,6 +268,12 @@ mod tests {
             jar.store(&site, std::iter::once(line.as_bytes()));
         }
         assert_eq!(names(&mut jar, "http://shop.test/").len(), MOST_COOKIES);
+        for nth in 0..MOST_COOKIES {
+            let line = format!("c{nth}=; Max-Age=0");
+            jar.store(&site, std::iter::once(line.as_bytes()));
+        }
+        jar.store(&site, std::iter::once(&b"new=1"[..]));
+        assert_eq!(names(&mut jar, "http://shop.test/"), ["new"]);
         let long = format!("long={}", "x".repeat(MOST_BYTES));
         assert!(sent(&[&long], "http://shop.test/", "http://shop.test/").is_empty());
     }

@@ -45,14 +45,16 @@ pub(super) enum Channel {
 }
 
 impl Pool {
-    /// A channel to `origin`, and whether its connection was open before.
+    /// A channel to `origin`, and whether its connection was open before. `fresh` asks for one that was not
+    /// idle: a server that has closed one idle connection will have closed the others.
     pub(super) async fn channel(
         &self,
         client: &Client,
         origin: &Rc<Origin>,
+        fresh: bool,
         progress: &mut Progress,
     ) -> Result<(Channel, bool), Failure> {
-        if let Some(connection) = self.idle_connection(origin).await {
+        if !fresh && let Some(connection) = self.idle_connection(origin).await {
             return Ok((Channel::Http1(connection), true));
         }
         // Boxed: what it takes to open a connection would make every request's future larger.

@@ -165,10 +165,11 @@ impl Session {
         request: &Request,
         progress: &mut Progress,
     ) -> Result<Answer, Failure> {
+        let mut again = false;
         loop {
             let (channel, reused) = self
                 .pool
-                .channel(&self.client, &target.origin, progress)
+                .channel(&self.client, &target.origin, again, progress)
                 .await?;
             let received = progress.bytes;
             let answer = match channel {
@@ -191,6 +192,7 @@ impl Session {
                             || reused && failure.is_stale() && hop.method.is_idempotent()) =>
                 {
                     progress.retries += 1;
+                    again = true;
                 }
                 answer => return answer,
             }

@@ -3,6 +3,8 @@
 use crate::faulty::{Act, Site, answer};
 use crate::program::plan;
 use crate::report::{Report, run};
+use std::collections::HashSet;
+use std::sync::{Barrier, Mutex};
 
 /// One user does what `body` says at `url`.
 fn visit(name: &str, url: &str, body: &str, options: &[&str]) -> Report {
@@ -13,15 +15,15 @@ fn visit(name: &str, url: &str, body: &str, options: &[&str]) -> Report {
 
 /// Answers each connection's first request, and closes at the second.
 fn forgetful() -> Site {
-    let last = std::sync::Mutex::new(None);
+    let known = Mutex::new(HashSet::new());
     Site::start(move |asked| {
-        let before = last
+        let is_new = known
             .lock()
             .expect("no script panics")
-            .replace(asked.connection);
-        match before == Some(asked.connection) {
-            true => vec![Act::Close],
-            false => answer(200, "", "good"),
+            .insert(asked.connection);
+        match is_new {
+            true => answer(200, "", "good"),
+            false => vec![Act::Close],
         }
     })
 }
@@ -73,6 +75,33 @@ fn a_kept_connection_that_was_closed_is_replaced_once_for_what_may_be_sent_again
         "requests and what was sent once more"
     );
     assert_eq!(site.asked_for("/2")[1].body, b"body");
+}
+
+#[test]
+fn what_is_sent_again_takes_none_of_the_other_idle_connections() {
+    // Six are answered together, so that each has a connection of its own.
+    let (together, known) = (Barrier::new(6), Mutex::new(HashSet::new()));
+    let site = Site::start(move |asked| {
+        let is_new = known
+            .lock()
+            .expect("no script panics")
+            .insert(asked.connection);
+        if asked.path != "/again" {
+            together.wait();
+        }
+        match is_new {
+            true => answer(200, "", "good"),
+            false => vec![Act::Close],
+        }
+    });
+    let body = "local paths = {} for n = 1, 6 do paths[n] = '/wait/' .. n end
+        user:fetch(paths) user:get('/again', { name = 'again' })";
+    let report = visit("idle_all_closed.lua", &site.url(), body, &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!(
+        (report.figure("GET again", "retries"), site.connections()),
+        (1, 7)
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! `Set-Cookie` lines from one URL, asked for by another: both come first, a line each.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use lgoose::http::fuzzing;
+use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let mut lines = input.split(|byte| *byte == b'\n');

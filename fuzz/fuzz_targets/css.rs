@@ -1,8 +1,8 @@
 //! A selector of the plan, up to the first zero byte, against a page: what is behind it.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use lgoose::html::{Document, Selector};
+use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let end = input.iter().position(|byte| *byte == 0).unwrap_or(0);

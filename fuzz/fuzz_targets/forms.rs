@@ -1,8 +1,8 @@
 //! Every form of a page, from any bytes, as it would be sent.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use lgoose::html::{Document, Selector, encode_form, find_form, form};
+use libfuzzer_sys::fuzz_target;
 use url::Url;
 
 fuzz_target!(|body: &[u8]| {

@@ -2,8 +2,8 @@
 //! URL standard says, and a URL.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use lgoose::http::Target;
+use libfuzzer_sys::fuzz_target;
 use url::Url;
 
 fuzz_target!(|input: &str| {

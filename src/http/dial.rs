@@ -131,4 +131,17 @@ mod tests {
             ["[::1]:1", "10.0.0.1:1", "[::2]:1", "10.0.0.2:1", "[::3]:1"]
         );
     }
+
+    #[tokio::test]
+    async fn the_next_address_is_tried_when_one_refuses() {
+        let bound = || std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let (listening, gone) = (bound(), bound());
+        let address = |listener: &std::net::TcpListener| listener.local_addr().expect("bound");
+        let (alive, dead) = (address(&listening), address(&gone));
+        drop(gone);
+        let reached = race(&[dead, dead, alive], None).await.expect("one listens");
+        assert_eq!(reached.peer_addr().expect("connected"), alive);
+        let failure = race(&[dead, dead], None).await.expect_err("none listens");
+        assert_eq!(failure.class, ErrorClass::Refused);
+    }
 }

@@ -64,6 +64,7 @@ struct Shared {
     script: Box<Script>,
     asked: Mutex<Vec<Asked>>,
     connections: AtomicUsize,
+    closed: AtomicUsize,
     open: Mutex<bool>,
     opened: Condvar,
 }
@@ -100,6 +101,7 @@ impl Site {
             script: Box::new(script),
             asked: Mutex::default(),
             connections: AtomicUsize::new(0),
+            closed: AtomicUsize::new(0),
             open: Mutex::new(false),
             opened: Condvar::new(),
         });
@@ -113,7 +115,10 @@ impl Site {
                 let number = shared.connections.fetch_add(1, Ordering::SeqCst);
                 let (shared, tls) = (shared.clone(), tls.clone());
                 // A client that goes away ends its connection, not the site.
-                thread::spawn(move || accept(stream, tls, number, &shared).ok());
+                thread::spawn(move || {
+                    accept(stream, tls, number, &shared).ok();
+                    shared.closed.fetch_add(1, Ordering::SeqCst);
+                });
             }
         });
         Ok(site)
@@ -146,6 +151,11 @@ impl Site {
     /// How many connections have been opened.
     pub(crate) fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// How many connections have ended.
+    pub(crate) fn closed(&self) -> usize {
+        self.shared.closed.load(Ordering::SeqCst)
     }
 
     /// Lets everything go on that waits at the gate.

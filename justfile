@@ -14,6 +14,10 @@ build:
 test *FILTER:
     cargo test {{FILTER}}
 
+# The stubs as an editor sees them; needs emmylua_check, which takes minutes to build
+editor:
+    tests/editor/check
+
 # The benchmarks: processor time per request and memory per user
 bench:
     cargo build --release

@@ -70,42 +70,53 @@ local response_meta = {
   end,
 }
 
-local function new_response(code, slot)
-  return setmetatable({ status = code, slot = slot }, response_meta)
-end
-
 local function receive(code, slot, failed)
   if not code then fail(slot) end
-  local response = new_response(code, slot)
+  local response = setmetatable({ status = code, slot = slot }, response_meta)
   live[slot] = response
   if failed then H.mark(slot) end
   return response
 end
 
--- The simple options travel as plain values; anything else is read in Rust.
-local function request(op, path, body, options)
-  local name, code, title, rest
-  if options ~= nil then
-    if type(options) ~= "table" then fail("options must be a table, not a " .. type(options)) end
-    for key, value in next, options do
-      if key == "name" and type(value) == "string" then
-        name = value
-      elseif key == "expect" and type(value) == "table" then
-        for k, v in next, value do
-          if k == "status" and type(v) == "number" then
-            code = v
-          elseif k == "title" and type(v) == "string" then
-            title = v
-          else
-            rest = options
-          end
+-- What a request's options come to: name, status and title as plain values if that is all there is, else the
+-- table, which is read in Rust. Most requests have none, and whoever has not yields what it needs at once:
+-- every value that is passed on costs some 20 ns.
+local function simple(options)
+  if type(options) ~= "table" then fail("options must be a table, not a " .. type(options)) end
+  local name, code, title
+  for key, value in next, options do
+    if key == "name" and type(value) == "string" then
+      name = value
+    elseif key == "expect" and type(value) == "table" then
+      for k, v in next, value do
+        if k == "status" and type(v) == "number" then
+          code = v
+        elseif k == "title" and type(v) == "string" then
+          title = v
+        else
+          return nil, nil, nil, options
         end
-      else
-        rest = options
       end
+    else
+      return nil, nil, nil, options
     end
   end
-  return receive(yield(op, path, body, name, code, title, rest))
+  return name, code, title
+end
+
+-- The method of user that sends such requests, with a body or without.
+local function sends(op)
+  return function(_, path, options)
+    if options == nil then return receive(yield(op, path)) end
+    return receive(yield(op, path, nil, simple(options)))
+  end
+end
+
+local function sends_body(op)
+  return function(_, path, body, options)
+    if options == nil then return receive(yield(op, path, body)) end
+    return receive(yield(op, path, body, simple(options)))
+  end
 end
 
 -- A list of responses becomes real when it is first looked at: pages fetch many assets that no plan reads.
@@ -113,9 +124,7 @@ local function materialise(list)
   local slot, codes = list.slot, list.codes
   list.slot, list.codes = nil, nil
   for i = 1, #codes do
-    local response = new_response(codes[i], slot + (i - 1 << 32))
-    rawset(response, "list", list)
-    list[i] = response
+    list[i] = setmetatable({ status = codes[i], slot = slot + (i - 1 << 32), list = list }, response_meta)
   end
   return list
 end
@@ -149,22 +158,12 @@ end
 local User = facts
 User.data = {}
 
-function User.get(_, path, options) return request(GET, path, nil, options) end
-function User.head(_, path, options) return request(HEAD, path, nil, options) end
-function User.delete(_, path, options) return request(DELETE, path, nil, options) end
-function User.options(_, path, options) return request(OPTIONS, path, nil, options) end
-function User.post(_, path, body, options) return request(POST, path, body, options) end
-function User.put(_, path, body, options) return request(PUT, path, body, options) end
-function User.patch(_, path, body, options) return request(PATCH, path, body, options) end
+User.get, User.head, User.delete, User.options = sends(GET), sends(HEAD), sends(DELETE), sends(OPTIONS)
+User.post, User.put, User.patch = sends_body(POST), sends_body(PUT), sends_body(PATCH)
 
 function User.request(_, options)
   if type(options) ~= "table" then fail("user:request takes a table: { method = \"GET\", path = \"/\", ... }") end
-  local rest = {}
-  for key, value in next, options do
-    rest[key] = value
-  end
-  rest.method, rest.path, rest.body = nil, nil, nil
-  return receive(yield(REQUEST, options.path, options.body, nil, nil, rest, options.method or "GET"))
+  return receive(yield(REQUEST, options))
 end
 
 function User.fetch(_, urls, options)
@@ -192,7 +191,8 @@ function User.submit(_, form, fields, options)
     all[key] = value
   end
   all[form.method == "GET" and "query" or "form"] = merged
-  return receive(yield(REQUEST, form.action, nil, nil, nil, all, form.method))
+  all.method, all.path = form.method, form.action
+  return receive(yield(REQUEST, all))
 end
 
 function User.wait(_, from, to)
@@ -219,18 +219,20 @@ function User.set_host(_, url) User.host = H.set_host(url) end
 
 function User.log(_, text) H.log("info", tostring(text)) end
 
+-- What is not there yet is made in Rust when it is first asked for.
+setmetatable(User, {
+  __index = function(_, key)
+    local value = host("user:" .. tostring(key))
+    if value == nil then fail(H.unknown_user_field(tostring(key))) end
+    User[key] = value
+    return value
+  end,
+})
+
 local user = setmetatable({}, {
   __name = "user",
   __metatable = false,
-  __index = function(_, key)
-    local value = User[key]
-    if value == nil then
-      value = host("user:" .. tostring(key))
-      if value == nil then fail(H.unknown_user_field(tostring(key))) end
-      User[key] = value
-    end
-    return value
-  end,
+  __index = User,
   __newindex = function(_, key)
     fail("cannot set '" .. tostring(key) .. "' of user: keep what belongs to a user in user.data." .. tostring(key))
   end,
@@ -338,7 +340,7 @@ local globals = setmetatable({
   __index = function(self, name)
     local value = host("global:" .. tostring(name))
     if value == nil then fail(H.undeclared(tostring(name))) end
-    if type(value) == "table" then value = read_only(name, value) end
+    if type(value) == "table" and name ~= "shared" then value = read_only(name, value) end
     rawset(self, name, value)
     return value
   end,

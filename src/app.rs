@@ -1,6 +1,7 @@
 //! The command from flags to exit code; the only file that knows everyone.
 
 mod client;
+mod env_file;
 mod prepare;
 mod screen;
 mod starter;
@@ -226,7 +227,7 @@ fn check(path: &Path) -> Result<u8, Error> {
 /// Scenarios, and below each its tasks, one per line.
 fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let (name, source) = lua::read(path)?;
-    let variables = flags.machine.env.iter().cloned().collect();
+    let variables = prepare::variables(flags)?;
     let (_, plan, _) = prepare::load(
         &name,
         &source,

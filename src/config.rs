@@ -2,6 +2,7 @@
 //! optional; [`Config`] is what the layers mean together, nothing optional that a run must know.
 
 mod co_mitigation;
+mod load;
 mod misfit;
 mod output;
 mod settings;
@@ -10,10 +11,12 @@ mod thresholds;
 mod value;
 
 pub use co_mitigation::CoMitigation;
+pub use load::{Goal, Load, MOST_USERS, Spacing, Stage};
 pub use misfit::Misfit;
 pub use output::{Format, Output};
 pub use settings::{Settings, unknown_word};
 pub use target::{Http, Pin, address};
+pub use thresholds::OPTIONS as THRESHOLD_OPTIONS;
 pub use value::Value;
 
 use crate::error::Diagnostic;
@@ -40,14 +43,24 @@ pub enum Show {
 pub struct Config {
     /// The base URL; missing if neither the command line, the environment nor the plan has one.
     pub host: Option<String>,
-    /// How many users run at the same time.
+    /// The most users at the same time.
     pub users: u64,
+    /// How many users, or how many iterations, there are when.
+    pub load: Load,
     /// Users started per second.
     pub hatch_rate: f64,
-    /// How long to run once all users have started; `None`: until stopped.
+    /// How long to run once all users have started, in all with stages or a rate; `None`: until stopped.
     pub run_time: Option<Duration>,
     /// Iterations per user; `None`: no limit.
     pub iterations: Option<u64>,
+    /// Requests per second of all users together, at most.
+    pub throttle_requests: Option<f64>,
+    /// The scenarios that run, `*` standing for any text; none: all.
+    pub scenarios: Vec<String>,
+    /// How long figures are kept apart from those that count.
+    pub warmup: Option<Duration>,
+    /// Whether what came before all users had started is dropped.
+    pub reset_stats: bool,
     /// How long running tasks may take to finish after a stop.
     pub stop_timeout: Duration,
     /// A request's timeout.
@@ -100,23 +113,22 @@ impl Config {
     /// # Errors
     /// A [`Diagnostic`] that names two options that contradict each other.
     pub fn new(settings: Settings, cores: usize, seed: u64) -> Result<Config, Diagnostic> {
-        let users = settings.users.unwrap_or(cores as u64);
-        let hatch_rate = match (settings.hatch_rate, settings.startup_time) {
-            (Some(_), Some(_)) => {
-                return Err(Diagnostic::new(
-                    "'--hatch-rate' and '--startup-time' both say how fast users start",
-                )
-                .help("give one of them: a rate, or the time until all users run"));
-            }
-            (None, Some(time)) if time.is_zero() => f64::INFINITY,
-            (None, Some(time)) => users as f64 / time.as_secs_f64(),
-            (rate, None) => rate.unwrap_or(1.0),
+        let (load, users, run_time) = Load::of(&settings, cores as u64)?;
+        let hatch_rate = match settings.startup_time {
+            Some(time) if time.is_zero() => f64::INFINITY,
+            Some(time) => users as f64 / time.as_secs_f64(),
+            None => settings.hatch_rate.unwrap_or(1.0),
         };
         Ok(Config {
             host: settings.host,
             users,
             hatch_rate,
-            run_time: settings.run_time,
+            run_time,
+            load,
+            throttle_requests: settings.throttle_requests,
+            scenarios: settings.scenarios.unwrap_or_default(),
+            warmup: settings.warmup,
+            reset_stats: settings.reset_stats.unwrap_or(false),
             iterations: settings.iterations,
             stop_timeout: settings.stop_timeout.unwrap_or(Duration::from_secs(30)),
             timeout: settings.timeout.unwrap_or(Duration::from_secs(60)),

@@ -202,6 +202,7 @@ function data.lines(file, options) end
 
 ---`#rows` is how many there are.
 ---@class lgoose.Rows
+---@field [integer] any # the row of that number
 ---@operator len: integer
 local Rows = {}
 
@@ -221,7 +222,7 @@ metric = {}
 ---@class lgoose.Metric
 local Metric = {}
 
----@param value number|boolean
+---@param value? number|boolean # what a counter is not given is 1
 function Metric:add(value) end
 
 ---A sum.

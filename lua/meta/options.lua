@@ -3,18 +3,22 @@
 
 ---@class lgoose.Options
 ---@field name? string # the row under which the request is counted (default: the task's name, else the path)
----@field headers? table<string, string>
+---@field headers? table<string, string|number|boolean>
 ---@field query? table<string, any> # appended to the path, encoded
 ---@field form? table<string, any> # the body, URL-encoded; a list gives a field several times
 ---@field json? any # the body, as JSON
----@field multipart? table<string, string|lgoose.Part> # the body, as multipart/form-data
+---@field multipart? table<string, string|number|boolean|lgoose.Part> # the body, as multipart/form-data
 ---@field timeout? number # seconds (default: the plan's, 60)
 ---@field redirects? integer # followed at most; 0 = do not follow (default: 10)
 ---@field expect? lgoose.Expect # what makes the request a success besides a status below 400
----@field auth? string[] # { user, password }, sent as basic authentication
+---@field auth? string|string[]|lgoose.Bearer # "user:password" or { "user", "password" } for basic authentication
 ---@field compress? "gzip" # compress the body
 ---@field discard? boolean # count the body, do not keep it (default: false)
 ---@field allow_failure? boolean # a bad status is no failure (default: false)
+
+---A token for `Authorization: Bearer …`.
+---@class lgoose.Bearer
+---@field bearer string
 
 ---A file in a multipart body.
 ---@class lgoose.Part
@@ -28,10 +32,10 @@
 ---@field title? string # what the page's title must begin with
 ---@field text? string|string[] # what the body must contain
 ---@field no_text? string|string[] # what the body must not contain
----@field header? table<string, string> # a header and its value
----@field redirect? boolean|string # whether it was redirected, or where to
+---@field header? table<string, string|true> # a header and its value, or true for any
+---@field redirect? boolean|string # whether it was redirected, or the path or URL that it led to
 ---@field under? number # seconds that it may take at most
----@field json? table<string, any> # path in the JSON body and its value
+---@field json? table<string, any> # path in the JSON body, such as "items.1.id", and its value
 
 ---@class lgoose.Request: lgoose.Options
 ---@field method? string # (default: "GET")

@@ -16,11 +16,17 @@
 ---@field hatch_rate? number|string # users started per second (default: 1)
 ---@field startup_time? lgoose.Duration # start all users within this time instead of by hatch_rate
 ---@field run_time? lgoose.Duration # counted from the moment all users run (default: until Ctrl-C)
----@field stages? string[] # "DURATION:USERS" each, joined by straight lines
----@field rate? number|string # iterations started per second, whatever the answers take
+---@field stages? string[] # "5m:100" each: its time and the users at its end, or "5m:200/s" for a rate
+---@field test_plan? string # the same as users,time: "10,5m;10,30m;0,1m"
+---@field rate? number|string # iterations started per second, however long answers take
+---@field max_users? integer # with a rate: users at the same time at most (default: 1000)
+---@field arrivals? "even"|"poisson" # with a rate: at equal distances or at random (default: "even")
 ---@field iterations? integer # per user (default: no limit)
+---@field scenarios? string[] # the scenarios that run, "*" stands for any text (default: all)
+---@field warmup? lgoose.Duration # keep the figures of this first time apart
+---@field reset_stats? boolean # drop what was counted before all users had started (default: false)
 ---@field stop_timeout? lgoose.Duration # how long running tasks may take to finish after a stop (default: 30 s)
----@field throttle_requests? number # at most so many requests per second
+---@field throttle_requests? number|string # at most so many requests per second of all users together
 ---@field timeout? lgoose.Duration # of a request (default: 60 s)
 ---@field max_body? lgoose.Size # the largest body that is read (default: 64 MiB)
 ---@field headers? table<string, string> # sent with every request
@@ -97,6 +103,6 @@ function task(spec) end
 ---@param handler fun(user: lgoose.User): any
 function on(event, handler) end
 
----What the function of `on("test_start", …)` returned; read-only.
+---What the function of `on("test_start", …)` returned; it cannot be set. Tables in it are a copy for each user.
 ---@type any
 shared = nil

@@ -8,7 +8,7 @@
 ---@field url string? # the final URL, after redirects
 ---@field headers table<string, string> # names in any case; repeated ones joined with ", "
 ---@field body string # made when first read
----@field time number # seconds, from the first byte sent to the last received, redirects included
+---@field time number # seconds from the call to the last byte, connecting and redirects included
 ---@field timings lgoose.Timings
 ---@field size integer # bytes on the wire
 ---@field redirects integer # how many were followed
@@ -96,7 +96,7 @@ function Response:ensure() end
 
 ---A form as a browser would submit it untouched.
 ---@class lgoose.Form
----@field action string # absolute
+---@field action string # absolute, or a path where the page has no URL
 ---@field method "GET"|"POST"
 ---@field fields table<string, any> # a list where a name has several values
 

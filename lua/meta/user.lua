@@ -69,7 +69,7 @@ function User:fetch(urls, options) end
 function User:batch(requests) end
 
 ---Submits a form found on a page: its hidden and default fields, then yours over them.
----@param form lgoose.Form
+---@param form lgoose.Form? # raises if it was not found
 ---@param fields? table<string, any>
 ---@param options? lgoose.Options
 ---@return lgoose.Response
@@ -88,7 +88,7 @@ function User:set_host(url) end
 
 ---Sends a header with every request from now on.
 ---@param name string
----@param value string? # nil: no longer
+---@param value? string|number|boolean # nil: no longer
 function User:set_header(name, value) end
 
 ---Sends basic authentication with every request from now on.

@@ -2,13 +2,15 @@
 //! built-in site if that is the target.
 
 use super::client::client;
+use super::env_file;
 use crate::cli;
-use crate::config::{CoMitigation, Config, Settings, Show};
+use crate::config::{CoMitigation, Config, Load, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::error::{Diagnostic, Error, nearest};
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{self, Program};
 use crate::plan::Plan;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,7 +33,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
         .load
         .seed
         .unwrap_or_else(|| rand::random::<u32>().into());
-    let variables = flags.machine.env.iter().cloned().collect();
+    let variables = variables(flags)?;
     let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut config = Config::new(
@@ -39,6 +41,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
         cores,
         seed,
     )?;
+    plan.keep_scenarios(&config.scenarios)?;
     if flags.load.once {
         once(&mut config, &mut plan);
         config.show = match flags.screen.http_debug {
@@ -46,6 +49,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
             false => Show::Requests,
         };
     }
+    no_fixed_numbers(&config, &plan)?;
     let (client, resolver) = client(&config)?;
     let mut demos = Vec::new();
     let hosts = plan
@@ -73,12 +77,30 @@ fn folder_of(plan: &Path) -> &Path {
     plan.parent().unwrap_or(Path::new(""))
 }
 
+/// In a run at a rate users come and go as they are needed.
+fn no_fixed_numbers(config: &Config, plan: &Plan) -> Result<(), Diagnostic> {
+    let fixed = plan.scenarios.iter().find(|s| s.users.is_some());
+    let Some(scenario) = fixed.filter(|_| matches!(config.load, Load::Rate(..))) else {
+        return Ok(());
+    };
+    let message = format!(
+        "scenario '{}' has a fixed number of users, which a run at a rate does not have",
+        scenario.name
+    );
+    Err(Diagnostic::new(message).help(
+        "give it a 'weight' instead of 'users', its share of the iterations, or leave out the rate",
+    ))
+}
+
 /// One user for each scenario, all at once, one iteration each.
 fn once(config: &mut Config, plan: &mut Plan) {
     for scenario in &mut plan.scenarios {
         scenario.users = Some(1);
     }
     config.users = plan.scenarios.len() as u64;
+    config.load = Load::Users;
+    config.reset_stats = false;
+    config.warmup = None;
     config.threads = 1;
     config.hatch_rate = f64::INFINITY;
     config.iterations = Some(1);
@@ -88,11 +110,21 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.co_mitigation = CoMitigation::Disabled;
 }
 
+/// What the plan's `env()` knows beside the environment.
+pub(super) fn variables(flags: &cli::Run) -> Result<BTreeMap<String, String>, Error> {
+    let mut variables = match &flags.machine.env_file {
+        Some(path) => env_file::read(path)?,
+        None => BTreeMap::new(),
+    };
+    variables.extend(flags.machine.env.iter().cloned());
+    Ok(variables)
+}
+
 /// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.
 pub(super) fn load(
     name: &str,
     source: &str,
-    variables: std::collections::BTreeMap<String, String>,
+    variables: BTreeMap<String, String>,
     flags: &cli::Run,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {

@@ -3,11 +3,13 @@
 
 use super::prepare::Prepared;
 use crate::cli;
+use crate::config::Load;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::Snapshot;
 use crate::{output, units};
 use std::io::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// A line when all users have started and one every `--running-metrics`. Ends only with an error.
@@ -44,14 +46,17 @@ pub(super) async fn report_progress(
     }
 }
 
-/// What is about to happen: `plans/drupal.lua: 12 users, 1/s, for 30s`.
+/// What is about to happen: `plans/drupal.lua: 12 users, 1 started per second, for 30s`.
 pub(super) fn announcement(prepared: &Prepared) -> String {
     let config = &prepared.config;
     let users = match config.users {
         1 => "1 user".to_owned(),
         users => format!("{} users", units::show_count(users)),
     };
-    let span = match (config.run_time, config.iterations) {
+    let each = config
+        .iterations
+        .filter(|_| !matches!(config.load, Load::Rate(..)));
+    let span = match (config.run_time, each) {
         (Some(time), _) => format!("for {}", units::show_long(time)),
         (None, Some(1)) => "for 1 iteration each".to_owned(),
         (None, Some(iterations)) => {
@@ -59,11 +64,29 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
         }
         (None, None) => "until Ctrl-C".to_owned(),
     };
-    let rate = match config.hatch_rate {
-        rate if rate.is_finite() => format!("{rate} started per second"),
-        _ => "all started at once".to_owned(),
+    let load = match &config.load {
+        Load::Stages(stages) => format!("up to {users} in {}", parts(stages.len())),
+        Load::Rate(rates, _) => {
+            let most = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+            let up_to = match rates[..] {
+                [(Duration::ZERO, _)] => String::new(),
+                _ => format!("in {}, up to ", parts(rates.len())),
+            };
+            format!("{up_to}{most} iterations started per second by at most {users}")
+        }
+        Load::Users if config.hatch_rate.is_finite() => {
+            format!("{users}, {} started per second", config.hatch_rate)
+        }
+        Load::Users => format!("{users}, all started at once"),
     };
-    format!("{}: {users}, {rate}, {span}", prepared.name)
+    format!("{}: {load}, {span}", prepared.name)
+}
+
+fn parts(stages: usize) -> String {
+    match stages {
+        1 => "1 stage".to_owned(),
+        stages => format!("{stages} stages"),
+    }
 }
 
 pub(super) fn start_log(verbose: bool, quiet: bool) {

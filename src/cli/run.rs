@@ -1,7 +1,9 @@
 //! `lgoose PLAN`: the options of a run, grouped as the help shows them. An option that a plan may set too
 //! is a line of [`Run::settings`].
 
-use crate::config::{CoMitigation, Http, Output, Pin, Settings, address};
+use crate::config::{
+    CoMitigation, Http, MOST_USERS, Output, Pin, Settings, Spacing, Stage, address,
+};
 use crate::error::carets;
 use crate::threshold::{GRAMMAR, Threshold};
 use crate::units;
@@ -41,7 +43,7 @@ pub struct Run {
 #[command(next_help_heading = "Load")]
 pub struct Load {
     /// Users at the same time [default: number of cores]
-    #[arg(short, long, value_name = "N", visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(short, long, value_name = "N", visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = clap::value_parser!(u64).range(1..=MOST_USERS))]
     pub users: Option<u64>,
     /// Users started per second, such as 10 or 0.5/s [default: 1]
     #[arg(short = 'r', long, value_name = "RATE", visible_aliases = ["spawn-rate", "increase-rate"], value_parser = units::rate)]
@@ -52,11 +54,38 @@ pub struct Load {
     /// Run this long once all users have started [default: until Ctrl-C]
     #[arg(short = 't', long, value_name = "D", visible_alias = "duration", short_alias = 'd', value_parser = units::duration)]
     pub run_time: Option<Duration>,
+    /// A stage: its time and the users at its end, or 5m:200/s for a rate (repeatable)
+    #[arg(long, value_name = "D:USERS", visible_alias = "stages", value_parser = Stage::parse, value_delimiter = ';')]
+    pub stage: Vec<Stage>,
+    /// All stages at once, as in "10,5m;10,30m;0,1m"
+    #[arg(long, value_name = "USERS,D;…", value_parser = test_plan)]
+    pub test_plan: Option<TestPlan>,
+    /// Start so many iterations per second, however long answers take
+    #[arg(long, value_name = "RATE", value_parser = units::rate)]
+    pub rate: Option<f64>,
+    /// With a rate: users at the same time at most [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_USERS))]
+    pub max_users: Option<u64>,
+    /// With a rate: start iterations even or poisson (at random) [default: even]
+    #[arg(long, value_name = "SPACING", value_parser = Spacing::parse)]
+    pub arrivals: Option<Spacing>,
+    /// At most so many requests per second of all users together
+    #[arg(long, value_name = "RATE", value_parser = units::rate)]
+    pub throttle_requests: Option<f64>,
+    /// Run only the scenarios of this name, '*' for any text (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Vec<String>,
+    /// Keep the figures of this first time apart
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub warmup: Option<Duration>,
+    /// Drop what was counted before all users had started
+    #[arg(long)]
+    pub reset_stats: bool,
     /// Iterations per user [default: no limit]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
     /// One user per scenario, one iteration, every request shown
-    #[arg(long, conflicts_with_all = ["users", "hatch_rate", "startup_time", "run_time", "iterations"])]
+    #[arg(long, conflicts_with_all = ["users", "hatch_rate", "startup_time", "run_time", "stage", "test_plan", "rate", "max_users", "arrivals", "warmup", "reset_stats", "iterations"])]
     pub once: bool,
     /// Seed of all random choices, to repeat a run [default: random, shown in the report]
     #[arg(long, value_name = "N")]
@@ -190,6 +219,9 @@ pub struct Machine {
     /// A variable for the plan's env() (repeatable)
     #[arg(short, long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
+    /// A file of such variables, NAME=VALUE a line; --env goes before
+    #[arg(long, value_name = "FILE")]
+    pub env_file: Option<PathBuf>,
     /// Memory that a user's VM may take [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub lua_memory: Option<u64>,
@@ -207,7 +239,16 @@ impl Run {
             hatch_rate: self.load.hatch_rate,
             startup_time: self.load.startup_time,
             run_time: self.load.run_time,
+            stages: some(&self.load.stage),
+            test_plan: self.load.test_plan.clone().map(|plan| plan.0),
+            rate: self.load.rate,
+            max_users: self.load.max_users,
+            arrivals: self.load.arrivals,
             iterations: self.load.iterations,
+            throttle_requests: self.load.throttle_requests,
+            scenarios: some(&self.load.scenario),
+            warmup: self.load.warmup,
+            reset_stats: self.load.reset_stats.then_some(true),
             stop_timeout: self.load.stop_timeout,
             timeout: self.target.timeout,
             max_body: self.target.max_body,
@@ -232,6 +273,19 @@ impl Run {
             lua_time: self.machine.lua_time,
         }
     }
+}
+
+/// What was given at least once.
+fn some<T: Clone>(given: &[T]) -> Option<Vec<T>> {
+    (!given.is_empty()).then(|| given.to_vec())
+}
+
+/// All stages of one option; a plain list would be read as an option that is given several times.
+#[derive(Debug, Clone)]
+pub struct TestPlan(Vec<Stage>);
+
+fn test_plan(text: &str) -> Result<TestPlan, String> {
+    Stage::parse_test_plan(text).map(TestPlan)
 }
 
 /// A mistake is shown below the text, with carets at its place.

@@ -3,7 +3,7 @@
 
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
-use super::{CoMitigation, Misfit, Value};
+use super::{CoMitigation, Misfit, Spacing, Stage, Value};
 use crate::error::{Diagnostic, nearest};
 use crate::threshold::Threshold;
 use std::collections::BTreeMap;
@@ -38,7 +38,9 @@ macro_rules! settings {
             }
 
             /// This layer over `below`: a field set here wins, field by field.
+            /// Another shape of load replaces the lower layer's as a whole.
             pub fn over(self, below: Settings) -> Settings {
+                let below = below.giving_way_to(&self);
                 Settings { $($field: self.$field.or(below.$field),)* }
             }
         }
@@ -56,8 +58,26 @@ settings! {
     startup_time: Duration = Value::duration;
     /// How long to run once all users have started.
     run_time: Duration = Value::duration;
+    /// Stages of the load, one after the other.
+    stages: Vec<Stage> = |value| value.each(Stage::parse);
+    /// Stages in one text.
+    test_plan: Vec<Stage> = |value| Stage::parse_test_plan(&value.text()?);
+    /// Iterations started per second.
+    rate: f64 = Value::rate;
+    /// The most users at a time of a run at a rate.
+    max_users: u64 = |value| value.whole(1);
+    /// How the iterations of a run at a rate are spaced.
+    arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.
     iterations: u64 = |value| value.whole(1);
+    /// Requests per second of all users together, at most.
+    throttle_requests: f64 = Value::rate;
+    /// The scenarios that run; '*' stands for any text.
+    scenarios: Vec<String> = |value| value.each(|name| Ok(name.to_owned()));
+    /// How long figures are kept apart.
+    warmup: Duration = Value::duration;
+    /// Whether what came before all users had started is dropped.
+    reset_stats: bool = Value::flag;
     /// How long running tasks may take to finish after a stop.
     stop_timeout: Duration = Value::duration;
     /// A request's timeout.
@@ -171,6 +191,9 @@ mod tests {
                 text("1.1"),
                 text("::1"),
                 text("a:1:::1"),
+                text("1s:1"),
+                text("1,1s"),
+                text("even"),
                 text("p95 < 1s"),
                 text("average"),
                 Value::Flag(true),

@@ -10,7 +10,8 @@ use std::time::Duration;
 const SHAPE: &str = "write thresholds = { \"p95 < 300ms\", [\"GET /cart\"] = \"failures < 1%\", \
      { \"failures < 5%\", abort = true, after = \"30s\" } }";
 
-const OPTIONS: [&str; 3] = ["abort", "after", "during"];
+/// What a table form may say beside its texts.
+pub const OPTIONS: [&str; 3] = ["abort", "after", "during"];
 
 /// What a table around texts says of all of them.
 #[derive(Debug, Clone, Copy, Default)]

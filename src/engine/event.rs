@@ -2,6 +2,7 @@
 //! no other user is at work. Their requests count like all others, under the event's name.
 
 use super::run::Plant;
+use super::stop::Stop;
 use super::user::{Role, Shared, User};
 use crate::control::Command;
 use crate::error::Error;
@@ -30,15 +31,19 @@ pub(super) async fn run_event(
         Recorder::new(plant.shards + event as usize),
         Arc::default(),
     );
-    let user = User::new(0, role(event, &plant.hosts[0]), shared.clone())?;
+    let stop = Rc::<Stop>::default();
+    let host = &plant.hosts[0];
+    let user = User::for_event(role(event, host), shared.clone(), stop.clone())?;
     let raised = {
         let mut run = std::pin::pin!(user.run_event(event));
         loop {
             tokio::select! {
                 raised = &mut run => break raised,
                 Some(command) = commands.recv() => match command {
-                    Command::Stop => shared.stop.tell(),
+                    Command::Stop => stop.tell(),
                     Command::Abort => break None,
+                    // What is about users comes too early or too late.
+                    _ => {}
                 }
             }
         }
@@ -64,4 +69,17 @@ fn role(event: Event, host: &str) -> Rc<Role> {
         tasks: Vec::new(),
         host: host.to_owned(),
     })
+}
+
+/// The text of an error in an event's function; it has its place in front.
+pub(super) fn raised_in(event: Event, raised: &Raised) -> Error {
+    let place = raised
+        .line
+        .as_deref()
+        .map_or_else(String::new, |line| format!(" ({line})"));
+    Error::Trouble(format!(
+        "{} raised: {}{place}",
+        event.name(),
+        raised.message
+    ))
 }

@@ -4,12 +4,13 @@
 use crate::http::ErrorClass;
 use crate::metrics::{Failure, Phases, Recorder, RequestId, Sample};
 use std::cell::RefCell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(super) struct InFlight<'a> {
     recorder: &'a RefCell<Recorder>,
     requests: &'a [RequestId],
     begin: Instant,
+    delay: Option<Duration>,
     ended: bool,
 }
 
@@ -18,11 +19,13 @@ impl<'a> InFlight<'a> {
         recorder: &'a RefCell<Recorder>,
         requests: &'a [RequestId],
         begin: Instant,
+        delay: Option<Duration>,
     ) -> Self {
         InFlight {
             recorder,
             requests,
             begin,
+            delay,
             ended: false,
         }
     }
@@ -42,6 +45,7 @@ impl Drop for InFlight<'_> {
             recorder.record(&Sample {
                 request: *request,
                 latency: self.begin.elapsed(),
+                delay: self.delay,
                 phases: Phases::default(),
                 status: 0,
                 redirects: 0,

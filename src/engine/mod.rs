@@ -1,13 +1,23 @@
 //! Drives the load: shards of users, started and stopped on schedule. Takes a plan and a configuration,
 //! gives snapshots while it runs and a report at the end; prints nothing.
 
+mod alarm;
+mod crew;
+mod desk;
+mod directive;
 mod event;
+mod gate;
 mod in_flight;
+mod on_call;
 mod perform;
+mod reception;
+mod reset;
 mod run;
 mod shard;
 mod show;
+mod steer;
 mod stop;
+mod throttle;
 mod user;
 mod watchdog;
 

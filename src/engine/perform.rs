@@ -28,8 +28,11 @@ impl User {
                 self.settle();
                 let request = self.row_of(&op, task);
                 self.open.push(request);
+                self.begin_late();
+                self.shared.pass_throttle().await;
                 let begin = Instant::now();
-                let flight = InFlight::new(&self.shared.recorder, &self.open, begin);
+                let flight =
+                    InFlight::new(&self.shared.recorder, &self.open, begin, self.open_delay);
                 let exchange = self.session.send(&op.request, begin).await;
                 flight.end();
                 self.note_refusals(std::slice::from_ref(&exchange));
@@ -41,7 +44,10 @@ impl User {
                 self.settle();
                 let rows: Vec<RequestId> = ops.iter().map(|op| self.row_of(op, task)).collect();
                 self.open.extend(rows);
-                let flight = InFlight::new(&self.shared.recorder, &self.open, Instant::now());
+                self.begin_late();
+                let begin = Instant::now();
+                let flight =
+                    InFlight::new(&self.shared.recorder, &self.open, begin, self.open_delay);
                 let exchanges = self.fetch(&ops).await;
                 flight.end();
                 self.note_refusals(&exchanges);
@@ -53,7 +59,7 @@ impl User {
             Op::Wait(time) => {
                 self.vm.reclaim();
                 let begin = self.cycles.is_some().then(Instant::now);
-                self.shared.stop.wait(time).await;
+                self.stop.wait(time).await;
                 if let Some(begin) = begin {
                     self.paused(begin.elapsed());
                 }
@@ -68,7 +74,7 @@ impl User {
 
     /// Counts the requests of the latest operation, whose verdicts are final from now on.
     pub(super) fn settle(&mut self) {
-        let open = &self.open;
+        let (open, delay) = (&self.open, self.open_delay);
         let cycles = &mut self.cycles;
         let recorder = &mut *self.shared.recorder.borrow_mut();
         self.vm.settle(|place, finished| {
@@ -80,6 +86,7 @@ impl User {
             recorder.record(&Sample {
                 request: open[place],
                 latency: exchange.latency,
+                delay,
                 phases: phases(exchange),
                 status: finished.status(),
                 redirects: exchange.redirects,
@@ -92,6 +99,12 @@ impl User {
             });
         });
         self.open.clear();
+    }
+
+    /// The delay of a late start belongs to the first request after it, or to the first that are sent side by
+    /// side. Those after them begin when the plan gets there: what kept it waiting is in the figures already.
+    fn begin_late(&mut self) {
+        self.open_delay = self.delay.as_mut().map(std::mem::take);
     }
 
     /// A request with lgoose's verdict on it, shown if that is asked for.
@@ -125,9 +138,10 @@ impl User {
             }
         }
         let per_host = hosts.into_iter().map(|(_, places)| {
-            let sends = places
-                .into_iter()
-                .map(async |place| (place, self.session.send_beside(&ops[place].request).await));
+            let sends = places.into_iter().map(async |place| {
+                self.shared.pass_throttle().await;
+                (place, self.session.send_beside(&ops[place].request).await)
+            });
             stream::iter(sends)
                 .buffer_unordered(SIDE_BY_SIDE)
                 .collect::<Vec<_>>()
@@ -170,7 +184,7 @@ impl User {
     /// off meanwhile.
     async fn back_off(&mut self) {
         if let Some(pause) = self.rest.take() {
-            self.shared.stop.wait(pause).await;
+            self.stop.wait(pause).await;
         }
     }
 }
@@ -209,6 +223,7 @@ fn host_of(url: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::crew::Start;
     use super::super::run::{Run, plant};
     use super::super::user::{Role, Shared};
     use super::*;
@@ -246,7 +261,8 @@ mod tests {
             host: plant.hosts[0].clone(),
         };
         let shared = Shared::new(&plant, recorder, Arc::default());
-        User::new(1, Rc::new(role), shared).expect("a user")
+        let start = Start { number: 0, life: 0 };
+        User::new(start, Rc::new(role), shared, Rc::default()).expect("a user")
     }
 
     #[tokio::test]

@@ -1,17 +1,22 @@
 //! A run from its first user to its report: starts the shards, keeps the clock, obeys commands, merges the
 //! figures.
 
-use super::event::run_event;
-use super::shard::{Message, Order, Wires, run_shard};
+use super::directive::{Clock, Directive, Phase, Timetable};
+use super::event::{raised_in, run_event};
+use super::reception::Transfers;
+use super::reset::Reset;
+use super::shard::{Message, Wires, run_shard};
+use super::throttle::Throttle;
 use super::watchdog::{Watchdog, complaint};
 use crate::config::{CoMitigation, Config};
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::{Program, Pulse, Raised};
+use crate::lua::{Program, Pulse};
 use crate::metrics::{Cadence, Delta, Facts, Report, Snapshot, Store};
-use crate::plan::{Deal, Event, Plan, Shape, Task};
+use crate::plan::{Deal, Event, Plan, Task};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, watch};
@@ -49,8 +54,10 @@ pub(super) struct Plant {
     pub(super) hosts: Vec<String>,
     pub(super) client: ClientConfig,
     pub(super) resolver: Arc<Resolver>,
-    pub(super) shape: Shape,
     pub(super) deal: Deal,
+    /// How many arrivals of other shards each could take over, in a run at a rate.
+    pub(super) rooms: Vec<AtomicU64>,
+    pub(super) throttle: Option<Arc<Throttle>>,
     pub(super) shards: usize,
     /// What each shard is doing.
     pub(super) pulses: Vec<Arc<Pulse>>,
@@ -111,15 +118,31 @@ pub async fn run(
     }
     plant.begin = Instant::now();
     let plant = Arc::new(plant);
-    let (orders, _) = watch::channel(Order::Go);
+    let (timetable, end) = Timetable::of(&config);
+    let reset = Reset::new(&config, &timetable);
+    let (directives, _) = watch::channel(Directive {
+        phase: Phase::Go,
+        clock: Clock::starting(plant.begin),
+        timetable: Arc::new(timetable),
+        version: 0,
+        epoch: 0,
+    });
     let (sender, messages) = mpsc::unbounded_channel();
     let mut threads = Vec::new();
     let mut emptied = Vec::new();
-    for index in 0..plant.shards {
+    let lines: Vec<_> = (0..plant.shards)
+        .map(|_| mpsc::unbounded_channel())
+        .collect();
+    let (others, incoming): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
+    for (index, incoming) in incoming.into_iter().enumerate() {
         let (give_back, returned) = mpsc::unbounded_channel();
         emptied.push(give_back);
         let wires = Wires {
-            orders: orders.subscribe(),
+            orders: directives.subscribe(),
+            transfers: Transfers {
+                others: others.clone(),
+                incoming,
+            },
             messages: sender.clone(),
             returned,
         };
@@ -136,8 +159,11 @@ pub async fn run(
     }
     drop(sender);
     let mut conductor = Conductor {
+        reset,
         store,
-        orders,
+        directives,
+        end,
+        idle: vec![None; plant.shards],
         emptied,
         snapshots,
         begin: plant.begin,
@@ -150,9 +176,7 @@ pub async fn run(
         ending: Ending::Complete,
         trouble: None,
     };
-    conductor
-        .conduct(plant.shape.duration(), messages, &mut commands)
-        .await;
+    conductor.conduct(messages, &mut commands).await;
     // A caught thread never ends, the process does.
     let ended = |thread: &JoinHandle<()>| !conductor.caught || thread.is_finished();
     threads.retain(ended);
@@ -172,23 +196,10 @@ pub async fn run(
             .warn(raised_in(Event::TestStop, &raised).to_string());
     }
     Ok(Outcome {
-        report: conductor.store.report(elapsed),
+        report: conductor.report(elapsed),
         ending: conductor.ending,
         trouble: conductor.trouble,
     })
-}
-
-/// The text of an error in an event's function; it has its place in front.
-fn raised_in(event: Event, raised: &Raised) -> Error {
-    let place = raised
-        .line
-        .as_deref()
-        .map_or_else(String::new, |line| format!(" ({line})"));
-    Error::Trouble(format!(
-        "{} raised: {}{place}",
-        event.name(),
-        raised.message
-    ))
 }
 
 /// What users are compared with, if what late ones could not ask for is filled in.
@@ -212,11 +223,13 @@ fn order(plan: &Plan) -> Vec<(String, String)> {
 
 pub(super) fn plant(run: Run) -> Plant {
     let config = &run.config;
+    let throttle = config.throttle_requests;
     Plant {
         client: run.client,
         resolver: run.resolver,
-        shape: Shape::ramp(config.users, config.hatch_rate, config.run_time),
         deal: Deal::new(&run.plan.scenarios, config.users),
+        rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
+        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, Instant::now()))),
         shards: config.threads,
         pulses: (0..config.threads).map(|_| Arc::default()).collect(),
         program: run.program,
@@ -227,19 +240,25 @@ pub(super) fn plant(run: Run) -> Plant {
     }
 }
 
-struct Conductor {
-    store: Store,
-    orders: watch::Sender<Order>,
+/// Keeps the run's time, tells the shards what to do and gathers what they measured.
+pub(super) struct Conductor {
+    pub(super) store: Store,
+    pub(super) directives: watch::Sender<Directive>,
+    /// When the timetable ends, none for never.
+    end: Option<Duration>,
+    /// The version of the directive under which each shard had nothing left to do.
+    idle: Vec<Option<u64>>,
+    pub(super) reset: Reset,
     /// Gives each shard its deltas back.
-    emptied: Vec<mpsc::UnboundedSender<Box<Delta>>>,
+    pub(super) emptied: Vec<mpsc::UnboundedSender<Box<Delta>>>,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-    begin: Instant,
+    pub(super) begin: Instant,
     abort_at: Option<Instant>,
     stop_timeout: Duration,
     watchdog: Watchdog,
     /// A shard will never answer.
     caught: bool,
-    plant: Arc<Plant>,
+    pub(super) plant: Arc<Plant>,
     /// The plan's name.
     name: String,
     ending: Ending,
@@ -250,20 +269,18 @@ impl Conductor {
     /// Until the last shard has handed over its last figures.
     async fn conduct(
         &mut self,
-        duration: Option<Duration>,
         mut messages: mpsc::UnboundedReceiver<Message>,
         commands: &mut mpsc::UnboundedReceiver<Command>,
     ) {
         let mut tick = tokio::time::interval(TICK);
-        let stop_at = duration.map(|duration| self.begin + duration);
         loop {
+            let clock = self.directives.borrow().clock;
+            let moment = |due: Option<Duration>| due.and_then(|due| clock.instant(due));
+            let (stop_at, reset_at) = (moment(self.end), moment(self.reset.due));
             tokio::select! {
                 message = messages.recv() => match message {
-                    Some(Message::Delta(shard, delta)) => {
-                        let delta = self.store.merge(*delta);
-                        // A shard that has ended needs no delta.
-                        let _ended = self.emptied[shard].send(Box::new(delta));
-                    }
+                    Some(Message::Delta(shard, epoch, delta)) => self.merge(shard, epoch, delta),
+                    Some(Message::Idle(shard, version)) => self.rest(shard, version),
                     Some(Message::Failed(error)) => {
                         self.trouble.get_or_insert(error);
                         self.obey(Command::Stop);
@@ -272,6 +289,7 @@ impl Conductor {
                 },
                 Some(command) = commands.recv() => self.obey(command),
                 () = at(stop_at), if self.abort_at.is_none() && stop_at.is_some() => self.obey(Command::Stop),
+                () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
                 () = at(self.abort_at), if self.abort_at.is_some() => match self.caught {
                     true => return,
                     false => self.give_up(),
@@ -297,7 +315,26 @@ impl Conductor {
             self.trouble
                 .get_or_insert(complaint(&self.plant.plan, &self.name, running, line));
             self.abort_at = Some(Instant::now() + HAND_OVER);
-            self.orders.send_replace(Order::Abort);
+            self.tell(|directive| directive.phase = Phase::Abort);
+        }
+    }
+
+    /// Whether the run is on its way to its end.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.directives.borrow().phase != Phase::Go
+    }
+
+    /// Changes what the shards are told.
+    pub(super) fn tell(&self, change: impl FnOnce(&mut Directive)) {
+        self.directives.send_modify(change);
+    }
+
+    /// A shard has nothing left to do. When that is so of all, the run is over.
+    fn rest(&mut self, shard: usize, version: u64) {
+        self.idle[shard] = Some(version);
+        let current = Some(self.directives.borrow().version);
+        if self.idle.iter().all(|idle| *idle == current) {
+            self.obey(Command::Stop);
         }
     }
 
@@ -324,12 +361,17 @@ impl Conductor {
             Command::Stop if self.abort_at.is_none() => {
                 self.store.load_ended();
                 self.abort_at = Some(Instant::now() + self.stop_timeout);
-                self.orders.send_replace(Order::Stop);
+                self.tell(|directive| directive.phase = Phase::Stop);
             }
             Command::Stop => {}
+            Command::SetUsers(_)
+            | Command::SetRate(_)
+            | Command::Pause
+            | Command::Resume
+            | Command::ResetStatistics => self.steer(command),
             Command::Abort => {
                 self.ending = Ending::Aborted;
-                self.orders.send_replace(Order::Abort);
+                self.tell(|directive| directive.phase = Phase::Abort);
             }
         }
     }
@@ -341,7 +383,7 @@ impl Conductor {
         self.store.warn(format!(
             "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
         ));
-        self.orders.send_replace(Order::Abort);
+        self.tell(|directive| directive.phase = Phase::Abort);
     }
 }
 

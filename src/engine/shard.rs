@@ -1,7 +1,12 @@
 //! A shard: one thread with one current-thread runtime, its users as local tasks, and its recorder. Users
 //! never move between shards, so nothing on the way of a request is shared with another thread.
 
+use super::alarm::Alarm;
+use super::crew::{Crew, Start};
+use super::directive::{Directive, Phase, Timetable};
+use super::reception::{Reception, Transfers};
 use super::run::Plant;
+use super::stop::Stop;
 use super::user::{Role, Shared, User};
 use crate::error::Error;
 use crate::metrics::{Delta, Recorder};
@@ -9,26 +14,20 @@ use crate::plan::Schedule;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::{JoinError, JoinSet, LocalSet};
 
 /// How often a shard hands over its figures.
 const TICK: Duration = Duration::from_millis(250);
 
-/// What the run tells its shards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    Go,
-    Stop,
-    Abort,
-}
-
 /// What a shard tells the run.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// The figures of the shard of that number since the last one.
-    Delta(usize, Box<Delta>),
+    /// The figures of the shard of that number since the last one, and the epoch they belong to.
+    Delta(usize, u64, Box<Delta>),
+    /// The shard of that number has nothing left to do under the directive of that version.
+    Idle(usize, u64),
     /// The shard cannot go on.
     Failed(Error),
 }
@@ -51,7 +50,8 @@ pub(super) fn shard_of(user: u64, shards: usize) -> usize {
 
 /// How a shard and the run talk.
 pub(super) struct Wires {
-    pub(super) orders: watch::Receiver<Order>,
+    pub(super) orders: watch::Receiver<Directive>,
+    pub(super) transfers: Transfers,
     pub(super) messages: mpsc::UnboundedSender<Message>,
     /// Merged deltas, emptied for reuse.
     pub(super) returned: mpsc::UnboundedReceiver<Box<Delta>>,
@@ -63,12 +63,12 @@ impl Wires {
         let _over = self.messages.send(message);
     }
 
-    fn hand_over(&mut self, index: usize, recorder: &RefCell<Recorder>) {
+    fn hand_over(&mut self, index: usize, epoch: u64, recorder: &RefCell<Recorder>) {
         let mut recorder = recorder.borrow_mut();
         while let Ok(delta) = self.returned.try_recv() {
             recorder.recycle(*delta);
         }
-        self.send(Message::Delta(index, Box::new(recorder.take())));
+        self.send(Message::Delta(index, epoch, Box::new(recorder.take())));
     }
 }
 
@@ -87,11 +87,24 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
     let mut recorder = Recorder::new(index);
     let roles = roles(plant, &mut recorder);
     let shared = Shared::new(plant, recorder, plant.pulses[index].clone());
+    let directive = wires.orders.borrow_and_update().clone();
+    let mut shard = Shard {
+        crew: Crew::new(index, plant.shards),
+        reception: Reception::new(index, plant, &directive.timetable),
+        plant: plant.clone(),
+        roles,
+        shared,
+        users: JoinSet::new(),
+        going: directive.phase == Phase::Go,
+        directive,
+        idle: None,
+    };
     let local = LocalSet::new();
-    runtime.block_on(local.run_until(drive(index, plant, &roles, &shared, &mut wires)));
+    runtime.block_on(local.run_until(shard.drive(index, &mut wires)));
     // Tasks that were aborted count their requests when they are dropped.
     drop((local, runtime));
-    wires.hand_over(index, &shared.recorder);
+    shard.drop_incoming(&mut wires);
+    shard.hand_over(index, &mut wires);
 }
 
 fn roles(plant: &Plant, recorder: &mut Recorder) -> Vec<Rc<Role>> {
@@ -116,64 +129,178 @@ fn roles(plant: &Plant, recorder: &mut Recorder) -> Vec<Rc<Role>> {
         .collect::<Vec<_>>()
 }
 
-async fn drive(
-    index: usize,
-    plant: &Arc<Plant>,
-    roles: &[Rc<Role>],
-    shared: &Rc<Shared>,
-    wires: &mut Wires,
-) {
-    let mut users = JoinSet::new();
-    let mut numbers = (0..plant.config.users)
-        .filter(|user| shard_of(*user, plant.shards) == index)
-        .peekable();
-    let mut tick = tokio::time::interval(TICK);
-    let mut going = true;
-    loop {
-        let next = numbers
-            .peek()
-            .filter(|_| going)
-            .and_then(|user| plant.shape.start_of(*user));
-        if next.is_none() && users.is_empty() {
-            return;
-        }
-        tokio::select! {
-            biased;
-            order = wires.orders.changed() => match order.map(|()| *wires.orders.borrow_and_update()) {
-                Ok(Order::Go) => {}
-                Ok(Order::Stop) => {
-                    going = false;
-                    shared.stop.tell();
-                }
-                Ok(Order::Abort) | Err(_) => return users.abort_all(),
-            },
-            () = until(plant, next), if next.is_some() => {
-                if let Some(number) = numbers.next() {
-                    let role = roles[plant.deal.scenario_of(number)].clone();
-                    match User::new(number + 1, role, shared.clone()) {
-                        Ok(user) => {
-                            users.spawn_local(user.live());
-                        }
-                        Err(error) => {
-                            wires.send(Message::Failed(error));
-                            going = false;
-                        }
+/// One shard at work.
+pub(super) struct Shard {
+    pub(super) plant: Arc<Plant>,
+    pub(super) roles: Vec<Rc<Role>>,
+    pub(super) shared: Rc<Shared>,
+    pub(super) directive: Directive,
+    crew: Crew,
+    /// In a run at a rate.
+    pub(super) reception: Option<Reception>,
+    /// Every user of the shard; each gives its number when it ends.
+    pub(super) users: JoinSet<u64>,
+    pub(super) going: bool,
+    /// The version of the directive at which it had nothing left to do.
+    idle: Option<u64>,
+}
+
+impl Shard {
+    /// Until the last user has ended after a stop, or at once if the run is aborted.
+    async fn drive(&mut self, index: usize, wires: &mut Wires) {
+        let mut tick = tokio::time::interval(TICK);
+        let mut alarm = Alarm::default();
+        while self.going || !self.users.is_empty() {
+            self.rest(index, wires);
+            self.publish_room(index);
+            let due = self.due();
+            tokio::select! {
+                biased;
+                changed = wires.orders.changed() => {
+                    let directive = wires.orders.borrow_and_update().clone();
+                    if changed.is_err() || directive.phase == Phase::Abort {
+                        return self.users.abort_all();
                     }
+                    self.obey(index, wires, directive);
+                }
+                // However much is due, figures are handed over and places are taken back.
+                _ = tick.tick() => self.hand_over(index, wires),
+                Some(ended) = self.users.join_next(), if !self.users.is_empty() => self.ended(wires, ended),
+                Some(arrival) = wires.transfers.incoming.recv() => self.serve(wires, arrival, false),
+                () = until(&mut alarm, due), if due.is_some() => {
+                    self.step(wires);
+                    // Those who were started get their turn.
+                    tokio::task::yield_now().await;
                 }
             }
-            Some(ended) = users.join_next(), if !users.is_empty() => if let Err(error) = ended && error.is_panic() {
+        }
+    }
+
+    fn obey(&mut self, index: usize, wires: &mut Wires, directive: Directive) {
+        self.shared.gate.set(directive.clock.is_paused());
+        let reset = directive.epoch != self.directive.epoch;
+        if reset {
+            self.hand_over(index, wires);
+        }
+        self.directive = directive;
+        if reset {
+            // Empty: it says that what comes from here on is the new epoch's.
+            self.hand_over(index, wires);
+        }
+        if let (Some(reception), Timetable::Arrivals { most, .. }) =
+            (&mut self.reception, &*self.directive.timetable)
+        {
+            reception.desk.limit(*most);
+        }
+        if self.directive.phase == Phase::Stop && self.going {
+            self.serve_last(wires);
+            self.stop();
+        }
+    }
+
+    fn stop(&mut self) {
+        self.going = false;
+        self.crew.dismiss_all();
+        if let Some(reception) = &mut self.reception {
+            reception.desk.dismiss_all();
+        }
+    }
+
+    /// When the number of users is to change next, or the next iteration to start; what is late is due at
+    /// once.
+    fn due(&mut self) -> Option<Instant> {
+        if !self.going {
+            return None;
+        }
+        let clock = &self.directive.clock;
+        let shape = match &*self.directive.timetable {
+            Timetable::Users(shape) => shape,
+            Timetable::Arrivals { line, end, .. } => {
+                return self.reception.as_mut()?.due(clock, line, *end);
+            }
+        };
+        let elapsed = clock.elapsed(Instant::now());
+        match shape.users_at(elapsed) == self.crew.level() {
+            true => clock.instant(shape.next_change(elapsed)?),
+            false => clock.instant(elapsed),
+        }
+    }
+
+    /// Starts the next user or stops those whose time is over; starts the iterations that are due.
+    fn step(&mut self, wires: &Wires) {
+        let Timetable::Users(shape) = &*self.directive.timetable else {
+            return self.serve_due(wires);
+        };
+        let elapsed = self.directive.clock.elapsed(Instant::now());
+        if let Some(start) = self.crew.next(shape.users_at(elapsed)) {
+            self.start(wires, start);
+        }
+    }
+
+    fn start(&mut self, wires: &Wires, start: Start) {
+        let role = self.roles[self.plant.deal.scenario_of(start.number)].clone();
+        let stop = Rc::<Stop>::default();
+        match User::new(start, role, self.shared.clone(), stop.clone()) {
+            Ok(user) => {
+                self.crew.started(start.number, stop);
+                let life = user.live();
+                self.users.spawn_local(async move {
+                    life.await;
+                    start.number
+                });
+            }
+            Err(error) => self.fail(wires, error),
+        }
+    }
+
+    /// No user can be made: the run ends here.
+    pub(super) fn fail(&mut self, wires: &Wires, error: Error) {
+        wires.send(Message::Failed(error));
+        self.stop();
+    }
+
+    fn ended(&mut self, wires: &Wires, ended: Result<u64, JoinError>) {
+        match ended {
+            Ok(number) => {
+                if let Some(reception) = &mut self.reception {
+                    reception.desk.ended(number);
+                } else if let Some(start) = self.crew.ended(number).filter(|_| self.going) {
+                    self.start(wires, start);
+                }
+            }
+            Err(error) if error.is_panic() => {
                 let message = "a user ended by a fault in lgoose; please report it";
                 wires.send(Message::Failed(Error::Trouble(message.to_owned())));
-            },
-            _ = tick.tick() => wires.hand_over(index, &shared.recorder),
+            }
+            Err(_) => {}
         }
+    }
+
+    /// Says that all users have ended and none is to come, unless the run is steered otherwise.
+    fn rest(&mut self, index: usize, wires: &Wires) {
+        let Timetable::Users(shape) = &*self.directive.timetable else {
+            return;
+        };
+        let elapsed = self.directive.clock.elapsed(Instant::now());
+        let over = self.users.is_empty()
+            && self.crew.is_done()
+            && self.crew.level() == shape.users_at(elapsed)
+            && shape.next_change(elapsed).is_none();
+        if over && self.idle != Some(self.directive.version) {
+            self.idle = Some(self.directive.version);
+            wires.send(Message::Idle(index, self.directive.version));
+        }
+    }
+
+    fn hand_over(&self, index: usize, wires: &mut Wires) {
+        wires.hand_over(index, self.directive.epoch, &self.shared.recorder);
     }
 }
 
-/// Waits for the moment a user is due; a late one is due at once.
-async fn until(plant: &Plant, due: Option<Duration>) {
+/// Waits for the moment something is due; what is late is due at once.
+async fn until(alarm: &mut Alarm, due: Option<Instant>) {
     if let Some(due) = due {
-        tokio::time::sleep_until((plant.begin + due).into()).await;
+        alarm.until(due).await;
     }
 }
 

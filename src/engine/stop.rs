@@ -1,4 +1,4 @@
-//! How a shard's users learn that they are to stop: a flag to look at and a notice that ends waits.
+//! How a user learns that it is to stop: a flag to look at and a notice that ends waits.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 /// How long a wait takes once the user was told to stop.
 const AFTER_STOP: Duration = Duration::from_millis(1);
 
-/// One per shard; users look at it between tasks and wait on it.
+/// One per user, who looks at it between tasks and waits on it.
 #[derive(Debug, Default)]
 pub(super) struct Stop {
     told: Cell<bool>,
@@ -18,6 +18,13 @@ impl Stop {
     pub(super) fn tell(&self) {
         self.told.set(true);
         self.notice.notify_waiters();
+    }
+
+    /// Until told to stop.
+    pub(super) async fn told(&self) {
+        if !self.told.get() {
+            self.notice.notified().await;
+        }
     }
 
     pub(super) fn is_told(&self) -> bool {

@@ -1,8 +1,11 @@
 //! One simulated user: runs its scenario's tasks in order, each as a coroutine of its VM, until it is told
 //! to stop.
 
+use super::crew::Start;
+use super::gate::Gate;
 use super::run::{Plant, cadence};
 use super::stop::Stop;
+use super::throttle::Throttle;
 use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
@@ -23,7 +26,9 @@ pub(super) struct Shared {
     pub(super) client: Rc<Client>,
     // Never borrowed across an await nor while a VM runs: plans measure too.
     pub(super) recorder: Rc<RefCell<Recorder>>,
-    pub(super) stop: Stop,
+    pub(super) gate: Gate,
+    /// None without a ceiling: then a request looks here and that is all.
+    throttle: Option<Arc<Throttle>>,
     /// Shows the watchdog whose code runs.
     pub(super) pulse: Arc<Pulse>,
 }
@@ -35,9 +40,19 @@ impl Shared {
             config: plant.config.clone(),
             client: Client::new(plant.client.clone(), plant.resolver.clone()),
             recorder: Rc::new(RefCell::new(recorder)),
-            stop: Stop::default(),
+            gate: Gate::default(),
+            throttle: plant.throttle.clone(),
             pulse,
         })
+    }
+}
+
+impl Shared {
+    /// Waits for the turn of one request, if there is a ceiling on them.
+    pub(super) async fn pass_throttle(&self) {
+        if let Some(throttle) = &self.throttle {
+            throttle.pass().await;
+        }
     }
 }
 
@@ -55,11 +70,16 @@ pub(super) struct Role {
 #[derive(Debug)]
 pub(super) struct User {
     pub(super) shared: Rc<Shared>,
+    pub(super) stop: Rc<Stop>,
     pub(super) vm: Vm,
     pub(super) session: Rc<Session>,
-    role: Rc<Role>,
+    pub(super) role: Rc<Role>,
     /// Chooses tasks and waits; the plan's own random numbers are another stream.
-    random: Xoshiro256PlusPlus,
+    pub(super) random: Xoshiro256PlusPlus,
+    /// In a run at a rate: how late the iteration began, zero once a request has counted it.
+    pub(super) delay: Option<Duration>,
+    /// The part of `delay` that belongs to the latest operation.
+    pub(super) open_delay: Option<Duration>,
     /// Rows of the latest operation's requests, counted when their verdicts are final.
     pub(super) open: Vec<RequestId>,
     /// Failed connections in a row.
@@ -67,19 +87,46 @@ pub(super) struct User {
     /// How long to wait before the next request; `None` after a request that got an answer.
     pub(super) rest: Option<Duration>,
     pub(super) ended: bool,
-    iteration: u64,
+    pub(super) iteration: u64,
     /// What is needed to fill in what it could not ask for, if that is wanted.
     pub(super) cycles: Option<Box<Cycles>>,
 }
 
 impl User {
-    /// The user of that number, from 1.
-    pub(super) fn new(number: u64, role: Rc<Role>, shared: Rc<Shared>) -> Result<User, Error> {
+    /// The user that starts; a plan counts users from 1.
+    pub(super) fn new(
+        start: Start,
+        role: Rc<Role>,
+        shared: Rc<Shared>,
+        stop: Rc<Stop>,
+    ) -> Result<User, Error> {
+        let user = start.number + 1;
+        // Whoever is started again under the same number draws something else.
+        User::build(user, user ^ (start.life << 32), role, shared, stop)
+    }
+
+    /// A user that runs one of the plan's events, of number 0.
+    pub(super) fn for_event(
+        role: Rc<Role>,
+        shared: Rc<Shared>,
+        stop: Rc<Stop>,
+    ) -> Result<User, Error> {
+        User::build(0, 0, role, shared, stop)
+    }
+
+    fn build(
+        user: u64,
+        draws: u64,
+        role: Rc<Role>,
+        shared: Rc<Shared>,
+        stop: Rc<Stop>,
+    ) -> Result<User, Error> {
         let session = Session::new(shared.client.clone(), &role.host)
             .map_err(|failure| Error::Trouble(format!("cannot use the host: {failure}")))?;
         let session = Rc::new(session);
         let setup = VmSetup {
-            user: number,
+            user,
+            draws,
             scenario: &role.scenario.name,
             session: session.clone(),
             memory: shared.config.lua_memory,
@@ -90,11 +137,14 @@ impl User {
         let vm = Vm::new(&shared.program, setup)?;
         let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence)));
         Ok(User {
-            random: stream(!shared.config.seed, number),
+            random: stream(!shared.config.seed, draws),
+            stop,
             vm,
             session,
             role,
             shared,
+            delay: None,
+            open_delay: None,
             open: Vec::new(),
             refusals: 0,
             rest: None,
@@ -107,17 +157,18 @@ impl User {
     /// Lives the user's life.
     pub(super) async fn live(mut self) {
         self.count(|recorder, scenario| recorder.user_started(scenario));
-        if self.begin().await {
+        if self.begin(false).await {
             self.iterate().await;
             self.end().await;
         }
         self.count(|recorder, scenario| recorder.user_stopped(scenario));
     }
 
-    /// Runs the `on_start` tasks; false if one of them raised, which ends the user.
-    async fn begin(&mut self) -> bool {
+    /// Runs the `on_start` tasks, after a stop only if it is to be done `anyway`; false if one of them raised,
+    /// which ends the user.
+    pub(super) async fn begin(&mut self, anyway: bool) -> bool {
         for task in self.role.schedule.on_start(&mut self.random) {
-            if self.stops() {
+            if self.ended || (self.stop.is_told() && !anyway) {
                 return true;
             }
             if !self.run_task(task, Instant::now()).await.0 {
@@ -137,9 +188,14 @@ impl User {
             cycles.begin();
         }
         while !self.stops() && self.iteration <= limit {
+            if self.shared.gate.is_closed() {
+                self.shared.gate.pass(&self.stop).await;
+                begin = Instant::now();
+                continue;
+            }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
-                return self.shared.stop.wait(Duration::MAX).await;
+                return self.stop.wait(Duration::MAX).await;
             };
             let (_, end) = self.run_task(step.task, begin).await;
             let iteration = step.last_of_iteration.then(|| end - iteration_begin);
@@ -153,7 +209,7 @@ impl User {
             begin = end;
             if !pause.is_zero() && !self.stops() && self.iteration <= limit {
                 self.vm.reclaim();
-                self.shared.stop.wait(pause).await;
+                self.stop.wait(pause).await;
                 begin = Instant::now();
                 self.paused(begin - end);
             }
@@ -166,7 +222,7 @@ impl User {
         self.end_cycle(begin - iteration_begin);
     }
 
-    async fn end(&mut self) {
+    pub(super) async fn end(&mut self) {
         for task in self.role.schedule.on_stop(&mut self.random) {
             self.run_task(task, Instant::now()).await;
         }
@@ -184,12 +240,12 @@ impl User {
         }
     }
 
-    fn stops(&self) -> bool {
-        self.ended || self.shared.stop.is_told()
+    pub(super) fn stops(&self) -> bool {
+        self.ended || self.stop.is_told()
     }
 
     /// Runs one task to its end and counts it. Whether it ended without raising, and when.
-    async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
+    pub(super) async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
         let first = self.vm.start(task.function, self.iteration);
@@ -234,7 +290,7 @@ impl User {
             .record_task(task, latency, failure);
     }
 
-    fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
+    pub(super) fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
         count(
             &mut self.shared.recorder.borrow_mut(),
             &self.role.scenario.name,

@@ -210,7 +210,7 @@ fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mista
                 word: Some(name),
             })?;
     }
-    Ok(())
+    Ok(draft.settings.agree()?)
 }
 
 fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mistake> {

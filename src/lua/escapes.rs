@@ -178,6 +178,8 @@ fn a_task_that_wants_too_much_memory_is_told_so() {
             "local t = {} for n = 1, 1000 do t[n] = ('x'):rep(1 << 16) end",
             "user.data.kept = {} while true do table.insert(user.data.kept, ('x'):rep(1000) .. #user.data.kept) end",
             "local t = {} for n = 1, 100 do t[n] = ('x'):rep(1 << 20) end table.concat(t)",
+            "local s = (regex 'x'):replace(('x'):rep(1 << 20), ('y'):rep(1 << 20))",
+            "local s = (regex '(?s).+'):replace(('x'):rep(1 << 20), ('$0'):rep(1 << 18))",
         ],
     );
 }
@@ -215,6 +217,43 @@ fn one_call_does_not_work_for_ever() {
             "local t = {} for n = 1, 20 do t[n] = n end for n = 4, 62 do t[1 << n] = 1 t[(1 << n) + 1] = 1 end table.insert(t, 1, 1)",
             "is too long",
         ),
+        (
+            "local s, t = ('x'):rep(1 << 20), {} for n = 1, 1000 do t[n] = s end\nuser:post('/', nil, { form = { a = t } })",
+            "option 'form' is too much",
+        ),
+        (
+            "local s, t = ('x'):rep(1 << 20), {} for n = 1, 1000 do t['p' .. n] = s end\n\
+             user:post('/', nil, { multipart = t })",
+            "option 'multipart' is too much",
+        ),
+        (
+            "local t = { path = '/', body = ('x'):rep(1 << 20) } local all = {} for n = 1, 1000 do all[n] = t end\n\
+             user:batch(all)",
+            "user:batch is too much",
+        ),
+        ("load('return ' .. ('{'):rep(100000))", "stack overflow"),
+        (
+            "utf8.codepoint(('a'):rep(1 << 22), 1, -1)",
+            "stack overflow",
+        ),
+        (
+            "error(setmetatable({}, { __tostring = function(all) return tostring(all) end }))",
+            "stack overflow",
+        ),
+        (
+            "table.sort({ 3, 2, 1 }, function() user:get '/' end)",
+            "yield across a C-call",
+        ),
+        (
+            "setmetatable(user, {})",
+            "cannot change a protected metatable",
+        ),
+        ("regex '(a{1000}){1000}'", "exceeds size limit"),
+        (
+            "regex(('('):rep(10000) .. (')'):rep(10000))",
+            "nested parentheses",
+        ),
+        ("json.decode(('['):rep(100000))", "recursion limit exceeded"),
         ("table.unpack({}, 1, 1 << 30)", "too many results to unpack"),
         (
             "table.unpack({}, math.mininteger, math.maxinteger)",
@@ -257,6 +296,8 @@ fn nothing_leads_out_of_the_sandbox() {
         "assert(not pcall(function() math.randomseed(1) end))",
         "assert(not pcall(function() string.rep = nil end))",
         "assert(getmetatable(user) == false and getmetatable(string) == false)",
+        "assert(getmetatable(regex 'a') == false and getmetatable(html.parse '<p>') == false)",
+        "rawset(string, 'rep', 1) assert(('x'):rep(2) == 'xx')",
         "assert(coroutine.running() and not pcall(coroutine.close, coroutine.running()))",
     ] {
         let raised = attempt(lines);

@@ -23,6 +23,7 @@ pub(super) fn raised(error: &mlua::Error, sources: &Sources) -> Raised {
         mlua::Error::MemoryError(_) => {
             "not enough memory; a user's VM may take '--lua-memory'".to_owned()
         }
+        mlua::Error::FromLuaConversionError { from, to, .. } => misfit(from, to),
         other => other.to_string(),
     };
     let (text, backtrace) = match text.split_once("\nstack traceback:") {
@@ -99,10 +100,28 @@ fn readable(message: &str) -> String {
 
 fn innermost(error: &mlua::Error) -> &mlua::Error {
     match error {
-        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
-            innermost(cause)
-        }
+        mlua::Error::CallbackError { cause, .. }
+        | mlua::Error::WithContext { cause, .. }
+        | mlua::Error::BadArgument { cause, .. } => innermost(cause),
         other => other,
+    }
+}
+
+/// An argument of the wrong type, without the names that Rust has for types.
+fn misfit(from: &str, to: &str) -> String {
+    let wanted = match to {
+        "string" | "String" => "a string",
+        "i64" if from == "number" => return "a whole number is wanted here".to_owned(),
+        "i64" => "a whole number",
+        "f64" => "a number",
+        "bool" => "true or false",
+        "table" => "a table",
+        "function" => "a function",
+        other => other,
+    };
+    match from {
+        "nil" => format!("{wanted} is wanted here, not nil"),
+        from => format!("{wanted} is wanted here, not a {from}"),
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Host {
     /// The user's number, 0 while a plan is loaded.
     pub(super) user: u64,
     pub(super) scenario: String,
+    /// The index of declaration of the task that runs; none while the file's top level or an event does.
+    pub(super) task: Cell<Option<usize>>,
     /// The user's browser; none while a plan is loaded.
     pub(super) session: Option<Rc<Session>>,
     /// Where the user's own measurements are counted; none while a plan is loaded.
@@ -47,6 +49,7 @@ impl Host {
             responses: RefCell::new(Responses::new()),
             user,
             scenario: scenario.to_owned(),
+            task: Cell::new(None),
             session,
             recorder: OnceCell::new(),
             begin: Instant::now(),

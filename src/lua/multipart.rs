@@ -1,7 +1,10 @@
 //! `multipart/form-data` bodies (RFC 7578).
 
-use super::values::{pairs, scalar, string, wanted};
+use super::values::{Room, length, one_line, pairs, scalar, string, wanted};
+use crate::config::unknown_word;
 use mlua::{Table, Value};
+
+pub(super) const PART: [&str; 3] = ["filename", "type", "data"];
 
 /// The body and its content type. `parts` is `{ name = value, file = { filename =, type =, data = } }`;
 /// parts are sorted by name so that equal tables give equal requests.
@@ -17,7 +20,12 @@ pub(super) fn encode(parts: &Value) -> Result<(Vec<u8>, String), String> {
         ));
     };
     let mut read = Vec::new();
+    let mut room = Room::new("option 'multipart'");
     for (name, value) in pairs(parts, "names of parts")? {
+        let content = value.as_table().map(|part| part.raw_get("data"));
+        room.take(length(
+            &content.unwrap_or(Ok(value.clone())).unwrap_or(Value::Nil),
+        ))?;
         read.push(Part::read(name, &value)?);
     }
     read.sort_by(|left, right| left.name.cmp(&right.name));
@@ -51,6 +59,11 @@ impl Part {
                 data,
             });
         };
+        for (field, _) in pairs(table, &format!("fields of {what}"))? {
+            if !PART.contains(&field.as_str()) {
+                return Err(one_line(unknown_word("field", &field, &what, &PART)));
+            }
+        }
         let text = |field: &str| match table.raw_get::<Value>(field) {
             Ok(Value::Nil) | Err(_) => Ok(None),
             Ok(value) => string(&value, &format!("'{field}' of {what}")).map(Some),

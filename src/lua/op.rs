@@ -3,7 +3,7 @@
 
 use super::Expect;
 use super::options;
-use super::values::{seconds, statuses, string, text, wanted};
+use super::values::{Room, plain, seconds, statuses, string, text, wanted};
 use crate::http::Request;
 use bytes::Bytes;
 use http::Method;
@@ -81,11 +81,7 @@ impl Op {
             "batch" => batch(a),
             "wait" => wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
-            "request" => method(&f)
-                .and_then(|method| {
-                    RequestOp::read(method, a, b, Value::Nil, Value::Nil, Value::Nil, e)
-                })
-                .map(Op::Request),
+            "request" => described(&a).map(Op::Request),
             name => Method::from_bytes(name.as_bytes())
                 .map_err(|error| error.to_string())
                 .and_then(|method| RequestOp::read(method, a, b, c, d, e, f))
@@ -114,16 +110,9 @@ impl RequestOp {
         }
     }
 
-    fn read(
-        method: Method,
-        path: Value,
-        body: Value,
-        name: Value,
-        status: Value,
-        title: Value,
-        rest: Value,
-    ) -> Result<RequestOp, String> {
-        let path = match &path {
+    /// A request without options.
+    fn bare(method: Method, path: &Value, body: &Value) -> Result<RequestOp, String> {
+        let path = match path {
             Value::String(path) => text(path, "the path")?,
             other => {
                 let call = method.as_str().to_ascii_lowercase();
@@ -134,7 +123,7 @@ impl RequestOp {
             }
         };
         let mut op = RequestOp::new(method, path);
-        match &body {
+        match body {
             Value::Nil => {}
             Value::String(text) => op.request.body = Bytes::copy_from_slice(&text.as_bytes()),
             other => {
@@ -144,8 +133,21 @@ impl RequestOp {
                 ));
             }
         }
+        Ok(op)
+    }
+
+    fn read(
+        method: Method,
+        path: Value,
+        body: Value,
+        name: Value,
+        status: Value,
+        title: Value,
+        rest: Value,
+    ) -> Result<RequestOp, String> {
+        let mut op = RequestOp::bare(method, &path, &body)?;
         if let Value::Table(options) = &rest {
-            options::read(&mut op, options)?;
+            options::read(&mut op, options, false)?;
             return Ok(op);
         }
         if let Value::String(name) = &name {
@@ -168,12 +170,12 @@ fn fetch(urls: Value, options: Value) -> Result<Op, String> {
     let mut model = RequestOp::new(Method::GET, String::new());
     match &options {
         Value::Nil => {}
-        Value::Table(table) => options::read(&mut model, table)?,
+        Value::Table(table) => options::read(&mut model, table, false)?,
         other => return Err(wanted("the options of user:fetch", "a table", other)),
     }
     let mut seen = std::collections::HashSet::new();
     let mut ops = Vec::with_capacity(list.raw_len());
-    for url in list.sequence_values::<Value>() {
+    for url in plain(list).sequence_values::<Value>() {
         let url = url.map_err(|error| error.to_string())?;
         let url = string(&url, "a URL of user:fetch")?;
         if seen.insert(url.clone()) {
@@ -203,35 +205,32 @@ fn wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Duration
     }
 }
 
-/// Different requests side by side: each a table as `user:request` takes it.
+/// A request that a table describes, as `user:request` takes it.
+fn described(entry: &Value) -> Result<RequestOp, String> {
+    let Value::Table(entry) = entry else {
+        let kind = "a table { method = \"GET\", path = \"/\" }";
+        return Err(wanted("a request", kind, entry));
+    };
+    let field = |name: &str| entry.raw_get::<Value>(name).unwrap_or(Value::Nil);
+    let method = match field("method") {
+        Value::Nil => Method::GET,
+        name => method(&name)?,
+    };
+    let mut op = RequestOp::bare(method, &field("path"), &field("body"))?;
+    options::read(&mut op, entry, true)?;
+    Ok(op)
+}
+
+/// Different requests side by side.
 fn batch(list: Value) -> Result<Op, String> {
     let Value::Table(list) = &list else {
         return Err(wanted("user:batch", "a list of requests", &list));
     };
+    let mut room = Room::new("user:batch");
     let one = |entry: mlua::Result<Value>| {
-        let entry = entry.map_err(|error| error.to_string())?;
-        let Value::Table(entry) = &entry else {
-            return Err(wanted(
-                "an entry of user:batch",
-                "a table { method = \"GET\", path = \"/\" }",
-                &entry,
-            ));
-        };
-        let field = |name: &str| entry.raw_get::<Value>(name).unwrap_or(Value::Nil);
-        let name = match field("method") {
-            Value::Nil => Method::GET,
-            name => method(&name)?,
-        };
-        let rest = Value::Table(entry.clone());
-        RequestOp::read(
-            name,
-            field("path"),
-            field("body"),
-            Value::Nil,
-            Value::Nil,
-            Value::Nil,
-            rest,
-        )
+        let op = described(&entry.map_err(|error| error.to_string())?)?;
+        room.take(size_of::<RequestOp>() + op.request.url.len() + op.request.body.len())?;
+        Ok(op)
     };
     list.sequence_values::<Value>()
         .map(one)

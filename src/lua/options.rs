@@ -34,14 +34,17 @@ pub(super) const OPTIONS: [&str; 13] = [
 pub(super) const EXPECT: [&str; 8] = [
     "status", "title", "text", "no_text", "header", "redirect", "under", "json",
 ];
+/// The name of a token among credentials.
+pub(super) const BEARER: [&str; 1] = ["bearer"];
 /// Fields of a request's table that are not options.
-const REQUEST: [&str; 3] = ["method", "path", "body"];
+pub(super) const REQUEST: [&str; 3] = ["method", "path", "body"];
 
-/// Reads `options` into a request.
+/// Reads `options` into a request; where they are the whole `described` request, the fields that its method,
+/// path and body have been read from are among them.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
-pub(super) fn read(op: &mut RequestOp, options: &Table) -> Result<(), String> {
+pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Result<(), String> {
     let mut content_type = None;
     let mut compress = false;
     for pair in options.pairs::<Value, Value>() {
@@ -90,7 +93,7 @@ pub(super) fn read(op: &mut RequestOp, options: &Table) -> Result<(), String> {
             },
             "discard" => op.request.discard = flag(&value, "option 'discard'")?,
             "allow_failure" => op.allow_failure = flag(&value, "option 'allow_failure'")?,
-            known if REQUEST.contains(&known) => {}
+            known if described && REQUEST.contains(&known) => {}
             unknown => {
                 return Err(one_line(unknown_word(
                     "option",
@@ -187,7 +190,7 @@ fn authorization(value: &Value) -> Result<HeaderValue, String> {
     };
     match value {
         Value::String(text) => basic(&text.to_string_lossy()),
-        Value::Table(table) => match table.raw_get::<Value>("bearer") {
+        Value::Table(table) => match table.raw_get::<Value>(BEARER[0]) {
             Ok(Value::String(token)) => bearer(&token.to_string_lossy()),
             _ => match (table.raw_get::<String>(1), table.raw_get::<String>(2)) {
                 (Ok(name), Ok(password)) => basic(&format!("{name}:{password}")),

@@ -71,12 +71,14 @@ fn guarded_setmetatable(lua: &Lua) -> mlua::Result<Function> {
     let original: Function = lua.globals().raw_get("setmetatable")?;
     lua.load(
         r#"
-        local setmetatable, type, rawget = ...
+        local setmetatable, type, rawget, pcall, error = ...
         return function(table, metatable)
           if type(metatable) == "table" and rawget(metatable, "__gc") ~= nil then
             error("'__gc' is not available to plans", 2)
           end
-          return setmetatable(table, metatable)
+          local ok, result = pcall(setmetatable, table, metatable)
+          if not ok then error(result, 2) end
+          return result
         end"#,
     )
     .set_name("=lgoose")
@@ -84,5 +86,7 @@ fn guarded_setmetatable(lua: &Lua) -> mlua::Result<Function> {
         original,
         lua.globals().raw_get::<Function>("type")?,
         lua.globals().raw_get::<Function>("rawget")?,
+        lua.globals().raw_get::<Function>("pcall")?,
+        lua.globals().raw_get::<Function>("error")?,
     ))
 }

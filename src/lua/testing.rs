@@ -16,6 +16,7 @@ pub(super) fn setup<'a>(
 ) -> VmSetup<'a> {
     let client = Client::new(ClientConfig::default(), Arc::default());
     VmSetup {
+        draws: user,
         user,
         scenario: "visitor",
         session: Rc::new(Session::new(client, "http://127.0.0.1:1").expect("a good URL")),

@@ -87,6 +87,44 @@ pub(super) fn texts(value: &Value, what: &str) -> Result<Vec<Vec<u8>>, String> {
     }
 }
 
+/// The table itself, or what `shared` is a view of.
+pub(super) fn plain(table: &Table) -> Table {
+    let behind = |metatable: Table| metatable.raw_get::<Table>("plain").ok();
+    let seen = table.metatable().and_then(behind);
+    seen.unwrap_or_else(|| table.clone())
+}
+
+/// What is left for what one call makes outside of its VM, where the VM's limit does not see it: one text of a
+/// plan may stand in a table a million times.
+pub(super) struct Room<'a> {
+    what: &'a str,
+    left: usize,
+}
+
+impl<'a> Room<'a> {
+    pub(super) fn new(what: &'a str) -> Self {
+        let left = 256 << 20;
+        Room { what, left }
+    }
+
+    /// Takes that many bytes and a little more.
+    ///
+    /// # Errors
+    /// There is no room for them.
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), String> {
+        const EACH: usize = 64;
+        let left = self.left.checked_sub(bytes.saturating_add(EACH));
+        self.left =
+            left.ok_or_else(|| format!("{} is too much: it takes more than 256 MiB", self.what))?;
+        Ok(())
+    }
+}
+
+/// The bytes of a string, 0 for what is none.
+pub(super) fn length(value: &Value) -> usize {
+    value.as_string().map_or(0, |text| text.as_bytes().len())
+}
+
 /// A string, number or boolean as it is sent.
 pub(super) fn scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> {
     match value {
@@ -105,7 +143,8 @@ pub(super) fn encoded_pairs(value: &Value, what: &str) -> Result<String, String>
         return Err(wanted(what, "a table { name = value }", value));
     };
     let mut pairs = Vec::new();
-    for pair in table.pairs::<LuaString, Value>() {
+    let mut room = Room::new(what);
+    for pair in plain(table).pairs::<LuaString, Value>() {
         let (name, value) = pair.map_err(|_| format!("{what}: names are strings"))?;
         let field = format!("{what}, field '{}'", name.to_string_lossy());
         let name = name.as_bytes().to_vec();
@@ -113,10 +152,14 @@ pub(super) fn encoded_pairs(value: &Value, what: &str) -> Result<String, String>
             Value::Table(list) => {
                 for value in list.sequence_values::<Value>() {
                     let value = value.map_err(|error| error.to_string())?;
+                    room.take(name.len() + length(&value))?;
                     pairs.push((name.clone(), scalar(&value, &field)?));
                 }
             }
-            value => pairs.push((name, scalar(value, &field)?)),
+            value => {
+                room.take(name.len() + length(value))?;
+                pairs.push((name, scalar(value, &field)?));
+            }
         }
     }
     pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
@@ -138,7 +181,7 @@ pub(super) fn flag(value: &Value, what: &str) -> Result<bool, String> {
 /// The entries of a table whose keys are strings, sorted by them.
 pub(super) fn pairs(table: &Table, what: &str) -> Result<Vec<(String, Value)>, String> {
     let mut entries = Vec::new();
-    for pair in table.pairs::<Value, Value>() {
+    for pair in plain(table).pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
         entries.push((string(&key, what)?, value));
     }

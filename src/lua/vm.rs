@@ -1,7 +1,7 @@
 //! One user's VM: runs the tasks of its plan as coroutines and hands their operations to the engine.
 
 use super::fault::{self, Raised};
-use super::host::Host;
+use super::host::{Host, stream};
 use super::limits::{self, Limits};
 use super::op::{Op, Yielded};
 use super::program::Program;
@@ -24,6 +24,8 @@ use std::time::Duration;
 pub struct VmSetup<'a> {
     /// The user's number, from 1.
     pub user: u64,
+    /// The number of its stream of random values.
+    pub draws: u64,
     /// The name of its scenario.
     pub scenario: &'a str,
     /// Its browser.
@@ -62,8 +64,6 @@ pub struct Vm {
     stillborn: bool,
     /// Shows the watchdog whose code runs.
     pulse: Arc<Pulse>,
-    /// The index of declaration of the task that runs.
-    task: Option<usize>,
     /// The latest task was ended by a limit: its coroutine must not be touched any more.
     spent: bool,
 }
@@ -87,6 +87,7 @@ impl Vm {
             Some(setup.session.clone()),
             limits,
         ));
+        host.random.replace(stream(program.seed, setup.draws));
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
         limits::keep(&lua)?;
@@ -127,7 +128,6 @@ impl Vm {
             host,
             lua,
             pulse: setup.pulse.clone(),
-            task: None,
             spent: false,
         })
     }
@@ -137,13 +137,13 @@ impl Vm {
         if self.stillborn {
             return Step::Op(Op::Stop);
         }
-        self.task = Some(task);
+        self.host.task.set(Some(task));
         self.enter(|vm| &vm.run, (task + 1, iteration))
     }
 
     /// Starts the plan's function for an event.
     pub fn start_event(&mut self, event: Event) -> Step {
-        self.task = None;
+        self.host.task.set(None);
         self.enter(|vm| &vm.handle, event.name())
     }
 
@@ -161,7 +161,7 @@ impl Vm {
         }
         // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
         self.host.limits.begin();
-        self.pulse.enter(self.host.user, self.task);
+        self.pulse.enter(self.host.user, self.host.task.get());
         let reset = self.thread.reset(function(self).clone());
         self.pulse.leave();
         if self.host.limits.is_killed() {
@@ -191,11 +191,11 @@ impl Vm {
         let (session, recorder) = (session.clone(), recorder.clone());
         let program = self.host.program.clone();
         let pulse = self.pulse.clone();
-        let task = self.task;
         let fresh = Vm::build(
             &program,
             VmSetup {
                 user: self.host.user,
+                draws: self.host.user,
                 scenario: &self.host.scenario,
                 session,
                 recorder: &recorder,
@@ -205,7 +205,8 @@ impl Vm {
             },
         )?;
         fresh.host.random.swap(&self.host.random);
-        *self = Vm { task, ..fresh };
+        fresh.host.task.swap(&self.host.task);
+        *self = fresh;
         self.thread = self.lua.create_thread(function(self).clone())?;
         Ok(())
     }
@@ -296,7 +297,7 @@ impl Vm {
 
     fn resume(&self, arguments: impl IntoLuaMulti) -> mlua::Result<Yielded> {
         self.host.limits.begin();
-        self.pulse.enter(self.host.user, self.task);
+        self.pulse.enter(self.host.user, self.host.task.get());
         let yielded = self.thread.resume::<Yielded>(arguments);
         self.pulse.leave();
         yielded

@@ -161,6 +161,7 @@ mod tests {
                 let latency = MS * *ms;
                 recorder.record(&Sample {
                     request,
+                    delay: None,
                     latency,
                     phases: Phases::default(),
                     status: 200,

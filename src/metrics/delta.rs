@@ -3,6 +3,7 @@
 //! Filled by a [`Recorder`](super::Recorder), merged and emptied by the [`Store`](super::Store), then handed
 //! back so that a tick reuses its memory. Rows carry their names, so a delta explains itself.
 
+use super::arrivals::ArrivalDelta;
 use super::latency::{Burst, Exact, Filled, nanoseconds};
 use super::measures::MeasureDelta;
 use super::names::Label;
@@ -20,6 +21,7 @@ pub struct Delta {
     pub(super) tasks: Vec<TaskDelta>,
     pub(super) scenarios: Vec<ScenarioDelta>,
     pub(super) measures: Vec<MeasureDelta>,
+    pub(super) arrivals: ArrivalDelta,
     /// The cadences of cycles that were late.
     pub(super) late: Exact,
     pub(super) errors: Vec<ErrorDelta>,
@@ -45,6 +47,7 @@ impl Delta {
             && self.late.count == 0
             && self.scenarios.iter().all(|row| row.is_empty())
             && self.measures.iter().all(|row| row.measure.is_empty())
+            && self.arrivals.is_empty()
             && self.warnings.is_empty()
     }
 
@@ -95,6 +98,7 @@ impl Delta {
             row.counts.clear();
             row.all.clear();
             row.failures.clear();
+            row.service.clear();
         }
         if self.late.count > 0 {
             self.late = Exact::default();
@@ -114,6 +118,7 @@ impl Delta {
         for row in &mut self.measures {
             row.measure.clear();
         }
+        self.arrivals.clear();
         self.errors.clear();
         self.errors_left_out = 0;
         self.warnings.clear();
@@ -128,6 +133,8 @@ pub(super) struct RequestDelta {
     pub(super) all: Burst,
     /// The failed ones again, so that successes alone can be told by subtracting.
     pub(super) failures: Burst,
+    /// All of them from their actual start, where `all` is from the scheduled one; else empty.
+    pub(super) service: Burst,
     /// Filled in for late users; made at the first.
     pub(super) filled: Option<Box<Filled>>,
 }
@@ -139,12 +146,18 @@ impl RequestDelta {
             counts: RequestCounts::default(),
             all: Burst::default(),
             failures: Burst::default(),
+            service: Burst::default(),
             filled: None,
         }
     }
 
     pub(super) fn record(&mut self, sample: &Sample<'_>) {
-        let ns = nanoseconds(sample.latency);
+        let mut ns = nanoseconds(sample.latency);
+        if let Some(delay) = sample.delay {
+            self.service.record(ns);
+            self.counts.service.record(ns);
+            ns = ns.saturating_add(nanoseconds(delay));
+        }
         self.all.record(ns);
         if sample.failure.is_none() {
             self.counts.ok.record(ns);
@@ -168,6 +181,8 @@ impl RequestDelta {
 pub(super) struct RequestCounts {
     pub(super) ok: Exact,
     pub(super) failed: Exact,
+    /// All from their actual start, where `ok` and `failed` are from the scheduled one.
+    pub(super) service: Exact,
     pub(super) bytes: u64,
     pub(super) redirects: u64,
     pub(super) retries: u64,
@@ -190,6 +205,7 @@ impl RequestCounts {
     pub(super) fn add(&mut self, other: &RequestCounts) {
         self.ok = self.ok.merged(&other.ok);
         self.failed = self.failed.merged(&other.failed);
+        self.service = self.service.merged(&other.service);
         self.bytes += other.bytes;
         self.redirects += other.redirects;
         self.retries += other.retries;

@@ -4,6 +4,7 @@
 //! [`Delta`]. The [`Store`] merges deltas by name and publishes an immutable [`Snapshot`] for live views
 //! and, at the end, the [`Report`] that every output is made from. Nothing here knows Lua, HTTP or a screen.
 
+mod arrivals;
 mod cycles;
 mod delta;
 mod errors;
@@ -29,8 +30,9 @@ pub use delta::Delta;
 pub use facts::Facts;
 pub use recorder::Recorder;
 pub use report::{
-    Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Figures, Latency, Metric, MetricKind,
-    PhasesMs, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
+    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Figures, Latency,
+    Metric, MetricKind, PhasesMs, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
+    ThresholdRow,
 };
 pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
 pub use snapshot::{LiveRow, Snapshot};

@@ -165,6 +165,16 @@ impl Recorder {
         self.delta.scenario(scenario).iterations += 1;
     }
 
+    /// An iteration of a run at a rate was started, so much later than on schedule.
+    pub fn arrival(&mut self, delay: Duration) {
+        self.delta.arrivals.started(delay);
+    }
+
+    /// An iteration of a run at a rate found no free user.
+    pub fn dropped(&mut self) {
+        self.delta.arrivals.dropped();
+    }
+
     /// A user of the scenario started.
     pub fn user_started(&mut self, scenario: &str) {
         let row = self.delta.scenario(scenario);
@@ -236,6 +246,7 @@ mod tests {
         Sample {
             request,
             latency: Duration::from_millis(3),
+            delay: None,
             phases: Phases::default(),
             status: 200,
             redirects: 1,

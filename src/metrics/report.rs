@@ -51,6 +51,23 @@ pub struct Report {
     /// Verdicts.
     #[serde(default)]
     pub thresholds: Vec<ThresholdRow>,
+    /// The starts of a run at a rate; only in such runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalsRow>,
+    /// What came before the figures began to count (`--warmup`); only in runs that had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Box<Report>>,
+}
+
+/// Iterations that were due to start in a run at a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ArrivalsRow {
+    /// Those that were started.
+    pub started: u64,
+    /// Those that found no free user.
+    pub dropped: u64,
+    /// How much later than on schedule they were started; `null` when none was.
+    pub delay_ms: Option<Latency>,
 }
 
 /// The figures of one request name.
@@ -85,6 +102,10 @@ pub struct Figures {
     pub latency_ms: Option<Latency>,
     /// Latency of the successful ones alone; `null` when there were none.
     pub latency_ok_ms: Option<Latency>,
+    /// Only in a run at a rate, where `latency_ms` is counted from the scheduled start: the latency from the
+    /// actual start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ms: Option<Latency>,
     /// What the latency was made of.
     pub phases_ms: PhasesMs,
     /// Requests by the status of their final response; `"0"` is no response.

@@ -49,6 +49,9 @@ pub struct Sample<'a> {
     pub request: RequestId,
     /// From the call until the last byte of the body of the final response.
     pub latency: Duration,
+    /// In a run at a rate, how much later than on schedule it began: its latency as a visitor sees it is
+    /// both together. `None` in a run of users.
+    pub delay: Option<Duration>,
     /// What the latency was made of.
     pub phases: Phases,
     /// Status of the final response, 0 when there was no answer.

@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub metrics: Arc<[Metric]>,
     /// The most frequent errors first, at most 20, and what was left out.
     pub errors: Vec<ErrorRow>,
+    /// Iterations of a run at a rate that found no free user.
+    pub dropped: u64,
     /// What lgoose itself has to say about the run.
     pub warnings: Arc<[String]>,
     /// Thresholds with their figures now: of the whole run so far, or of the last stretch.

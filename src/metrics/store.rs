@@ -6,6 +6,7 @@
 mod filling;
 mod judging;
 
+use super::arrivals::ArrivalLog;
 use super::delta::{Delta, ScenarioDelta};
 use super::errors::ErrorLog;
 use super::facts::Facts;
@@ -14,7 +15,7 @@ use super::measures::MeasureLog;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
-use super::report::{Report, RequestRow, ScenarioRow, TaskRow};
+use super::report::{ArrivalsRow, Report, RequestRow, ScenarioRow, TaskRow};
 use super::series::Series;
 use super::snapshot::{LiveRow, Snapshot};
 use super::tally::{RequestTally, TaskTally, per_second};
@@ -44,6 +45,7 @@ pub struct Store {
     series: Series,
     recent: Recent,
     measures: MeasureLog,
+    arrivals: ArrivalLog,
     errors: ErrorLog,
     /// The cadences of cycles that were late.
     late: Exact,
@@ -85,6 +87,7 @@ impl Store {
             series: Series::default(),
             recent: Recent::default(),
             measures: MeasureLog::default(),
+            arrivals: ArrivalLog::default(),
             errors: ErrorLog::default(),
             late: Exact::default(),
             warnings: Arc::new([]),
@@ -115,6 +118,7 @@ impl Store {
         if self.measures.merge(&delta) {
             self.warn(TOO_MANY_MEASURES.to_owned());
         }
+        self.arrivals.merge(&delta.arrivals);
         self.errors
             .merge(&delta, self.now.saturating_sub(self.origin));
         for warning in delta.warnings.drain(..) {
@@ -154,6 +158,7 @@ impl Store {
         self.series = Series::default();
         self.recent = Recent::starting(now);
         self.measures.clear();
+        self.arrivals = ArrivalLog::default();
         self.errors = ErrorLog::default();
         self.late = Exact::default();
         self.judges.reset();
@@ -171,6 +176,8 @@ impl Store {
         self.gather();
         let measured = self.measured(elapsed);
         let (checks, metrics) = self.measures.rows();
+        let arrivals = self.arrivals.row();
+        let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
         let requests = self
             .requests
             .named()
@@ -184,7 +191,7 @@ impl Store {
             elapsed_s: measured.as_secs_f64(),
             users: self.users.peak(),
             seed: self.facts.seed,
-            warnings: self.warnings.to_vec(),
+            warnings: self.warnings.iter().cloned().chain(dropped).collect(),
             requests: requests
                 .map(|(label, row)| RequestRow {
                     method: label.group.to_string(),
@@ -209,6 +216,8 @@ impl Store {
             errors: self.errors.top(usize::MAX),
             co_mitigation: self.co_mitigation(),
             thresholds: Vec::new(),
+            arrivals,
+            warmup: None,
         };
         report
             .requests
@@ -307,6 +316,7 @@ impl Store {
             checks,
             metrics,
             errors: self.errors.top(LIVE_ERRORS),
+            dropped: self.arrivals.dropped_count(),
             warnings: self.warnings.clone(),
             thresholds: self.judges.current(),
             recent: self.series.last(LIVE_POINTS).to_vec(),

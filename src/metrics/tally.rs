@@ -18,6 +18,8 @@ pub(super) struct RequestTally {
     pub(super) all: Histogram<u64>,
     /// The failed ones again; made at the first failure.
     failed: Option<Histogram<u64>>,
+    /// All from their actual start, in a run at a rate.
+    service: Option<Histogram<u64>>,
     /// Filled in for late users; made at the first.
     pub(super) filled: Option<Box<Filled>>,
     /// p50, p95, p99 as of the last tick that changed them.
@@ -31,6 +33,7 @@ impl Default for RequestTally {
             counts: RequestCounts::default(),
             all: latency::histogram(),
             failed: None,
+            service: None,
             filled: None,
             live: [Duration::ZERO; 3],
             changed: false,
@@ -52,6 +55,10 @@ impl RequestTally {
         if !row.failures.is_empty() {
             row.failures
                 .add_to(self.failed.get_or_insert_with(latency::histogram));
+        }
+        if !row.service.is_empty() {
+            row.service
+                .add_to(self.service.get_or_insert_with(latency::histogram));
         }
     }
 
@@ -106,6 +113,10 @@ impl RequestTally {
             bytes: counts.bytes,
             latency_ms: latency(&self.exact(), &self.all),
             latency_ok_ms,
+            service_ms: self
+                .service
+                .as_ref()
+                .and_then(|service| latency(&counts.service, service)),
             phases_ms: phases(&counts.phases),
             status: counts
                 .status
@@ -165,7 +176,7 @@ pub(super) fn per_second(count: u64, measured: Duration) -> f64 {
     }
 }
 
-fn latency(exact: &Exact, histogram: &Histogram<u64>) -> Option<Latency> {
+pub(super) fn latency(exact: &Exact, histogram: &Histogram<u64>) -> Option<Latency> {
     if exact.count == 0 {
         return None;
     }

@@ -68,6 +68,8 @@ pub(crate) fn report() -> Report {
         errors: errors(),
         co_mitigation: Some(co_mitigation()),
         thresholds: thresholds(),
+        arrivals: None,
+        warmup: None,
     }
 }
 
@@ -233,6 +235,7 @@ fn figures(count: u64, failures: u64, median_ms: f64, status: &str) -> Figures {
         rate: count as f64 / 60.25,
         bytes: count * 8_192,
         latency_ms: Some(latency(median_ms)),
+        service_ms: None,
         latency_ok_ms: (failures < count).then(|| latency(median_ms)),
         phases_ms: PhasesMs {
             connect: Some(0.125),

@@ -81,7 +81,11 @@ pub fn progress_line(snapshot: &Snapshot) -> String {
             show_duration(total.p95)
         );
     }
-    line + &format!(" · {} failed", with_share(total.failures, total.count))
+    line += &format!(" · {} failed", with_share(total.failures, total.count));
+    if snapshot.dropped > 0 {
+        line += &format!(" · {} dropped", show_count(snapshot.dropped));
+    }
+    line
 }
 
 fn title(report: &Report, page: usize) -> String {
@@ -191,6 +195,31 @@ mod tests {
         ] {
             assert_eq!(with_share(count, of), text);
         }
+    }
+
+    #[test]
+    fn a_run_at_a_rate_shows_the_service_time_and_what_was_dropped() {
+        let mut report = fixture::report();
+        let latency = report.aggregated.latency_ms;
+        report.aggregated.service_ms = latency;
+        report.arrivals = Some(crate::metrics::ArrivalsRow {
+            started: 9_900,
+            dropped: 100,
+            delay_ms: latency,
+        });
+        let text = tables(&report, 80, TableOptions::default());
+        assert!(text.contains("Service time"), "{text}");
+        assert!(
+            text.contains("9,900 started · 100 (1.00%) dropped"),
+            "{text}"
+        );
+        report.warmup = Some(Box::new(fixture::report()));
+        let text = tables(&report, 80, TableOptions::default());
+        assert!(
+            text.contains("warm-up      1m (60.2 s) · 23,863 requests"),
+            "{text}"
+        );
+        assert!(text.lines().all(|line| line.width() <= 80), "{text}");
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! What a plan says, as plain data, and the policies that follow from it: what comes next
-//! ([`Schedule`]), who plays whom ([`Deal`]), how many at a time ([`Shape`]), how long to wait ([`Wait`]).
+//! ([`Schedule`]), who plays whom ([`Deal`]), how many at a time ([`Shape`]) or how often ([`Arrivals`]), how long to wait ([`Wait`]).
 //!
 //! The Lua layer builds these values and the engine obeys them. Nothing here knows Lua, clocks or
 //! sockets: time comes in as elapsed durations, randomness as a generator, and each policy is pure.
 
+mod arrivals;
 mod deal;
 mod outline;
 mod schedule;
+mod select;
 mod shape;
 mod wait;
 
+pub use arrivals::{Arrivals, RateLine};
 pub use deal::Deal;
 pub use outline::{list, outline};
 pub use schedule::{Cursor, Group, Schedule, Slot, Step};

@@ -79,6 +79,7 @@ impl Shape {
         match &self.line {
             Line::Ramp { users, rate, .. } => started(*users, *rate, elapsed),
             Line::Stages(stages) => match stages.iter().find(|stage| elapsed < stage.end()) {
+                Some(stage) if elapsed < stage.start => stage.from,
                 Some(stage) => stage.users_at(elapsed - stage.start),
                 None => stages.last().map_or(0, |stage| stage.to),
             },
@@ -93,6 +94,37 @@ impl Shape {
                 .iter()
                 .find(|stage| n < stage.to)
                 .map(|stage| stage.start_of(n)),
+        }
+    }
+
+    /// The first moment after `elapsed` from which another number of users is to run; none if it stays.
+    pub fn next_change(&self, elapsed: Duration) -> Option<Duration> {
+        let now = self.users_at(elapsed);
+        let stages = match &self.line {
+            Line::Ramp { .. } => return self.start_of(now),
+            Line::Stages(stages) => stages,
+        };
+        let mut at = elapsed;
+        loop {
+            let stage = stages.iter().find(|stage| at < stage.end())?;
+            at = stage.next_step(at);
+            if self.users_at(at) != now {
+                return Some(at);
+            }
+        }
+    }
+
+    /// This shape until `elapsed`, then a straight line to `users`, at `rate` users per second, who stay.
+    pub fn steered(&self, elapsed: Duration, users: u64, rate: f64) -> Self {
+        let from = self.users_at(elapsed);
+        let stage = Stage {
+            start: elapsed,
+            length: seconds(from.abs_diff(users) as f64 / rate),
+            from,
+            to: users,
+        };
+        Shape {
+            line: Line::Stages(vec![stage]),
         }
     }
 
@@ -158,6 +190,27 @@ impl Stage {
         self.start.saturating_add(Duration::from_nanos_u128(offset))
     }
 
+    /// The next moment after `at` at which its number of users may be another one, at most its end.
+    fn next_step(&self, at: Duration) -> Duration {
+        if at < self.start {
+            return self.start;
+        }
+        let now = self.users_at(at - self.start);
+        if self.to > self.from {
+            return match now < self.to {
+                true => self.start_of(now),
+                false => self.end(),
+            };
+        }
+        // The line passes a whole number with each step down, the first at its beginning.
+        let (step, fall) = (self.from - now + 1, self.from - self.to);
+        let offset = self.length.as_nanos() * u128::from(step) / u128::from(fall.max(1));
+        let moment = self.start.saturating_add(Duration::from_nanos_u128(
+            offset.min(self.length.as_nanos()),
+        ));
+        moment.min(self.end())
+    }
+
     /// How many users run at `offset` into a stage that lasts longer than that: those whose moment, on
     /// whole nanoseconds rounded down, has come, and not those whose moment to stop has.
     fn users_at(&self, offset: Duration) -> u64 {
@@ -174,153 +227,4 @@ impl Stage {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ms(ms: u64) -> Duration {
-        Duration::from_millis(ms)
-    }
-
-    fn seconds_of(stages: &[(u64, u64)]) -> Shape {
-        let stages: Vec<_> = stages
-            .iter()
-            .map(|(s, users)| (Duration::from_secs(*s), *users))
-            .collect();
-        Shape::stages(&stages)
-    }
-
-    #[test]
-    fn a_ramp_starts_each_user_at_its_number_over_the_rate() {
-        let shape = Shape::ramp(5, 2.0, Some(ms(10_000)));
-        for (at, users) in [
-            (0, 1),
-            (499, 1),
-            (500, 2),
-            (1_999, 4),
-            (2_000, 5),
-            (60_000, 5),
-        ] {
-            assert_eq!(shape.users_at(ms(at)), users, "at {at} ms");
-        }
-        for (n, start) in [
-            (0, Some(ms(0))),
-            (1, Some(ms(500))),
-            (4, Some(ms(2_000))),
-            (5, None),
-        ] {
-            assert_eq!(shape.start_of(n), start, "user {n}");
-        }
-        assert_eq!(shape.all_running_at(), ms(2_000));
-        assert_eq!(shape.duration(), Some(ms(12_000)));
-        assert_eq!(Shape::ramp(5, 2.0, None).duration(), None);
-    }
-
-    #[test]
-    fn starts_are_exact_however_many_came_before() {
-        let fast = Shape::ramp(10_000_000, 1_000.0, None);
-        assert_eq!(fast.start_of(9_999_999), Some(ms(9_999_999)));
-        let thirds = Shape::ramp(1_000_000, 3.0, None);
-        assert_eq!(
-            thirds.start_of(3 * 300_000),
-            Some(Duration::from_secs(300_000))
-        );
-        let slow = Shape::ramp(100, 0.1, None);
-        assert_eq!(slow.start_of(7), Some(Duration::from_secs(70)));
-    }
-
-    #[test]
-    fn a_startup_time_spreads_the_starts_over_it() {
-        let shape = Shape::spread(10, Duration::from_secs(5), None);
-        assert_eq!(shape.start_of(9), Some(ms(4_500)));
-        let at_once = Shape::spread(10, Duration::ZERO, Some(ms(1_000)));
-        assert_eq!(at_once.users_at(Duration::ZERO), 10);
-        assert_eq!(at_once.duration(), Some(ms(1_000)));
-    }
-
-    #[test]
-    fn stages_are_joined_by_lines_up_level_and_down() {
-        let shape = seconds_of(&[(10, 10), (20, 10), (5, 0)]);
-        for (at, users) in [
-            (0, 1),
-            (999, 1),
-            (1_000, 2),
-            (9_000, 10),
-            (10_000, 10),
-            (30_000, 10),
-            (30_499, 10),
-            (30_500, 9),
-            (34_499, 2),
-            (34_500, 1),
-            (34_999, 1),
-            (35_000, 0),
-            (99_000, 0),
-        ] {
-            assert_eq!(shape.users_at(ms(at)), users, "at {at} ms");
-        }
-        assert_eq!(shape.duration(), Some(ms(35_000)));
-        assert_eq!(shape.all_running_at(), ms(9_000));
-        assert_eq!(shape.peak(), 10);
-    }
-
-    #[test]
-    fn stages_may_jump_and_rise_again() {
-        let shape = seconds_of(&[(0, 4), (2, 4), (2, 2), (4, 6)]);
-        for (at, users) in [
-            (0, 4),
-            (2_000, 4),
-            (3_000, 3),
-            (3_999, 3),
-            (4_000, 3),
-            (5_000, 4),
-            (7_000, 6),
-            (8_000, 6),
-        ] {
-            assert_eq!(shape.users_at(ms(at)), users, "at {at} ms");
-        }
-        for (n, start) in [
-            (0, Some(0)),
-            (3, Some(0)),
-            (4, Some(6_000)),
-            (5, Some(7_000)),
-            (6, None),
-        ] {
-            assert_eq!(shape.start_of(n), start.map(ms), "user {n}");
-        }
-    }
-
-    #[test]
-    fn the_count_and_the_starts_agree_to_the_nanosecond() {
-        let shapes = [
-            Shape::ramp(200, 3.0, None),
-            Shape::ramp(200, 0.7, None),
-            Shape::spread(200, Duration::from_secs(7), None),
-            seconds_of(&[(7, 91), (3, 200)]),
-        ];
-        for shape in shapes {
-            for n in 0..200 {
-                let start = shape.start_of(n).expect("200 users start");
-                assert_eq!(
-                    shape.users_at(start),
-                    n + 1,
-                    "{shape:?} at the start of user {n}"
-                );
-                if let Some(before) = start.checked_sub(Duration::from_nanos(1)) {
-                    assert_eq!(shape.users_at(before), n, "{shape:?} before user {n}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn extremes_are_no_trouble() {
-        assert_eq!(Shape::ramp(0, 1.0, Some(ms(5))).duration(), Some(ms(5)));
-        assert_eq!(
-            Shape::ramp(3, f64::INFINITY, None).users_at(Duration::ZERO),
-            3
-        );
-        assert_eq!(Shape::stages(&[]).duration(), Some(Duration::ZERO));
-        let widest = Shape::stages(&[(Duration::MAX, u64::MAX), (Duration::MAX, 0)]);
-        assert!(widest.users_at(Duration::from_secs(1)) >= 1);
-        assert_eq!(widest.duration(), Some(Duration::MAX));
-    }
-}
+mod tests;

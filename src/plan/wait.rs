@@ -71,7 +71,7 @@ fn standard_normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
 }
 
 /// A draw from (0, 1], whose logarithm is finite.
-fn open_unit<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+pub(super) fn open_unit<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     1.0 - rng.random::<f64>()
 }
 

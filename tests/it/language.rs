@@ -1,30 +1,81 @@
-//! The plan language at work: each `tests/lua/*.lua` is a plan that asserts in Lua what it sees; here the
-//! report must say that nothing failed but what was meant to.
+//! The plan language at work: each `tests/lua/*.lua` is a plan about one topic that asserts in Lua what it sees;
+//! here the report must say that nothing failed but what was meant to.
 
-use crate::program::{Lgoose, plan};
-use crate::report::{Report, read, run};
+use crate::program::{Lgoose, in_repository, plan};
+use crate::report::{Report, iterate, iterate_with, read};
 use crate::server::Server;
+use std::collections::BTreeSet;
 
-/// One user and one iteration of a plan of `tests/lua`.
-fn once(name: &str, server: &Server) -> Report {
-    let path = format!("tests/lua/{name}.lua");
-    run([
-        path.as_str(),
-        "-H",
-        &server.url(),
-        "-u",
-        "1",
-        "-i",
-        "1",
-        "-e",
-        "LGOOSE_TEST_VARIABLE=given",
-    ])
+/// Plans in which no task and no request may fail, each with a test of its own name.
+macro_rules! hold {
+    ($($test:ident: $plan:literal;)*) => {
+        const HOLD: &[&str] = &[$($plan),*];
+        $(
+            #[test]
+            fn $test() {
+                let (report, server) = holds($plan);
+                assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+                assert_eq!(report.sent(), server.received());
+            }
+        )*
+    };
 }
 
-/// Runs a plan of `tests/lua` of which every task must succeed and every request be counted.
+hold! {
+    coroutines_and_protected_calls_let_requests_through: "coroutines";
+    expectations_hold_or_say_what_they_missed: "expect";
+    forms_are_found_and_submitted: "forms";
+    json_is_read_and_written: "json";
+    each_option_of_a_request_does_what_it_says: "options";
+    elements_and_texts_are_found_in_pages: "pages";
+    random_values_are_within_their_bounds: "random";
+    regular_expressions_look_at_strings_and_responses: "regex";
+    requests_carry_what_the_plan_says: "requests";
+    responses_show_what_was_answered: "responses";
+    rows_of_files_are_read_in_their_order: "rows";
+    standard_lua_is_there_as_far_as_it_is_safe: "standard";
+    texts_are_encoded_joined_and_hashed: "texts";
+}
+
+/// Plans with a test that knows more about them.
+const OTHERS: &[&str] = &[
+    "choices",
+    "declarations",
+    "environment",
+    "events",
+    "failures",
+    "measures",
+    "orders",
+    "raising",
+    "side_by_side",
+    "smallest",
+    "user",
+    "waiting",
+    "whole",
+];
+
+#[test]
+fn every_plan_of_the_folder_has_a_test() {
+    let entries = std::fs::read_dir(in_repository("tests/lua")).expect("the folder can be listed");
+    let files = entries.map(|entry| entry.expect("the folder can be listed").path());
+    let plans = files.filter(|file| file.extension().is_some_and(|ending| ending == "lua"));
+    let names = plans.filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned()));
+    // What the plans assert with.
+    let there: BTreeSet<String> = names.filter(|name| name != "test").collect();
+    let known = HOLD.iter().chain(OTHERS).map(|name| (*name).to_owned());
+    assert_eq!(there, known.collect());
+}
+
+/// The path of a plan of `tests/lua`.
+fn path(name: &str) -> String {
+    format!("tests/lua/{name}.lua")
+}
+
+/// One user and one iteration of a plan of which every task must succeed.
 fn holds(name: &str) -> (Report, Server) {
     let server = Server::start();
-    let report = once(name, &server);
+    let variables = ["-e", "LGOOSE_TEST_VARIABLE=given", "-e", "HOME=also given"];
+    let report = iterate_with(&path(name), &server, 1, 1, &variables);
     let errors = report.errors();
     assert_eq!(report.task_failures(), 0, "{}", errors.join("\n"));
     assert!(
@@ -32,65 +83,169 @@ fn holds(name: &str) -> (Report, Server) {
         "{:?}",
         report.task_runs()
     );
-    assert_eq!(report.sent(), server.received(), "{}", errors.join("\n"));
     (report, server)
 }
 
 #[test]
-fn responses_show_what_was_answered() {
-    let (report, _) = holds("responses");
-    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+fn the_smallest_plan_runs() {
+    let server = Server::start();
+    let report = iterate(&path("smallest"), &server, 5, 2);
+    assert_eq!(report.rows(), ["GET /"]);
+    assert_eq!((report.total("count"), server.received()), (10, 10));
 }
 
 #[test]
-fn requests_carry_what_the_plan_says() {
-    let (report, server) = holds("requests");
+fn a_whole_plan_runs_against_the_built_in_site() {
+    let arguments = [&path("whole"), "-u", "5", "-r", "1000", "-i", "1"];
+    let report = read(Lgoose::new(arguments.into_iter().chain(["-o", "json=-"])).finish());
     assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let users = report.scenario_users();
+    assert_eq!((users["visitor"], users["member"]), (4, 1));
+    assert_eq!(report.task("(Anon) front page"), (60, 0));
+    assert_eq!(report.task("(Anon) node page"), (40, 0));
+    assert_eq!(report.task("(Auth) login"), (1, 0));
+    assert_eq!(report.task("(Auth) front page"), (15, 0));
+    assert!(report.count("GET static asset") > 75);
+}
+
+#[test]
+fn scenarios_have_hosts_and_users_and_tasks_may_do_without_a_name() {
+    let server = Server::start();
+    let report = iterate(&path("declarations"), &server, 5, 1);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    let users = report.scenario_users();
+    assert_eq!(
+        (users["elsewhere"], users["three"], users["default"]),
+        (1, 3, 1)
+    );
+    assert_eq!(
+        report.rows(),
+        ["GET /nameless", "GET away", "GET id", "GET left over"]
+    );
+    assert_eq!(report.count("GET /nameless"), 3);
+    // 'away' went to a port where nobody listens.
+    assert_eq!(report.sent(), server.received() + 1);
+}
+
+#[test]
+fn what_a_test_starts_with_is_there_for_all_and_its_end_comes_once() {
+    let server = Server::start();
+    let report = iterate(&path("events"), &server, 2, 1);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+    assert_eq!(server.requests().first(), Some(&"GET /echo".to_owned()));
+    assert_eq!(server.requests().last(), Some(&"GET /stopped".to_owned()));
+    assert_eq!(server.received(), 3);
+}
+
+/// What one user of `tests/lua/orders.lua` asked for, without its scenario.
+fn visits(server: &Server, scenario: &str) -> Vec<String> {
+    let prefix = format!("GET /{scenario}/");
+    let requests = server.requests();
+    let own = requests
+        .iter()
+        .filter_map(|request| request.strip_prefix(&prefix));
+    own.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_order_keeps_sequences_and_weights() {
+    let server = Server::start();
+    let report = iterate(&path("orders"), &server, 4, 2);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    for (order, iteration) in [
+        ("serial", Some("x x y second a a a b c c")),
+        ("round-robin", Some("x y x second a b c a c a")),
+        ("shuffled", None),
+        ("random", None),
+    ] {
+        let visits = visits(&server, order);
+        assert_eq!(visits.len(), 3 + 2 * 10 + 3, "{order}: {visits:?}");
+        assert_eq!(visits[..3], ["open", "enter", "both"], "{order}");
+        assert_eq!(visits[23..], ["both", "last", "last"], "{order}");
+        for pass in visits[3..23].chunks(10) {
+            if let Some(iteration) = iteration {
+                assert_eq!(pass.join(" "), iteration, "{order}");
+                continue;
+            }
+            let sorted = |part: &[String]| {
+                let mut part = part.to_vec();
+                part.sort();
+                part.join(" ")
+            };
+            let (first, rest) = (sorted(&pass[..3]), sorted(&pass[4..]));
+            assert_eq!(pass[3], "second", "{order}");
+            if order == "shuffled" {
+                assert_eq!((first.as_str(), rest.as_str()), ("x x y", "a a a b c c"));
+            } else {
+                // Drawn with replacement: only who may be among them is sure.
+                assert!(first.chars().all(|task| "x y".contains(task)), "{first}");
+                assert!(rest.chars().all(|task| "a b c".contains(task)), "{rest}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_wait_lasts_as_long_as_it_says() {
+    let server = Server::start();
+    let report = iterate(&path("waiting"), &server, 10, 3);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    assert_eq!(report.iterations(), 30);
+    assert_eq!(server.received(), 33);
+}
+
+#[test]
+fn a_wait_ends_when_the_user_is_told_to_stop() {
+    let server = Server::start();
+    let text = "scenario { \"between\", wait = 3600, users = 1,\n  task { function(user) user:get \"/a\" end },\n  \
+                task { on_stop = true, function(user) user:get \"/bye\" end } }\n\
+                scenario { \"inside\", users = 1, task { function(user) user:get \"/b\" user:wait(3600) user:get \"/c\" end } }";
+    let path = plan("long_waits.lua", text);
+    let url = server.url();
+    let arguments = [
+        &path, "-H", &url, "-u", "2", "-r", "1000", "-t", "300ms", "-o", "json=-",
+    ];
+    let report = read(Lgoose::new(arguments).finish());
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let mut seen = server.requests();
+    seen.sort();
+    assert_eq!(seen, ["GET /a", "GET /b", "GET /bye", "GET /c"]);
+}
+
+#[test]
+fn a_user_changes_its_own_browser() {
+    let (report, server) = holds("user");
+    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+    // One went to a port where nobody listens.
+    assert_eq!(report.sent(), server.received() + 1);
+}
+
+#[test]
+fn requests_side_by_side_are_at_most_six_and_can_be_read_at_once_and_much_later() {
+    let (report, server) = holds("side_by_side");
+    assert_eq!(report.total("failures"), 1, "{:?}", report.errors());
+    assert_eq!(report.errors_with("status 404"), 1, "{:?}", report.errors());
+    assert_eq!(report.sent(), server.received());
     let side_by_side = server.most_side_by_side();
     assert!((2..=6).contains(&side_by_side), "{side_by_side} at a time");
 }
 
 #[test]
-fn users_change_their_browser_and_tests_have_a_start_and_an_end() {
-    let server = Server::start();
-    let report = once("own_browser", &server);
-    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
-    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
-    // One went to a port where nobody listens.
-    assert_eq!(report.sent(), server.received() + 1);
-    assert_eq!(server.count("GET /stopped"), 1);
-}
-
-#[test]
-fn a_start_that_raises_keeps_users_from_starting() {
-    let server = Server::start();
-    let text = "on(\"test_start\", function(user)\n  user:get \"/\"\n  error \"not ready\"\nend)\n\
-                task { \"t\", function(user) user:get \"/task\" end }";
-    let ended =
-        Lgoose::new([plan("start_raises.lua", text).as_str(), "-H", &server.url()]).finish();
-    assert_eq!(ended.code, 1, "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("test_start raised: not ready"),
-        "{}",
-        ended.stderr
-    );
-    assert_eq!(server.received(), 1);
-}
-
-#[test]
-fn libraries_do_what_they_say() {
-    let (report, _) = holds("libraries");
-    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+fn variables_come_from_outside_and_lines_go_into_the_log() {
+    let (report, _) = holds("environment");
     let log = &report.ended.stderr;
     for line in [
-        "an info line",
+        "an info line\t1",
         "a warn line",
         "an error line",
-        "a line of the user",
-        "a printed line",
+        "a printed line\t2",
     ] {
         assert!(log.contains(line), "'{line}' is missing in\n{log}");
     }
+    let line = r#"a line of the user user=1 scenario="default" task="env and log""#;
+    assert!(log.contains(line), "{log}");
     assert!(!log.contains("a debug line"), "{log}");
 }
 
@@ -116,7 +271,8 @@ fn the_debug_log_is_shown_when_asked_for() {
 
 #[test]
 fn what_fails_is_recorded_and_the_plan_goes_on() {
-    let (report, _) = holds("failures");
+    let (report, server) = holds("failures");
+    assert_eq!(report.sent(), server.received());
     for (row, failures) in [
         ("no answer", 1),
         ("missed", 1),
@@ -138,144 +294,8 @@ fn what_fails_is_recorded_and_the_plan_goes_on() {
         "{:?}",
         report.errors()
     );
-    assert_eq!(report.ended.code, 0, "something succeeded");
-}
-
-#[test]
-fn the_responses_of_a_fetch_can_be_read_at_once_and_much_later() {
-    let (report, _) = holds("fetched");
-    assert_eq!(report.total("failures"), 1, "{:?}", report.errors());
-    assert_eq!(report.errors_with("status 404"), 1, "{:?}", report.errors());
-}
-
-#[test]
-fn a_verdict_changes_what_the_response_shows() {
-    let (report, _) = holds("looked_at");
     assert_eq!(report.failures("GET looked at"), 1, "{:?}", report.errors());
-}
-
-#[test]
-fn a_task_that_raises_is_counted_and_the_user_goes_on() {
-    let server = Server::start();
-    let report = run([
-        "tests/lua/raising.lua",
-        "-H",
-        &server.url(),
-        "-u",
-        "2",
-        "-r",
-        "1000",
-        "-i",
-        "2",
-    ]);
-    let errors = report.errors().join("\n");
-    let failing = [
-        "raises",
-        "says no",
-        "asserts",
-        "raises in lgoose",
-        "raises without text",
-        "yields",
-        "misuses get",
-    ];
-    for name in failing {
-        assert_eq!(report.task(name), (2, 2), "{name}\n{errors}");
-    }
-    assert_eq!(report.task("goes on"), (2, 0), "{errors}");
-    assert_eq!(
-        report.task("bye"),
-        (1, 0),
-        "on_stop runs at the end\n{errors}"
-    );
-    assert_eq!(server.count("GET /before"), 2);
-    assert_eq!(server.count("GET /after"), 2);
-    assert_eq!(server.count("GET /bye"), 1);
-    assert_eq!(
-        report.total("failures"),
-        0,
-        "a task that raises fails no request\n{errors}"
-    );
-    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
-}
-
-#[test]
-fn a_user_that_cannot_start_is_counted_and_asks_for_nothing_more() {
-    let server = Server::start();
-    let report = run([
-        "tests/lua/raising.lua",
-        "-H",
-        &server.url(),
-        "-u",
-        "2",
-        "-r",
-        "1000",
-        "-i",
-        "1",
-    ]);
-    assert_eq!(report.task("start"), (1, 1), "{:?}", report.errors());
-    assert_eq!(report.task("never").0, 0);
-    assert_eq!(server.count("GET /never"), 0);
-    assert_eq!(
-        report.errors_with("cannot start"),
-        1,
-        "{:?}",
-        report.errors()
-    );
-}
-
-#[test]
-fn what_was_raised_is_shown_with_its_message_and_its_line() {
-    let server = Server::start();
-    let report = run([
-        "tests/lua/raising.lua",
-        "-H",
-        &server.url(),
-        "-u",
-        "2",
-        "-r",
-        "1000",
-        "-i",
-        "1",
-    ]);
-    let errors = report.errors().join("\n");
-    for expected in [
-        "task raises: attempt to index a nil value (local 'missing') (tests/lua/raising.lua:6)",
-        "task says no: no (tests/lua/raising.lua:11)",
-        "task asserts: one is not two (tests/lua/raising.lua:12)",
-        "task misuses get: the path must be a string, not nil; write user:get(\"/path\"), with a colon (tests/lua/raising.lua:16)",
-        "task start: cannot start (tests/lua/raising.lua:22)",
-    ] {
-        assert!(
-            errors.contains(expected),
-            "'{expected}' is missing in\n{errors}"
-        );
-    }
-}
-
-#[test]
-fn what_lgoose_itself_raises_in_a_task_is_shown_with_its_line() {
-    let server = Server::start();
-    let report = run([
-        "tests/lua/raising.lua",
-        "-H",
-        &server.url(),
-        "-u",
-        "2",
-        "-r",
-        "1000",
-        "-i",
-        "1",
-    ]);
-    let errors = report.errors().join("\n");
-    for expected in [
-        "task raises in lgoose: random.int(a, b): 2 is larger than 1 (tests/lua/raising.lua:13)",
-        "task yields: coroutine.yield outside of a coroutine of the plan's own (tests/lua/raising.lua:15)",
-    ] {
-        assert!(
-            errors.contains(expected),
-            "'{expected}' is missing in\n{errors}"
-        );
-    }
+    assert_eq!(report.ended.code, 0, "something succeeded");
 }
 
 #[test]
@@ -283,52 +303,11 @@ fn a_request_is_counted_under_its_name_else_its_task_else_its_path() {
     let server = Server::start();
     let text = "scenario { \"s\",\n  task { function(user) user:get \"/a?b=1\" user:get(\"/a\", { name = \"own\" }) end },\n  \
                 task { \"named\", function(user) user:get \"/b\" user:post \"/c\" end },\n}";
-    let report = run([
-        &plan("names.lua", text),
-        "-H",
-        &server.url(),
-        "-u",
-        "1",
-        "-i",
-        "1",
-    ]);
+    let report = iterate(&plan("names.lua", text), &server, 1, 1);
     assert_eq!(
         report.rows(),
         ["GET /a", "GET named", "GET own", "POST named"]
     );
-}
-
-#[test]
-fn tasks_run_in_the_order_that_the_plan_says() {
-    let server = Server::start();
-    let text = r#"
-local function visits(path) return function(user) user:get(path) end end
-scenario { "s", order = "round-robin",
-  task { "last", on_stop = true, visits "/last" },
-  task { "free", weight = 2, visits "/free" },
-  task { "b", sequence = 2, visits "/b" },
-  task { "a1", sequence = 1, weight = 2, visits "/a1" },
-  task { "a2", sequence = 1, visits "/a2" },
-  task { "first", on_start = true, visits "/first" },
-}
-"#;
-    run([
-        &plan("order.lua", text),
-        "-H",
-        &server.url(),
-        "-u",
-        "1",
-        "-i",
-        "2",
-    ]);
-    let iteration = ["/a1", "/a2", "/a1", "/b", "/free", "/free"];
-    let expected = ["/first"]
-        .into_iter()
-        .chain(iteration)
-        .chain(iteration)
-        .chain(["/last"]);
-    let expected: Vec<String> = expected.map(|path| format!("GET {path}")).collect();
-    assert_eq!(server.requests(), expected);
 }
 
 #[test]
@@ -344,20 +323,37 @@ task { "one", function(user)
 end }
 "#;
     let path = plan("own_jar.lua", text);
-    let report = run([
-        &path,
-        "-H",
-        &server.url(),
-        "-u",
-        "3",
-        "-r",
-        "1000",
-        "-i",
-        "1",
-        "--threads",
-        "1",
-    ]);
+    let report = iterate_with(&path, &server, 3, 1, &["--threads", "1"]);
     assert_eq!(report.task("one"), (3, 0), "{:?}", report.errors());
+}
+
+#[test]
+fn unique_rows_go_to_one_user_each_and_who_finds_none_stops() {
+    let server = Server::start();
+    let rows: String = (1..=200).map(|row| format!("{row}\n")).collect();
+    let _path = plan("unique_rows.txt", &rows);
+    let text = "local rows = data.lines(\"unique_rows.txt\", { order = \"unique\" })\n\
+                task { \"take\", function(user) user:get(\"/row/\" .. rows:next()) end }\n\
+                task { \"bye\", on_stop = true, function(user) user:get \"/bye\" end }";
+    let report = iterate_with(
+        &plan("unique.lua", text),
+        &server,
+        20,
+        1000,
+        &["--threads", "2"],
+    );
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let requests = server.requests();
+    let taken = requests.iter().filter(|request| *request != "GET /bye");
+    let mut taken: Vec<&String> = taken.collect();
+    taken.sort();
+    let all = taken.len();
+    taken.dedup();
+    assert_eq!((all, taken.len()), (200, 200), "each row, and none twice");
+    assert_eq!(server.count("GET /bye"), 20, "every user has stopped");
+    let told = "'unique_rows.txt' has no row left: its 200 rows are unique";
+    let warnings = report.json["warnings"].to_string();
+    assert_eq!(warnings.matches(told).count(), 1, "{warnings}");
 }
 
 #[test]

@@ -1,31 +1,14 @@
 //! Checks, metrics and transactions in a whole run: the report of all users, and the tables.
 
 use crate::program::{Lgoose, plan};
-use crate::report::run;
+use crate::report::{iterate, run};
 use crate::server::Server;
 use serde_json::{Value, json};
-
-/// Two iterations of each of three users of `tests/lua/measures.lua`.
-fn arguments(server: &Server) -> Vec<String> {
-    let url = server.url();
-    let words = [
-        "tests/lua/measures.lua",
-        "-H",
-        &url,
-        "-u",
-        "3",
-        "-r",
-        "1000",
-        "-i",
-        "2",
-    ];
-    words.map(str::to_owned).to_vec()
-}
 
 #[test]
 fn the_report_holds_what_the_users_of_all_threads_measured() {
     let server = Server::start();
-    let report = run(arguments(&server));
+    let report = iterate("tests/lua/measures.lua", &server, 3, 2);
     assert_eq!(report.task("browse"), (6, 0), "{:?}", report.errors());
     assert_eq!(report.sent(), server.received());
     assert_eq!(
@@ -55,7 +38,7 @@ fn the_report_holds_what_the_users_of_all_threads_measured() {
 #[test]
 fn transactions_are_rows_beside_the_tasks() {
     let server = Server::start();
-    let report = run(arguments(&server));
+    let report = iterate("tests/lua/measures.lua", &server, 3, 2);
     assert_eq!(report.task("look around"), (6, 0), "{:?}", report.errors());
     assert_eq!(report.task("break off"), (6, 6));
     assert_eq!(report.errors_with("broken off"), 6, "{:?}", report.errors());
@@ -145,7 +128,19 @@ fn nothing_is_filled_in_unless_it_is_asked_for() {
 #[test]
 fn the_tables_show_checks_and_metrics() {
     let server = Server::start();
-    let ended = Lgoose::new(arguments(&server)).finish();
+    let url = server.url();
+    let arguments = [
+        "tests/lua/measures.lua",
+        "-H",
+        &url,
+        "-u",
+        "3",
+        "-r",
+        "1000",
+        "-i",
+        "2",
+    ];
+    let ended = Lgoose::new(arguments).finish();
     for text in [
         "✓ the page is there",
         "✗ never the second time",

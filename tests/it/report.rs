@@ -1,6 +1,7 @@
 //! The JSON report of a run as tests ask for it. Reads the keys that scripts rely on, by name.
 
 use crate::program::{Ended, Lgoose};
+use crate::server::Server;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -17,6 +18,34 @@ pub(crate) fn run<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Repo
         .into_iter()
         .map(|argument| argument.as_ref().to_owned());
     read(Lgoose::new(arguments.chain(["-o".to_owned(), "json=-".to_owned()])).finish())
+}
+
+/// So many users of a plan, started at once, and so many iterations of each.
+pub(crate) fn iterate(plan: &str, server: &Server, users: u32, iterations: u32) -> Report {
+    iterate_with(plan, server, users, iterations, &[])
+}
+
+/// The same with more arguments.
+pub(crate) fn iterate_with(
+    plan: &str,
+    server: &Server,
+    users: u32,
+    iterations: u32,
+    more: &[&str],
+) -> Report {
+    let (url, users, iterations) = (server.url(), users.to_string(), iterations.to_string());
+    let arguments = [
+        plan,
+        "-H",
+        &url,
+        "-u",
+        &users,
+        "-r",
+        "1000",
+        "-i",
+        &iterations,
+    ];
+    run(arguments.into_iter().chain(more.iter().copied()))
 }
 
 /// The report that a program started with `-o json=-` has printed.

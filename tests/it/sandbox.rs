@@ -2,7 +2,7 @@
 //! cannot be ended ends the run.
 
 use crate::program::{Lgoose, plan, scratch};
-use crate::report::run;
+use crate::report::iterate_with;
 use crate::server::Server;
 
 #[test]
@@ -15,19 +15,7 @@ fn a_task_without_end_fails_while_the_other_users_of_its_thread_go_on() {
                 task { \"after\", function(user) assert(user.data.spins > 0) user:get \"/after\" end },\n}\n\
                 scenario { \"modest\", users = 3, task { \"page\", function(user) user:get \"/page\" end } }\n";
     let path = plan("endless.lua", text);
-    let report = run([
-        path.as_str(),
-        "-H",
-        &server.url(),
-        "-u",
-        "4",
-        "-r",
-        "1000",
-        "-i",
-        "3",
-        "--threads",
-        "1",
-    ]);
+    let report = iterate_with(&path, &server, 4, 3, &["--threads", "1"]);
     assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
     assert_eq!(report.count("GET page"), 9);
     assert_eq!(report.count("GET after"), 3, "{:?}", report.errors());
@@ -47,17 +35,7 @@ fn bodies_that_a_plan_keeps_count_as_its_memory() {
     let text = "task { function(user)\n  user.data.kept = {}\n  for n = 1, 100 do\n    \
                 user.data.kept[n] = user:get(\"/size/100000\", { name = \"kept\" })\n  end\nend }\n";
     let path = plan("hoard.lua", text);
-    let report = run([
-        path.as_str(),
-        "-H",
-        &server.url(),
-        "-u",
-        "1",
-        "-i",
-        "2",
-        "--lua-memory",
-        "2MiB",
-    ]);
+    let report = iterate_with(&path, &server, 1, 2, &["--lua-memory", "2MiB"]);
     assert_eq!(report.task_failures(), 2, "{:?}", report.errors());
     let message = "not enough memory: a user may hold 2 MiB ('--lua-memory')";
     assert_eq!(report.errors_with(message), 2, "{:?}", report.errors());
@@ -76,17 +54,7 @@ fn bodies_that_a_plan_drops_do_not() {
     let server = Server::start();
     let text = "task { function(user)\n  for n = 1, 100 do user:get(\"/size/100000\") end\nend }\n";
     let path = plan("no_hoard.lua", text);
-    let report = run([
-        path.as_str(),
-        "-H",
-        &server.url(),
-        "-u",
-        "1",
-        "-i",
-        "1",
-        "--lua-memory",
-        "2MiB",
-    ]);
+    let report = iterate_with(&path, &server, 1, 1, &["--lua-memory", "2MiB"]);
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
 }
 

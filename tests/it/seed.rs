@@ -1,28 +1,14 @@
 //! A run can be repeated: the same seed gives every user the same tasks and the same random values.
 
-use crate::report::run;
+use crate::report::{iterate, iterate_with};
 use crate::server::Server;
 use std::collections::BTreeMap;
 
 /// What each user asked for, in its order; the plan puts the user's number in front of each path.
 fn choices(seed: &str, threads: &str) -> BTreeMap<String, Vec<String>> {
     let server = Server::start();
-    let url = server.url();
-    let report = run([
-        "tests/lua/choices.lua",
-        "-H",
-        &url,
-        "-u",
-        "4",
-        "-r",
-        "1000",
-        "-i",
-        "3",
-        "--seed",
-        seed,
-        "--threads",
-        threads,
-    ]);
+    let more = ["--seed", seed, "--threads", threads];
+    let report = iterate_with("tests/lua/choices.lua", &server, 4, 3, &more);
     assert_eq!(report.ended.code, 0, "{:?}", report.errors());
     assert_eq!(report.json["seed"].to_string(), seed);
     let mut choices: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -63,9 +49,7 @@ fn another_seed_and_another_user_give_others() {
 #[test]
 fn without_a_seed_every_run_is_another_and_says_which() {
     let server = Server::start();
-    let url = server.url();
-    let seeds =
-        || run(["tests/lua/choices.lua", "-H", &url, "-u", "1", "-i", "1"]).json["seed"].as_u64();
+    let seeds = || iterate("tests/lua/choices.lua", &server, 1, 1).json["seed"].as_u64();
     let (first, second) = (seeds(), seeds());
     assert!(first.is_some());
     assert_ne!(first, second);
@@ -74,15 +58,11 @@ fn without_a_seed_every_run_is_another_and_says_which() {
 #[test]
 fn a_seed_of_the_plan_holds_for_its_top_level_too() {
     let server = Server::start();
-    let url = server.url();
     let plan = "plan { seed = 11 }\nlocal n = random.int(1, 1000000000)\n\
                 task { function(user) user:get(\"/\" .. n .. \"/\" .. random.int(1, 1000000000)) end }\n";
     let plan = crate::program::plan("seeded.lua", plan);
     for _ in 0..2 {
-        assert_eq!(
-            run([&plan, "-H", &url, "-u", "1", "-i", "1"]).json["seed"],
-            11
-        );
+        assert_eq!(iterate(&plan, &server, 1, 1).json["seed"], 11);
     }
     let requests = server.requests();
     assert_eq!(requests.len(), 2);

@@ -287,12 +287,12 @@ fn echo(asked: &Asked) -> String {
 /// A page with all that a plan may look for.
 const FORM: &str = r##"<!doctype html>
 <html><head><title>A form &amp; more</title>
-<link rel="stylesheet" href="/misc/style.css?v=1">
+<link rel="stylesheet" href="/misc/style.css?v=1"><link rel="icon" href="/favicon.ico">
 <script src="/misc/code.js"></script><script src="http://elsewhere.invalid/other.js"></script>
 </head><body>
 <h1 class="big">Sign <em>here</em></h1>
 <ul id="list"><li data-n="1">one</li><li data-n="2">two</li></ul>
-<img src="/images/goose.png"><img src="/images/goose.png">
+<img src="/images/goose.png" srcset="/images/goose.png 1x, /images/geese.png 2x"><img src="/images/goose.png">
 <a href="/next">next</a> <a href="form?page=2">more</a>
 <form id="search" action="/echo" method="get"><input name="q" value="goose"></form>
 <form id="order" action="/echo" method="post">

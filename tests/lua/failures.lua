@@ -1,8 +1,7 @@
 -- What fails is recorded, not raised, and the plan goes on.
 
-local function same(got, wanted, what)
-  assert(got == wanted, what .. ": " .. tostring(got) .. ", not " .. tostring(wanted))
-end
+local test = require "test"
+local same = test.same
 
 task { "no answer", function(user)
   local page = user:get("/close-early", { name = "no answer" })
@@ -38,4 +37,12 @@ task { "verdicts", function(user)
   same(missing.error, nil, "error after pass")
   local late = pcall(page.fail, page, "too late")
   same(late, false, "a verdict that has been counted stays")
+end }
+
+task { "verdict after a look", function(user)
+  local page = user:get("/form", { name = "looked at" })
+  assert(page.ok and page.error == nil)
+  page:fail "looked at first"
+  same(page.ok, false, "ok after fail, looked at before")
+  same(page.error, "looked at first", "error after fail, looked at before")
 end }

@@ -1,8 +1,7 @@
 -- What a response shows of an answer.
 
-local function same(got, wanted, what)
-  assert(got == wanted, what .. ": " .. tostring(got) .. ", not " .. tostring(wanted))
-end
+local test = require "test"
+local same = test.same
 
 task { "answers", function(user)
   local page = user:get "/headers"
@@ -64,21 +63,6 @@ task { "titles and texts", function(user)
   same(page:text "h7", nil, "text of nothing")
   same(page:attr("#list li", "data-n"), "1", "attr")
   same(user:get("/status/200"):title(), nil, "no title")
-end }
-
-task { "elements", function(user)
-  local page = user:get "/form"
-  local items = page:css "#list li"
-  same(#items, 2, "number of elements")
-  same(items[2]:text(), "two", "text of an element")
-  same(items[2]:attr "data-n", "2", "its attribute")
-  same(items[2].attrs["data-n"], "2", "its attributes")
-  same(items[1]:attr "none", nil, "no such attribute")
-  same(items[1]:html(), '<li data-n="1">one</li>', "its HTML")
-  same(#page:css("#list")[1]:css "li", 2, "elements within one")
-  same(#page:css "table", 0, "nothing found")
-  local ok, problem = pcall(function() return page:css "li[" end)
-  assert(not ok and tostring(problem):find("selector", 1, true), "a bad selector is told: " .. tostring(problem))
 end }
 
 task { "matches", function(user)

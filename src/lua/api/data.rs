@@ -8,8 +8,8 @@ use super::super::values::{one_line, wanted};
 use super::unknown;
 use crate::config::unknown_word;
 use mlua::{
-    Function, IntoLua as _, Lua, LuaSerdeExt as _, MetaMethod, Table, UserDataFields as _,
-    UserDataMethods as _, UserDataRegistry, Value,
+    Function, IntoLua as _, Lua, LuaSerdeExt as _, MetaMethod, Table, UserDataFields,
+    UserDataMethods, Value,
 };
 use rand::RngExt as _;
 use std::cell::Cell;
@@ -17,13 +17,15 @@ use std::sync::Arc;
 
 /// What a plan holds: the rows, the order, and how far its own user has come.
 #[derive(Debug)]
-struct Reader {
+pub(super) struct Reader {
     rows: Arc<Rows>,
     order: Order,
     own: Cell<u64>,
 }
 
-const METHODS: [&str; 2] = ["next", "get"];
+pub(in super::super) const OPTIONS: [&str; 1] = ["order"];
+
+const MEMBERS: [&str; 2] = ["next", "get"];
 
 /// `rows:next()`. Only Lua can yield: a user that finds no row left stops here.
 const NEXT: &str = r#"
@@ -116,7 +118,7 @@ fn order(name: &str, options: &Value) -> Result<Option<Order>, String> {
         let key = key.to_string().unwrap_or_default();
         if key != "order" {
             let owner = format!("data.{name}");
-            return Err(one_line(unknown_word("option", &key, &owner, &["order"])));
+            return Err(one_line(unknown_word("option", &key, &owner, &OPTIONS)));
         }
         let Value::String(value) = &value else {
             return Err(wanted("option 'order'", "a string", &value));
@@ -129,7 +131,11 @@ fn order(name: &str, options: &Value) -> Result<Option<Order>, String> {
     Ok(order)
 }
 
-fn register(registry: &mut UserDataRegistry<Reader>, next: Function) {
+/// `registry` is mlua's, or the list of a test.
+pub(super) fn register<R>(registry: &mut R, next: Function)
+where
+    R: UserDataFields<Reader> + UserDataMethods<Reader>,
+{
     registry.add_field("next", next);
     registry.add_method("get", |lua, this, place: i64| nth(lua, this, place));
     registry.add_meta_method(MetaMethod::Len, |_, this, ()| Ok(this.rows.len()));
@@ -137,7 +143,7 @@ fn register(registry: &mut UserDataRegistry<Reader>, next: Function) {
         Value::Integer(place) => nth(lua, this, place),
         key => {
             let name = key.to_string()?;
-            let known = METHODS.map(str::to_owned);
+            let known = MEMBERS.map(str::to_owned);
             let message = unknown(&format!("rows.{name}"), "rows", &name, &known);
             Err(mlua::Error::runtime(message))
         }
@@ -166,18 +172,26 @@ fn take(lua: &Lua, rows: mlua::UserDataRef<Reader>) -> mlua::Result<Value> {
     match place.and_then(|place| rows.rows.row(place)) {
         Some(row) => value(lua, row),
         None => {
-            let (file, count) = (&rows.rows.file, rows.rows.len());
             if rows.rows.warns() {
-                tracing::warn!(
-                    target: "plan",
-                    user = host.user,
-                    scenario = host.scenario.as_str(),
-                    "'{file}' has no row left: its {count} rows are unique, and users that find none stop"
-                );
+                warn(&host, &rows.rows);
             }
             host.stopped.set(true);
             Ok(Value::Nil)
         }
+    }
+}
+
+/// Says once, in the log and in the report, why users stop.
+fn warn(host: &Host, rows: &Rows) {
+    let (file, count) = (&rows.file, rows.len());
+    let told = format!(
+        "'{file}' has no row left: its {count} rows are unique, and users that find none stop"
+    );
+    let (user, scenario) = (host.user, host.scenario.as_str());
+    tracing::warn!(target: "plan", user, scenario, "{told}");
+    // There is none while the file's top level runs.
+    if let Some(recorder) = host.recorder.get() {
+        recorder.borrow_mut().warn(told);
     }
 }
 

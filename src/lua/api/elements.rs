@@ -3,13 +3,16 @@
 
 use super::super::host::Host;
 use super::super::values::wanted;
+use super::refuse_unknown;
 use crate::html::{self, Document, FormMethod, NodeKey, Selector};
 use mlua::{IntoLua as _, Lua, Table, UserData, UserDataFields, UserDataMethods, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 
+const MEMBERS: [&str; 5] = ["attrs", "text", "attr", "css", "html"];
+
 #[derive(Debug)]
-struct Element {
+pub(super) struct Element {
     document: Rc<Document>,
     key: NodeKey,
 }
@@ -113,5 +116,6 @@ impl UserData for Element {
         methods.add_method("css", |lua, this, css: Value| {
             select(lua, &this.document, &*selector(lua, &css)?, Some(this.key))
         });
+        refuse_unknown(methods, "an element", &MEMBERS);
     }
 }

@@ -1,5 +1,6 @@
 //! `json`: encode, decode and `json.null`.
 
+use super::super::values::plain;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
@@ -20,6 +21,10 @@ pub(in super::super) fn encode(value: &Value) -> Result<String, String> {
     // Deeper ones would overflow the thread's stack; decoding has the same limit. And a value in which one
     // table or text stands many times may be small in Lua and endless as JSON.
     const DEEPEST: u32 = 127;
+    let value = &match value {
+        Value::Table(table) => Value::Table(plain(table)),
+        other => other.clone(),
+    };
     let mut room = 256 << 20;
     if !fits(value, DEEPEST, &mut room) {
         return Err(

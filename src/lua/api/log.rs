@@ -40,10 +40,12 @@ fn write(lua: &Lua, level: &str, text: &str) {
     let host = Host::of(lua);
     let text = crate::error::printable(text);
     let (user, scenario) = (host.user, host.scenario.as_str());
+    let names = &host.program.task_names;
+    let task = host.task.get().and_then(|task| names.get(task)?.as_deref());
     match level {
-        "debug" => tracing::debug!(target: "plan", user, scenario, "{text}"),
-        "warn" => tracing::warn!(target: "plan", user, scenario, "{text}"),
-        "error" => tracing::error!(target: "plan", user, scenario, "{text}"),
-        _ => tracing::info!(target: "plan", user, scenario, "{text}"),
+        "debug" => tracing::debug!(target: "plan", user, scenario, task, "{text}"),
+        "warn" => tracing::warn!(target: "plan", user, scenario, task, "{text}"),
+        "error" => tracing::error!(target: "plan", user, scenario, task, "{text}"),
+        _ => tracing::info!(target: "plan", user, scenario, task, "{text}"),
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// A metric as a plan holds it.
 #[derive(Debug)]
-struct Metric {
+pub(super) struct Metric {
     kind: MetricKind,
     name: String,
 }

@@ -2,7 +2,7 @@
 //! used, so that a VM holds only what its plan needs.
 
 mod codec;
-mod data;
+pub(super) mod data;
 mod elements;
 pub(super) mod json;
 mod load;
@@ -12,9 +12,11 @@ mod os;
 mod page;
 mod random;
 mod regex;
+#[cfg(test)]
+pub(super) mod registered;
 mod require;
 pub(super) mod response;
-mod session;
+pub(super) mod session;
 mod told;
 mod wait;
 
@@ -24,7 +26,7 @@ use super::host::{self, Host};
 use super::op;
 use super::sandbox;
 use crate::error::nearest;
-use mlua::{IntoLua as _, Lua, Table, Value};
+use mlua::{IntoLua as _, Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user` that the prelude makes, for messages.
 pub(super) const USER_FIELDS: [&str; 26] = [
@@ -187,6 +189,22 @@ fn unknown_member(
 fn unknown_user_field(_: &Lua, name: String) -> mlua::Result<String> {
     let known: Vec<String> = USER_FIELDS.iter().map(|&name| name.to_owned()).collect();
     Ok(unknown(&format!("user.{name}"), "user", &name, &known))
+}
+
+/// Has a userdata refuse the names that it does not know; `known` are those that it registers besides. For
+/// those that have a function as `__index` anyway: measured, it costs others 3 KiB in each VM.
+fn refuse_unknown<T, M: UserDataMethods<T>>(
+    methods: &mut M,
+    owner: &'static str,
+    known: &'static [&'static str],
+) {
+    let refuse = move |_: &Lua, _: &T, name: String| -> mlua::Result<()> {
+        let known: Vec<String> = known.iter().map(|&name| name.to_owned()).collect();
+        let noun = owner.rsplit(' ').next().unwrap_or(owner);
+        let message = unknown(&format!("{noun}.{name}"), owner, &name, &known);
+        Err(mlua::Error::runtime(message))
+    };
+    methods.add_meta_method(MetaMethod::Index, refuse);
 }
 
 /// `'x.y' does not exist; did you mean 'x.z'? x has: …`.

@@ -1,19 +1,19 @@
 //! `html.parse`: a page that did not come as a response, read like one.
 
 use super::elements;
-use super::unknown;
+use super::refuse_unknown;
 use crate::html::{self, Document};
-use mlua::{Lua, LuaString, MetaMethod, Table, UserData, UserDataMethods, Value};
+use mlua::{Lua, LuaString, Table, UserData, UserDataMethods, Value};
 use std::rc::Rc;
 use url::Url;
 
-const METHODS: [&str; 5] = ["css", "text", "attr", "title", "form"];
+const MEMBERS: [&str; 5] = ["css", "text", "attr", "title", "form"];
 
 /// Where a page is that no one says the place of. Never sent: what is found is given without it.
 const NOWHERE: &str = "http://page.invalid/";
 
 #[derive(Debug)]
-struct Page {
+pub(super) struct Page {
     document: Rc<Document>,
     title: Option<String>,
     url: Url,
@@ -51,14 +51,7 @@ impl UserData for Page {
             elements::attr(lua, &this.document, &css, &name)
         });
         methods.add_method("form", |lua, this, css: Value| form(lua, this, &css));
-        methods.add_meta_method(
-            MetaMethod::Index,
-            |_, _, name: String| -> mlua::Result<()> {
-                let known = METHODS.map(str::to_owned);
-                let message = unknown(&format!("page.{name}"), "a page", &name, &known);
-                Err(mlua::Error::runtime(message))
-            },
-        );
+        refuse_unknown(methods, "a page", &MEMBERS);
     }
 }
 

@@ -2,6 +2,7 @@
 //! bodies of responses without copying them.
 
 use super::super::host::Host;
+use super::super::limits;
 use super::super::vm::address_of;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use regex::bytes::{Captures, Regex};
@@ -32,7 +33,9 @@ fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
 pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
     match value {
         Value::String(text) => compile(lua, &text.to_str()?),
-        Value::UserData(data) => data.borrow::<Pattern>().map(|pattern| pattern.clone()),
+        Value::UserData(data) if data.is::<Pattern>() => {
+            data.borrow::<Pattern>().map(|pattern| pattern.clone())
+        }
         other => Err(mlua::Error::runtime(format!(
             "a regular expression is wanted: regex \"…\" or a string, not {}",
             super::super::values::a(other)
@@ -98,6 +101,29 @@ impl Pattern {
         Ok(list)
     }
 
+    /// Every match replaced; `None` where that may take more than `most` bytes, which a short text and a long
+    /// replacement do soon.
+    fn replace(&self, bytes: &[u8], with: &[u8], most: usize) -> Option<Vec<u8>> {
+        let references = with.iter().filter(|byte| **byte == b'$').count();
+        let mut replaced = Vec::new();
+        let mut rest = 0;
+        for captures in self.0.captures_iter(bytes) {
+            let whole = captures.get(0)?;
+            replaced.extend_from_slice(&bytes[rest..whole.start()]);
+            rest = whole.end();
+            // No group is longer than the match.
+            let longest = with
+                .len()
+                .saturating_add(references.saturating_mul(whole.len()));
+            if replaced.len().saturating_add(longest) > most {
+                return None;
+            }
+            captures.expand(with, &mut replaced);
+        }
+        replaced.extend_from_slice(&bytes[rest..]);
+        Some(replaced)
+    }
+
     fn is_named(&self) -> bool {
         self.0.capture_names().flatten().next().is_some()
     }
@@ -145,8 +171,12 @@ impl UserData for Pattern {
         methods.add_method(
             "replace",
             |lua, this, (subject, with): (Value, LuaString)| {
+                let most = Host::of(lua).limits.memory;
                 with_subject(lua, &subject, |bytes| {
-                    lua.create_string(this.0.replace_all(bytes, &*with.as_bytes()))
+                    match this.replace(bytes, &with.as_bytes(), most) {
+                        Some(replaced) => lua.create_string(replaced),
+                        None => Err(mlua::Error::runtime(limits::out_of_memory(most))),
+                    }
                 })
             },
         );

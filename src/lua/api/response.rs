@@ -158,7 +158,7 @@ pub(super) fn mark(lua: &Lua, _slot: i64) -> mlua::Result<()> {
 }
 
 /// A field of a response; raises for a name that is none.
-pub(super) fn field(lua: &Lua, (slot, name): (i64, String)) -> mlua::Result<Value> {
+pub(in super::super) fn field(lua: &Lua, (slot, name): (i64, String)) -> mlua::Result<Value> {
     let host = Host::of(lua);
     let responses = host.responses.borrow();
     let finished = responses.get(Address::from_lua(slot)).ok_or_else(gone)?;

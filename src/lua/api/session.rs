@@ -43,12 +43,33 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     Ok(url)
 }
 
+/// A table that can be looked at from all sides and not set. Rust sees through it by [`values::plain`].
+const VIEW: &str = r#"
+local plain, refuse = ...
+return setmetatable({}, {
+  plain = plain,
+  __metatable = false,
+  __index = plain,
+  __len = function() return #plain end,
+  __pairs = function() return next, plain end,
+  __newindex = function(_, key) error(refuse(tostring(key)), 2) end,
+})"#;
+
 /// What `test_start` returned, for this VM.
 pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
-    match Host::of(lua).program.shared.get() {
-        Some(value) => lua.to_value(value),
-        None => lua.create_table().map(Value::Table),
+    let value = match Host::of(lua).program.shared.get() {
+        Some(value) => lua.to_value(value)?,
+        None => Value::Table(lua.create_table()?),
+    };
+    if !value.is_table() {
+        return Ok(value);
     }
+    let refuse = lua.create_function(|_, key: String| {
+        Ok(format!(
+            "cannot set '{key}' of shared: it is the same for all users; keep what belongs to one in user.data"
+        ))
+    })?;
+    lua.load(VIEW).set_name("=lgoose").call((value, refuse))
 }
 
 /// Keeps what `test_start` returned for all users.
@@ -78,7 +99,7 @@ fn set_header(lua: &Lua, (_, name, value): (Value, String, Value)) -> mlua::Resu
     Ok(())
 }
 
-fn cookies(lua: &Lua) -> mlua::Result<Table> {
+pub(in super::super) fn cookies(lua: &Lua) -> mlua::Result<Table> {
     let cookies = lua.create_table()?;
     cookies.raw_set(
         "get",

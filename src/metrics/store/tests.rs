@@ -13,6 +13,7 @@ fn record(recorder: &mut Recorder, n: u64) {
     recorder.record(&Sample {
         request,
         latency: Duration::from_micros(1_000 + n * 37 % 90_000),
+        delay: None,
         phases: Phases {
             connect: Duration::from_micros(n % 2 * 100),
             receive: Duration::from_micros(50),
@@ -124,6 +125,7 @@ fn successes_alone_do_not_feel_the_slow_failures() {
     for n in 0..100 {
         recorder.record(&Sample {
             request,
+            delay: None,
             latency: if n < 90 {
                 Duration::from_millis(2)
             } else {
@@ -165,6 +167,7 @@ fn the_two_thousand_and_first_name_counts_as_other_and_says_so() {
         recorder.record(&Sample {
             request,
             latency: SECOND,
+            delay: None,
             phases: Phases::default(),
             status: 200,
             redirects: 0,

@@ -34,6 +34,7 @@ impl Run {
         let request = self.recorder.request(method, name);
         self.recorder.record(&Sample {
             request,
+            delay: None,
             latency: Duration::from_millis(ms),
             phases: Phases::default(),
             status: 200,

@@ -14,6 +14,7 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
     let mut tables = Vec::new();
     if report.aggregated.count > 0 {
         tables.extend([requests(report), latency(report), percentiles(report)]);
+        tables.extend(report.aggregated.service_ms.map(|_| service(report)));
     }
     if !report.tasks.is_empty() {
         tables.push(tasks(report));
@@ -66,6 +67,17 @@ fn percentiles(report: &Report) -> Table {
     let values = |l: &Latency| [l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99];
     each_name(report, &mut table, |figures| {
         times(figures.latency_ms.as_ref(), values)
+    });
+    table
+}
+
+/// In a run at a rate the tables before count from the scheduled start.
+fn service(report: &Report) -> Table {
+    let columns = &["Avg", "Min", "Max", "50%", "90%", "95%", "99%"];
+    let mut table = Table::new("Service time", columns);
+    let values = |l: &Latency| [l.avg, l.min, l.max, l.p50, l.p90, l.p95, l.p99];
+    each_name(report, &mut table, |figures| {
+        times(figures.service_ms.as_ref(), values)
     });
     table
 }
@@ -273,6 +285,30 @@ pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
                 ),
             ),
         );
+    }
+    if let Some(arrivals) = &report.arrivals {
+        let late = arrivals.delay_ms.map_or_else(String::new, |delay| {
+            format!(
+                " · started late by {}, 99% at most {}",
+                time(delay.avg),
+                time(delay.p99)
+            )
+        });
+        let text = format!(
+            "{} started · {} dropped{late}",
+            show_count(arrivals.started),
+            with_share(arrivals.dropped, arrivals.started + arrivals.dropped)
+        );
+        lines.insert(5, ("iterations", text));
+    }
+    if let Some(warmup) = &report.warmup {
+        let text = format!(
+            "{} · {} requests, {} failed · not in the figures above",
+            exact_seconds(Duration::try_from_secs_f64(warmup.elapsed_s).unwrap_or_default()),
+            show_count(warmup.aggregated.count),
+            with_share(warmup.aggregated.failures, warmup.aggregated.count)
+        );
+        lines.insert(5, ("warm-up", text));
     }
     lines.extend(
         report

@@ -1,0 +1,85 @@
+//! `--env-file`: variables for the plan's `env()`, one `NAME=VALUE` a line, as shells and containers write them.
+
+use crate::error::{Diagnostic, Error};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads a file of variables. Empty lines and those that begin with `#` are passed over, `export ` before a
+/// name too; one pair of quotes around a value is taken off; a later line wins.
+///
+/// # Errors
+/// A mistake with the file and the line that is no variable.
+pub(super) fn read(path: &Path) -> Result<BTreeMap<String, String>, Error> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Diagnostic::new(format!(
+            "cannot read the file of '--env-file' '{}': {error}",
+            path.display()
+        ))
+        .help("give the path of a text file with a line NAME=VALUE for each variable")
+    })?;
+    Ok(parse(&text, &path.display().to_string())?)
+}
+
+fn parse(text: &str, file: &str) -> Result<BTreeMap<String, String>, Diagnostic> {
+    let mut variables = BTreeMap::new();
+    for (line, number) in text.lines().zip(1..) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let variable = line
+            .split_once('=')
+            .filter(|(name, _)| is_name(name.trim()));
+        let Some((name, value)) = variable else {
+            return Err(Diagnostic::new("this line is not a variable")
+                .at(file, Some(number), text)
+                .help("write NAME=VALUE; a comment begins with '#'"));
+        };
+        variables.insert(name.trim().to_owned(), unquoted(value.trim()).to_owned());
+    }
+    Ok(variables)
+}
+
+fn is_name(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '-';
+    !text.is_empty() && text.chars().all(plain)
+}
+
+fn unquoted(value: &str) -> &str {
+    ['"', '\'']
+        .iter()
+        .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote))
+        .unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_read_as_shells_and_containers_write_them() {
+        let text = "# site\nHOST=http://a=b?c\n\n export USER = goose \r\nWORDS=\"two words # and more\"\n\
+                    EMPTY=\nQUOTE='it''s'\nHOST=later\n";
+        let read = parse(text, "x.env").expect("all are variables");
+        let expected = [
+            ("EMPTY", ""),
+            ("HOST", "later"),
+            ("QUOTE", "it''s"),
+            ("USER", "goose"),
+            ("WORDS", "two words # and more"),
+        ];
+        let read: Vec<(&str, &str)> = read.iter().map(|(k, v)| (&**k, &**v)).collect();
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn a_line_that_is_no_variable_is_quoted_with_its_number() {
+        for line in ["HOST", "=value", "two words=1", "\"A\"=1"] {
+            let told = parse(&format!("A=1\n{line}\n"), "x.env")
+                .expect_err(line)
+                .to_string();
+            assert!(told.contains("x.env:2") && told.contains(line), "{told}");
+        }
+    }
+}

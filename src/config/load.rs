@@ -1,0 +1,322 @@
+//! How the load is told: users at a fixed number, stages of users, or iterations at a rate. Reads stages and
+//! names the options that contradict each other, with the way out.
+
+use super::{CoMitigation, Settings};
+use crate::error::Diagnostic;
+use crate::units;
+use std::time::Duration;
+
+/// The most users that anything may ask for.
+pub const MOST_USERS: u64 = 1_000_000;
+
+/// The most users at a time of a run at a rate that names no other number.
+const USERS_OF_A_RATE: u64 = 1_000;
+
+const STAGE_GRAMMAR: &str = "write a stage as '5m:100', its time and the users at its end, or as '5m:200/s' with the \
+     iterations started per second at its end";
+const TEST_PLAN_GRAMMAR: &str =
+    "write a test plan as '10,5m;10,30m;0,1m', the users at the end of each stage and its time";
+
+/// A stage of a load: within its time a straight line to where it leads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stage {
+    /// How long it takes.
+    pub time: Duration,
+    /// What is reached at its end.
+    pub to: Goal,
+}
+
+/// What a stage leads to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// So many users.
+    Users(u64),
+    /// So many iterations started per second.
+    Rate(f64),
+}
+
+/// How arrivals at a rate are spaced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Spacing {
+    /// At equal distances.
+    #[default]
+    Even,
+    /// At random, each independent of all others, as visitors come who do not know of each other.
+    Poisson,
+}
+
+/// What all options of the load mean together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum Load {
+    /// A fixed number of users, started at a rate.
+    #[default]
+    Users,
+    /// So many users at the end of each stage.
+    Stages(Vec<(Duration, u64)>),
+    /// The open model: iterations start on schedule, at a rate that each stage leads to. A stage without a
+    /// length is a jump; the last rate stays.
+    Rate(Vec<(Duration, f64)>, Spacing),
+}
+
+impl Stage {
+    /// Reads `5m:100` or `5m:200/s`.
+    ///
+    /// # Errors
+    /// A sentence that quotes the text and shows the grammar.
+    pub fn parse(text: &str) -> Result<Stage, String> {
+        let bad = |why: &str| format!("'{text}' is not a stage: {why}{STAGE_GRAMMAR}");
+        let (time, goal) = text.split_once(':').ok_or_else(|| bad(""))?;
+        let time = units::duration(time).map_err(|_| bad("its time is no duration; "))?;
+        let to = match goal.contains('/') {
+            true => Goal::Rate(stage_rate(goal).ok_or_else(|| bad("its rate is none; "))?),
+            false => Goal::Users(users(goal).ok_or_else(|| bad("its number of users is none; "))?),
+        };
+        Ok(Stage { time, to })
+    }
+
+    /// Reads a whole test plan: `10,5m;10,30m;0,1m`.
+    ///
+    /// # Errors
+    /// A sentence that quotes the part that is wrong and shows the grammar.
+    pub fn parse_test_plan(text: &str) -> Result<Vec<Stage>, String> {
+        let stage = |part: &str| {
+            let (number, time) = part.split_once(',')?;
+            Some(Stage {
+                time: units::duration(time).ok()?,
+                to: Goal::Users(users(number)?),
+            })
+        };
+        let parts = text.trim().trim_end_matches(';').split(';');
+        parts
+            .map(|part| {
+                stage(part).ok_or_else(|| {
+                    format!("'{part}' is not a stage of a test plan: {TEST_PLAN_GRAMMAR}")
+                })
+            })
+            .collect()
+    }
+}
+
+/// A rate that may be 0, which other rates may not.
+fn stage_rate(text: &str) -> Option<f64> {
+    let number = text.split('/').next().unwrap_or_default().trim();
+    match !number.is_empty() && number.bytes().all(|byte| b"0.".contains(&byte)) {
+        true => units::rate(&text.replacen(number, "1", 1)).map(|_| 0.0),
+        false => units::rate(text),
+    }
+    .ok()
+}
+
+fn users(text: &str) -> Option<u64> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|users| *users <= MOST_USERS)
+}
+
+impl Spacing {
+    /// Reads `even` or `poisson`.
+    ///
+    /// # Errors
+    /// A sentence that names both.
+    pub fn parse(text: &str) -> Result<Spacing, String> {
+        match text {
+            "even" => Ok(Spacing::Even),
+            "poisson" => Ok(Spacing::Poisson),
+            _ => Err(format!(
+                "'{text}' is no spacing of arrivals: write 'even' or 'poisson'"
+            )),
+        }
+    }
+}
+
+impl Load {
+    /// What the settings say, with the most users at a time and how long the run takes; `users` is the
+    /// number of a run of users that does not say.
+    ///
+    /// # Errors
+    /// A [`Diagnostic`] that names options that contradict each other.
+    pub(super) fn of(
+        settings: &Settings,
+        users: u64,
+    ) -> Result<(Load, u64, Option<Duration>), Diagnostic> {
+        settings.agree()?;
+        let stages = settings.stages.as_ref().or(settings.test_plan.as_ref());
+        let spacing = settings.arrivals.unwrap_or_default();
+        let most = settings.max_users.unwrap_or(USERS_OF_A_RATE);
+        let Some(stages) = stages else {
+            return Ok(match settings.rate {
+                Some(rate) => {
+                    let level = vec![(Duration::ZERO, rate)];
+                    (Load::Rate(level, spacing), most, settings.run_time)
+                }
+                None => {
+                    let users = settings.users.unwrap_or(users);
+                    (Load::Users, users, settings.run_time)
+                }
+            });
+        };
+        let total = stages.iter().map(|stage| stage.time).sum();
+        let users = stages.iter().filter_map(|stage| match stage.to {
+            Goal::Users(users) => Some((stage.time, users)),
+            Goal::Rate(_) => None,
+        });
+        let users: Vec<_> = users.collect();
+        if !users.is_empty() {
+            let peak = users.iter().map(|(_, users)| *users).max().unwrap_or(0);
+            return Ok((Load::Stages(users), peak, Some(total)));
+        }
+        let rates = stages.iter().filter_map(|stage| match stage.to {
+            Goal::Rate(rate) => Some((stage.time, rate)),
+            Goal::Users(_) => None,
+        });
+        Ok((Load::Rate(rates.collect(), spacing), most, Some(total)))
+    }
+}
+
+impl Settings {
+    /// Whether the options of the load agree with each other.
+    ///
+    /// # Errors
+    /// A [`Diagnostic`] that names two that do not, and the way out.
+    pub fn agree(&self) -> Result<(), Diagnostic> {
+        contradiction(self).map_or(Ok(()), Err)
+    }
+
+    /// Whether the load is one of iterations at a rate.
+    fn is_open(&self) -> bool {
+        let rates = |stage: &Stage| matches!(stage.to, Goal::Rate(_));
+        let stages = self.stages.iter().flatten();
+        self.rate.is_some() || stages.into_iter().any(rates)
+    }
+
+    /// This layer without the shape of load that `above` replaces by another: `--stage` on the command line
+    /// does not contradict `users` in the plan, it comes before it.
+    pub(super) fn giving_way_to(mut self, above: &Settings) -> Settings {
+        let staged = above.stages.is_some() || above.test_plan.is_some();
+        let numbered =
+            above.users.is_some() || above.hatch_rate.is_some() || above.startup_time.is_some();
+        if staged || above.rate.is_some() {
+            (self.users, self.hatch_rate, self.startup_time) = (None, None, None);
+            (self.stages, self.test_plan) = (None, None);
+        }
+        if staged {
+            (self.rate, self.run_time) = (None, None);
+        }
+        if numbered {
+            (self.stages, self.test_plan, self.rate) = (None, None, None);
+        }
+        if numbered || (staged && !above.is_open()) {
+            (self.max_users, self.arrivals) = (None, None);
+        }
+        self
+    }
+}
+
+/// Which two options contradict each other, and the way out.
+fn contradiction(settings: &Settings) -> Option<Diagnostic> {
+    let given = [
+        ("--users", settings.users.is_some()),
+        ("--hatch-rate", settings.hatch_rate.is_some()),
+        ("--startup-time", settings.startup_time.is_some()),
+        ("--run-time", settings.run_time.is_some()),
+        ("--rate", settings.rate.is_some()),
+        ("--stage", settings.stages.is_some()),
+        ("--test-plan", settings.test_plan.is_some()),
+        ("--max-users", settings.max_users.is_some()),
+        ("--arrivals", settings.arrivals.is_some()),
+        ("--throttle-requests", settings.throttle_requests.is_some()),
+    ];
+    let has = |flag: &str| given.contains(&(flag, true));
+    let first = |flags: &[&'static str]| flags.iter().copied().find(|flag| has(flag));
+    let closed = ["--users", "--hatch-rate", "--startup-time"];
+    let staged = first(&["--stage", "--test-plan"]);
+    let both = |a: &str, b: &str, why: &str, help: &str| {
+        Some(Diagnostic::new(format!("'{a}' and '{b}' {why}")).help(help))
+    };
+    if has("--hatch-rate") && has("--startup-time") {
+        let help = "give one of them: a rate, or the time until all users run";
+        return both(closed[1], closed[2], "both say how fast users start", help);
+    }
+    if has("--stage") && has("--test-plan") {
+        let help = "give one of them: both are stages, '--stage 5m:10' is the test plan '10,5m'";
+        return both("--stage", "--test-plan", "both say how the load goes", help);
+    }
+    if let Some(stages) = staged {
+        let rival = first(&[closed[0], closed[1], closed[2], "--run-time", "--rate"]);
+        if let Some(rival) = rival {
+            let help = format!(
+                "leave out '{rival}': each stage says its time and what is reached at its end; or leave out the stages"
+            );
+            return both(stages, rival, "both say how the load goes", &help);
+        }
+        return stages_mistake(settings, stages);
+    }
+    if has("--rate")
+        && let Some(rival) = first(&closed)
+    {
+        let help = "with '--rate' users are made as they are needed: limit them by '--max-users', or leave out '--rate'";
+        return both("--rate", rival, "are two kinds of load", help);
+    }
+    open_mistake(settings, first(&["--max-users", "--arrivals"]))
+}
+
+/// What is wrong with the stages themselves.
+fn stages_mistake(settings: &Settings, flag: &'static str) -> Option<Diagnostic> {
+    let stages = settings.stages.as_ref().or(settings.test_plan.as_ref())?;
+    let rates = stages
+        .iter()
+        .filter(|stage| matches!(stage.to, Goal::Rate(_)))
+        .count();
+    let mistake = if stages.is_empty() {
+        (format!("'{flag}' has no stage"), STAGE_GRAMMAR)
+    } else if rates != 0 && rates != stages.len() {
+        (
+            "some stages lead to users, others to a rate".to_owned(),
+            "give all of them users ('5m:100') or all of them a rate ('5m:200/s')",
+        )
+    } else if stages.iter().all(|stage| stage.time.is_zero()) {
+        (
+            "the stages take no time".to_owned(),
+            "give at least one of them a time, as in '5m:100'",
+        )
+    } else if stages
+        .iter()
+        .all(|stage| matches!(stage.to, Goal::Users(0) | Goal::Rate(0.0)))
+    {
+        (
+            "no stage leads to any load".to_owned(),
+            "let one lead to more than 0, as in '5m:100'",
+        )
+    } else {
+        return open_mistake(settings, settings.max_users.map(|_| "--max-users"));
+    };
+    Some(Diagnostic::new(mistake.0).help(mistake.1))
+}
+
+/// What is about arrivals at a rate and stands in a run of users, or the other way round.
+fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Option<Diagnostic> {
+    match (settings.is_open(), about_rates) {
+        (false, Some(flag)) => Some(
+            Diagnostic::new(format!("'{flag}' is about iterations at a rate, and there is no rate"))
+                .help(format!("add '--rate N/s' or stages such as '5m:200/s', or leave out '{flag}'; '--users' is the number of users without a rate")),
+        ),
+        (true, _) if settings.throttle_requests.is_some() => Some(
+            Diagnostic::new("'--throttle-requests' holds back what a rate of iterations starts on schedule")
+                .help("leave it out and choose the rate instead, or run users ('--users') with the throttle"),
+        ),
+        (true, _) if settings.co_mitigation.is_some_and(|kind| kind != CoMitigation::Disabled) => Some(
+            Diagnostic::new("'--co-mitigation' fills in what late users could not ask for, and at a rate iterations start all the same")
+                .help("leave it out: the latency of a run at a rate counts from the scheduled start"),
+        ),
+        (true, _) if settings.reset_stats == Some(true) => Some(
+            Diagnostic::new("'--reset-stats' waits for all users to run, and a rate of iterations has no such moment")
+                .help("give the time that is not to count: '--warmup 30s'"),
+        ),
+        _ if settings.reset_stats == Some(true) && settings.warmup.is_some() => Some(
+            Diagnostic::new("'--reset-stats' and '--warmup' both say from when the figures count")
+                .help("give one of them: '--warmup' keeps what came before beside the report, '--reset-stats' drops it"),
+        ),
+        _ => None,
+    }
+}

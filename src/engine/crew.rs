@@ -1,0 +1,198 @@
+//! The users of one shard that run because so many are to run: who of them starts or stops when the number
+//! changes. A user's number decides its shard and its scenario, the highest number stops first, and whoever is
+//! started again keeps its number: the proportions of the scenarios hold at every number of users.
+
+use super::shard::shard_of;
+use super::stop::Stop;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// One user of the crew, who runs or is on its way out.
+#[derive(Debug)]
+struct Member {
+    stop: Rc<Stop>,
+    leaving: bool,
+    /// It is to run again when it has ended: two users of one number never run at the same time.
+    wanted: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Crew {
+    index: usize,
+    shards: usize,
+    /// The number of users over all shards that this shard has come to.
+    level: u64,
+    members: HashMap<u64, Member>,
+    /// How often users of a number have stopped; those who never have are not listed.
+    lives: HashMap<u64, u64>,
+}
+
+/// A user to start: its number, from 0, and how many of that number there were before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Start {
+    pub(super) number: u64,
+    pub(super) life: u64,
+}
+
+impl Crew {
+    pub(super) fn new(index: usize, shards: usize) -> Self {
+        Crew {
+            index,
+            shards,
+            level: 0,
+            members: HashMap::new(),
+            lives: HashMap::new(),
+        }
+    }
+
+    pub(super) fn level(&self) -> u64 {
+        self.level
+    }
+
+    /// Goes on towards so many users over all shards: the next user of this shard to be started. Users on
+    /// the way down are told to stop. `None` when the number is reached.
+    pub(super) fn next(&mut self, target: u64) -> Option<Start> {
+        while self.level > target {
+            self.level -= 1;
+            self.dismiss(self.level);
+        }
+        while self.level < target {
+            let number = self.level;
+            self.level += 1;
+            if shard_of(number, self.shards) != self.index {
+                continue;
+            }
+            match self.members.get_mut(&number) {
+                Some(member) => member.wanted = true,
+                None => return Some(self.start(number)),
+            }
+        }
+        None
+    }
+
+    fn dismiss(&mut self, number: u64) {
+        if shard_of(number, self.shards) != self.index {
+            return;
+        }
+        *self.lives.entry(number).or_default() += 1;
+        if let Some(member) = self.members.get_mut(&number) {
+            (member.leaving, member.wanted) = (true, false);
+            member.stop.tell();
+        }
+    }
+
+    fn start(&self, number: u64) -> Start {
+        let life = self.lives.get(&number).copied().unwrap_or(0);
+        Start { number, life }
+    }
+
+    pub(super) fn started(&mut self, number: u64, stop: Rc<Stop>) {
+        let member = Member {
+            stop,
+            leaving: false,
+            wanted: false,
+        };
+        self.members.insert(number, member);
+    }
+
+    /// A user has ended. Who is to be started in its place, if its number is to run again.
+    pub(super) fn ended(&mut self, number: u64) -> Option<Start> {
+        let member = self.members.remove(&number)?;
+        (member.leaving && member.wanted).then(|| self.start(number))
+    }
+
+    /// Tells everyone to stop.
+    pub(super) fn dismiss_all(&mut self) {
+        for member in self.members.values_mut() {
+            member.wanted = false;
+            member.stop.tell();
+        }
+    }
+
+    /// Whether nobody runs although somebody should: all have ended by themselves.
+    pub(super) fn is_done(&self) -> bool {
+        self.members.is_empty() && self.level > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steers a crew of one shard there and starts whom it names; their numbers.
+    fn steer(crew: &mut Crew, target: u64) -> Vec<Start> {
+        std::iter::from_fn(|| {
+            let start = crew.next(target)?;
+            crew.started(start.number, Rc::default());
+            Some(start)
+        })
+        .collect()
+    }
+
+    fn told(crew: &Crew) -> Vec<u64> {
+        let told = crew
+            .members
+            .iter()
+            .filter(|(_, member)| member.stop.is_told());
+        let mut numbers: Vec<u64> = told.map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    fn start(number: u64, life: u64) -> Start {
+        Start { number, life }
+    }
+
+    #[test]
+    fn the_newest_stop_first_and_keep_their_numbers_when_they_start_again() {
+        let mut crew = Crew::new(0, 1);
+        assert_eq!(steer(&mut crew, 3), [start(0, 0), start(1, 0), start(2, 0)]);
+        assert_eq!(steer(&mut crew, 1), []);
+        assert_eq!(told(&crew), [1, 2]);
+        assert_eq!(crew.ended(2), None);
+        assert_eq!(steer(&mut crew, 4), [start(2, 1), start(3, 0)]);
+        assert_eq!(
+            crew.ended(1),
+            Some(start(1, 1)),
+            "it was still on its way out when it was wanted again"
+        );
+    }
+
+    #[test]
+    fn who_ended_by_itself_starts_again_only_after_a_way_down() {
+        let mut crew = Crew::new(0, 1);
+        steer(&mut crew, 2);
+        assert_eq!((crew.ended(0), crew.ended(1)), (None, None));
+        assert!(crew.is_done());
+        assert_eq!(steer(&mut crew, 3), [start(2, 0)]);
+        assert!(!crew.is_done());
+        assert_eq!(steer(&mut crew, 1), []);
+        assert_eq!(steer(&mut crew, 2), [start(1, 1)]);
+    }
+
+    #[test]
+    fn shards_share_the_numbers_among_them() {
+        let mut crews: Vec<Crew> = (0..3).map(|index| Crew::new(index, 3)).collect();
+        let mut started: Vec<u64> = crews
+            .iter_mut()
+            .flat_map(|crew| steer(crew, 50))
+            .map(|start| start.number)
+            .collect();
+        started.sort_unstable();
+        assert_eq!(started, (0..50).collect::<Vec<_>>());
+        for crew in &mut crews {
+            steer(crew, 20);
+        }
+        let mut told: Vec<u64> = crews.iter().flat_map(told).collect();
+        told.sort_unstable();
+        assert_eq!(told, (20..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_empty_crew_is_not_done_before_anyone_was_to_run() {
+        let mut crew = Crew::new(1, 2);
+        assert!(!crew.is_done());
+        assert_eq!(steer(&mut crew, 1), []);
+        assert!(crew.is_done(), "the only user is another shard's");
+    }
+}

@@ -1,0 +1,148 @@
+//! What the run tells its shards: one value that says how things are to be now. A shard that missed one in
+//! between has missed nothing.
+
+use crate::config::{Config, Load, Spacing};
+use crate::plan::{Arrivals, RateLine, Shape};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How things are to be.
+#[derive(Debug, Clone)]
+pub(super) struct Directive {
+    pub(super) phase: Phase,
+    pub(super) clock: Clock,
+    pub(super) timetable: Arc<Timetable>,
+    /// Counts what was steered, so that a shard's word that it has nothing left to do is about this.
+    pub(super) version: u64,
+    /// Counts the resets of the figures; a shard hands over what belongs to the earlier one.
+    pub(super) epoch: u64,
+}
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Go,
+    Stop,
+    Abort,
+}
+
+/// Who starts when.
+#[derive(Debug, Clone)]
+pub(super) enum Timetable {
+    /// So many users at a time.
+    Users(Shape),
+    /// Iterations at a rate by at most so many users, until `end`.
+    Arrivals {
+        line: RateLine,
+        most: u64,
+        end: Option<Duration>,
+    },
+}
+
+/// The time since the test began as the timetable counts it: it stands still while the run is paused.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    begin: Instant,
+    paused: Option<Instant>,
+}
+
+impl Timetable {
+    /// What the options say, and how long the run takes.
+    pub(super) fn of(config: &Config) -> (Timetable, Option<Duration>) {
+        match &config.load {
+            Load::Users => {
+                let shape = Shape::ramp(config.users, config.hatch_rate, config.run_time);
+                let end = shape.duration();
+                (Timetable::Users(shape), end)
+            }
+            Load::Stages(stages) => {
+                let shape = Shape::stages(stages);
+                let end = shape.duration();
+                (Timetable::Users(shape), end)
+            }
+            Load::Rate(stages, _) => {
+                let timetable = Timetable::Arrivals {
+                    line: RateLine::new(stages),
+                    most: config.users,
+                    end: config.run_time,
+                };
+                (timetable, config.run_time)
+            }
+        }
+    }
+
+    /// From when on all users run; none without such a moment.
+    pub(super) fn all_running_at(&self) -> Option<Duration> {
+        match self {
+            Timetable::Users(shape) => Some(shape.all_running_at()),
+            Timetable::Arrivals { .. } => None,
+        }
+    }
+}
+
+/// The arrivals of a run, the same for every shard.
+pub(super) fn arrivals(config: &Config) -> Arrivals {
+    match config.load {
+        // Not the stream of a user, which are the seed and a number.
+        Load::Rate(_, Spacing::Poisson) => Arrivals::poisson(config.seed.rotate_left(32)),
+        _ => Arrivals::even(),
+    }
+}
+
+impl Clock {
+    pub(super) fn starting(begin: Instant) -> Self {
+        Clock {
+            begin,
+            paused: None,
+        }
+    }
+
+    pub(super) fn elapsed(&self, now: Instant) -> Duration {
+        self.paused
+            .unwrap_or(now)
+            .saturating_duration_since(self.begin)
+    }
+
+    /// When the timetable's `moment` comes; never while the run is paused.
+    pub(super) fn instant(&self, moment: Duration) -> Option<Instant> {
+        match self.paused {
+            Some(_) => None,
+            None => self.begin.checked_add(moment),
+        }
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    pub(super) fn pause(&mut self, now: Instant) {
+        self.paused.get_or_insert(now);
+    }
+
+    pub(super) fn resume(&mut self, now: Instant) {
+        if let Some(paused) = self.paused.take() {
+            self.begin += now.saturating_duration_since(paused);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paused_clock_stands_still_and_goes_on_where_it_stood() {
+        let begin = Instant::now();
+        let second = Duration::from_secs(1);
+        let mut clock = Clock::starting(begin);
+        assert_eq!(clock.elapsed(begin + 3 * second), 3 * second);
+        clock.pause(begin + 4 * second);
+        clock.pause(begin + 5 * second);
+        assert_eq!(clock.elapsed(begin + 9 * second), 4 * second);
+        assert_eq!(clock.instant(5 * second), None);
+        clock.resume(begin + 10 * second);
+        clock.resume(begin + 11 * second);
+        assert_eq!(clock.elapsed(begin + 11 * second), 5 * second);
+        assert_eq!(clock.instant(7 * second), Some(begin + 13 * second));
+    }
+}

@@ -1,0 +1,68 @@
+//! The life of a user in a run at a rate: it waits for an arrival, runs one iteration for it, and is free again.
+
+use super::desk::Post;
+use super::user::User;
+use crate::plan::Cursor;
+use std::time::{Duration, Instant};
+
+impl User {
+    /// Lives the user's life at its post, where it is called already for the arrival that it was made for.
+    /// `on_start` is part of serving that one, and the delay with which the iteration began belongs to the
+    /// first request of either.
+    pub(super) async fn live_on_call(mut self, post: Post) {
+        self.count(|recorder, scenario| recorder.user_started(scenario));
+        let limit = self.shared.config.iterations.unwrap_or(u64::MAX);
+        let mut cursor = Cursor::new();
+        let mut began = false;
+        let mut call = post.called();
+        while let Some(scheduled) = call {
+            let delay = Instant::now().saturating_duration_since(scheduled);
+            self.shared.recorder.borrow_mut().arrival(delay);
+            self.delay = Some(delay);
+            if !began && !self.begin(true).await {
+                return self.count(|recorder, scenario| recorder.user_stopped(scenario));
+            }
+            began = true;
+            self.iterate_once(&mut cursor).await;
+            // An iteration without a request leaves nothing to the next one.
+            self.delay = Some(Duration::ZERO);
+            if self.stops() || self.iteration > limit {
+                break;
+            }
+            self.vm.reclaim();
+            call = post.next(&self.stop).await;
+        }
+        self.end().await;
+        self.count(|recorder, scenario| recorder.user_stopped(scenario));
+    }
+
+    /// One pass through the schedule. What was due before a stop still begins, with its first task: those that
+    /// come last in a run that cannot keep up are the latest of all, and must not be left out. There is no pause after its last task: the arrivals set the pace.
+    async fn iterate_once(&mut self, cursor: &mut Cursor) {
+        let mut begin = Instant::now();
+        let mut first = true;
+        while !self.ended && (first || !self.stop.is_told()) {
+            first = false;
+            self.shared.gate.pass(&self.stop).await;
+            let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
+                return;
+            };
+            let (_, end) = self.run_task(step.task, begin).await;
+            if step.last_of_iteration {
+                self.iteration += 1;
+                return self.count(|recorder, scenario| recorder.iteration(scenario));
+            }
+            let wait = self
+                .role
+                .scenario
+                .wait_of(&self.role.scenario.tasks[step.task]);
+            let pause = wait.after_task(&mut self.random, end - begin, None);
+            begin = end;
+            if !pause.is_zero() && !self.stops() {
+                self.vm.reclaim();
+                self.stop.wait(pause).await;
+                begin = Instant::now();
+            }
+        }
+    }
+}

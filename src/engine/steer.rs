@@ -1,0 +1,68 @@
+//! What a view may change while users run: how many there are, how often iterations start, and whether the
+//! run goes on or pauses.
+
+use super::directive::Timetable;
+use super::run::Conductor;
+use crate::config::MOST_USERS;
+use crate::control::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Conductor {
+    /// Obeys a command that leaves the run going. Nothing is steered any more once it stops.
+    pub(super) fn steer(&mut self, command: Command) {
+        if self.is_stopping() {
+            return;
+        }
+        let now = Instant::now();
+        match command {
+            Command::Pause => self.tell(|directive| directive.clock.pause(now)),
+            Command::Resume => self.tell(|directive| directive.clock.resume(now)),
+            Command::ResetStatistics => self.begin_reset(),
+            _ => {
+                let directive = self.directives.borrow().clone();
+                let elapsed = directive.clock.elapsed(now);
+                let Some(steered) = self.steered(&directive.timetable, elapsed, command) else {
+                    return;
+                };
+                self.tell(|directive| {
+                    directive.timetable = Arc::new(steered);
+                    directive.version += 1;
+                });
+            }
+        }
+    }
+
+    /// The timetable from `elapsed` on as the command wants it; none if the command is about another kind.
+    fn steered(
+        &self,
+        timetable: &Timetable,
+        elapsed: std::time::Duration,
+        command: Command,
+    ) -> Option<Timetable> {
+        match (timetable, command) {
+            (Timetable::Users(shape), Command::SetUsers(users)) => {
+                let rate = self.plant.config.hatch_rate;
+                let users = users.min(MOST_USERS);
+                Some(Timetable::Users(shape.steered(elapsed, users, rate)))
+            }
+            (Timetable::Arrivals { line, end, .. }, Command::SetUsers(users)) => {
+                Some(Timetable::Arrivals {
+                    line: line.clone(),
+                    most: users.min(MOST_USERS),
+                    end: *end,
+                })
+            }
+            (Timetable::Arrivals { line, most, end }, Command::SetRate(rate))
+                if rate.is_finite() && rate >= 0.0 =>
+            {
+                Some(Timetable::Arrivals {
+                    line: line.steered(elapsed, rate),
+                    most: *most,
+                    end: *end,
+                })
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The members of the userdata that plans get, as Rust registers them, for the test that holds the stubs
+//! against them. mlua tells nobody what a type has registered, so this takes its place.
+
+use super::{data, elements, metric, page, regex};
+use mlua::{
+    AnyUserData, FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, UserData,
+    UserDataFields, UserDataMethods,
+};
+
+/// Every class of the stubs that is a userdata, with the names of its members.
+pub(in super::super) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)> {
+    let mut rows = Members::default();
+    data::register(&mut rows, next);
+    vec![
+        ("lgoose.Element", of::<elements::Element>()),
+        ("lgoose.Page", of::<page::Page>()),
+        ("lgoose.Regex", of::<regex::Pattern>()),
+        ("lgoose.Metric", of::<metric::Metric>()),
+        ("lgoose.Rows", rows.0),
+    ]
+}
+
+fn of<T: UserData>() -> Vec<String> {
+    let mut members = Members::default();
+    T::add_fields(&mut members);
+    T::add_methods(&mut members);
+    members.0
+}
+
+/// Names of members; metamethods are none.
+#[derive(Default)]
+struct Members(Vec<String>);
+
+impl Members {
+    fn add(&mut self, name: impl Into<String>) {
+        self.0.push(name.into());
+    }
+}
+
+impl<T> UserDataMethods<T> for Members {
+    fn add_method<M, A, R>(&mut self, name: impl Into<String>, _: M)
+    where
+        M: Fn(&Lua, &T, A) -> Result<R> + 'static,
+        A: FromLuaMulti,
+        R: IntoLuaMulti,
+    {
+        self.add(name);
+    }
+
+    fn add_method_mut<M, A, R>(&mut self, name: impl Into<String>, _: M)
+    where
+        M: FnMut(&Lua, &mut T, A) -> Result<R> + 'static,
+        A: FromLuaMulti,
+        R: IntoLuaMulti,
+    {
+        self.add(name);
+    }
+
+    fn add_function<F, A, R>(&mut self, name: impl Into<String>, _: F)
+    where
+        F: Fn(&Lua, A) -> Result<R> + 'static,
+        A: FromLuaMulti,
+        R: IntoLuaMulti,
+    {
+        self.add(name);
+    }
+
+    fn add_function_mut<F, A, R>(&mut self, name: impl Into<String>, _: F)
+    where
+        F: FnMut(&Lua, A) -> Result<R> + 'static,
+        A: FromLuaMulti,
+        R: IntoLuaMulti,
+    {
+        self.add(name);
+    }
+
+    fn add_meta_method<M, A, R>(&mut self, _: impl Into<String>, _: M)
+    where
+        M: Fn(&Lua, &T, A) -> Result<R> + 'static,
+        A: FromLuaMulti,
+        R: IntoLuaMulti,
+    {
+    }
+
+    fn add_meta_method_mut<M, A, R>(&mut self, _: impl Into<String>, _: M)
+    where
+        M: FnMut(&Lua, &mut T, A) -> Result<R> + 'static,
+        A: FromLuaMulti,
+        R: IntoLuaMulti,
+    {
+    }
+
+    fn add_meta_function<F, A, R>(&mut self, _: impl Into<String>, _: F)
+    where
+        F: Fn(&Lua, A) -> Result<R> + 'static,
+        A: FromLuaMulti,
+        R: IntoLuaMulti,
+    {
+    }
+
+    fn add_meta_function_mut<F, A, R>(&mut self, _: impl Into<String>, _: F)
+    where
+        F: FnMut(&Lua, A) -> Result<R> + 'static,
+        A: FromLuaMulti,
+        R: IntoLuaMulti,
+    {
+    }
+}
+
+impl<T> UserDataFields<T> for Members {
+    fn add_field<V: IntoLua + 'static>(&mut self, name: impl Into<String>, _: V) {
+        self.add(name);
+    }
+
+    fn add_field_method_get<M, R>(&mut self, name: impl Into<String>, _: M)
+    where
+        M: Fn(&Lua, &T) -> Result<R> + 'static,
+        R: IntoLua,
+    {
+        self.add(name);
+    }
+
+    fn add_field_method_set<M, A>(&mut self, name: impl Into<String>, _: M)
+    where
+        M: FnMut(&Lua, &mut T, A) -> Result<()> + 'static,
+        A: FromLua,
+    {
+        self.add(name);
+    }
+
+    fn add_field_function_get<F, R>(&mut self, name: impl Into<String>, _: F)
+    where
+        F: Fn(&Lua, AnyUserData) -> Result<R> + 'static,
+        R: IntoLua,
+    {
+        self.add(name);
+    }
+
+    fn add_field_function_set<F, A>(&mut self, name: impl Into<String>, _: F)
+    where
+        F: FnMut(&Lua, AnyUserData, A) -> Result<()> + 'static,
+        A: FromLua,
+    {
+        self.add(name);
+    }
+
+    fn add_meta_field<V: IntoLua + 'static>(&mut self, _: impl Into<String>, _: V) {}
+
+    fn add_meta_field_with<F, R>(&mut self, _: impl Into<String>, _: F)
+    where
+        F: FnOnce(&Lua) -> Result<R> + 'static,
+        R: IntoLua,
+    {
+    }
+}

@@ -1,0 +1,88 @@
+//! The starts of a run at a rate: how many came to pass, how late, and how many found no user.
+
+use super::latency::{self, Burst, Exact, nanoseconds};
+use super::report::ArrivalsRow;
+use super::tally;
+use crate::units::show_count;
+use hdrhistogram::Histogram;
+use std::time::Duration;
+
+/// The starts of one shard within one tick.
+#[derive(Debug, Default)]
+pub(super) struct ArrivalDelta {
+    delays: Exact,
+    all: Burst,
+    dropped: u64,
+}
+
+impl ArrivalDelta {
+    pub(super) fn started(&mut self, delay: Duration) {
+        let ns = nanoseconds(delay);
+        self.delays.record(ns);
+        self.all.record(ns);
+    }
+
+    pub(super) fn dropped(&mut self) {
+        self.dropped += 1;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.delays.count + self.dropped == 0
+    }
+
+    /// Empties it and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        self.delays = Exact::default();
+        self.dropped = 0;
+        self.all.clear();
+    }
+}
+
+/// The starts of the whole run.
+#[derive(Debug, Default)]
+pub(super) struct ArrivalLog {
+    delays: Exact,
+    all: Option<Histogram<u64>>,
+    dropped: u64,
+}
+
+impl ArrivalLog {
+    pub(super) fn merge(&mut self, delta: &ArrivalDelta) {
+        if !delta.is_empty() {
+            self.delays = self.delays.merged(&delta.delays);
+            self.dropped += delta.dropped;
+            delta
+                .all
+                .add_to(self.all.get_or_insert_with(latency::histogram));
+        }
+    }
+
+    pub(super) fn dropped_count(&self) -> u64 {
+        self.dropped
+    }
+
+    /// None in a run of users.
+    pub(super) fn row(&self) -> Option<ArrivalsRow> {
+        let all = self.all.as_ref()?;
+        Some(ArrivalsRow {
+            started: self.delays.count,
+            dropped: self.dropped,
+            delay_ms: tally::latency(&self.delays, all),
+        })
+    }
+}
+
+impl ArrivalsRow {
+    /// What a reader has to know before believing a percentile, if starts were dropped.
+    pub(super) fn warning(&self) -> Option<String> {
+        let (dropped, due) = (self.dropped, self.started + self.dropped);
+        (dropped > 0).then(|| {
+            format!(
+                "{} of {} iterations found no free user and were dropped, so the percentiles are too low: who was \
+                 dropped would have waited longest; raise '--max-users'",
+                show_count(dropped),
+                show_count(due)
+            )
+        })
+    }
+}

@@ -1,0 +1,266 @@
+//! When iterations start in the open model: at a rate that may change in stages, evenly or at random.
+//!
+//! A [`RateLine`] is a pure function of the time since the test began: how many arrivals are due until then.
+//! The n-th arrival comes when the line reaches n, evenly spaced, or when it reaches a sum of n random
+//! distances of mean 1, which makes a Poisson process of that rate (Çinlar, 1975). A rate that is changed on
+//! the way only changes the line from there on: what has arrived stays where it was.
+
+use super::wait::{open_unit, seconds};
+use rand::SeedableRng as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::time::Duration;
+
+/// Arrivals per second over the time since the test began.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RateLine {
+    pieces: Vec<Piece>,
+}
+
+/// A straight piece of the line, in seconds and arrivals per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Piece {
+    start: f64,
+    length: f64,
+    from: f64,
+    to: f64,
+    /// Arrivals before it.
+    before: f64,
+}
+
+impl RateLine {
+    /// Goes in each stage, within its time, in a straight line to its rate. The first begins at 0. A stage
+    /// without a length is a jump; the last rate stays.
+    pub fn new(stages: &[(Duration, f64)]) -> Self {
+        let mut line = RateLine { pieces: Vec::new() };
+        for (time, to) in stages {
+            line.push(time.as_secs_f64(), *to);
+        }
+        line
+    }
+
+    fn push(&mut self, length: f64, to: f64) {
+        let (start, from, before) = self.end();
+        self.pieces.push(Piece {
+            start,
+            length,
+            from,
+            to,
+            before,
+        });
+    }
+
+    /// Where the last piece ends, its rate there and the arrivals until then.
+    fn end(&self) -> (f64, f64, f64) {
+        self.pieces.last().map_or((0.0, 0.0, 0.0), |last| {
+            (last.start + last.length, last.to, last.before + last.area())
+        })
+    }
+
+    /// This line until `elapsed`, then `rate`.
+    pub fn steered(&self, elapsed: Duration, rate: f64) -> Self {
+        let at = elapsed.as_secs_f64();
+        let mut line = RateLine { pieces: Vec::new() };
+        for piece in self.pieces.iter().filter(|piece| piece.start < at) {
+            let cut = (at - piece.start).min(piece.length);
+            let share = cut / piece.length.max(f64::MIN_POSITIVE);
+            line.pieces.push(Piece {
+                length: cut,
+                to: piece.from + (piece.to - piece.from) * share.min(1.0),
+                ..*piece
+            });
+        }
+        if let Some(piece) = line.pieces.last_mut().filter(|piece| piece.length == 0.0) {
+            // A jump has no way on which it could be cut.
+            piece.to = self.rate_of_jump(piece.start);
+        }
+        let (end, level, _) = line.end();
+        line.push((at - end).max(0.0), level);
+        line.push(0.0, rate);
+        line
+    }
+
+    /// The rate right after the jumps at `at`.
+    fn rate_of_jump(&self, at: f64) -> f64 {
+        let mut later = self.pieces.iter().rev();
+        later
+            .find(|piece| piece.start == at && piece.length == 0.0)
+            .map_or(0.0, |piece| piece.to)
+    }
+
+    /// When the line reaches `count` arrivals, counted from 0; none if it never does.
+    fn time_of(&self, count: f64) -> Option<Duration> {
+        let piece = self
+            .pieces
+            .iter()
+            .find(|piece| count < piece.before + piece.area());
+        if let Some(piece) = piece {
+            return Some(seconds(piece.start + piece.offset_of(count - piece.before)));
+        }
+        let (end, rate, before) = self.end();
+        (rate > 0.0).then(|| seconds(end + (count - before) / rate))
+    }
+}
+
+impl Piece {
+    /// The arrivals within it.
+    fn area(&self) -> f64 {
+        (self.from + self.to) / 2.0 * self.length
+    }
+
+    /// The seconds into it at which so many arrivals have come: the root of a quadratic, in the form that
+    /// loses no digits where the slope is small.
+    fn offset_of(&self, count: f64) -> f64 {
+        let slope = (self.to - self.from) / self.length;
+        let root = (self.from * self.from + 2.0 * slope * count)
+            .max(0.0)
+            .sqrt();
+        match self.from + root {
+            sum if sum > 0.0 => (2.0 * count / sum).min(self.length),
+            _ => 0.0,
+        }
+    }
+}
+
+/// The arrivals of a run, one after the other. Every shard goes through all of them and takes its own.
+#[derive(Debug, Clone)]
+pub struct Arrivals {
+    count: f64,
+    number: u64,
+    random: Option<Xoshiro256PlusPlus>,
+}
+
+impl Arrivals {
+    /// Evenly spaced arrivals.
+    pub fn even() -> Self {
+        Arrivals {
+            count: 0.0,
+            number: 0,
+            random: None,
+        }
+    }
+
+    /// Arrivals at random, repeated by the same seed.
+    pub fn poisson(seed: u64) -> Self {
+        let mut arrivals = Arrivals {
+            random: Some(Xoshiro256PlusPlus::seed_from_u64(seed)),
+            ..Arrivals::even()
+        };
+        arrivals.count = arrivals.distance();
+        arrivals
+    }
+
+    /// The number of the next arrival, from 0, and when it comes; none if the rate is 0 from now on.
+    pub fn peek(&self, line: &RateLine) -> Option<(u64, Duration)> {
+        line.time_of(self.count).map(|time| (self.number, time))
+    }
+
+    /// Goes on to the one after.
+    pub fn advance(&mut self) {
+        self.count += self.distance();
+        self.number += 1;
+    }
+
+    fn distance(&mut self) -> f64 {
+        self.random
+            .as_mut()
+            .map_or(1.0, |random| -open_unit(random).ln())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(rate: f64) -> RateLine {
+        RateLine::new(&[(Duration::ZERO, rate)])
+    }
+
+    fn stages(stages: &[(u64, f64)]) -> RateLine {
+        let stage = |(time, rate): &(u64, f64)| (Duration::from_secs(*time), *rate);
+        RateLine::new(&stages.iter().map(stage).collect::<Vec<_>>())
+    }
+
+    /// The arrivals before `until` seconds, in seconds.
+    fn before(mut arrivals: Arrivals, line: &RateLine, until: f64) -> Vec<f64> {
+        let next = || {
+            let (_, time) = arrivals.peek(line)?;
+            arrivals.advance();
+            Some(time.as_secs_f64())
+        };
+        std::iter::from_fn(next)
+            .take_while(|time| *time < until)
+            .collect()
+    }
+
+    #[test]
+    fn even_arrivals_come_at_their_number_over_the_rate() {
+        let times = before(Arrivals::even(), &level(4.0), 1.0);
+        assert_eq!(times, [0.0, 0.25, 0.5, 0.75]);
+        assert_eq!(
+            before(Arrivals::even(), &level(1_000.0), 30.0).len(),
+            30_000
+        );
+        let mut late = Arrivals::even();
+        (0..3_000_000).for_each(|_| late.advance());
+        let due = Duration::from_secs(1_000_000);
+        assert_eq!(late.peek(&level(3.0)), Some((3_000_000, due)));
+    }
+
+    #[test]
+    fn stages_of_rates_are_joined_by_lines() {
+        let line = stages(&[(10, 100.0), (10, 100.0), (20, 0.0)]);
+        let times = before(Arrivals::even(), &line, f64::INFINITY);
+        let within = |from: f64, to: f64| {
+            let inside = times.iter().filter(|time| (from..to).contains(*time));
+            inside.count()
+        };
+        for (from, to, count) in [
+            (0.0, 10.0, 500),
+            (0.0, 5.0, 125),
+            (10.0, 20.0, 1_000),
+            (20.0, 40.0, 1_000),
+            (30.0, 40.0, 250),
+        ] {
+            assert_eq!(within(from, to), count, "from {from} s to {to} s");
+        }
+        assert_eq!(times.len(), 2_500, "a rate of 0 has no more arrivals");
+        assert!(times.is_sorted());
+    }
+
+    #[test]
+    fn a_rate_changed_on_the_way_leaves_what_was() {
+        let line = stages(&[(0, 10.0)]);
+        let faster = line.steered(Duration::from_secs(2), 100.0);
+        let times = before(Arrivals::even(), &faster, 3.0);
+        assert_eq!(times.len(), 20 + 100);
+        assert_eq!(times[..20], before(Arrivals::even(), &line, 2.0));
+        assert!((times[20] - 2.0).abs() < 1e-9 && (times[21] - 2.01).abs() < 1e-9);
+        let ramp = stages(&[(10, 100.0)]).steered(Duration::from_secs(5), 7.0);
+        let times = before(Arrivals::even(), &ramp, 15.0);
+        assert_eq!(times.len(), 125 + 70);
+        let stopped = faster.steered(Duration::from_secs(4), 0.0);
+        assert_eq!(before(Arrivals::even(), &stopped, 99.0).len(), 220);
+        let again = stopped.steered(Duration::from_secs(50), 2.0);
+        assert_eq!(before(Arrivals::even(), &again, 60.0).len(), 240);
+    }
+
+    #[test]
+    fn random_arrivals_keep_the_rate_and_the_distances_of_a_poisson_process() {
+        let times = before(Arrivals::poisson(7), &level(50.0), 1_000.0);
+        let count = times.len() as f64;
+        assert!((count / 50_000.0 - 1.0).abs() < 0.02, "{count}");
+        let distances: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = distances.iter().sum::<f64>() / distances.len() as f64;
+        let squares: f64 = distances.iter().map(|d| (d - mean) * (d - mean)).sum();
+        let deviation = (squares / distances.len() as f64).sqrt();
+        assert!(
+            (deviation / mean - 1.0).abs() < 0.05,
+            "exponential: {deviation} {mean}"
+        );
+        assert_eq!(times, before(Arrivals::poisson(7), &level(50.0), 1_000.0));
+        assert_ne!(
+            times[..9],
+            before(Arrivals::poisson(8), &level(50.0), 1_000.0)[..9]
+        );
+    }
+}

@@ -1,0 +1,2 @@
+plan { reset_stats = "yes" }
+task { function(user) user:get "/" end }

@@ -1,0 +1,4 @@
+plan {
+  throttle_requests = 0,
+}
+task { function(user) user:get "/" end }

@@ -1,0 +1,2 @@
+plan { stages = { 10, 20 } }
+task { function(user) user:get "/" end }

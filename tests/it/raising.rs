@@ -1,0 +1,105 @@
+//! Tasks that raise: what the report and the log say of them, and who goes on.
+
+use crate::program::{Lgoose, plan};
+use crate::report::iterate;
+use crate::server::Server;
+
+#[test]
+fn a_start_that_raises_keeps_users_from_starting() {
+    let server = Server::start();
+    let text = "on(\"test_start\", function(user)\n  user:get \"/\"\n  error \"not ready\"\nend)\n\
+                task { \"t\", function(user) user:get \"/task\" end }";
+    let ended =
+        Lgoose::new([plan("start_raises.lua", text).as_str(), "-H", &server.url()]).finish();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("test_start raised: not ready"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(server.received(), 1);
+}
+
+#[test]
+fn a_task_that_raises_is_counted_and_the_user_goes_on() {
+    let server = Server::start();
+    let report = iterate("tests/lua/raising.lua", &server, 2, 2);
+    let errors = report.errors().join("\n");
+    let failing = [
+        "raises",
+        "says no",
+        "asserts",
+        "raises in lgoose",
+        "raises without text",
+        "yields",
+        "misuses get",
+    ];
+    for name in failing {
+        assert_eq!(report.task(name), (2, 2), "{name}\n{errors}");
+    }
+    assert_eq!(report.task("goes on"), (2, 0), "{errors}");
+    assert_eq!(
+        report.task("bye"),
+        (1, 0),
+        "on_stop runs at the end\n{errors}"
+    );
+    assert_eq!(server.count("GET /before"), 2);
+    assert_eq!(server.count("GET /after"), 2);
+    assert_eq!(server.count("GET /bye"), 1);
+    assert_eq!(
+        report.total("failures"),
+        0,
+        "a task that raises fails no request\n{errors}"
+    );
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+}
+
+#[test]
+fn a_user_that_cannot_start_is_counted_and_asks_for_nothing_more() {
+    let server = Server::start();
+    let report = iterate("tests/lua/raising.lua", &server, 2, 1);
+    assert_eq!(report.task("start"), (1, 1), "{:?}", report.errors());
+    assert_eq!(report.task("never").0, 0);
+    assert_eq!(server.count("GET /never"), 0);
+    assert_eq!(
+        report.errors_with("cannot start"),
+        1,
+        "{:?}",
+        report.errors()
+    );
+}
+
+#[test]
+fn what_was_raised_is_shown_with_its_message_and_its_line() {
+    let server = Server::start();
+    let report = iterate("tests/lua/raising.lua", &server, 2, 1);
+    let errors = report.errors().join("\n");
+    for expected in [
+        "task raises: attempt to index a nil value (local 'missing') (tests/lua/raising.lua:6)",
+        "task says no: no (tests/lua/raising.lua:11)",
+        "task asserts: one is not two (tests/lua/raising.lua:12)",
+        "task misuses get: the path must be a string, not nil; write user:get(\"/path\"), with a colon (tests/lua/raising.lua:16)",
+        "task start: cannot start (tests/lua/raising.lua:22)",
+    ] {
+        assert!(
+            errors.contains(expected),
+            "'{expected}' is missing in\n{errors}"
+        );
+    }
+}
+
+#[test]
+fn what_lgoose_itself_raises_in_a_task_is_shown_with_its_line() {
+    let server = Server::start();
+    let report = iterate("tests/lua/raising.lua", &server, 2, 1);
+    let errors = report.errors().join("\n");
+    for expected in [
+        "task raises in lgoose: random.int(a, b): 2 is larger than 1 (tests/lua/raising.lua:13)",
+        "task yields: coroutine.yield outside of a coroutine of the plan's own (tests/lua/raising.lua:15)",
+    ] {
+        assert!(
+            errors.contains(expected),
+            "'{expected}' is missing in\n{errors}"
+        );
+    }
+}

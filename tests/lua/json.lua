@@ -1,0 +1,27 @@
+-- JSON read and written.
+
+local test = require "test"
+local same, raises = test.same, test.raises
+
+task { "json", function()
+  same(json.encode { b = 1, a = { true, json.null } }, '{"a":[true,null],"b":1}', "encode")
+  local value = json.decode '{"n": 1, "x": 1.5, "s": "\\u00fc", "l": [], "none": null}'
+  same(math.type(value.n), "integer", "integers stay integers")
+  same(value.x, 1.5, "float")
+  same(value.s, "ü", "string")
+  same(value.none, json.null, "null")
+  raises("this is not JSON", function() json.decode "{" end)
+  raises("cannot encode", function() json.encode { function() end } end)
+  local loop = {}
+  loop.loop = loop
+  raises("cannot encode", function() json.encode(loop) end)
+end }
+
+task { "of a response", function(user)
+  local value = user:get("/json"):json()
+  same(value.name, "goose", "a field")
+  same(#value.list, 3, "a list")
+  same(value.none, json.null, "null")
+  local ok, problem = pcall(function() return user:get("/headers"):json() end)
+  assert(not ok and tostring(problem):find("JSON", 1, true), "no JSON is told: " .. tostring(problem))
+end }

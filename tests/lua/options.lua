@@ -1,0 +1,103 @@
+-- Each option of a request; the site echoes what it gets.
+
+local test = require "test"
+local same, raises = test.same, test.raises
+
+task { "forms and JSON", function(user)
+  local echo = user:post("/echo", nil, { form = { name = "a b&c", list = { 1, 2 }, ["ü"] = "ß" } }):json()
+  same(echo.body, "list=1&list=2&name=a+b%26c&%C3%BC=%C3%9F", "form")
+  same(echo.headers["content-type"], "application/x-www-form-urlencoded", "type of a form")
+  echo = user:post("/echo", nil, { json = { b = { 1, 2 }, a = json.null, c = true } }):json()
+  same(echo.body, '{"a":null,"b":[1,2],"c":true}', "json")
+  same(echo.headers["content-type"], "application/json", "type of JSON")
+  echo = user:put("/echo", nil, { json = { 1 }, headers = { ["Content-Type"] = "application/x-own" } }):json()
+  same(echo.headers["content-type"], "application/x-own", "a type of the plan's own")
+  same(user:post("/echo"):json().headers["content-length"], "0", "no body")
+  same(user:post("/echo", "\0\1x"):json().body, "\0\1x", "bytes")
+end }
+
+task { "parts and compression", function(user)
+  local parts = { name = "goose", file = { filename = 'a "b".txt', type = "text/plain", data = "content" } }
+  local echo = user:post("/echo", nil, { multipart = parts }):json()
+  local boundary = echo.headers["content-type"]:match("^multipart/form%-data; boundary=(.+)$")
+  local wanted = table.concat({
+    "--" .. boundary,
+    'content-disposition: form-data; name="file"; filename="a %22b%22.txt"',
+    "content-type: text/plain",
+    "",
+    "content",
+    "--" .. boundary,
+    'content-disposition: form-data; name="name"',
+    "",
+    "goose",
+    "--" .. boundary .. "--",
+    "",
+  }, "\r\n")
+  same(echo.body, wanted, "multipart")
+  local squeezed = user:post("/echo", ("a"):rep(1000), { compress = "gzip" })
+  same(squeezed:json().headers["content-encoding"], "gzip", "compressed")
+  assert(tonumber(squeezed:json().headers["content-length"]) < 100, "smaller")
+  local dropped = user:get("/echo", { discard = true })
+  same(dropped.body, "", "discarded")
+  assert(dropped.size > 50, "but counted: " .. dropped.size)
+end }
+
+task { "headers and queries", function(user)
+  local echo = user:get("/echo?a=1#top", { query = { b = "x y", c = { 1, 2 } }, headers = { ["X-Own"] = "yes" } }):json()
+  same(echo.path, "/echo?a=1&b=x+y&c=1&c=2", "query")
+  same(echo.headers["x-own"], "yes", "header")
+  assert(echo.headers["user-agent"]:find("^lgoose/"), "user agent: " .. echo.headers["user-agent"])
+  same(echo.headers.host, user.host:gsub("^http://", ""), "host")
+  same(user:get("/echo", { query = {} }):json().path, "/echo", "an empty query")
+  same(user:get("/echo", { headers = { ["User-Agent"] = "own" } }):json().headers["user-agent"], "own", "user agent")
+end }
+
+task { "names", function(user)
+  user:get("/echo?n=1", { name = "named" })
+  user:get("/echo?n=2", { name = "named", headers = { A = "b" } })
+  user:post("/echo", nil, { name = "named", json = {} })
+end }
+
+task { "credentials", function(user)
+  local function sent(auth) return user:get("/echo", { auth = auth }):json().headers.authorization end
+  same(sent { "ada", "secret" }, "Basic YWRhOnNlY3JldA==", "name and password")
+  same(sent "ada:secret", "Basic YWRhOnNlY3JldA==", "as one text")
+  same(sent { bearer = "token" }, "Bearer token", "a token")
+  raises("option 'auth' must be", sent, 5)
+  raises("option 'auth' must be", sent, { "ada" })
+end }
+
+task { "time and redirects", function(user)
+  local late = user:get("/hold", { timeout = 0.05, name = "late" })
+  same(late.status, 0, "status of an answer that did not come in time")
+  assert(late.error:find("timeout", 1, true) or late.error:find("in time", 1, true), "error: " .. late.error)
+  late:pass()
+  same(user:get("/redirect/2", { redirects = 0 }).status, 302, "not followed")
+  same(user:get("/redirect/2", { redirects = 2 }).status, 200, "followed")
+  local lost = user:get("/redirect/3", { redirects = 2, name = "lost" })
+  same(lost.ok, false, "more than allowed")
+  lost:pass()
+end }
+
+task { "failures allowed", function(user)
+  local missing = user:get("/status/404", { allow_failure = true })
+  same(missing.ok, true, "an allowed failure")
+  same(missing.status, 404, "its status")
+  same(user:get("/status/500", { allow_failure = true, name = "allowed" }).error, nil, "no error")
+end }
+
+task { "mistakes", function(user)
+  for option, wrong in pairs {
+    name = 5, headers = "x", query = 5, form = "a=b", multipart = "x", timeout = "soon", redirects = -1,
+    expect = 200, compress = "br", discard = 1, allow_failure = "yes",
+  } do
+    raises("'" .. option .. "'", user.post, user, "/echo", nil, { [option] = wrong })
+  end
+  raises("one body", user.post, user, "/echo", "b", { json = {} })
+  raises("one body", user.post, user, "/echo", nil, { json = {}, form = { a = 1 } })
+  raises("did you mean 'filename'", user.post, user, "/echo", nil, { multipart = { a = { filenam = "x", data = "y" } } })
+  raises("needs its content", user.post, user, "/echo", nil, { multipart = { a = { filename = "x" } } })
+  raises("header name", user.get, user, "/echo", { headers = { ["a b"] = "c" } })
+  raises("line break", user.get, user, "/echo", { headers = { a = "b\r\nc: d" } })
+  raises("options are named", user.get, user, "/echo", { "name" })
+end }

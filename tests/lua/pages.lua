@@ -1,0 +1,43 @@
+-- What can be found in a page: elements, texts, and the same from html.parse.
+
+local test = require "test"
+local same, raises = test.same, test.raises
+
+task { "elements", function(user)
+  local page = user:get "/form"
+  local items = page:css "#list li"
+  same(#items, 2, "number of elements")
+  same(items[2]:text(), "two", "text of an element")
+  same(items[2]:attr "data-n", "2", "its attribute")
+  same(items[2].attrs["data-n"], "2", "its attributes")
+  same(items[1]:attr "none", nil, "no such attribute")
+  same(items[1]:html(), '<li data-n="1">one</li>', "its HTML")
+  same(#page:css("#list")[1]:css "li", 2, "elements within one")
+  same(#page:css "table", 0, "nothing found")
+  local ok, problem = pcall(function() return page:css "li[" end)
+  assert(not ok and tostring(problem):find("selector", 1, true), "a bad selector is told: " .. tostring(problem))
+end }
+
+task { "html.parse", function(user)
+  local page = html.parse [[<title>Log in</title><p id=a class=x>one</p><p>two</p>
+    <form action="/user?d=1" method=post><input name=token value=t1></form>]]
+  same(page:title(), "Log in", "title")
+  same(page:text "#a", "one", "text")
+  same(page:attr("p", "class"), "x", "attribute")
+  same(page:css("p")[2]:text(), "two", "element")
+  same(page:form().fields.token, "t1", "form")
+  same(html.parse(user:get("/form").body):title(), "A form & more", "a body")
+end }
+
+task { "mistakes", function(user)
+  local page = user:get "/form"
+  raises("did you mean 'title'?", function() return page.titel end)
+  raises("did you mean 'text'?", function() return page:css("h1")[1].txt end)
+  raises("did you mean 'title'?", function() return html.parse("<p>").titel end)
+  raises("must be a string, not a number", page.css, page, 5)
+  raises("is not a CSS selector", page.form, page, "form[")
+  raises("a string is wanted here, not nil", page.attr, page, "h1")
+  raises("write response:method", function() return page.title() end)
+  raises("a filter must be", page.assets, page, 5)
+  raises("cannot set 'body'", function() page.body = "x" end)
+end }

@@ -1,0 +1,32 @@
+-- Random values.
+
+local test = require "test"
+local same, raises = test.same, test.raises
+
+task { "random", function()
+  for _ = 1, 200 do
+    local n = random.int(3, 5)
+    assert(n >= 3 and n <= 5 and math.type(n) == "integer", "int")
+    local x = random.float()
+    assert(x >= 0 and x < 1, "float")
+    assert(math.random(6) >= 1 and math.random(6) <= 6, "math.random")
+    local choice = random.choice { "a", "b" }
+    assert(choice == "a" or choice == "b", "choice")
+    same(random.weighted { always = 1, never = 0 }, "always", "weighted")
+  end
+  same(random.int(7, 7), 7, "one number")
+  same(#random.string(12), 12, "string")
+  same(select(2, random.words(3):gsub(" ", " ")), 2, "words")
+  assert(random.uuid():find "^%x+%-%x+%-4%x+%-[89ab]%x+%-%x+$", "uuid")
+  raises("2 is larger than 1", function() random.int(2, 1) end)
+  raises("empty", function() random.choice {} end)
+end }
+
+task { "mistakes", function()
+  raises("a whole number is wanted here, not nil", random.int)
+  raises("a whole number is wanted here", random.int, 1.5, 2)
+  raises("a table is wanted here, not nil", random.choice)
+  raises("at least one weight must be above 0", random.weighted, { a = 0 })
+  raises("n must be from 0", random.string, -1)
+  raises("did you mean 'float'?", function() return random.floot end)
+end }

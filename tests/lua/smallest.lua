@@ -1,0 +1,1 @@
+task { function(user) user:get "/" end }

@@ -1,0 +1,50 @@
+-- Every way to wait. A wait may last longer than it should, never shorter: that is what can be asserted.
+
+local test = require "test"
+
+-- Remembers the time at the end of a task and holds the next one against it.
+local function after(least)
+  return function(user)
+    local now = os.clock()
+    if user.data.ended then
+      local paused = now - user.data.ended
+      assert(paused >= least, user.scenario .. ": paused " .. paused .. " s, not " .. least)
+    end
+    user:get("/" .. user.scenario)
+    user.data.ended = os.clock()
+  end
+end
+
+scenario { "number", users = 1, wait = 0.02, task { after(0.02) } }
+scenario { "range", users = 1, wait = { 0.02, 0.03 }, task { after(0.02) } }
+scenario { "between", users = 1, wait = wait.between(0.02, 0.03), task { after(0.02) } }
+scenario { "constant", users = 1, wait = wait.constant(0.02), task { after(0.02) } }
+scenario { "normal", users = 1, wait = wait.normal(0.03, 0), task { after(0.03) } }
+scenario { "exponential", users = 1, wait = wait.exponential(0.001), task { after(0) } }
+scenario { "throughput", users = 1, wait = wait.throughput(20), task { after(0) } }
+-- The first task of each iteration begins 0.04 s after the one before; the second follows at once.
+scenario { "pacing", users = 1, wait = wait.pacing(0.04), order = "serial",
+  task { "first", function(user)
+    local now = os.clock()
+    assert(not user.data.begun or now - user.data.begun >= 0.04, "an iteration began too soon")
+    user.data.begun = now
+    user:get "/pacing"
+  end },
+  task { "second", function(user) user:get "/pacing" end },
+}
+-- A task's own wait goes before its scenario's.
+scenario { "own", users = 1, wait = 3600, task { wait = 0.02, after(0.02) } }
+scenario { "inside", users = 1,
+  task { function(user)
+    local begin = os.clock()
+    user:wait(0.01)
+    assert(os.clock() - begin >= 0.01, "user:wait(0.01)")
+    user:wait(0.01, 0.02)
+    assert(os.clock() - begin >= 0.02, "user:wait(0.01, 0.02)")
+    user:wait(0)
+    test.raises("number of seconds", user.wait, user, "soon")
+    test.raises("-1", user.wait, user, -1)
+    test.raises("smaller", user.wait, user, 2, 1)
+    user:get "/inside"
+  end },
+}

@@ -2,6 +2,7 @@
 //! One thread a connection, plain or TLS. Knows nothing of the program under test.
 
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
+use std::collections::HashSet;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,7 +65,7 @@ struct Shared {
     script: Box<Script>,
     asked: Mutex<Vec<Asked>>,
     connections: AtomicUsize,
-    closed: AtomicUsize,
+    closed: Mutex<HashSet<usize>>,
     open: Mutex<bool>,
     opened: Condvar,
 }
@@ -101,7 +102,7 @@ impl Site {
             script: Box::new(script),
             asked: Mutex::default(),
             connections: AtomicUsize::new(0),
-            closed: AtomicUsize::new(0),
+            closed: Mutex::default(),
             open: Mutex::new(false),
             opened: Condvar::new(),
         });
@@ -117,7 +118,7 @@ impl Site {
                 // A client that goes away ends its connection, not the site.
                 thread::spawn(move || {
                     accept(stream, tls, number, &shared).ok();
-                    shared.closed.fetch_add(1, Ordering::SeqCst);
+                    shared.closed().insert(number);
                 });
             }
         });
@@ -153,9 +154,9 @@ impl Site {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// How many connections have ended.
-    pub(crate) fn closed(&self) -> usize {
-        self.shared.closed.load(Ordering::SeqCst)
+    /// Whether the connection that `asked` came on has been closed.
+    pub(crate) fn has_closed(&self, asked: &Asked) -> bool {
+        self.shared.closed().contains(&asked.connection)
     }
 
     /// Lets everything go on that waits at the gate.
@@ -171,6 +172,10 @@ impl Site {
 }
 
 impl Shared {
+    fn closed(&self) -> std::sync::MutexGuard<'_, HashSet<usize>> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn asked(&self) -> std::sync::MutexGuard<'_, Vec<Asked>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }

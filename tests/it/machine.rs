@@ -8,7 +8,10 @@ use std::process::Command;
 #[test]
 fn out_of_file_descriptors_is_counted_as_such_and_those_with_one_go_on() {
     let site = Site::start(|_| answer(200, "", "good"));
-    let text = "task { function(user) user:get('/', { name = 'page' }) user:get('/', { name = 'page' }) end }";
+    // Users think with their connections open: all sixty want one at a time.
+    let text = "task { wait = 0.5, function(user)
+        user:get('/', { name = 'page' }) user:get('/', { name = 'page' })
+      end }";
     let path = plan("descriptors.lua", text);
     let url = site.url();
     let arguments = [

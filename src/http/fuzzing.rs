@@ -1,5 +1,5 @@
 //! What reads bytes from a target, opened for the fuzz targets in `fuzz/`. No part of lgoose's interface:
-//! it is here with the feature `fuzzing` only. Each function panics where a rule is broken that must hold.
+//! it is here with the feature `fuzzing` only, and in tests. Each function panics where a rule is broken that must hold.
 
 use super::cookies::Jar;
 use super::incoming::{Limits, Outgoing, Read, take};
@@ -86,4 +86,52 @@ pub fn cookies<'a>(lines: impl Iterator<Item = &'a [u8]>, from: &str, to: &str) 
     let header = jar.header(&to);
     assert_eq!(header, jar.header(&to));
     jar.get(&to, "a");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt as _, SeedableRng as _};
+
+    /// Each of the texts with a few of its bytes changed, a hundred times over.
+    fn changed(texts: &[&str], mut read: impl FnMut(&[u8], usize)) {
+        let mut random = StdRng::seed_from_u64(1);
+        for text in texts {
+            read(text.as_bytes(), text.len() / 2);
+            for _ in 0..100 {
+                let mut bytes = text.as_bytes().to_vec();
+                for _ in 0..random.random_range(1..4) {
+                    let place = random.random_range(0..bytes.len());
+                    bytes[place] = random.random();
+                }
+                read(&bytes, random.random_range(0..bytes.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn no_byte_that_a_target_sends_breaks_a_rule() {
+        changed(
+            &[
+                "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nset-cookie: a=b\r\n\r\nhello",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 302 Found\r\nlocation: /x\r\n\r\n",
+            ],
+            head,
+        );
+        changed(
+            &["4\r\nWiki\r\n5;a=b\r\npedia\r\n0\r\nx: y\r\n\r\nleft"],
+            chunks,
+        );
+        changed(&["goose", "\u{1f}\u{8b}"], |body, _| {
+            for header in ["gzip", "deflate", "br", "zstd"] {
+                coding(header, body);
+            }
+        });
+        let lines = "a=1; Domain=shop.co.uk; Path=/\nb=2; Secure\nc=3; Max-Age=10; Domain=.uk";
+        changed(&[lines], |lines, _| {
+            let lines = lines.split(|byte| *byte == b'\n');
+            cookies(lines, "http://www.shop.co.uk/a", "http://img.shop.co.uk/");
+        });
+    }
 }

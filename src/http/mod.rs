@@ -8,7 +8,7 @@ mod cookies;
 mod dial;
 mod encoding;
 mod failure;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod hop;

@@ -33,3 +33,7 @@ peers *OPTIONS:
 # The binary that is shipped: target/dist/lgoose
 dist:
     cargo build --locked --profile dist
+
+# The same, guided by a profile of itself; needs the llvm-profdata of rustc's LLVM
+pgo:
+    benches/pgo.sh

@@ -8,6 +8,7 @@ mod output;
 mod settings;
 mod target;
 mod thresholds;
+mod transport;
 mod value;
 
 pub use co_mitigation::CoMitigation;
@@ -17,6 +18,7 @@ pub use output::{Format, Output};
 pub use settings::{Settings, unknown_word};
 pub use target::{Http, Pin, address};
 pub use thresholds::OPTIONS as THRESHOLD_OPTIONS;
+pub use transport::{Client, Proxy};
 pub use value::Value;
 
 use crate::error::Diagnostic;
@@ -71,6 +73,10 @@ pub struct Config {
     pub headers: BTreeMap<String, String>,
     /// Which HTTP is spoken.
     pub http: Http,
+    /// What sends the requests.
+    pub client: Client,
+    /// What they go through; only [`Client::Reqwest`] can.
+    pub proxy: Proxy,
     /// Trust every certificate.
     pub insecure: bool,
     /// Certificates to trust instead of the system's.
@@ -119,6 +125,7 @@ impl Config {
             Some(time) => users as f64 / time.as_secs_f64(),
             None => settings.hatch_rate.unwrap_or(1.0),
         };
+        let proxy = settings.proxy.unwrap_or_default();
         Ok(Config {
             host: settings.host,
             users,
@@ -135,6 +142,8 @@ impl Config {
             max_body: settings.max_body.unwrap_or(64 << 20),
             headers: settings.headers.unwrap_or_default(),
             http: settings.http.unwrap_or_default(),
+            client: transport::chosen(settings.client, &proxy)?,
+            proxy,
             insecure: settings.insecure.unwrap_or(false),
             ca: settings.ca,
             cert: settings.cert,

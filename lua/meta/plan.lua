@@ -31,6 +31,8 @@
 ---@field max_body? lgoose.Size # the largest body that is read (default: 64 MiB)
 ---@field headers? table<string, string> # sent with every request
 ---@field http? "1.1"|"2" # the only HTTP that is spoken (default: 2 where the server offers it over TLS)
+---@field client? "direct"|"reqwest" # what sends the requests; reqwest costs more and can use proxies (default: "direct")
+---@field proxy? string # URL of a proxy for everything (http, https, socks5, socks5h), "env" or "none" (default: "none")
 ---@field insecure? boolean # trust every certificate (default: false)
 ---@field ca? string # file (PEM) of the certificates to trust instead of the system's
 ---@field cert? string # file (PEM) of the certificate that is shown to servers that ask for one

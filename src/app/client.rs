@@ -1,8 +1,8 @@
 //! What the run's options mean for its HTTP client.
 
-use crate::config::{Config, Http};
+use crate::config::{self, Config, Http, Proxy};
 use crate::error::{Diagnostic, Error};
-use crate::http::{ClientConfig, Resolver, Tls, TlsOptions, Version};
+use crate::http::{ClientConfig, Proxied, Resolver, Tls, TlsOptions, Transport, Version};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         timeout: config.timeout,
         max_body: config.max_body,
         headers: headers(config)?,
+        transport: transport(config),
         version,
         tls: Arc::new(Tls::new(&tls, version)?),
         keep_alive: config.keep_alive,
@@ -38,6 +39,15 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         local_address: config.local_address,
     };
     Ok((client, Resolver::new(pinned, config.dns_ttl)))
+}
+
+fn transport(config: &Config) -> Transport {
+    match (config.client, &config.proxy) {
+        (config::Client::Direct, _) => Transport::Direct,
+        (config::Client::Reqwest, Proxy::None) => Transport::Reqwest(Proxied::No),
+        (config::Client::Reqwest, Proxy::Environment) => Transport::Reqwest(Proxied::ByEnvironment),
+        (config::Client::Reqwest, Proxy::At(url)) => Transport::Reqwest(Proxied::By(url.clone())),
+    }
 }
 
 fn headers(config: &Config) -> Result<HeaderMap, Error> {

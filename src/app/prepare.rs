@@ -57,8 +57,12 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
         .iter()
         .map(|scenario| base_url(scenario.host.as_ref().or(config.host.as_ref()), &mut demos))
         .collect::<Result<Vec<_>, Error>>()?;
-    if hosts.iter().any(|host| host.starts_with("https:")) {
+    let secure = hosts.iter().any(|host| host.starts_with("https:"));
+    if secure || client.transport.needs_tls() {
         client.tls.prepare()?;
+    } else if !client.transport.is_direct() {
+        // A client of reqwest is made with it, needed or not; each would take as long.
+        let _not_needed = client.tls.prepare();
     }
     Ok(Prepared {
         program,

@@ -2,7 +2,7 @@
 //! is a line of [`Run::settings`].
 
 use crate::config::{
-    CoMitigation, Http, MOST_USERS, Output, Pin, Settings, Spacing, Stage, address,
+    Client, CoMitigation, Http, MOST_USERS, Output, Pin, Proxy, Settings, Spacing, Stage, address,
 };
 use crate::error::carets;
 use crate::threshold::{GRAMMAR, Threshold};
@@ -11,6 +11,26 @@ use clap::Args;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// What `--help` says of `--client`.
+const CLIENT: &str = "\
+What sends the requests [default: direct, or reqwest with --proxy]
+
+direct is lgoose's own client. reqwest is the library of that name: it can use proxies and costs about twice \
+the processor time a request. Cookies, redirects, timeouts, retries and decoding are the same with both.
+
+With reqwest, 'connect' is the time of the TLS handshake and of the talk with the proxy too, and \
+'first_byte' that of sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not \
+wait. A Host header of the plan's own needs HTTP/1.1. A head may have 100 fields and 400 KiB. A user that \
+sends requests side by side may open a connection more than it needs.";
+
+/// What `--help` says of `--proxy`.
+const PROXY: &str = "\
+Send everything through this proxy: http://, https://, socks5:// or socks5h://[USER:PASSWORD@]HOST:PORT
+
+With socks5 names are looked up here, as --resolve says; with the others the proxy does that. 'env' obeys \
+HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; without it they are ignored, so that no proxy is measured by \
+accident. 'none' sets aside the proxy of a plan. A proxy chooses --client reqwest.";
 
 /// `lgoose PLAN`.
 #[derive(Debug, Args)]
@@ -111,6 +131,12 @@ pub struct Target {
     /// Speak only this HTTP: 1.1 or 2 [default: 2 where the server offers it over TLS]
     #[arg(long, value_name = "VERSION", value_parser = Http::parse)]
     pub http: Option<Http>,
+    /// What sends the requests: direct, or reqwest, which costs more and can use proxies [default: direct]
+    #[arg(long, value_name = "CLIENT", value_parser = Client::parse, long_help = CLIENT)]
+    pub client: Option<Client>,
+    /// Send everything through this proxy, by --client reqwest; env: the one of the environment
+    #[arg(long, value_name = "URL", value_parser = Proxy::parse, long_help = PROXY)]
+    pub proxy: Option<Proxy>,
     /// Trust every certificate
     #[arg(long)]
     pub insecure: bool,
@@ -254,6 +280,8 @@ impl Run {
             max_body: self.target.max_body,
             headers: None,
             http: self.target.http,
+            client: self.target.client,
+            proxy: self.target.proxy.clone(),
             insecure: self.target.insecure.then_some(true),
             ca: self.target.ca.clone(),
             cert: self.target.cert.clone(),

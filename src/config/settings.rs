@@ -3,6 +3,7 @@
 
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
+use super::transport::{Client, Proxy};
 use super::{CoMitigation, Misfit, Spacing, Stage, Value};
 use crate::error::{Diagnostic, nearest};
 use crate::threshold::Threshold;
@@ -86,6 +87,10 @@ settings! {
     max_body: u64 = Value::size;
     /// Which HTTP is spoken.
     http: Http = |value| value.text().and_then(|text| Http::parse(&text));
+    /// What sends the requests.
+    client: Client = |value| value.text().and_then(|text| Client::parse(&text));
+    /// What they go through.
+    proxy: Proxy = |value| value.text().and_then(|text| Proxy::parse(&text));
     /// Trust every certificate.
     insecure: bool = Value::flag;
     /// Certificates to trust instead of the system's.
@@ -194,6 +199,8 @@ mod tests {
                 text("1s:1"),
                 text("1,1s"),
                 text("even"),
+                text("direct"),
+                text("none"),
                 text("p95 < 1s"),
                 text("average"),
                 Value::Flag(true),

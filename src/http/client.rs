@@ -1,7 +1,7 @@
 //! What all sessions share: the settings of a run, and the buffers of a shard.
 
 use super::connection::ReadSpace;
-use super::{Resolver, Tls, Version, wire};
+use super::{Resolver, Tls, Transport, Version, wire};
 use http::HeaderMap;
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -18,6 +18,8 @@ pub struct ClientConfig {
     pub max_body: u64,
     /// Sent with every request unless the request has one of that name.
     pub headers: HeaderMap,
+    /// What sends the requests.
+    pub transport: Transport,
     /// Which HTTP is spoken.
     pub version: Version,
     /// Whom to trust.
@@ -39,6 +41,7 @@ impl Default for ClientConfig {
             timeout: Duration::from_secs(60),
             max_body: 64 << 20,
             headers: HeaderMap::new(),
+            transport: Transport::Direct,
             version: Version::Any,
             tls: Arc::new(Tls::trusting_the_system()),
             keep_alive: true,

@@ -1,10 +1,12 @@
 //! One user's view of HTTP: a [`Session`] with cookies, redirects and connections of its own, over the
-//! direct transport: HTTP/1.1 spoken by lgoose itself, HTTP/2 by `h2`. Driven by the engine's user loop;
-//! knows nothing of Lua, names or statistics.
+//! direct transport (HTTP/1.1 spoken by lgoose itself, HTTP/2 by `h2`) or over `reqwest`. Driven by the
+//! engine's user loop; knows nothing of Lua, names or statistics.
 
+mod blame;
 mod client;
 mod connection;
 mod cookies;
+mod delegated;
 mod dial;
 mod encoding;
 mod failure;
@@ -19,6 +21,7 @@ mod pool;
 mod progress;
 mod resolver;
 mod session;
+mod setup;
 mod stream;
 mod target;
 mod timer;
@@ -28,6 +31,7 @@ mod watch;
 mod wire;
 
 pub use client::{Client, ClientConfig};
+pub use delegated::{Proxied, Transport};
 pub use encoding::ACCEPTED as ACCEPTED_CODINGS;
 pub use failure::{ErrorClass, Failure};
 pub use message::{Exchange, Request, Response};

@@ -13,8 +13,8 @@ use http::{HeaderName, header};
 
 /// What Chrome allows a server to send ahead, for a stream and for the whole connection: enough for any
 /// page, so that the window never is what is measured.
-const STREAM_WINDOW: u32 = 6 << 20;
-const CONNECTION_WINDOW: u32 = 15 << 20;
+pub(super) const STREAM_WINDOW: u32 = 6 << 20;
+pub(super) const CONNECTION_WINDOW: u32 = 15 << 20;
 
 /// Shakes hands over an open stream. The connection is driven by a task of its own, which ends with its
 /// last request handle.
@@ -109,7 +109,7 @@ async fn send(
 }
 
 /// The head as HTTP/1.1 would have sent it.
-fn head_as_text(parts: &http::response::Parts) -> BytesMut {
+pub(super) fn head_as_text(parts: &http::response::Parts) -> BytesMut {
     let mut text = Vec::with_capacity(256);
     text.extend_from_slice(b"HTTP/1.1 ");
     text.extend_from_slice(parts.status.as_str().as_bytes());
@@ -121,7 +121,8 @@ fn head_as_text(parts: &http::response::Parts) -> BytesMut {
     BytesMut::from(&text[..])
 }
 
-fn failure(error: &h2::Error) -> Failure {
+/// What an error of HTTP/2 means.
+pub(super) fn failure(error: &h2::Error) -> Failure {
     if let Some(error) = error.get_io() {
         return Failure::exchanging(error);
     }

@@ -1,11 +1,11 @@
 //! The connections of one session: idle ones of HTTP/1.1, and one of HTTP/2 a host that all of its requests
-//! share.
+//! share. With the other transport it keeps none: `reqwest` does.
 
 use super::client::Client;
 use super::connection::Connection;
 use super::dial::dial;
 use super::progress::Progress;
-use super::{ErrorClass, Failure, Origin, Version, multiplexed};
+use super::{ErrorClass, Failure, Origin, Proxied, Transport, Version, delegated, multiplexed};
 use bytes::Bytes;
 use h2::client::SendRequest;
 use rustls::ClientConfig;
@@ -23,7 +23,7 @@ pub(super) struct Pool {
     rare: RefCell<Option<Rc<Rare>>>,
 }
 
-/// What only users of https or HTTP/2 need; a plain user does not carry it.
+/// What only users of https, HTTP/2 or reqwest need; a plain user does not carry it.
 #[derive(Debug, Default)]
 struct Rare {
     multiplexed: RefCell<Vec<(Rc<Origin>, SendRequest<Bytes>)>>,
@@ -31,6 +31,8 @@ struct Rare {
     http1_only: RefCell<Vec<Rc<Origin>>>,
     /// This user's TLS configuration, with its own sessions to resume.
     tls: RefCell<Option<Arc<ClientConfig>>>,
+    /// This user's reqwest, if requests are sent by that.
+    agent: RefCell<Option<reqwest::Client>>,
     /// Held while a connection is opened that may turn out to be one for all.
     opening: Mutex<()>,
 }
@@ -42,6 +44,8 @@ pub(super) enum Channel {
     Http1(Connection),
     /// A stream of a shared one.
     Http2(SendRequest<Bytes>),
+    /// reqwest, which has connections of its own.
+    Delegated(reqwest::Client),
 }
 
 impl Pool {
@@ -54,6 +58,12 @@ impl Pool {
         fresh: bool,
         progress: &mut Progress,
     ) -> Result<(Channel, bool), Failure> {
+        if let Transport::Reqwest(proxied) = &client.config.transport {
+            return Ok((
+                Channel::Delegated(self.rare().agent(client, proxied)?),
+                true,
+            ));
+        }
         if !fresh && let Some(connection) = self.idle_connection(origin).await {
             return Ok((Channel::Http1(connection), true));
         }
@@ -165,6 +175,14 @@ impl Rare {
     fn is_http1_only(&self, origin: &Origin) -> bool {
         let known = self.http1_only.borrow();
         known.iter().any(|known| known.same(origin))
+    }
+
+    fn agent(&self, client: &Client, proxied: &Proxied) -> Result<reqwest::Client, Failure> {
+        let mut agent = self.agent.borrow_mut();
+        match &*agent {
+            Some(agent) => Ok(agent.clone()),
+            None => Ok(agent.insert(delegated::agent(client, proxied)?).clone()),
+        }
     }
 
     fn tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {

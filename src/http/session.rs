@@ -4,13 +4,14 @@
 use super::client::Client;
 use super::connection::Connection;
 use super::cookies::Jar;
+use super::delegated::{self, Sending};
 use super::hop::{Hop, is_redirect, redirect_target};
 use super::incoming::{Answer, Outgoing};
 use super::pool::{Channel, Pool};
 use super::progress::Progress;
 use super::timer::Timer;
 use super::{ErrorClass, Exchange, Failure, Request, Response, Target, multiplexed, wire};
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -167,7 +168,7 @@ impl Session {
     ) -> Result<Answer, Failure> {
         let mut again = false;
         loop {
-            let (channel, reused) = self
+            let (channel, mut reused) = self
                 .pool
                 .channel(&self.client, &target.origin, again, progress)
                 .await?;
@@ -182,6 +183,14 @@ impl Session {
                     let limits = request.limits(&self.client.config);
                     let exchange = multiplexed::exchange(sender, head, &hop.body, limits, progress);
                     Box::pin(exchange).await
+                }
+                Channel::Delegated(agent) => {
+                    let sending = self.sending(target, hop, request);
+                    let exchange = delegated::exchange(&self.client, agent, sending, progress);
+                    // Boxed: users of the direct transport must not carry its place.
+                    let (answer, over_open) = Box::pin(exchange).await;
+                    reused = over_open;
+                    answer
                 }
             };
             match answer {
@@ -294,6 +303,23 @@ impl Session {
                 .insert(header::CONTENT_LENGTH, length.into())
         });
         Ok(head)
+    }
+
+    /// A request as reqwest is to send it.
+    fn sending<'a>(&self, target: &'a Target, hop: &'a Hop, request: &Request) -> Sending<'a> {
+        let mut fields = HeaderMap::new();
+        self.each_header(target, hop, request, |name, value| {
+            fields.append(name, value.clone());
+        });
+        Sending {
+            target,
+            method: &hop.method,
+            host: self.host_header(target, hop, request),
+            fields,
+            body: &hop.body,
+            limits: request.limits(&self.client.config),
+            keep_alive: self.client.config.keep_alive,
+        }
     }
 
     fn host_header(&self, target: &Target, hop: &Hop, request: &Request) -> HeaderValue {

@@ -5,9 +5,10 @@ use super::trust::{TrustAnyone, TrustTheKnown, is_about_authority};
 use super::{ErrorClass, Failure};
 use crate::error::Diagnostic;
 use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{CertificateError, RootCertStore};
+use rustls::{CertificateError, ConfigBuilder, RootCertStore, WantsVerifier};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -113,16 +114,38 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
+    /// Whether https can be spoken at all.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `tls` if the system has no certificates to trust.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        self.shared().map(|_| ())
+    }
+
+    /// As [`Tls::of_user`], or a configuration that trusts nobody if the system has no certificates to trust: enough
+    /// for whoever asks for no https.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `tls` if rustls cannot be configured at all.
+    pub(super) fn of_user_or_nobody(&self) -> Result<ClientConfig, Failure> {
+        match self.of_user() {
+            Ok(config) => Ok(Arc::unwrap_or_clone(config)),
+            Err(_) => {
+                let provider = Arc::new(rustls::crypto::ring::default_provider());
+                let nobody = RootCertStore::empty();
+                let config = builder(provider)?.with_root_certificates(nobody);
+                Ok(config.with_no_client_auth())
+            }
+        }
+    }
+
     fn shared(&self) -> Result<Arc<ClientConfig>, Failure> {
         self.shared.get_or_init(|| self.make()).clone()
     }
 
     fn make(&self) -> Result<Arc<ClientConfig>, Failure> {
-        let failed = |error: rustls::Error| Failure::new(ErrorClass::Tls, error.to_string());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .map_err(failed)?;
+        let builder = builder(provider.clone())?;
         let builder = match (self.insecure, &self.ca) {
             (true, _) => builder
                 .dangerous()
@@ -145,7 +168,7 @@ impl Tls {
         let mut config = match &self.identity {
             Some((chain, key)) => builder
                 .with_client_auth_cert(chain.clone(), key.clone_key())
-                .map_err(failed)?,
+                .map_err(|error| failed(&error))?,
             None => builder.with_no_client_auth(),
         };
         config.alpn_protocols = match self.version {
@@ -155,6 +178,18 @@ impl Tls {
         };
         Ok(Arc::new(config))
     }
+}
+
+fn builder(
+    provider: Arc<CryptoProvider>,
+) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, Failure> {
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failed(&error))
+}
+
+fn failed(error: &rustls::Error) -> Failure {
+    Failure::new(ErrorClass::Tls, error.to_string())
 }
 
 fn unreadable(flag: &str, path: &Path, problem: &dyn std::fmt::Display) -> Diagnostic {
@@ -214,13 +249,21 @@ pub(super) fn handshake_failure(error: &std::io::Error, host: &str) -> Failure {
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let detail = match cause {
-        Some(rustls::Error::InvalidCertificate(problem)) => certificate_problem(problem, host),
-        Some(rustls::Error::InvalidMessage(_)) => "the server does not speak TLS".to_owned(),
-        Some(other) => other.to_string(),
+        Some(error) => return handshake_error(error, host),
         None if error.kind() == std::io::ErrorKind::UnexpectedEof => {
             "the server closed during the handshake".to_owned()
         }
         None => Failure::exchanging(error).to_string(),
+    };
+    Failure::new(ErrorClass::Tls, detail)
+}
+
+/// The same for the error of rustls behind it.
+pub(super) fn handshake_error(error: &rustls::Error, host: &str) -> Failure {
+    let detail = match error {
+        rustls::Error::InvalidCertificate(problem) => certificate_problem(problem, host),
+        rustls::Error::InvalidMessage(_) => "the server does not speak TLS".to_owned(),
+        other => other.to_string(),
     };
     Failure::new(ErrorClass::Tls, detail)
 }

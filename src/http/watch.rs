@@ -20,9 +20,13 @@ impl Watch {
 
     /// Ends the phase that `phase` picks.
     pub(super) fn lap(&mut self, phase: fn(&mut Timings) -> &mut Duration) {
-        let now = Instant::now();
-        *phase(&mut self.timings) += now - self.last;
-        self.last = now;
+        self.lap_at(Instant::now(), phase);
+    }
+
+    /// Ends a phase at a time seen elsewhere; one before the phase began ends nothing.
+    pub(super) fn lap_at(&mut self, end: Instant, phase: fn(&mut Timings) -> &mut Duration) {
+        *phase(&mut self.timings) += end.saturating_duration_since(self.last);
+        self.last = self.last.max(end);
     }
 
     /// When the latest phase ended.

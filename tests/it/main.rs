@@ -9,6 +9,7 @@ mod drupal;
 mod failing;
 mod faults;
 mod faulty;
+mod forward;
 mod hops;
 mod http2;
 mod http2_site;
@@ -20,6 +21,7 @@ mod measures;
 mod mistakes;
 mod parts;
 mod program;
+mod proxy;
 mod raising;
 mod rate;
 mod report;
@@ -31,3 +33,6 @@ mod steering;
 mod stopping;
 mod thresholds;
 mod tools;
+
+/// What sends the requests of runs that do not say; `tests/it_reqwest` has another.
+const CLIENT: Option<&str> = None;

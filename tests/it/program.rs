@@ -54,6 +54,7 @@ impl Lgoose {
         {
             command.env_remove(name);
         }
+        command.envs(crate::CLIENT.map(|client| ("LGOOSE_CLIENT", client)));
         Lgoose {
             command,
             input: String::new(),

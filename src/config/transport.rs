@@ -1,0 +1,161 @@
+//! Who carries requests out, and through which proxy: `--client`, `--proxy`.
+
+use crate::error::Diagnostic;
+use url::Url;
+
+/// What sends the requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Client {
+    /// lgoose's own client.
+    #[default]
+    Direct,
+    /// The reqwest library.
+    Reqwest,
+}
+
+impl Client {
+    /// Reads `direct` or `reqwest`.
+    ///
+    /// # Errors
+    /// A sentence that names both.
+    pub fn parse(text: &str) -> Result<Client, String> {
+        match text {
+            "direct" => Ok(Client::Direct),
+            "reqwest" => Ok(Client::Reqwest),
+            other => Err(format!(
+                "'{other}' is not a client: write direct or reqwest"
+            )),
+        }
+    }
+}
+
+/// What requests go through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Proxy {
+    /// Nothing, whatever the environment says.
+    #[default]
+    None,
+    /// What `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
+    Environment,
+    /// This one, for every host.
+    At(Url),
+}
+
+impl Proxy {
+    /// Reads `none`, `env` or the URL of a proxy; without a scheme it speaks HTTP.
+    ///
+    /// # Errors
+    /// A sentence that shows the form.
+    pub fn parse(text: &str) -> Result<Proxy, String> {
+        // The text itself may hold a password and is not repeated.
+        let wrong = |why: &str| {
+            format!(
+                "{why}: write http://HOST:PORT, https://HOST:PORT, socks5://HOST:PORT or socks5h://HOST:PORT, \
+                 with USER:PASSWORD@ before the host if the proxy wants it, or env or none"
+            )
+        };
+        match text {
+            "none" => return Ok(Proxy::None),
+            "env" => return Ok(Proxy::Environment),
+            _ => {}
+        }
+        let with_scheme = match text.contains("://") {
+            true => text.to_owned(),
+            false => format!("http://{text}"),
+        };
+        let mut url = Url::parse(&with_scheme)
+            .map_err(|error| wrong(&format!("this is no proxy's URL ({error})")))?;
+        let usual_port = match url.scheme() {
+            "http" | "https" => None,
+            "socks5" | "socks5h" => Some(1080),
+            other => return Err(wrong(&format!("'{other}' is no protocol of a proxy"))),
+        };
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(wrong("a proxy's URL names a host"));
+        }
+        if url.port().is_none() && usual_port.is_some() {
+            // Fails only for a URL without a host.
+            let _set = url.set_port(usual_port);
+        }
+        match (url.path(), url.query(), url.fragment()) {
+            ("" | "/", None, None) => Ok(Proxy::At(url)),
+            _ => Err(wrong("a proxy's URL has no path")),
+        }
+    }
+}
+
+/// The client of a run: only reqwest can use a proxy, so a proxy chooses it.
+///
+/// # Errors
+/// A [`Diagnostic`] if the other client is asked for beside a proxy.
+pub(super) fn chosen(client: Option<Client>, proxy: &Proxy) -> Result<Client, Diagnostic> {
+    match (client, proxy) {
+        (client, Proxy::None) => Ok(client.unwrap_or_default()),
+        (None | Some(Client::Reqwest), _) => Ok(Client::Reqwest),
+        (Some(Client::Direct), _) => Err(Diagnostic::new(
+            "'--client direct' cannot go through the proxy of '--proxy'",
+        )
+        .help(
+            "leave '--client' out, which lets '--proxy' choose 'reqwest', or say '--proxy none'",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_a_url_or_a_word() {
+        for (text, expected) in [
+            ("none", Some("none")),
+            ("env", Some("env")),
+            ("127.0.0.1:3128", Some("http://127.0.0.1:3128/")),
+            (
+                "http://me:secret@proxy:8080",
+                Some("http://me:secret@proxy:8080/"),
+            ),
+            ("https://proxy", Some("https://proxy/")),
+            ("socks5://127.0.0.1", Some("socks5://127.0.0.1:1080")),
+            ("socks5h://[::1]:9050", Some("socks5h://[::1]:9050")),
+            ("socks4://127.0.0.1", None),
+            ("ftp://127.0.0.1", None),
+            ("http://proxy/path", None),
+            ("http://", None),
+            ("socks5://", None),
+            ("", None),
+        ] {
+            let shown = Proxy::parse(text).ok().map(|proxy| match proxy {
+                Proxy::None => "none".to_owned(),
+                Proxy::Environment => "env".to_owned(),
+                Proxy::At(url) => url.to_string(),
+            });
+            assert_eq!(shown.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_about_a_proxy_is_said_without_its_password() {
+        for text in [
+            "ftp://me:secret@host",
+            "http://me:secret@host:x",
+            "http://me:secret@host/p",
+        ] {
+            let told = Proxy::parse(text).expect_err(text);
+            assert!(!told.contains("secret"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_chooses_the_client_that_can_use_it() {
+        let proxy = Proxy::Environment;
+        assert_eq!(chosen(None, &Proxy::None), Ok(Client::Direct));
+        assert_eq!(
+            chosen(Some(Client::Reqwest), &Proxy::None),
+            Ok(Client::Reqwest)
+        );
+        assert_eq!(chosen(None, &proxy), Ok(Client::Reqwest));
+        assert_eq!(chosen(Some(Client::Reqwest), &proxy), Ok(Client::Reqwest));
+        assert!(chosen(Some(Client::Direct), &proxy).is_err());
+    }
+}

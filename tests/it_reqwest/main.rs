@@ -1,0 +1,51 @@
+//! The tests of `tests/it` that exercise HTTP, once more over reqwest: the session is the same, so are the
+//! answers, the counts and the classes of failures. What differs, as `--help` says of `--client`:
+//! - the words after the class 'protocol' are hyper's;
+//! - fewer phases are known, which the test below holds to;
+//! - bytes are those of heads and bodies, without the framing of chunks;
+//! - a body is sent without waiting for '100 Continue';
+//! - a head may have 100 fields instead of 128, and 400 KiB instead of 256;
+//! - the chunks of a body that is sent are hyper's;
+//! - `host` comes last among the headers, and one of the plan's own is for HTTP/1.1 only: over HTTP/2 it
+//!   stands beside `:authority`, which servers refuse.
+
+#![allow(
+    dead_code,
+    reason = "what helps the tests that are not repeated here is not used"
+)]
+
+#[path = "../it/drupal.rs"]
+mod drupal;
+#[path = "../it/failing.rs"]
+mod failing;
+#[path = "../it/language.rs"]
+mod language;
+#[path = "../it/program.rs"]
+mod program;
+#[path = "../it/raising.rs"]
+mod raising;
+#[path = "../it/report.rs"]
+mod report;
+#[path = "../it/server.rs"]
+mod server;
+#[path = "../it/stopping.rs"]
+mod stopping;
+
+/// What sends the requests of every run here.
+const CLIENT: Option<&str> = Some("reqwest");
+
+#[test]
+fn sending_counts_as_waiting_and_tls_as_connecting() {
+    let server = server::Server::start();
+    let text = "task { function(user) user:get(\"/\", { name = \"page\" }) end }";
+    let path = program::plan("reqwest_phases.lua", text);
+    let url = server.url();
+    let phases = |client| {
+        let arguments = [path.as_str(), "-H", &url, "-u", "1", "-i", "1"];
+        let report = report::run(arguments.iter().chain(&["--client", client]));
+        let phases = &report.json["requests"][0]["phases_ms"];
+        ["connect", "tls", "send", "first_byte"].map(|phase| phases[phase].is_number())
+    };
+    assert_eq!(phases("reqwest"), [true, false, false, true]);
+    assert_eq!(phases("direct"), [true, false, true, true]);
+}

@@ -49,6 +49,7 @@ impl Drop for InFlight<'_> {
                 phases: Phases::default(),
                 status: 0,
                 redirects: 0,
+                retries: 0,
                 bytes: 0,
                 failure: Some(Failure {
                     message: ErrorClass::Aborted.name(),

@@ -90,6 +90,7 @@ impl User {
                 phases: phases(exchange),
                 status: finished.status(),
                 redirects: exchange.redirects,
+                retries: exchange.retries,
                 bytes: exchange.bytes,
                 failure: verdict.as_deref().map(|message| Failure {
                     message,

@@ -2,7 +2,7 @@
 //! of the shard's, an answer is read into another, and only the answer itself is copied out. That is what
 //! makes a user cheap, and one `write` and one `read` the whole cost of a small request.
 
-use super::incoming::{Answer, Body, Outgoing, Read, take, too_large};
+use super::incoming::{Answer, Body, Outgoing, Read, take};
 use super::stream::Stream;
 use super::watch::Watch;
 use super::wire::{Chunks, Framing};
@@ -219,10 +219,6 @@ impl Connection {
     }
 
     async fn read_length(&mut self, length: u64, body: &mut Body) -> Result<(), Failure> {
-        let most = body.limits.max_body;
-        if length > most {
-            return Err(too_large(most));
-        }
         if body.limits.keep_body {
             body.bytes.reserve(length.min(TRUSTED_LENGTH) as usize);
         }
@@ -252,6 +248,8 @@ impl Connection {
     }
 
     async fn read_to_end(&mut self, body: &mut Body) -> Result<(), Failure> {
+        // What came with the head counts too.
+        body.count_from(body.bytes.len())?;
         loop {
             match self.read_into(body, READ_SIZE).await {
                 Ok(()) => {}

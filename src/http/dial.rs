@@ -8,6 +8,7 @@ use super::{ErrorClass, Failure, Origin, Resolver};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use rustls::ClientConfig;
+use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,23 +83,32 @@ fn by_turns(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
 }
 
 async fn connect(address: SocketAddr, local: Option<IpAddr>) -> Result<TcpStream, Failure> {
+    let failed = |error| Failure::connecting(&error, &address.to_string());
     let opened = match local {
         None => TcpStream::connect(address).await,
-        Some(local) => connect_from(local, address).await,
+        Some(local) => bound(local, address)?.connect(address).await,
     };
-    let failed = |error| Failure::connecting(&error, &address.to_string());
     let tcp = opened.map_err(failed)?;
     tcp.set_nodelay(true).map_err(failed)?;
     Ok(tcp)
 }
 
-async fn connect_from(local: IpAddr, address: SocketAddr) -> std::io::Result<TcpStream> {
+/// A socket for connections to `address` that come from `local`.
+fn bound(local: IpAddr, address: SocketAddr) -> Result<TcpSocket, Failure> {
     let socket = match address {
-        SocketAddr::V4(_) => TcpSocket::new_v4()?,
-        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
     };
-    socket.bind(SocketAddr::new(local, 0))?;
-    socket.connect(address).await
+    let socket = socket.map_err(|error| Failure::connecting(&error, &address.to_string()))?;
+    match socket.bind(SocketAddr::new(local, 0)) {
+        Ok(()) => Ok(socket),
+        // Not a lack of ports, which is what the same error means of a connection.
+        Err(error) if error.kind() == ErrorKind::AddrNotAvailable => Err(Failure::new(
+            ErrorClass::Connect,
+            format!("'--local-address {local}' is not an address of this machine"),
+        )),
+        Err(error) => Err(Failure::connecting(&error, &address.to_string())),
+    }
 }
 
 #[cfg(test)]
@@ -120,5 +130,18 @@ mod tests {
             order,
             ["[::1]:1", "10.0.0.1:1", "[::2]:1", "10.0.0.2:1", "[::3]:1"]
         );
+    }
+
+    #[tokio::test]
+    async fn the_next_address_is_tried_when_one_refuses() {
+        let bound = || std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let (listening, gone) = (bound(), bound());
+        let address = |listener: &std::net::TcpListener| listener.local_addr().expect("bound");
+        let (alive, dead) = (address(&listening), address(&gone));
+        drop(gone);
+        let reached = race(&[dead, dead, alive], None).await.expect("one listens");
+        assert_eq!(reached.peer_addr().expect("connected"), alive);
+        let failure = race(&[dead, dead], None).await.expect_err("none listens");
+        assert_eq!(failure.class, ErrorClass::Refused);
     }
 }

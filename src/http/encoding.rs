@@ -11,6 +11,12 @@ pub const ACCEPTED: &str = "gzip, deflate, br, zstd";
 /// A buffer of this size is what the decoders ask for at most at a time.
 const PIECE: usize = 16 * 1024;
 
+/// The most codings that one body has; a small one could otherwise hold thousands of layers.
+const MOST_LAYERS: usize = 8;
+
+/// The largest window of zstd that a decoder on the web must have (RFC 9659, section 3): 8 MiB.
+const ZSTD_WINDOW_LOG: u32 = 23;
+
 /// A coding that can be taken off a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coding {
@@ -40,6 +46,10 @@ impl Coding {
 /// that is not known, of class `too large` if more than `most` bytes come out.
 pub(super) fn decode(header: &str, body: &Bytes, most: u64) -> Result<Bytes, Failure> {
     let mut decoded = body.clone();
+    if header.split(',').count() > MOST_LAYERS {
+        let detail = format!("more than {MOST_LAYERS} content-encodings");
+        return Err(Failure::new(ErrorClass::Decoding, detail));
+    }
     for name in header.rsplit(',') {
         let name = name.trim().to_ascii_lowercase();
         let coding = Coding::from_name(&name).ok_or_else(|| {
@@ -77,8 +87,9 @@ fn take_off(coding: Coding, body: &[u8], most: u64) -> Result<Bytes, Failure> {
             most,
         ),
         Coding::Zstd => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(body)
-                .map_err(|error| broken("zstd", &error))?;
+            let failed = |error| broken("zstd", &error);
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(failed)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(failed)?;
             read("zstd", decoder, body, most)
         }
     }
@@ -199,6 +210,11 @@ mod tests {
                 "gzip",
                 Bytes::from_static(b"<html>not compressed at all"),
                 "decoding: gzip: invalid gzip header",
+            ),
+            (
+                "gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip",
+                gzip(TEXT),
+                "decoding: more than 8 content-encodings",
             ),
             (
                 "snappy",

@@ -95,9 +95,26 @@ impl Failure {
         )
     }
 
-    /// Whether a server that closes an idle connection causes this, if nothing of an answer has come.
+    /// A server has said that it has not looked at the request, so that any may be sent again (RFC 9113,
+    /// section 8.7).
+    pub(super) fn refused_stream() -> Self {
+        Failure::new(ErrorClass::ClosedEarly, REFUSED_STREAM)
+    }
+
+    pub(super) fn is_refused_stream(&self) -> bool {
+        self.class == ErrorClass::ClosedEarly && self.detail == REFUSED_STREAM
+    }
+
+    /// Whether a server that closes an idle connection causes this, if nothing of an answer has come. One
+    /// that resets a stream of HTTP/2 does not: it has looked at the request.
     pub(super) fn is_stale(&self) -> bool {
-        matches!(self.class, ErrorClass::Reset | ErrorClass::ClosedEarly)
+        let of_connection = !self.detail.starts_with(HTTP2);
+        of_connection && matches!(self.class, ErrorClass::Reset | ErrorClass::ClosedEarly)
+    }
+
+    /// What an error of HTTP/2 itself means.
+    pub(super) fn of_http2(class: ErrorClass, detail: impl fmt::Display) -> Self {
+        Failure::new(class, format!("{HTTP2}{detail}"))
     }
 
     /// What a failed connection attempt means.
@@ -108,8 +125,20 @@ impl Failure {
         }
     }
 
+    /// Whether no descriptor was free.
+    pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
+        class_of(error) == Some(ErrorClass::OutOfDescriptors)
+    }
+
     /// What an error of an open connection means.
     pub(super) fn exchanging(error: &io::Error) -> Self {
+        // A server may refuse a client's certificate only after the handshake (RFC 8446, section 4.4.2.4).
+        let of_tls = error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        if let Some(error) = of_tls {
+            return Failure::new(ErrorClass::Tls, error.to_string());
+        }
         match class_of(error) {
             Some(class) => Failure::new(class, ""),
             None => Failure::new(ErrorClass::Reset, error.to_string()),
@@ -117,12 +146,18 @@ impl Failure {
     }
 }
 
+/// How the details of errors of HTTP/2 itself begin.
+const HTTP2: &str = "http/2: ";
+const REFUSED_STREAM: &str = "http/2: refused stream";
+
 fn class_of(error: &io::Error) -> Option<ErrorClass> {
     const EMFILE: i32 = 24;
     const ENFILE: i32 = 23;
     match (error.kind(), error.raw_os_error()) {
         (_, Some(EMFILE | ENFILE)) => Some(ErrorClass::OutOfDescriptors),
-        (io::ErrorKind::AddrNotAvailable, _) => Some(ErrorClass::OutOfPorts),
+        (io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse, _) => {
+            Some(ErrorClass::OutOfPorts)
+        }
         (io::ErrorKind::ConnectionRefused, _) => Some(ErrorClass::Refused),
         (io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe, _) => Some(ErrorClass::Reset),
         (io::ErrorKind::UnexpectedEof, _) => Some(ErrorClass::ClosedEarly),

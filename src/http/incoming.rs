@@ -80,6 +80,10 @@ pub(super) fn take(
             continue;
         }
         let have = (bytes.len() - head.length) as u64;
+        let most = outgoing.limits.max_body;
+        if matches!(head.framing, Framing::Length(length) if length > most) {
+            return Err(too_large(most));
+        }
         if let Framing::Length(length) = head.framing
             && have >= length
         {

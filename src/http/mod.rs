@@ -10,6 +10,9 @@ mod delegated;
 mod dial;
 mod encoding;
 mod failure;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hop;
 mod incoming;
 mod message;

@@ -127,18 +127,18 @@ pub(super) fn failure(error: &h2::Error) -> Failure {
         return Failure::exchanging(error);
     }
     match error.reason() {
-        // The server ends the connection, or has not looked at this request (RFC 9113, section 8.7).
-        Some(h2::Reason::NO_ERROR) if error.is_go_away() => {
-            Failure::new(ErrorClass::ClosedEarly, "")
+        // A server that ends the connection in order answers what it has looked at before.
+        Some(h2::Reason::NO_ERROR) if error.is_go_away() && error.is_remote() => {
+            Failure::refused_stream()
         }
-        Some(h2::Reason::REFUSED_STREAM) => Failure::new(ErrorClass::ClosedEarly, "refused stream"),
+        Some(h2::Reason::REFUSED_STREAM) => Failure::refused_stream(),
         Some(reason) => {
             let class = match error.is_remote() {
                 true => ErrorClass::Reset,
                 false => ErrorClass::Protocol,
             };
-            Failure::new(class, format!("http/2: {}", reason.description()))
+            Failure::of_http2(class, reason.description())
         }
-        None => Failure::new(ErrorClass::Protocol, format!("http/2: {error}")),
+        None => Failure::of_http2(ErrorClass::Protocol, error),
     }
 }

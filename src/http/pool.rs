@@ -5,7 +5,7 @@ use super::client::Client;
 use super::connection::Connection;
 use super::dial::dial;
 use super::progress::Progress;
-use super::{Failure, Origin, Proxied, Transport, Version, delegated, multiplexed};
+use super::{ErrorClass, Failure, Origin, Proxied, Transport, Version, delegated, multiplexed};
 use bytes::Bytes;
 use h2::client::SendRequest;
 use rustls::ClientConfig;
@@ -49,11 +49,13 @@ pub(super) enum Channel {
 }
 
 impl Pool {
-    /// A channel to `origin`, and whether its connection was open before.
+    /// A channel to `origin`, and whether its connection was open before. `fresh` asks for one that was not
+    /// idle: a server that has closed one idle connection will have closed the others.
     pub(super) async fn channel(
         &self,
         client: &Client,
         origin: &Rc<Origin>,
+        fresh: bool,
         progress: &mut Progress,
     ) -> Result<(Channel, bool), Failure> {
         if let Transport::Reqwest(proxied) = &client.config.transport {
@@ -62,7 +64,7 @@ impl Pool {
                 true,
             ));
         }
-        if let Some(connection) = self.idle_connection(origin).await {
+        if !fresh && let Some(connection) = self.idle_connection(origin).await {
             return Ok((Channel::Http1(connection), true));
         }
         // Boxed: what it takes to open a connection would make every request's future larger.
@@ -95,6 +97,10 @@ impl Pool {
         }
         let connection = self.open(client, origin, progress).await?;
         if origin.secure && !connection.is_http2() {
+            if version == Version::Http2 {
+                let detail = "the server does not speak HTTP/2 ('--http 2')";
+                return Err(Failure::new(ErrorClass::Protocol, detail));
+            }
             rare.http1_only.borrow_mut().push(origin.clone());
             return Ok((Channel::Http1(connection), false));
         }

@@ -157,7 +157,8 @@ impl Session {
     }
 
     /// Sends one hop and waits for its answer. A kept-alive connection that the server closed meanwhile is
-    /// replaced once if sending again does no harm (RFC 9110, section 9.2.2), as browsers do.
+    /// replaced once if sending again does no harm (RFC 9110, section 9.2.2), as browsers do; so is a stream
+    /// that the server refused to look at.
     async fn exchange(
         &self,
         target: &Target,
@@ -165,10 +166,11 @@ impl Session {
         request: &Request,
         progress: &mut Progress,
     ) -> Result<Answer, Failure> {
+        let mut again = false;
         loop {
             let (channel, mut reused) = self
                 .pool
-                .channel(&self.client, &target.origin, progress)
+                .channel(&self.client, &target.origin, again, progress)
                 .await?;
             let received = progress.bytes;
             let answer = match channel {
@@ -193,13 +195,13 @@ impl Session {
             };
             match answer {
                 Err(failure)
-                    if reused
-                        && failure.is_stale()
+                    if progress.retries == 0
                         && progress.bytes == received
-                        && progress.retries == 0
-                        && hop.method.is_idempotent() =>
+                        && (failure.is_refused_stream()
+                            || reused && failure.is_stale() && hop.method.is_idempotent()) =>
                 {
                     progress.retries += 1;
+                    again = true;
                 }
                 answer => return answer,
             }

@@ -6,6 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::Instant;
+use tokio::task::coop::has_budget_remaining;
 use tokio::time::Sleep;
 
 #[derive(Debug, Default)]
@@ -26,6 +27,11 @@ impl Timer {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Some(output));
             }
+            // A future that always has something to read gives way only when its budget is used up, and a
+            // timer never fires without one.
+            if !has_budget_remaining() && tokio::time::Instant::now() >= deadline {
+                return Poll::Ready(None);
+            }
             let mut sleep = self.sleep.borrow_mut();
             let sleep = sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
             if sleep.deadline() > deadline {
@@ -40,5 +46,38 @@ impl Timer {
             Poll::Pending
         })
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn what_never_waits_is_ended_all_the_same() {
+        let timer = Timer::default();
+        let busy = pin!(async {
+            loop {
+                tokio::task::consume_budget().await;
+            }
+        });
+        let soon = Instant::now() + Duration::from_millis(10);
+        assert_eq!(timer.limit::<_>(soon, busy).await, None::<()>);
+    }
+
+    #[tokio::test]
+    async fn one_timer_serves_deadlines_in_any_order() {
+        let timer = Timer::default();
+        let now = Instant::now();
+        for (milliseconds, ends) in [(20, false), (60_000, true), (5, false), (10, false)] {
+            let deadline = now + Duration::from_millis(milliseconds);
+            let outcome = match ends {
+                true => timer.limit(deadline, pin!(async { 1 })).await,
+                false => timer.limit(deadline, pin!(std::future::pending())).await,
+            };
+            assert_eq!(outcome.is_some(), ends, "{milliseconds}");
+        }
     }
 }

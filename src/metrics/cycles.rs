@@ -166,6 +166,7 @@ mod tests {
                     phases: Phases::default(),
                     status: 200,
                     redirects: 0,
+                    retries: 0,
                     bytes: 0,
                     failure: None,
                 });

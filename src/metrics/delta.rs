@@ -167,6 +167,7 @@ impl RequestDelta {
         }
         self.counts.bytes += sample.bytes;
         self.counts.redirects += u64::from(sample.redirects);
+        self.counts.retries += u64::from(sample.retries);
         self.counts.add_status(sample.status, 1);
         for (sum, phase) in self.counts.phases.iter_mut().zip(sample.phases.in_order()) {
             sum.ns += nanoseconds(phase);
@@ -184,6 +185,7 @@ pub(super) struct RequestCounts {
     pub(super) service: Exact,
     pub(super) bytes: u64,
     pub(super) redirects: u64,
+    pub(super) retries: u64,
     pub(super) status: Vec<(u16, u64)>,
     pub(super) phases: [PhaseSum; 6],
 }
@@ -206,6 +208,7 @@ impl RequestCounts {
         self.service = self.service.merged(&other.service);
         self.bytes += other.bytes;
         self.redirects += other.redirects;
+        self.retries += other.retries;
         for (status, count) in &other.status {
             self.add_status(*status, *count);
         }

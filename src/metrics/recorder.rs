@@ -250,6 +250,7 @@ mod tests {
             phases: Phases::default(),
             status: 200,
             redirects: 1,
+            retries: 0,
             bytes: 10,
             failure,
         }

@@ -91,6 +91,9 @@ pub struct Figures {
     pub failures: u64,
     /// Redirect hops beside them.
     pub redirects: u64,
+    /// Requests sent again because the site had closed the connection that was kept for them.
+    #[serde(default)]
+    pub retries: u64,
     /// Requests per second.
     pub rate: f64,
     /// Bytes received.

@@ -58,6 +58,8 @@ pub struct Sample<'a> {
     pub status: u16,
     /// Redirect hops before the final response.
     pub redirects: u32,
+    /// Sent again on a new connection because the site had closed a kept one.
+    pub retries: u32,
     /// Bytes received, body and head, over all hops.
     pub bytes: u64,
     /// Why it counts as failed; `None` is a success.

@@ -108,6 +108,7 @@ impl RequestTally {
             count: counts.count(),
             failures: counts.failed.count,
             redirects: counts.redirects,
+            retries: counts.retries,
             rate: per_second(counts.count(), measured),
             bytes: counts.bytes,
             latency_ms: latency(&self.exact(), &self.all),

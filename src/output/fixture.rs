@@ -10,6 +10,7 @@ pub(crate) fn report() -> Report {
     let login = RequestRow {
         figures: Figures {
             redirects: 1_207,
+            retries: 3,
             ..figures(1_207, 0, 38.5, "200 1207")
         },
         ..row("POST", "user/login", Figures::default())
@@ -38,6 +39,7 @@ pub(crate) fn report() -> Report {
         ],
         aggregated: Figures {
             redirects: 1_207,
+            retries: 3,
             ..figures(23_863, 135, 6.3, "0 15 200 23728 503 120")
         },
         scenarios: vec![scenario("Anonymous", 40, 7_031), scenario("Logged in", 8, 1_202)],
@@ -229,6 +231,7 @@ fn figures(count: u64, failures: u64, median_ms: f64, status: &str) -> Figures {
         count,
         failures,
         redirects: 0,
+        retries: 0,
         rate: count as f64 / 60.25,
         bytes: count * 8_192,
         latency_ms: Some(latency(median_ms)),

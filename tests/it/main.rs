@@ -3,11 +3,20 @@
 //! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
 
 mod command_line;
+mod connections;
+mod content;
 mod drupal;
 mod failing;
+mod faults;
+mod faulty;
 mod forward;
+mod hops;
+mod http2;
+mod http2_site;
 mod language;
 mod load;
+mod machine;
+mod malformed;
 mod measures;
 mod mistakes;
 mod parts;
@@ -17,6 +26,7 @@ mod raising;
 mod rate;
 mod report;
 mod sandbox;
+mod secure;
 mod seed;
 mod server;
 mod steering;

@@ -61,6 +61,24 @@ impl Lgoose {
         }
     }
 
+    /// The same started by another program, which gets the command line after its own arguments.
+    pub(crate) fn through(mut self, program: &str, arguments: &[&str]) -> Lgoose {
+        let mut outer = Command::new(program);
+        outer
+            .args(arguments)
+            .arg(self.command.get_program())
+            .args(self.command.get_args())
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => outer.env(name, value),
+                None => outer.env_remove(name),
+            };
+        }
+        self.command = outer;
+        self
+    }
+
     /// The folder it runs in, the repository if not given.
     pub(crate) fn within(mut self, folder: &Path) -> Lgoose {
         self.command.current_dir(folder);
@@ -162,6 +180,19 @@ impl Running {
             .and_then(rustix::process::Pid::from_raw);
         rustix::process::kill_process(pid.expect("a child has a process id"), signal)
             .expect("the child can be signalled");
+    }
+
+    /// The most memory it has had resident so far, in bytes.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("the child is running");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let words = line
+            .expect("a process has a peak")
+            .split_whitespace()
+            .next();
+        let kib: u64 = words.expect("in kB").parse().expect("a number");
+        kib * 1024
     }
 
     /// Waits for the end.

@@ -85,9 +85,9 @@ impl Report {
         number(&self.json["aggregated"][key])
     }
 
-    /// What the target must have received: requests and redirect hops.
+    /// What the target must have received: requests, redirect hops and what was sent once more.
     pub(crate) fn sent(&self) -> u64 {
-        self.total("count") + self.total("redirects")
+        self.total("count") + self.total("redirects") + self.total("retries")
     }
 
     /// `METHOD name` of every row, sorted.
@@ -147,6 +147,13 @@ impl Report {
             )
         };
         self.list("errors").iter().map(shown).collect()
+    }
+
+    /// The messages of the errors of `METHOD name`.
+    pub(crate) fn messages_of(&self, row: &str) -> Vec<String> {
+        let errors = self.list("errors").iter();
+        let own = errors.filter(|json| text(&json["name"]) == row);
+        own.map(|json| text(&json["message"])).collect()
     }
 
     /// How many errors there are whose message begins so.

@@ -21,6 +21,7 @@ fn record(recorder: &mut Recorder, n: u64) {
         },
         status: if failed { 503 } else { 200 },
         redirects: n.is_multiple_of(4).into(),
+        retries: n.is_multiple_of(5).into(),
         bytes: n,
         failure: failed.then_some(Failure {
             message: "status 503",
@@ -65,8 +66,8 @@ fn nothing_is_lost_between_samples_and_report() {
     let report = report_of(3);
     let total = &report.aggregated;
     assert_eq!(
-        (total.count, total.failures, total.redirects),
-        (5_000, 500, 1_250)
+        (total.count, total.failures, total.redirects, total.retries),
+        (5_000, 500, 1_250, 1_000)
     );
     assert_eq!(total.bytes, (0..5_000).sum::<u64>());
     assert_eq!(
@@ -133,6 +134,7 @@ fn successes_alone_do_not_feel_the_slow_failures() {
             phases: Phases::default(),
             status: 0,
             redirects: 0,
+            retries: 0,
             bytes: 0,
             failure: (n >= 90).then_some(Failure {
                 message: "timeout",
@@ -169,6 +171,7 @@ fn the_two_thousand_and_first_name_counts_as_other_and_says_so() {
             phases: Phases::default(),
             status: 200,
             redirects: 0,
+            retries: 0,
             bytes: 0,
             failure: None,
         });

@@ -39,6 +39,7 @@ impl Run {
             phases: Phases::default(),
             status: 200,
             redirects: 0,
+            retries: 0,
             bytes: 0,
             failure: (!ok).then_some(Failure {
                 message: "bad",

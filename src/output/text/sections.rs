@@ -267,6 +267,13 @@ pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
         ("seed", report.seed.to_string()),
         ("version", format!("lgoose {}", one_line(&report.version))),
     ];
+    if total.retries > 0 {
+        let text = format!(
+            "{}, on connections that the site had closed",
+            show_count(total.retries)
+        );
+        lines.insert(6, ("retries", text));
+    }
     if total.redirects > 0 {
         lines.insert(
             6,

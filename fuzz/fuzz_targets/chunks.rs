@@ -1,0 +1,11 @@
+//! A chunked body in pieces of the size that the first byte says.
+#![no_main]
+
+use lgoose::http::fuzzing;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    if let Some((size, bytes)) = input.split_first() {
+        fuzzing::chunks(bytes, usize::from(*size));
+    }
+});

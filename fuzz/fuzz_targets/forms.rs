@@ -1,0 +1,20 @@
+//! Every form of a page, from any bytes, as it would be sent.
+#![no_main]
+
+use lgoose::html::{Document, Selector, encode_form, find_form, form};
+use libfuzzer_sys::fuzz_target;
+use url::Url;
+
+fuzz_target!(|body: &[u8]| {
+    let page = Url::parse("http://goose.test/dir/page").expect("a URL");
+    let document = Document::parse(body);
+    let forms = Selector::parse("form").expect("a selector");
+    for key in document.select(&forms, None) {
+        let form = form(&document, key, &page);
+        encode_form(&form.fields);
+        document.html(key);
+    }
+    let button = Selector::parse("[name=op], input").expect("a selector");
+    find_form(&document, Some(&button), &page);
+    find_form(&document, None, &page);
+});

@@ -1,0 +1,19 @@
+//! A page's title, assets and links, from any bytes.
+#![no_main]
+
+use lgoose::html;
+use libfuzzer_sys::fuzz_target;
+use url::Url;
+
+fuzz_target!(|body: &[u8]| {
+    let page = Url::parse("http://goose.test:8080/dir/page?q=1").expect("a URL");
+    html::title(body);
+    for found in html::assets(body, &page)
+        .iter()
+        .chain(&html::links(body, &page))
+    {
+        let url = Url::parse(found).expect("what is found can be requested");
+        assert!(matches!(url.scheme(), "http" | "https"), "{found}");
+    }
+    html::decode_entities(&String::from_utf8_lossy(body));
+});

@@ -1,0 +1,23 @@
+//! References, a line each, resolved one after the other as redirects and links are: what comes out is what the
+//! URL standard says, and a URL.
+#![no_main]
+
+use lgoose::http::Target;
+use libfuzzer_sys::fuzz_target;
+use url::Url;
+
+fuzz_target!(|input: &str| {
+    let page = Url::parse("http://127.0.0.1:8080/dir/page?q=1").expect("a URL");
+    let mut target = Target::of(&page).expect("a target");
+    for reference in input.lines() {
+        let expected = target.url().join(reference);
+        let Ok(next) = target.join(reference) else {
+            continue;
+        };
+        let mut expected = expected.expect("what can be joined can be parsed");
+        expected.set_fragment(None);
+        let (_, _) = (expected.set_username(""), expected.set_password(None));
+        assert_eq!(next.url(), expected, "{reference:?}");
+        target = next;
+    }
+});

@@ -1,0 +1,137 @@
+//! What reads bytes from a target, opened for the fuzz targets in `fuzz/`. No part of lgoose's interface:
+//! it is here with the feature `fuzzing` only, and in tests. Each function panics where a rule is broken that must hold.
+
+use super::cookies::Jar;
+use super::incoming::{Limits, Outgoing, Read, take};
+use super::wire::{self, Chunks, Head};
+use super::{Target, encoding};
+use bytes::{Bytes, BytesMut};
+use http::Method;
+use url::Url;
+
+/// What a body may come to.
+const MOST: u64 = 1 << 20;
+
+/// Reads the start of an answer at once and cut in two at `cut`, which must come to the same.
+pub fn head(bytes: &[u8], cut: usize) {
+    for method in [Method::GET, Method::HEAD] {
+        if let Ok(Some(head)) = Head::parse(bytes, &method) {
+            assert!(head.length <= bytes.len());
+            wire::headers(&bytes[..head.length]);
+            for place in [head.location, head.coding].into_iter().flatten() {
+                assert!(bytes.get(place).is_some());
+            }
+        }
+        let outgoing = Outgoing {
+            bytes: b"",
+            body_at: None,
+            method: &method,
+            limits: Limits {
+                max_body: MOST,
+                keep_body: true,
+            },
+        };
+        let mut part = BytesMut::new();
+        let whole = take(bytes, &outgoing, &mut part);
+        let (first, second) = bytes.split_at(cut.min(bytes.len()));
+        let mut part = BytesMut::new();
+        let cut = match take(first, &outgoing, &mut part) {
+            Ok(Read::More | Read::Continue) => {
+                part.extend_from_slice(second);
+                let joined = part.split();
+                take(&joined, &outgoing, &mut part)
+            }
+            other => other,
+        };
+        if let (Ok(Read::Whole(whole)), Ok(Read::Whole(cut))) = (whole, cut) {
+            assert_eq!(whole.head.length, cut.head.length);
+        }
+    }
+}
+
+/// Decodes a chunked body at once and in pieces of `size` bytes, which must come to the same.
+pub fn chunks(bytes: &[u8], size: usize) {
+    let decode = |size: usize| {
+        let (mut chunks, mut body, mut left) = (Chunks::default(), BytesMut::new(), 0);
+        let mut done = false;
+        for mut piece in bytes.chunks(size.max(1)) {
+            if !done {
+                done = chunks
+                    .decode(&mut piece, &mut body)
+                    .map_err(|failure| failure.class)?;
+            }
+            left += piece.len();
+        }
+        assert!(body.len() <= bytes.len());
+        Ok::<_, super::ErrorClass>((body, done, left))
+    };
+    assert_eq!(decode(bytes.len()), decode(size));
+}
+
+/// Takes the content codings of `header` off `body`.
+pub fn coding(header: &str, body: &[u8]) {
+    if let Ok(decoded) = encoding::decode(header, &Bytes::copy_from_slice(body), MOST) {
+        assert!(decoded.len() as u64 <= MOST.max(body.len() as u64));
+    }
+}
+
+/// Takes `Set-Cookie` lines from one URL and asks what goes to another, twice, which must be the same.
+pub fn cookies<'a>(lines: impl Iterator<Item = &'a [u8]>, from: &str, to: &str) {
+    let target = |text: &str| Url::parse(text).ok().and_then(|url| Target::of(&url).ok());
+    let (Some(from), Some(to)) = (target(from), target(to)) else {
+        return;
+    };
+    let mut jar = Jar::default();
+    jar.store(&from, lines);
+    let header = jar.header(&to);
+    assert_eq!(header, jar.header(&to));
+    jar.get(&to, "a");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt as _, SeedableRng as _};
+
+    /// Each of the texts with a few of its bytes changed, a hundred times over.
+    fn changed(texts: &[&str], mut read: impl FnMut(&[u8], usize)) {
+        let mut random = StdRng::seed_from_u64(1);
+        for text in texts {
+            read(text.as_bytes(), text.len() / 2);
+            for _ in 0..100 {
+                let mut bytes = text.as_bytes().to_vec();
+                for _ in 0..random.random_range(1..4) {
+                    let place = random.random_range(0..bytes.len());
+                    bytes[place] = random.random();
+                }
+                read(&bytes, random.random_range(0..bytes.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn no_byte_that_a_target_sends_breaks_a_rule() {
+        changed(
+            &[
+                "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nset-cookie: a=b\r\n\r\nhello",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 302 Found\r\nlocation: /x\r\n\r\n",
+            ],
+            head,
+        );
+        changed(
+            &["4\r\nWiki\r\n5;a=b\r\npedia\r\n0\r\nx: y\r\n\r\nleft"],
+            chunks,
+        );
+        changed(&["goose", "\u{1f}\u{8b}"], |body, _| {
+            for header in ["gzip", "deflate", "br", "zstd"] {
+                coding(header, body);
+            }
+        });
+        let lines = "a=1; Domain=shop.co.uk; Path=/\nb=2; Secure\nc=3; Max-Age=10; Domain=.uk";
+        changed(&[lines], |lines, _| {
+            let lines = lines.split(|byte| *byte == b'\n');
+            cookies(lines, "http://www.shop.co.uk/a", "http://img.shop.co.uk/");
+        });
+    }
+}

@@ -1,0 +1,261 @@
+//! Which connection carries a request: kept, closed, replaced, bound to an address.
+
+use crate::faulty::{Act, Site, answer};
+use crate::program::{plan, wait_until};
+use crate::report::{Report, run};
+use std::collections::HashSet;
+use std::sync::{Arc, Barrier, Mutex};
+
+/// One user does what `body` says at `url`.
+fn visit(name: &str, url: &str, body: &str, options: &[&str]) -> Report {
+    let path = plan(name, &format!("task {{ function(user)\n{body}\nend }}"));
+    let own = [path.as_str(), "-H", url, "-u", "1", "-i", "1"];
+    run(own.iter().chain(options))
+}
+
+/// Answers each connection's first request, and closes at the second.
+fn forgetful() -> Site {
+    let known = Mutex::new(HashSet::new());
+    Site::start(move |asked| {
+        let is_new = known
+            .lock()
+            .expect("no script panics")
+            .insert(asked.connection);
+        match is_new {
+            true => answer(200, "", "good"),
+            false => vec![Act::Close],
+        }
+    })
+}
+
+#[test]
+fn a_connection_is_kept_and_closed_as_both_sides_say() {
+    for (name, headers, options, connections) in [
+        ("kept.lua", "", &[][..], 1),
+        ("closed_by_site.lua", "connection: close\r\n", &[], 4),
+        ("closed_by_client.lua", "", &["--no-keepalive"], 4),
+    ] {
+        let site = Site::start(move |_| answer(200, headers, "good"));
+        let report = visit(
+            name,
+            &site.url(),
+            "for _ = 1, 4 do user:get '/' end",
+            options,
+        );
+        assert_eq!(report.errors(), Vec::<String>::new(), "{name}");
+        assert_eq!(
+            (site.received(), site.connections()),
+            (4, connections),
+            "{name}"
+        );
+        let told = site.asked()[0].header("connection").to_owned();
+        assert_eq!(told == "close", !options.is_empty(), "{name}: {told}");
+    }
+}
+
+#[test]
+fn a_kept_connection_that_was_closed_is_replaced_once_for_what_may_be_sent_again() {
+    let site = forgetful();
+    let body = "user:get('/1', { name = 'get' })
+        user:put('/2', 'body', { name = 'put' })
+        user:delete('/3', { name = 'delete' })";
+    let report = visit("retried.lua", &site.url(), body, &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!((report.total("count"), report.total("retries")), (3, 2));
+    assert_eq!(
+        (
+            report.figure("PUT put", "retries"),
+            report.figure("GET get", "retries")
+        ),
+        (1, 0)
+    );
+    assert_eq!(
+        report.sent(),
+        site.received(),
+        "requests and what was sent once more"
+    );
+    assert_eq!(site.asked_for("/2")[1].body, b"body");
+}
+
+#[test]
+fn what_is_sent_again_takes_none_of_the_other_idle_connections() {
+    // Six are answered together, so that each has a connection of its own.
+    let (together, known) = (Barrier::new(6), Mutex::new(HashSet::new()));
+    let site = Site::start(move |asked| {
+        let is_new = known
+            .lock()
+            .expect("no script panics")
+            .insert(asked.connection);
+        if asked.path != "/again" {
+            together.wait();
+        }
+        match is_new {
+            true => answer(200, "", "good"),
+            false => vec![Act::Close],
+        }
+    });
+    let body = "local paths = {} for n = 1, 6 do paths[n] = '/wait/' .. n end
+        user:fetch(paths) user:get('/again', { name = 'again' })";
+    let report = visit("idle_all_closed.lua", &site.url(), body, &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!(
+        (report.figure("GET again", "retries"), site.connections()),
+        (1, 7)
+    );
+}
+
+#[test]
+fn what_may_have_been_done_already_is_not_sent_again() {
+    let site = forgetful();
+    let body = "user:get('/1', { name = 'get' }) user:post('/2', 'body', { name = 'post' })
+        user:post('/3', 'body', { name = 'good' })";
+    let report = visit("not_retried.lua", &site.url(), body, &[]);
+    assert_eq!(report.messages_of("POST post"), ["closed early"]);
+    assert_eq!(
+        (report.failures("POST good"), report.total("retries")),
+        (0, 0)
+    );
+    assert_eq!((report.sent(), site.received()), (3, 3));
+}
+
+#[test]
+fn a_site_that_closes_every_connection_is_asked_twice_and_not_for_ever() {
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/good" => answer(200, "", "good"),
+        _ => vec![Act::Close],
+    });
+    let body = "user:get('/good', { name = 'good' }) user:get('/bad', { name = 'bad' }) user:get('/bad', { name = 'fresh' })";
+    let report = visit("closes_all.lua", &site.url(), body, &[]);
+    assert_eq!(report.messages_of("GET bad"), ["closed early"]);
+    assert_eq!(
+        (
+            report.figure("GET bad", "retries"),
+            report.figure("GET fresh", "retries")
+        ),
+        (1, 0)
+    );
+    assert_eq!(
+        (site.asked_for("/bad").len(), report.sent()),
+        (3, site.received())
+    );
+}
+
+#[test]
+fn retries_are_shown_beside_the_redirects() {
+    let site = forgetful();
+    let path = plan(
+        "retries_shown.lua",
+        "task { function(user) user:get '/' user:get '/' end }",
+    );
+    let ended =
+        crate::program::Lgoose::new([&path, "-H", &site.url(), "-u", "1", "-i", "1"]).finish();
+    let line = ended
+        .stdout
+        .lines()
+        .find(|line| line.starts_with(" retries "));
+    let line = line.unwrap_or_else(|| panic!("{}", ended.stdout));
+    assert!(
+        line.contains("1, on connections that the site had closed"),
+        "{line}"
+    );
+}
+
+#[test]
+fn an_idle_connection_that_the_site_has_closed_is_not_used() {
+    let site = Arc::new(Site::start(|asked| match asked.path.as_str() {
+        "/once" => answer(200, "", "good")
+            .into_iter()
+            .chain([Act::Close])
+            .collect(),
+        _ => answer(200, "", "good"),
+    }));
+    // The other site answers once the first one has closed.
+    let first = site.clone();
+    let other = Site::start(move |_| {
+        let once = &first.asked_for("/once")[0];
+        wait_until("the connection is closed", || first.has_closed(once));
+        answer(200, "", "good")
+    });
+    let body = format!(
+        "user:get '/once' user:get '{}/while' user:post('/next', 'x')",
+        other.url()
+    );
+    let report = visit("idle_closed.lua", &site.url(), &body, &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!((report.total("count"), report.total("retries")), (3, 0));
+    let (once, next) = (site.asked_for("/once"), site.asked_for("/next"));
+    assert_ne!(once[0].connection, next[0].connection);
+}
+
+#[test]
+fn six_connections_at_most_carry_what_is_fetched_at_once() {
+    let site = Site::start(|_| answer(200, "", "good"));
+    let body = "local paths = {} for n = 1, 30 do paths[n] = '/' .. n end user:fetch(paths) user:fetch(paths)";
+    let report = visit("six.lua", &site.url(), body, &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!(site.received(), 60);
+    assert!(site.connections() <= 6, "{}", site.connections());
+}
+
+#[test]
+fn addresses_of_ip_version_six_work_as_hosts_and_pins() {
+    let site = match Site::at("[::1]:0", None, |_| answer(200, "", "good")) {
+        Ok(site) => site,
+        Err(error) => return eprintln!("skipped: this machine has no ::1 ({error})"),
+    };
+    let (port, body) = (site.port(), "user:get('/', { name = 'page' })");
+    let report = visit("ipv6.lua", &site.url(), body, &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!(site.asked()[0].header("host"), format!("[::1]:{port}"));
+    let pin = format!("six.test:{port}:[::1]");
+    let report = visit(
+        "ipv6_pinned.lua",
+        &format!("http://six.test:{port}"),
+        body,
+        &["--resolve", &pin],
+    );
+    assert_eq!(report.errors(), Vec::<String>::new());
+}
+
+#[test]
+fn connections_come_from_the_address_that_was_asked_for() {
+    let site = Site::start(|asked| answer(200, "", &asked.from));
+    let body = "check(user:get('/', { name = 'page' }).body == '127.0.0.2', 'from there')";
+    let report = visit(
+        "local_address.lua",
+        &site.url(),
+        body,
+        &["--local-address", "127.0.0.2"],
+    );
+    assert_eq!(
+        (report.errors(), report.json["checks"][0]["passes"].as_u64()),
+        (vec![], Some(1))
+    );
+    let report = visit(
+        "foreign_address.lua",
+        &site.url(),
+        "user:get('/', { name = 'page' })",
+        &["--local-address", "192.0.2.1"],
+    );
+    let expected = "connect failed: '--local-address 192.0.2.1' is not an address of this machine";
+    assert_eq!(report.messages_of("GET page"), [expected]);
+}
+
+#[test]
+fn a_name_is_looked_up_once_and_again_after_its_time() {
+    let site = Site::start(|_| answer(200, "", "good"));
+    let url = format!("http://localhost:{}", site.port());
+    let body = "for _ = 1, 4 do user:get('/', { name = 'page' }) end";
+    for (name, ttl) in [("dns_kept.lua", "1h"), ("dns_forgotten.lua", "0.000001s")] {
+        let options = ["--no-keepalive", "--dns-ttl", ttl];
+        let report = visit(name, &url, body, &options);
+        assert_eq!(report.errors(), Vec::<String>::new(), "{name}");
+        assert_eq!(report.count("GET page"), 4, "{name}");
+        assert!(
+            report.json["aggregated"]["phases_ms"]["dns"]
+                .as_f64()
+                .is_some(),
+            "{name}"
+        );
+    }
+}

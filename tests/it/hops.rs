@@ -1,0 +1,248 @@
+//! Redirects and cookies: where they lead, and what is told to whom on the way.
+
+use crate::faulty::{Asked, Site, answer};
+use crate::program::plan;
+use crate::report::{Report, run};
+
+/// One user does what `body` says at `site`.
+fn visit(name: &str, site: &Site, body: &str, options: &[&str]) -> Report {
+    let path = plan(name, &format!("task {{ function(user)\n{body}\nend }}"));
+    let (url, own) = (site.url(), [path.as_str(), "-u", "1", "-i", "1"]);
+    let report = run(own.iter().chain(&["-H", &url]).chain(options));
+    assert_eq!(report.errors(), Vec::<String>::new(), "{name}");
+    report
+}
+
+fn moved(status: u16, to: &str) -> Vec<crate::faulty::Act> {
+    answer(status, &format!("location: {to}\r\n"), "")
+}
+
+/// `METHOD path body` of each request.
+fn told(asked: &[Asked]) -> Vec<String> {
+    let shown = |asked: &Asked| {
+        let body = String::from_utf8_lossy(&asked.body);
+        format!("{} {} {body}", asked.method, asked.path)
+            .trim_end()
+            .to_owned()
+    };
+    asked.iter().map(shown).collect()
+}
+
+#[test]
+fn methods_and_bodies_are_kept_or_dropped_as_browsers_do() {
+    let site = Site::start(|asked| match asked.path.strip_prefix("/from/") {
+        Some(status) => moved(status.parse().expect("a status"), "/to"),
+        None => answer(200, "", "here"),
+    });
+    let cases = [
+        (301, "POST", "GET /to"),
+        (302, "POST", "GET /to"),
+        (303, "POST", "GET /to"),
+        (307, "POST", "POST /to x=1"),
+        (308, "POST", "POST /to x=1"),
+        (301, "PUT", "PUT /to x=1"),
+        (302, "PUT", "PUT /to x=1"),
+        (303, "PUT", "GET /to"),
+        (307, "PUT", "PUT /to x=1"),
+        (302, "GET", "GET /to"),
+        (303, "HEAD", "HEAD /to"),
+        (302, "DELETE", "DELETE /to"),
+        (303, "DELETE", "GET /to"),
+    ];
+    let mut body = String::new();
+    for (status, method, _) in cases {
+        let with_body = matches!(method, "POST" | "PUT");
+        let argument = if with_body { ", 'x=1'" } else { "" };
+        let method = method.to_lowercase();
+        body += &format!(
+            "user:{method}('/from/{status}'{argument}, {{ name = 'hop', headers = {{ ['Content-Type'] = 'a/b' }} }})\n"
+        );
+    }
+    let report = visit("hop_methods.lua", &site, &body, &[]);
+    let asked = site.asked();
+    assert_eq!(asked.len(), 2 * cases.len());
+    for (pair, (status, method, expected)) in asked.chunks(2).zip(cases) {
+        assert_eq!(told(pair)[1], expected, "{status} {method}");
+        let body_kept = expected.ends_with("x=1");
+        assert_eq!(
+            pair[1].header("content-length") == "3",
+            body_kept,
+            "{status} {method}"
+        );
+        let had_body = matches!(method, "POST" | "PUT");
+        assert_eq!(
+            pair[1].header("content-type").is_empty(),
+            had_body && !body_kept,
+            "{status} {method}"
+        );
+    }
+    assert_eq!(report.sent(), site.received());
+}
+
+#[test]
+fn relative_redirects_are_resolved_as_urls_are() {
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/a/b/start" => moved(302, "next?x=1"),
+        "/a/b/next?x=1" => moved(302, "?x=2"),
+        "/a/b/next?x=2" => moved(302, "../up"),
+        "/a/up" => moved(302, "/caf\u{e9} au lait#part"),
+        "/caf%C3%A9%20au%20lait" => moved(302, "."),
+        "/" => moved(302, "#top"),
+        _ => answer(200, "", "here"),
+    });
+    let body = "user:get('/a/b/start', { redirects = 5 }):pass()";
+    visit("hop_relative.lua", &site, body, &[]);
+    let paths: Vec<String> = site.asked().into_iter().map(|asked| asked.path).collect();
+    let chain = [
+        "/a/b/start",
+        "/a/b/next?x=1",
+        "/a/b/next?x=2",
+        "/a/up",
+        "/caf%C3%A9%20au%20lait",
+        "/",
+    ];
+    assert_eq!(paths, chain);
+}
+
+#[test]
+fn another_host_is_not_told_who_the_user_is() {
+    let elsewhere = Site::start(|asked| match asked.path.as_str() {
+        "/back" => moved(307, &format!("http://{}/own", asked.header("x-home"))),
+        _ => answer(
+            200,
+            "set-cookie: theirs=1\r\nset-cookie: forged=1; Domain=127.0.0.1\r\n",
+            "elsewhere",
+        ),
+    });
+    let to = elsewhere.url();
+    let home = Site::start(move |asked| match asked.path.as_str() {
+        "/out" => moved(307, &format!("{to}/there")),
+        "/out-and-back" => moved(307, &format!("{to}/back")),
+        _ => answer(200, "", "home"),
+    });
+    let host = home.url().replace("http://", "");
+    let body = format!("
+        user.cookies:set('session', 'secret')
+        user:basic_auth('goose', 'secret')
+        local headers = {{ Authorization = 'Bearer secret', ['X-Home'] = '{host}', Host = 'virtual.test' }}
+        user:get('/own', {{ headers = headers }})
+        user:get('/out', {{ headers = headers }})
+        user:get('/out')
+        user:post('/out', 'body', {{ headers = headers }})
+        user:get('/out-and-back', {{ headers = headers }})");
+    visit("hop_foreign.lua", &home, &body, &[]);
+    assert_eq!(
+        home.asked_for("/own")[0].header("authorization"),
+        "Bearer secret"
+    );
+    assert_eq!(home.asked_for("/own")[0].header("host"), "virtual.test");
+    assert_eq!(elsewhere.received(), 4);
+    for asked in elsewhere.asked() {
+        assert_eq!(asked.header("authorization"), "", "{}", asked.head);
+        assert_eq!(asked.header("host"), elsewhere.url().replace("http://", ""));
+    }
+    assert_eq!(
+        told(&elsewhere.asked())[2],
+        "POST /there body",
+        "the body is no secret"
+    );
+    let back = &home.asked_for("/own")[1];
+    assert_eq!(
+        back.header("authorization"),
+        "",
+        "once it has left, it stays away"
+    );
+}
+
+#[test]
+fn a_redirect_to_another_scheme_keeps_secrets_and_cookies_to_themselves() {
+    let authority = crate::secure::Authority::new();
+    let ca = authority.file("hops.pem");
+    let tls = crate::secure::server(&authority.sign(&["shop.test"]), None);
+    let secure = Site::secure(tls, |_| {
+        answer(200, "set-cookie: safe=1; Secure\r\n", "secure")
+    });
+    let to = format!("https://shop.test:{}/in", secure.port());
+    let plain = Site::start(move |asked| match asked.path.as_str() {
+        "/up" => moved(302, &to),
+        _ => answer(200, "", "plain"),
+    });
+    // Names, since browsers take this machine's own addresses for safe without TLS.
+    let pins = [secure.port(), plain.port()].map(|port| format!("shop.test:{port}:127.0.0.1"));
+    let body = format!(
+        "user:set_host 'http://shop.test:{}' user:bearer 'secret' user:get '/up' user:get '/up' user:get '/'",
+        plain.port()
+    );
+    let options = ["--ca", &ca, "--resolve", &pins[0], "--resolve", &pins[1]];
+    let report = visit("hop_scheme.lua", &plain, &body, &options);
+    assert_eq!(report.total("redirects"), 2);
+    let asked = secure.asked();
+    assert_eq!(asked[0].header("authorization"), "");
+    assert_eq!(asked[1].header("cookie"), "safe=1");
+    assert_eq!(plain.received(), 3);
+    for asked in plain.asked() {
+        assert_eq!(asked.header("authorization"), "Bearer secret");
+        assert_eq!(asked.header("cookie"), "");
+    }
+}
+
+#[test]
+fn a_user_follows_to_another_host_for_good_only_if_told_so() {
+    let elsewhere = Site::start(|_| answer(200, "", "elsewhere"));
+    for (name, options, expected) in [
+        ("stays.lua", &[][..], 1),
+        ("sticks.lua", &["--sticky-follow"][..], 2),
+    ] {
+        let to = elsewhere.url();
+        let home = Site::start(move |asked| match asked.path.as_str() {
+            "/" => moved(302, &format!("{to}/")),
+            _ => answer(200, "", "home"),
+        });
+        let before = elsewhere.received();
+        visit(name, &home, "user:get '/' user:get '/next'", options);
+        assert_eq!(elsewhere.received() - before, expected, "{name}");
+        assert_eq!(home.received(), 3 - expected, "{name}");
+    }
+}
+
+#[test]
+fn cookies_go_where_the_site_may_send_them() {
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/set" => answer(
+            200,
+            "set-cookie: host=1\r\nset-cookie: shop=1; Domain=shop.co.uk\r\nset-cookie: all=1; Domain=co.uk\r\n\
+             set-cookie: other=1; Domain=other.co.uk\r\nset-cookie: deep=1; Path=/deep\r\nset-cookie: gone=1; Max-Age=0\r\n",
+            "",
+        ),
+        _ => answer(200, "", "here"),
+    });
+    let port = site.port();
+    let mut pins = Vec::new();
+    for host in ["www.shop.co.uk", "img.shop.co.uk", "other.co.uk"] {
+        pins.extend(["--resolve".to_owned(), format!("{host}:{port}:127.0.0.1")]);
+    }
+    let pins: Vec<&str> = pins.iter().map(String::as_str).collect();
+    let body = format!("user:get 'http://www.shop.co.uk:{port}/set'
+        for _, url in ipairs {{ 'www.shop.co.uk:{port}/a', 'img.shop.co.uk:{port}/b', 'other.co.uk:{port}/c', 'www.shop.co.uk:{port}/deep/d' }} do
+          user:get('http://' .. url)
+        end");
+    visit("cookie_hosts.lua", &site, &body, &pins);
+    let cookies = |path: &str| {
+        let asked = site.asked_for(path);
+        let mut names: Vec<String> = asked[0]
+            .header("cookie")
+            .split("; ")
+            .map(str::to_owned)
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(cookies("/a"), ["host=1", "shop=1"]);
+    assert_eq!(cookies("/b"), ["shop=1"]);
+    assert_eq!(cookies("/c"), [""]);
+    assert_eq!(cookies("/deep/d"), ["deep=1", "host=1", "shop=1"]);
+    let body = "user:get '/set' user:get '/a'";
+    let before = site.asked_for("/a").len();
+    visit("cookie_none.lua", &site, body, &["--no-cookies"]);
+    assert_eq!(site.asked_for("/a")[before].header("cookie"), "");
+}

@@ -1,0 +1,225 @@
+//! HTTP/2 against a server of the `h2` crate: by ALPN, by prior knowledge, and with each of its own faults.
+
+use crate::faulty::{Site, answer};
+use crate::http2_site::{Http2, SIDE_BY_SIDE};
+use crate::program::plan;
+use crate::report::{Report, run};
+use crate::secure::{Authority, server};
+
+/// One user does what the plan says, by prior knowledge.
+fn known(name: &str, site: &Http2, body: &str, options: &[&str]) -> Report {
+    let text = format!("task {{ function(user)\n{body}\nend }}");
+    let (path, url) = (plan(name, &text), site.url("http"));
+    let own = [
+        path.as_str(),
+        "-H",
+        &url,
+        "-u",
+        "1",
+        "-i",
+        "1",
+        "--http",
+        "2",
+    ];
+    run(own.iter().chain(options))
+}
+
+fn passes(report: &Report) -> u64 {
+    let checks = report.json["checks"].as_array().into_iter().flatten();
+    for check in checks.clone() {
+        assert_eq!(check["failures"], 0, "{check} {:?}", report.errors());
+    }
+    checks.filter_map(|check| check["passes"].as_u64()).sum()
+}
+
+#[test]
+fn requests_side_by_side_share_one_connection() {
+    let site = Http2::start(None);
+    let report = known("http2_together.lua", &site, "
+        user:get('/', { name = 'first' })
+        local paths = {}
+        for n = 1, 6 do paths[n] = '/together/' .. n end
+        for _, r in ipairs(user:fetch(paths)) do check(r.status == 200 and r.body == 'good', 'answered') end", &[]);
+    assert_eq!(passes(&report), SIDE_BY_SIDE as u64);
+    assert_eq!((site.requests().len(), site.connections()), (7, 1));
+}
+
+#[test]
+fn bodies_flow_both_ways_with_trailers_interim_answers_and_none() {
+    let site = Http2::start(None);
+    let report = known("http2_bodies.lua", &site, "
+        local large = user:get('/large', { name = 'large' })
+        check(#large.body == 12 * 1024 * 1024 and large.size >= #large.body, 'large')
+        local sent = user:post('/count', string.rep('x', 3000000), { name = 'sent' })
+        check(sent.body == '3000000', 'sent')
+        check(user:post('/to-count', string.rep('x', 300000), { name = 'kept' }).body == '300000', '307 keeps the body')
+        check(user:get('/trailers', { name = 'trailers' }).body == 'good', 'trailers')
+        check(user:get('/interim', { name = 'interim' }).body == 'good', 'interim')
+        local none = user:get('/empty', { name = 'empty' })
+        check(none.status == 204 and none.body == '', 'empty')
+        check(user:head('/head', { name = 'head' }).body == '', 'head')
+        check(user:get('/discarded', { name = 'discarded', discard = true }).body == '', 'discarded')", &[]);
+    assert_eq!(passes(&report), 8);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!(
+        (report.sent(), site.connections()),
+        (site.requests().len() as u64, 1)
+    );
+    assert_eq!(report.figure("POST kept", "redirects"), 1);
+}
+
+#[test]
+fn requests_say_nothing_of_a_connection_and_what_the_plan_says() {
+    let site = Http2::start(None);
+    let report = known("http2_headers.lua", &site, "
+        user.cookies:set('flavour', 'oat')
+        user:post('/', 'body', { headers = { Connection = 'close', ['X-Own'] = 'yes', TE = 'trailers' } })", &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    let (_, headers) = &site.requests()[0];
+    for (name, value) in [
+        ("x-own", "yes"),
+        ("cookie", "flavour=oat"),
+        ("content-length", "4"),
+        ("te", "trailers"),
+    ] {
+        assert_eq!(
+            headers.get(name).map(|value| value.as_bytes()),
+            Some(value.as_bytes()),
+            "{name}"
+        );
+    }
+    assert!(headers.get("connection").is_none() && headers.get("host").is_none());
+}
+
+#[test]
+fn what_goes_wrong_on_a_stream_is_counted_and_others_go_on() {
+    let site = Http2::start(None);
+    let report = known("http2_faults.lua", &site, "
+        local function bad(path, options) options = options or {}
+          options.name = path; user:get(path, options); user:get('/', { name = 'good' }) end
+        bad '/reset' bad '/reset-in-body' bad '/go-away' bad '/many-headers' bad '/wrong-length' bad '/endless'
+        bad('/hold', { timeout = 0.2 })
+        bad '/refused'", &["--max-body", "1MiB"]);
+    for (path, error) in [
+        (
+            "/reset",
+            "connection reset: http/2: unexpected internal error encountered",
+        ),
+        (
+            "/reset-in-body",
+            "connection reset: http/2: unexpected internal error encountered",
+        ),
+        ("/go-away", "connection reset"),
+        ("/many-headers", "too large: too many response headers"),
+        (
+            "/wrong-length",
+            "protocol: http/2: unspecific protocol error detected",
+        ),
+        (
+            "/endless",
+            "too large: body of more than 1048576 bytes ('--max-body')",
+        ),
+        ("/hold", "timeout"),
+        ("/refused", "closed early: http/2: refused stream"),
+    ] {
+        // A server that leaves may be heard to say why, or not.
+        let messages = report.messages_of(&format!("GET {path}"));
+        let told = messages.len() == 1 && messages[0].starts_with(error);
+        assert!(told, "{path}: {messages:?}");
+    }
+    assert_eq!(
+        (report.count("GET good"), report.failures("GET good")),
+        (8, 0),
+        "{:?}",
+        report.errors()
+    );
+    assert_eq!(site.count("/refused"), 2, "once more, not again and again");
+    assert_eq!(report.figure("GET /refused", "retries"), 1);
+    assert_eq!(
+        report.figure("GET /reset", "retries"),
+        0,
+        "it was looked at"
+    );
+    assert_eq!(report.sent(), site.requests().len() as u64);
+    let new = site.count("/go-away");
+    assert_eq!(site.connections(), 1 + new, "one each time the server went");
+}
+
+#[test]
+fn what_the_server_did_not_look_at_is_sent_once_more_whatever_the_method() {
+    let site = Http2::start(None);
+    let report = known(
+        "http2_refused.lua",
+        &site,
+        "user:post('/refused-once', 'body', { name = 'page' })",
+        &[],
+    );
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!(
+        (site.count("/refused-once"), report.total("retries")),
+        (2, 1)
+    );
+}
+
+#[test]
+fn a_server_that_says_goodbye_gets_a_new_connection() {
+    let site = Http2::start(None);
+    let report = known("http2_bye.lua", &site, "
+        for n = 1, 3 do user:get('/bye', { name = 'bye' }) user:post('/after', 'x', { name = 'after' }) end", &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!((report.total("count"), site.connections()), (6, 4));
+}
+
+#[test]
+fn without_keep_alive_each_request_has_its_connection() {
+    let site = Http2::start(None);
+    let report = known(
+        "http2_no_keepalive.lua",
+        &site,
+        "for n = 1, 3 do user:get '/' end",
+        &["--no-keepalive"],
+    );
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!(site.connections(), 3);
+}
+
+#[test]
+fn the_server_chooses_the_version_unless_one_is_forced() {
+    let authority = Authority::new();
+    let ca = authority.file("alpn.pem");
+    let identity = authority.sign(&["127.0.0.1"]);
+    let offers = |protocols: &[&[u8]]| {
+        let mut config = server(&identity, None);
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        config
+    };
+    let path = plan(
+        "alpn.lua",
+        "task { function(user) for _ = 1, 2 do user:get('/', { name = 'page' }) end end }",
+    );
+    let ask = |url: &str, options: &[&str]| {
+        let own = [path.as_str(), "-H", url, "--ca", &ca, "-u", "1", "-i", "1"];
+        run(own.iter().chain(options))
+    };
+    let site = Http2::start(Some(offers(&[b"h2"])));
+    let report = ask(&site.url("https"), &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!((site.requests().len(), site.connections()), (2, 1));
+    let report = ask(&site.url("https"), &["--http", "1.1"]);
+    assert!(report.errors_with("tls: ") == 2, "{:?}", report.errors());
+    for (protocols, forced) in [
+        (&[&b"http/1.1"[..]][..], "tls: "),
+        (
+            &[],
+            "protocol: the server does not speak HTTP/2 ('--http 2')",
+        ),
+    ] {
+        let site = Site::secure(offers(protocols), |_| answer(200, "", "good"));
+        let report = ask(&site.url(), &[]);
+        assert_eq!(report.errors(), Vec::<String>::new());
+        assert_eq!((site.received(), site.connections()), (2, 1));
+        let report = ask(&site.url(), &["--http", "2"]);
+        assert_eq!(report.errors_with(forced), 2, "{:?}", report.errors());
+        assert_eq!(site.received(), 2);
+    }
+}

@@ -1,0 +1,223 @@
+//! A site that speaks nothing but HTTP/2, by the server of the `h2` crate. Each path does one thing.
+
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::Barrier;
+
+/// The body of '/large', in bytes.
+const LARGE: usize = 12 << 20;
+/// How many requests for '/together/…' are answered together.
+pub(crate) const SIDE_BY_SIDE: usize = 6;
+
+/// What a site has seen.
+struct Seen {
+    requests: Mutex<Vec<(String, HeaderMap)>>,
+    connections: AtomicUsize,
+    together: Barrier,
+}
+
+/// A site that speaks nothing but HTTP/2, on a thread of its own until the tests end.
+pub(crate) struct Http2 {
+    address: SocketAddr,
+    seen: Arc<Seen>,
+}
+
+impl Http2 {
+    pub(crate) fn start(tls: Option<rustls::ServerConfig>) -> Http2 {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
+        listener.set_nonblocking(true).expect("a socket can be so");
+        let seen = Arc::new(Seen {
+            requests: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            together: Barrier::new(SIDE_BY_SIDE),
+        });
+        let shared = seen.clone();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime
+                .expect("a runtime")
+                .block_on(listen(listener, tls.map(Arc::new), shared));
+        });
+        Http2 { address, seen }
+    }
+
+    pub(crate) fn url(&self, scheme: &str) -> String {
+        format!("{scheme}://{}", self.address)
+    }
+
+    pub(crate) fn requests(&self) -> Vec<(String, HeaderMap)> {
+        self.seen
+            .requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn count(&self, path: &str) -> usize {
+        self.requests()
+            .iter()
+            .filter(|(seen, _)| seen == path)
+            .count()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.seen.connections.load(Ordering::SeqCst)
+    }
+}
+
+async fn listen(
+    listener: std::net::TcpListener,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    seen: Arc<Seen>,
+) {
+    let listener = TcpListener::from_std(listener).expect("a socket that does not block");
+    while let Ok((tcp, _)) = listener.accept().await {
+        seen.connections.fetch_add(1, Ordering::SeqCst);
+        let (seen, tls) = (seen.clone(), tls.clone());
+        tokio::spawn(async move {
+            match tls {
+                None => serve(tcp, &seen).await,
+                Some(tls) => {
+                    let shaken = tokio_rustls::TlsAcceptor::from(tls).accept(tcp).await;
+                    if let Ok(stream) = shaken {
+                        serve(stream, &seen).await;
+                    }
+                }
+            }
+        });
+    }
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, seen: &Arc<Seen>) {
+    let Ok(mut connection) = h2::server::handshake(stream).await else {
+        return;
+    };
+    while let Some(Ok((request, answer))) = connection.accept().await {
+        let path = request.uri().path().to_owned();
+        {
+            let mut requests = seen.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            requests.push((path.clone(), request.headers().clone()));
+        }
+        match path.as_str() {
+            "/bye" => connection.graceful_shutdown(),
+            "/go-away" => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
+            _ => {}
+        }
+        let first = seen.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = first.iter().filter(|(seen, _)| *seen == path).count() == 1;
+        let seen = seen.clone();
+        tokio::spawn(async move {
+            // What a client does not wait for fails here, and is no matter.
+            let _gone = reply(&path, first, request, answer, &seen).await;
+        });
+    }
+}
+
+async fn reply(
+    path: &str,
+    first: bool,
+    request: Request<RecvStream>,
+    mut answer: SendResponse<Bytes>,
+    seen: &Seen,
+) -> Result<(), h2::Error> {
+    let plain = |status: u16| {
+        let mut response = Response::new(());
+        *response.status_mut() = StatusCode::from_u16(status).expect("a status");
+        response
+    };
+    match path {
+        "/refused" => answer.send_reset(Reason::REFUSED_STREAM),
+        "/refused-once" if first => answer.send_reset(Reason::REFUSED_STREAM),
+        "/reset" => answer.send_reset(Reason::INTERNAL_ERROR),
+        "/reset-in-body" => {
+            let mut body = answer.send_response(plain(200), false)?;
+            body.send_data(Bytes::from_static(b"part"), false)?;
+            body.send_reset(Reason::INTERNAL_ERROR);
+        }
+        "/hold" | "/go-away" => std::future::pending().await,
+        "/trailers" => {
+            let mut body = answer.send_response(plain(200), false)?;
+            body.send_data(Bytes::from_static(b"good"), false)?;
+            let mut trailers = HeaderMap::new();
+            trailers.insert("checksum", "1".parse().expect("a value"));
+            body.send_trailers(trailers)?;
+        }
+        "/large" => {
+            let mut body = answer.send_response(plain(200), false)?;
+            body.send_data(vec![b'x'; LARGE].into(), true)?;
+        }
+        "/endless" => {
+            let mut body = answer.send_response(plain(200), false)?;
+            loop {
+                body.reserve_capacity(1 << 16);
+                let Some(granted) = std::future::poll_fn(|cx| body.poll_capacity(cx)).await else {
+                    return Ok(());
+                };
+                body.send_data(vec![b'x'; granted?].into(), false)?;
+            }
+        }
+        "/count" => {
+            let mut stream = request.into_body();
+            let mut length = 0;
+            while let Some(piece) = stream.data().await {
+                let piece = piece?;
+                length += piece.len();
+                stream.flow_control().release_capacity(piece.len())?;
+            }
+            let mut body = answer.send_response(plain(200), false)?;
+            body.send_data(length.to_string().into(), true)?;
+        }
+        "/interim" => {
+            answer.send_informational(plain(103))?;
+            let mut body = answer.send_response(plain(200), false)?;
+            body.send_data(Bytes::from_static(b"good"), true)?;
+        }
+        "/wrong-length" => {
+            let mut response = plain(200);
+            response.headers_mut().insert("content-length", 9.into());
+            let mut body = answer.send_response(response, false)?;
+            body.send_data(Bytes::from_static(b"good"), true)?;
+        }
+        "/many-headers" => {
+            let mut response = plain(200);
+            for nth in 0..1_000 {
+                let name = http::HeaderName::try_from(format!("x-{nth}")).expect("a name");
+                response.headers_mut().insert(name, 1.into());
+            }
+            answer.send_response(response, true)?;
+        }
+        "/empty" => {
+            answer.send_response(plain(204), true)?;
+        }
+        "/to-count" => {
+            let mut response = plain(307);
+            response
+                .headers_mut()
+                .insert("location", "/count".parse().expect("a value"));
+            answer.send_response(response, true)?;
+        }
+        path => {
+            if path.starts_with("/together") {
+                seen.together.wait().await;
+            }
+            let empty = request.method() == Method::HEAD;
+            let mut body = answer.send_response(plain(200), empty)?;
+            if !empty {
+                body.send_data(Bytes::from_static(b"good"), true)?;
+            }
+        }
+    }
+    Ok(())
+}

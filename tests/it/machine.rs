@@ -1,0 +1,144 @@
+//! What the machine that lgoose runs on has not enough of: file descriptors, local ports.
+
+use crate::faulty::{Act, Site, answer};
+use crate::program::{Lgoose, plan};
+use crate::report::read;
+use std::process::Command;
+
+#[test]
+fn out_of_file_descriptors_is_counted_as_such_and_those_with_one_go_on() {
+    let site = Site::start(|_| answer(200, "", "good"));
+    // Users think with their connections open: all sixty want one at a time.
+    let text = "task { wait = 0.5, function(user)
+        user:get('/', { name = 'page' }) user:get('/', { name = 'page' })
+      end }";
+    let path = plan("descriptors.lua", text);
+    let url = site.url();
+    let arguments = [
+        &path,
+        "-H",
+        &url,
+        "-u",
+        "60",
+        "-r",
+        "1000",
+        "-i",
+        "3",
+        "--threads",
+        "1",
+        "-o",
+        "json=-",
+    ];
+    let limited = "ulimit -n 40; exec \"$0\" \"$@\"";
+    let report = read(
+        Lgoose::new(arguments)
+            .through("sh", &["-c", limited])
+            .finish(),
+    );
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.count("GET page"), 360);
+    let without = report.errors_with("out of descriptors: ");
+    assert!(without > 0, "{:?}", report.errors());
+    assert_eq!(
+        report.failures("GET page"),
+        without,
+        "{:?}",
+        report.errors()
+    );
+    assert_eq!(report.sent() - without, site.received());
+}
+
+#[test]
+fn out_of_local_ports_is_counted_as_such() {
+    // A network of its own with twenty ports in all, the site's own one included.
+    let script = "ip link set lo up && echo 40000 40019 > /proc/sys/net/ipv4/ip_local_port_range && exec \"$0\" \"$@\"";
+    let alone = ["-n", "sh", "-c", script];
+    let possible = Command::new("unshare").args(alone).arg("true").output();
+    match possible {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => {
+            let why = String::from_utf8_lossy(&output.stderr).into_owned();
+            return eprintln!("skipped: no network of its own to be had here: {why}");
+        }
+        Err(error) => return eprintln!("skipped: no 'unshare' here: {error}"),
+    }
+    let text = "task { function(user) user:get('/', { name = 'page' }) end }";
+    let path = plan("ports.lua", text);
+    let arguments = [
+        path.as_str(),
+        "-H",
+        "demo:drupal",
+        "-u",
+        "40",
+        "-r",
+        "1000",
+        "-i",
+        "2",
+        "--threads",
+        "1",
+        "-o",
+        "json=-",
+    ];
+    let report = read(Lgoose::new(arguments).through("unshare", &alone).finish());
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.count("GET page"), 80);
+    let without = report.errors_with("out of ports: 127.0.0.1:");
+    assert!(without > 0, "{:?}", report.errors());
+    assert_eq!(
+        report.failures("GET page"),
+        without,
+        "{:?}",
+        report.errors()
+    );
+}
+
+#[test]
+fn a_client_that_cannot_be_heard_is_not_the_end_of_the_run() {
+    // Resets while a large body is being sent, whatever was written by then.
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/reset" => vec![Act::Reset],
+        "/early" => answer(413, "connection: close\r\n", "no")
+            .into_iter()
+            .chain([Act::Close])
+            .collect(),
+        "/gate" => vec![Act::Gate],
+        _ => answer(200, "", "good"),
+    });
+    let text = "task { function(user)
+        local large = string.rep('x', 8000000)
+        local expecting = { Expect = '100-continue' }
+        user:post('/reset', large, { name = 'reset', headers = expecting })
+        local r = user:post('/early', large, { name = 'early', headers = expecting, expect = { status = 413 } })
+        check(r.status == 413, 'heard')
+        r = user:post('/early', large, { name = 'unread', headers = { ['X-Unread'] = 'yes' }, expect = { status = 413 } })
+        check(r.status == 413, 'heard although the body could not be sent')
+        user:post('/gate', large, { name = 'stuck', headers = { ['X-Unread'] = 'yes' }, timeout = 0.2 })
+        user:get('/good', { name = 'good' })
+      end }";
+    let path = plan("large_unheard.lua", text);
+    let url = site.url();
+    let report = read(
+        Lgoose::new([
+            path.as_str(),
+            "-H",
+            &url,
+            "-u",
+            "1",
+            "-i",
+            "1",
+            "-o",
+            "json=-",
+        ])
+        .finish(),
+    );
+    assert_eq!(report.messages_of("POST reset"), ["connection reset"]);
+    assert_eq!(report.messages_of("POST unread"), Vec::<String>::new());
+    assert_eq!(report.messages_of("POST stuck"), ["timeout"]);
+    site.open_gate();
+    assert_eq!(
+        (report.failures("GET good"), report.failures("POST early")),
+        (0, 0),
+        "{:?}",
+        report.errors()
+    );
+}

@@ -7,7 +7,7 @@ mod screen;
 mod starter;
 
 use crate::cli::{self, Cli};
-use crate::config::{Format, Output};
+use crate::config::{Config, Format, Output};
 use crate::control::Command;
 use crate::demo::{Behaviour, Demo};
 use crate::engine::{self, Ending, Outcome};
@@ -81,20 +81,21 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
+    let config = prepared.config.clone();
     let outcome = runtime.block_on(drive(prepared, flags))?;
-    conclude(&outcome, flags)
+    conclude(&outcome, &config, flags)
 }
 
 /// Runs the test, obeys signals and prints the running figures.
 async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
     let (commands, obeyed) = mpsc::unbounded_channel();
     let (snapshots, pictures) = watch::channel(None);
-    let users = prepared.config.users;
     let target = target(&prepared);
+    let config = prepared.config;
     let run = engine::Run {
         program: prepared.program,
         plan: Arc::new(prepared.plan),
-        config: Arc::new(prepared.config),
+        config: config.clone(),
         hosts: prepared.hosts,
         name: prepared.name,
         client: prepared.client,
@@ -104,7 +105,7 @@ async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
     let outcome = tokio::select! {
         outcome = engine::run(run, obeyed, snapshots) => outcome,
         error = listen(commands) => Err(error),
-        error = report_progress(pictures, users, flags) => Err(error),
+        error = report_progress(pictures, &config, flags) => Err(error),
     };
     drop(prepared.demos);
     outcome
@@ -138,7 +139,7 @@ async fn listen(commands: mpsc::UnboundedSender<Command>) -> Error {
 }
 
 /// Prints the tables, writes the outputs and gives the verdict.
-fn conclude(outcome: &Outcome, flags: &cli::Run) -> Result<u8, Error> {
+fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
     let report = &outcome.report;
     let mut written = Ok(());
     for output in &flags.outputs.output {
@@ -146,7 +147,7 @@ fn conclude(outcome: &Outcome, flags: &cli::Run) -> Result<u8, Error> {
     }
     if !flags.screen.quiet && !writes_to_stdout(flags) {
         let options = output::text::TableOptions {
-            status_codes: flags.screen.status_codes,
+            status_codes: config.status_codes,
         };
         say(&output::text::tables(report, terminal_width(), options))?;
     }
@@ -158,7 +159,7 @@ fn conclude(outcome: &Outcome, flags: &cli::Run) -> Result<u8, Error> {
             _ => trouble.exit_code(),
         });
     }
-    Ok(verdict(outcome, flags.verdict.fail_on_error))
+    Ok(verdict(outcome, config.fail_on_error))
 }
 
 fn verdict(outcome: &Outcome, fail_on_error: bool) -> u8 {

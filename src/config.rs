@@ -101,6 +101,14 @@ pub struct Config {
     pub co_mitigation: CoMitigation,
     /// Limits that figures have to keep.
     pub thresholds: Vec<Threshold>,
+    /// Whether a failed request or task makes the exit code 1.
+    pub fail_on_error: bool,
+    /// Whether only the tables at the end are printed.
+    pub only_summary: bool,
+    /// Whether the table of status codes is shown also when all are the same.
+    pub status_codes: bool,
+    /// How often the running figures are printed; zero: never.
+    pub running_metrics: Duration,
     /// The seed of all random choices.
     pub seed: u64,
     /// Threads that drive users.
@@ -156,6 +164,10 @@ impl Config {
             sticky_follow: settings.sticky_follow.unwrap_or(false),
             co_mitigation: settings.co_mitigation.unwrap_or_default(),
             thresholds: settings.thresholds.unwrap_or_default(),
+            fail_on_error: settings.fail_on_error.unwrap_or(false),
+            only_summary: settings.only_summary.unwrap_or(false),
+            status_codes: settings.status_codes.unwrap_or(false),
+            running_metrics: settings.running_metrics.unwrap_or(Duration::from_secs(10)),
             seed: settings.seed.unwrap_or(seed),
             threads: settings
                 .threads

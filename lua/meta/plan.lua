@@ -45,6 +45,10 @@
 ---@field sticky_follow? boolean # a user that is redirected to another host goes on there (default: false)
 ---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
 ---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "disabled")
+---@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)
+---@field only_summary? boolean # print the tables at the end only (default: false)
+---@field status_codes? boolean # show the table of status codes also when all are the same (default: false)
+---@field running_metrics? lgoose.Duration # how often the running figures are printed (default: 10 s)
 ---@field seed? integer # of all random choices (default: random, shown in the report)
 ---@field threads? integer # that drive users (default: number of cores)
 ---@field lua_memory? lgoose.Size # that a user's VM may take (default: 64 MiB)

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(super) struct Prepared {
     pub(super) program: Arc<Program>,
     pub(super) plan: Plan,
-    pub(super) config: Config,
+    pub(super) config: Arc<Config>,
     pub(super) name: String,
     pub(super) hosts: Vec<String>,
     pub(super) client: ClientConfig,
@@ -67,7 +67,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     Ok(Prepared {
         program,
         plan,
-        config,
+        config: Arc::new(config),
         name,
         hosts,
         client,

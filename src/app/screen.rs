@@ -3,7 +3,7 @@
 
 use super::prepare::Prepared;
 use crate::cli;
-use crate::config::Load;
+use crate::config::{Config, Load};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{ErrorRow, Snapshot};
 use crate::{output, units};
@@ -16,13 +16,13 @@ use tokio::sync::watch;
 /// A line when all users have started and one every `--running-metrics`. Ends only with an error.
 pub(super) async fn report_progress(
     mut pictures: watch::Receiver<Option<Arc<Snapshot>>>,
-    users: u64,
+    config: &Config,
     flags: &cli::Run,
 ) -> Error {
-    if flags.screen.quiet || flags.screen.only_summary || writes_to_stdout(flags) {
+    if flags.screen.quiet || config.only_summary || writes_to_stdout(flags) {
         return std::future::pending().await;
     }
-    let every = flags.screen.running_metrics;
+    let (users, every) = (config.users, config.running_metrics);
     let mut next = (!every.is_zero()).then_some(every);
     let mut started = false;
     let mut told = Told::default();

@@ -191,9 +191,9 @@ pub struct Screen {
     /// Show the table of status codes also when all are the same
     #[arg(long)]
     pub status_codes: bool,
-    /// How often the running figures are printed
-    #[arg(long, value_name = "D", default_value = "10s", value_parser = units::duration)]
-    pub running_metrics: Duration,
+    /// How often the running figures are printed [default: 10s]
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub running_metrics: Option<Duration>,
     /// Show the plan's call stack with an error
     #[arg(long)]
     pub backtrace: bool,
@@ -295,6 +295,10 @@ impl Run {
             co_mitigation: self.outputs.co_mitigation,
             thresholds: (!self.verdict.threshold.is_empty())
                 .then(|| self.verdict.threshold.clone()),
+            fail_on_error: self.verdict.fail_on_error.then_some(true),
+            only_summary: self.screen.only_summary.then_some(true),
+            status_codes: self.screen.status_codes.then_some(true),
+            running_metrics: self.screen.running_metrics,
             seed: self.load.seed,
             threads: self.machine.threads,
             lua_memory: self.machine.lua_memory,

@@ -117,6 +117,14 @@ settings! {
     co_mitigation: CoMitigation = CoMitigation::read;
     /// Limits that figures have to keep.
     thresholds: Vec<Threshold> = thresholds;
+    /// Make the exit code 1 if any request or task failed.
+    fail_on_error: bool = Value::flag;
+    /// Print the tables at the end only.
+    only_summary: bool = Value::flag;
+    /// Show the table of status codes also when all are the same.
+    status_codes: bool = Value::flag;
+    /// How often the running figures are printed.
+    running_metrics: Duration = Value::duration;
     /// The seed of all random choices.
     seed: u64 = |value| value.whole(0);
     /// Threads that drive users.

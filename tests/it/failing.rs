@@ -345,3 +345,19 @@ fn the_first_error_of_a_kind_is_told_while_the_run_goes_on() {
     program.interrupt();
     assert_eq!(program.end().code, 1);
 }
+
+#[test]
+fn a_plan_can_ask_for_the_strict_verdict_and_for_less_on_the_screen() {
+    let server = Server::start();
+    let text = "plan { fail_on_error = true, only_summary = true, status_codes = true, iterations = 1 }\n\
+                task { \"t\", function(user) user:get \"/good\" user:get \"/status/503\" end }";
+    let path = plan("strict.lua", text);
+    let ended = Lgoose::new([&path, "-H", &server.url(), "-u", "1"]).finish();
+    assert_eq!(ended.code, 1, "{}", ended.stdout);
+    assert!(!ended.stdout.contains(" error  "), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("1 [200], 1 [503]"),
+        "{}",
+        ended.stdout
+    );
+}

@@ -120,11 +120,20 @@ impl Report {
             .sum()
     }
 
-    /// The users of each scenario, by name.
+    /// The most users of each scenario at a time, by name.
     pub(crate) fn scenario_users(&self) -> BTreeMap<String, u64> {
+        self.of_scenarios("users")
+    }
+
+    /// The iterations of each scenario, by name.
+    pub(crate) fn scenario_iterations(&self) -> BTreeMap<String, u64> {
+        self.of_scenarios("iterations")
+    }
+
+    fn of_scenarios(&self, figure: &str) -> BTreeMap<String, u64> {
         let scenarios = self.list("scenarios").iter();
         scenarios
-            .map(|json| (text(&json["name"]), number(&json["users"])))
+            .map(|json| (text(&json["name"]), number(&json[figure])))
             .collect()
     }
 

@@ -32,9 +32,6 @@ mod tests {
     use std::rc::Rc;
     use std::time::Duration;
 
-    /// Described already, installed by a change to come. A name that is installed must leave this list.
-    const NOT_YET: &[&str] = &[];
-
     /// What the stubs describe: `global`, `library.member`, `lgoose.Class.member`.
     fn described() -> BTreeSet<String> {
         let mut names = BTreeSet::new();
@@ -186,41 +183,14 @@ mod tests {
         plain.map(|(name, _)| format!("{owner}.{name}")).collect()
     }
 
-    fn is_to_come(name: &str) -> bool {
-        let library = name.split('.').next().unwrap_or(name);
-        NOT_YET.contains(&name) || NOT_YET.contains(&library)
-    }
-
     #[test]
     fn the_stubs_describe_what_is_installed_and_nothing_else() {
         let described = described();
         let installed = installed(&described).expect("the prelude runs");
         let missing: Vec<_> = installed.difference(&described).collect();
         assert!(missing.is_empty(), "describe in lua/meta: {missing:?}");
-        let unknown: Vec<_> = described
-            .difference(&installed)
-            .filter(|name| !is_to_come(name))
-            .collect();
+        let unknown: Vec<_> = described.difference(&installed).collect();
         assert!(unknown.is_empty(), "described, not installed: {unknown:?}");
-    }
-
-    #[test]
-    fn the_list_of_what_is_to_come_shrinks() {
-        let described = described();
-        let installed = installed(&described).expect("the prelude runs");
-        let come: Vec<_> = NOT_YET
-            .iter()
-            .filter(|name| installed.contains(**name))
-            .collect();
-        assert!(come.is_empty(), "take off NOT_YET: {come:?}");
-        let strange: Vec<_> = NOT_YET
-            .iter()
-            .filter(|name| !described.contains(**name))
-            .collect();
-        assert!(
-            strange.is_empty(),
-            "on NOT_YET, not in lua/meta: {strange:?}"
-        );
     }
 
     #[test]

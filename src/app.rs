@@ -2,9 +2,11 @@
 
 mod client;
 mod env_file;
+mod preflight;
 mod prepare;
 mod screen;
 mod starter;
+mod url_plan;
 
 use crate::cli::{self, Cli};
 use crate::config::{Config, Format, Output};
@@ -13,7 +15,7 @@ use crate::demo::{Behaviour, Demo};
 use crate::engine::{self, Ending, Outcome};
 use crate::error::{Error, exit};
 use crate::metrics::Report;
-use crate::{lua, output, plan};
+use crate::{lua, machine, output, plan};
 use prepare::{Prepared, prepare, site_named, target};
 use screen::{
     announcement, complain, put, report_progress, say, start_log, tell, terminal_width, warn,
@@ -56,11 +58,25 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             Ok(exit::OK)
         }
         Some(cli::Command::Demo(demo)) => serve(&demo),
+        Some(cli::Command::Completions { shell }) => {
+            put(&cli::completions(shell))?;
+            Ok(exit::OK)
+        }
+        Some(cli::Command::Man) => {
+            let page = cli::manual()
+                .map_err(|error| Error::Trouble(format!("cannot write the page: {error}")))?;
+            put(&page)?;
+            Ok(exit::OK)
+        }
+        None if cli.brief => {
+            say(&cli::overview())?;
+            Ok(exit::OK)
+        }
         None => match &cli.run.plan {
             Some(plan) if cli.run.screen.list => list(plan, &cli.run),
             Some(plan) => run(plan, &cli.run),
             None => {
-                say(&cli::help())?;
+                say(&cli::overview())?;
                 Ok(exit::MISTAKE)
             }
         },
@@ -69,7 +85,9 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
 
 fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let prepared = prepare(path, flags)?;
-    raise_descriptor_limit();
+    for shortage in preflight::preflight(&prepared) {
+        warn(&shortage);
+    }
     for (name, demo) in &prepared.demos {
         tell(
             flags,
@@ -111,23 +129,31 @@ async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
     outcome
 }
 
-/// Turns Ctrl-C and SIGTERM into commands: the first stops, the second aborts. Ends only with an error.
+/// Turns Ctrl-C, SIGTERM and the end of the terminal into commands: the first stops, the second aborts. Ends
+/// only with an error.
 async fn listen(commands: mpsc::UnboundedSender<Command>) -> Error {
     use tokio::signal::unix::{SignalKind, signal};
-    let cannot =
-        |error: std::io::Error| Error::Trouble(format!("cannot listen for Ctrl-C: {error}"));
+    let listened = |kind| {
+        signal(kind).map_err(|error| Error::Trouble(format!("cannot listen for Ctrl-C: {error}")))
+    };
     let (mut interrupt, mut terminate) = match (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
+        listened(SignalKind::interrupt()),
+        listened(SignalKind::terminate()),
     ) {
         (Ok(interrupt), Ok(terminate)) => (interrupt, terminate),
-        (Err(error), _) | (_, Err(error)) => return cannot(error),
+        (Err(error), _) | (_, Err(error)) => return error,
+    };
+    // What 'nohup' started goes on when its terminal is closed.
+    let mut hangup = match machine::ignores_hangup() {
+        true => None,
+        false => listened(SignalKind::hangup()).ok(),
     };
     let mut command = Command::Stop;
     loop {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = hung_up(&mut hangup) => {}
         }
         if command == Command::Stop {
             tracing::info!("stopping: running tasks finish, press Ctrl-C again to abort them");
@@ -135,6 +161,14 @@ async fn listen(commands: mpsc::UnboundedSender<Command>) -> Error {
         // The run may be over already.
         let _over = commands.send(command);
         command = Command::Abort;
+    }
+}
+
+async fn hung_up(hangup: &mut Option<tokio::signal::unix::Signal>) {
+    match hangup {
+        // A stream of signals has no end.
+        Some(hangup) => drop(hangup.recv().await),
+        None => std::future::pending().await,
     }
 }
 
@@ -159,10 +193,10 @@ fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, 
             _ => trouble.exit_code(),
         });
     }
-    Ok(verdict(outcome, config.fail_on_error))
+    Ok(verdict(outcome, config))
 }
 
-fn verdict(outcome: &Outcome, fail_on_error: bool) -> u8 {
+fn verdict(outcome: &Outcome, config: &Config) -> u8 {
     let all = &outcome.report.aggregated;
     let task_failures: u64 = outcome.report.tasks.iter().map(|task| task.failures).sum();
     if outcome.ending == Ending::Aborted {
@@ -185,9 +219,19 @@ fn verdict(outcome: &Outcome, fail_on_error: bool) -> u8 {
     for row in &broken {
         complain(&Error::Trouble(output::text::broken_line(row)), false);
     }
+    let saturated = config.fail_on_saturation
+        && outcome
+            .report
+            .generator
+            .is_some_and(|row| row.saturated_s > 0.0);
+    if saturated {
+        let why = "lgoose itself was the bottleneck ('--fail-on-saturation')";
+        complain(&Error::Trouble(why.to_owned()), false);
+    }
     match nothing_succeeded
+        || saturated
         || !broken.is_empty()
-        || (fail_on_error && all.failures + task_failures > 0)
+        || (config.fail_on_error && all.failures + task_failures > 0)
     {
         true => exit::VERDICT,
         false => exit::OK,
@@ -199,7 +243,7 @@ fn write_output(output: &Output, report: &Report) -> Result<(), Error> {
         Format::Json => output::json::to_json(report)?,
     };
     match &output.path {
-        None => put(&text),
+        None => put(text.as_bytes()),
         Some(path) => std::fs::write(path, text).map_err(|error| {
             Error::Trouble(format!(
                 "cannot write the report to '{}': {error}",
@@ -227,7 +271,7 @@ fn check(path: &Path) -> Result<u8, Error> {
 
 /// Scenarios, and below each its tasks, one per line.
 fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
-    let (name, source) = lua::read(path)?;
+    let (name, source, _) = prepare::read(path, flags)?;
     let variables = prepare::variables(flags)?;
     let (_, plan, _) = prepare::load(
         &name,
@@ -247,7 +291,7 @@ fn serve(flags: &cli::Demo) -> Result<u8, Error> {
         errors: flags.errors,
     };
     let site = site_named(&flags.site)?;
-    raise_descriptor_limit();
+    machine::raise_descriptor_limit();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let demo = Demo::start(site, flags.port, behaviour, threads)?;
     say(&format!(
@@ -257,16 +301,4 @@ fn serve(flags: &cli::Demo) -> Result<u8, Error> {
     ))?;
     demo.wait();
     Ok(exit::OK)
-}
-
-/// Users times connections need descriptors; the soft limit is often 1,024.
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    // What cannot be raised shows as 'out of descriptors' where it matters.
-    let _refused = setrlimit(Resource::Nofile, raised);
 }

@@ -1,32 +1,42 @@
 //! What was typed. Every option is optional here and also an environment variable `LGOOSE_*`; what they
 //! mean together is decided in `config`.
 
+mod brief;
 mod run;
+mod values;
 
-pub use run::Run;
+pub use run::{OneRequest, Run};
 
 use crate::error::exit;
 use crate::units;
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+};
+use clap_complete::Shell;
 use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  lgoose plans/drupal.lua -u 12 -t 10m         twelve users for ten minutes
-  lgoose plan.lua -H http://127.0.0.1:8080      against another site
-  lgoose plan.lua -u 500 -r 50 -t 5m           start 50 users a second
-  lgoose check plan.lua                        look for mistakes, send nothing
-  lgoose new load-test                         write a first plan to start from
-  lgoose demo drupal --port 8080               a site to try it on";
+  lgoose new load-test                           write a plan to start from
+  lgoose check plan.lua                          look for mistakes, send nothing
+  lgoose plan.lua -H http://127.0.0.1 --once     one user, every request shown
+  lgoose plan.lua -H http://127.0.0.1 -u 12 -t 10m   twelve users, ten minutes
+  lgoose http://127.0.0.1/page -u 50 -t 3s       one page, without a plan
+";
 
 /// What is asked of one call, not of every run.
-const NOT_FROM_ENVIRONMENT: [&str; 7] = [
+const NOT_FROM_ENVIRONMENT: [&str; 10] = [
     "plan",
+    "method",
+    "body",
     "once",
     "http_debug",
     "list",
     "env",
+    "brief",
     "help",
     "version",
 ];
@@ -37,8 +47,8 @@ A plan may set them too; the command line comes first, then the environment, the
 
 /// A load tester whose test plans are Lua scripts.
 #[derive(Debug, Parser)]
-#[command(name = "lgoose", version, before_help = EXAMPLES, args_conflicts_with_subcommands = true)]
-#[command(override_usage = "lgoose <PLAN.lua> [options]\n       lgoose <COMMAND>")]
+#[command(name = "lgoose", version, before_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_flag = true)]
+#[command(override_usage = "lgoose <PLAN.lua | URL> [options]\n       lgoose <COMMAND>")]
 pub struct Cli {
     /// A command other than running a plan.
     #[command(subcommand)]
@@ -46,6 +56,12 @@ pub struct Cli {
     /// The plan and how to run it.
     #[command(flatten)]
     pub run: Run,
+    /// List the options on one screen
+    #[arg(short = 'h', help_heading = "Help")]
+    pub brief: bool,
+    /// Explain them
+    #[arg(long, help_heading = "Help", action = ArgAction::HelpLong)]
+    help: Option<bool>,
 }
 
 /// The commands beside running a plan.
@@ -67,6 +83,13 @@ pub enum Command {
     },
     /// Run one of the built-in sites
     Demo(Demo),
+    /// Print what a shell needs to complete lgoose's options, such as: lgoose completions bash >>~/.bashrc
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, as in: lgoose man >lgoose.1
+    Man,
 }
 
 /// `lgoose demo`.
@@ -96,7 +119,11 @@ pub struct Demo {
 pub fn parse() -> Result<Cli, u8> {
     let matches = command().try_get_matches();
     matches
-        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .and_then(|matches| {
+            let cli = Cli::from_arg_matches(&matches)?;
+            fitting(&matches, &cli.run)?;
+            Ok(cli)
+        })
         .map_err(|error| {
             // Nothing is left to tell if the terminal is gone.
             let _gone = error.print();
@@ -108,9 +135,43 @@ pub fn parse() -> Result<Cli, u8> {
         })
 }
 
+/// A URL says whom to load, and only a URL is asked for by a method.
+fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
+    let typed = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let (url, host) = (run.url().is_some(), typed("host"));
+    let lonely = ["method", "body"].into_iter().find(|name| typed(name));
+    let told = match (url, host, lonely) {
+        (true, true, _) => "a URL and '--host' both say whom to load: give one of them".to_owned(),
+        (false, _, Some(name)) => {
+            format!(
+                "'--{name}' is for a URL in the place of a plan, as in 'lgoose http://127.0.0.1:8080/ --{name} …'"
+            )
+        }
+        _ => return Ok(()),
+    };
+    Err(command().error(ErrorKind::ArgumentConflict, told))
+}
+
 /// The one-screen help.
-pub fn help() -> String {
-    command().render_help().to_string()
+pub fn overview() -> String {
+    brief::brief(&command())
+}
+
+/// What a shell needs to complete options.
+pub fn completions(shell: Shell) -> Vec<u8> {
+    let mut out = Vec::new();
+    clap_complete::generate(shell, &mut command(), "lgoose", &mut out);
+    out
+}
+
+/// The manual page, in the language of man.
+///
+/// # Errors
+/// None that writing to memory can have.
+pub fn manual() -> std::io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    clap_mangen::Man::new(command()).render(&mut out)?;
+    Ok(out)
 }
 
 /// The command line, each option of a run a variable of the environment as well: `LGOOSE_` and its name.
@@ -126,7 +187,15 @@ fn command() -> clap::Command {
                     .hide_env(true),
             }
         })
+        .mut_subcommands(|command| command.arg(help()))
         .after_help(ENVIRONMENT)
+}
+
+/// The help of a command, whose options are few.
+fn help() -> Arg {
+    let help = Arg::new("help").short('h').long("help");
+    help.action(ArgAction::HelpShort)
+        .help("Explain the options of this command")
 }
 
 #[cfg(test)]

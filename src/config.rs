@@ -59,6 +59,8 @@ pub struct Config {
     pub throttle_requests: Option<f64>,
     /// The scenarios that run, `*` standing for any text; none: all.
     pub scenarios: Vec<String>,
+    /// The tags of the tasks that run; none: all.
+    pub tags: Vec<String>,
     /// How long figures are kept apart from those that count.
     pub warmup: Option<Duration>,
     /// Whether what came before all users had started is dropped.
@@ -103,6 +105,8 @@ pub struct Config {
     pub thresholds: Vec<Threshold>,
     /// Whether a failed request or task makes the exit code 1.
     pub fail_on_error: bool,
+    /// Whether lgoose being the bottleneck makes the exit code 1.
+    pub fail_on_saturation: bool,
     /// Whether only the tables at the end are printed.
     pub only_summary: bool,
     /// Whether the table of status codes is shown also when all are the same.
@@ -142,6 +146,7 @@ impl Config {
             load,
             throttle_requests: settings.throttle_requests,
             scenarios: settings.scenarios.unwrap_or_default(),
+            tags: settings.tags.unwrap_or_default(),
             warmup: settings.warmup,
             reset_stats: settings.reset_stats.unwrap_or(false),
             iterations: settings.iterations,
@@ -165,6 +170,7 @@ impl Config {
             co_mitigation: settings.co_mitigation.unwrap_or_default(),
             thresholds: settings.thresholds.unwrap_or_default(),
             fail_on_error: settings.fail_on_error.unwrap_or(false),
+            fail_on_saturation: settings.fail_on_saturation.unwrap_or(false),
             only_summary: settings.only_summary.unwrap_or(false),
             status_codes: settings.status_codes.unwrap_or(false),
             running_metrics: settings.running_metrics.unwrap_or(Duration::from_secs(10)),

@@ -28,6 +28,7 @@ pub mod error;
 pub mod html;
 pub mod http;
 pub mod lua;
+pub mod machine;
 pub mod metrics;
 pub mod output;
 pub mod plan;

@@ -12,6 +12,7 @@ units     nothing
 error     nothing
 control   nothing
 html      nothing
+machine   nothing
 threshold error units
 metrics   threshold units error
 config    threshold error units
@@ -19,7 +20,7 @@ http      error units
 plan      config error units
 cli       threshold config error units
 lua       plan config http html metrics error units
-engine    lua plan config http metrics control error units
+engine    lua plan config http metrics control machine error units
 output    metrics config error units
 tui       metrics control error units
 demo      error units
@@ -31,10 +32,11 @@ gaggle    engine plan config metrics control error units
 const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 7] = [
+const CRATES: [(&str, &[&str]); 8] = [
     ("mlua", &["lua"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
     ("crossterm", &["tui"]),
     ("ratatui", &["tui"]),
     ("reqwest", &["http"]),

@@ -2,7 +2,7 @@
 # lgoose beside other load generators, each doing the same work against the same nginx in the same run. The
 # generator has one core, the target another. See README.md of this folder; install.sh gets the others.
 #   benches/peers/run.sh [--only CASE]… [--seconds N] [--rounds N]
-#   cases: tiny errors drupal tls http2 many
+#   cases: tiny errors drupal tls http2 many steady
 #   LOAD_CORE=0 TARGET_CORE=1 LGOOSE=path PEERS_HOME=folder PAGE_BYTES=8192 ASSET_BYTES=8192
 set -euo pipefail
 
@@ -271,6 +271,27 @@ many() {
   compare "A response of 2 bytes" lgoose wrk
 }
 
+# steady: how even the load is, by the moments at which nginx answered.
+steady() {
+  local row from
+  url="$steady_url" users=12
+  printf '\nRequests in each tenth of a second, a response of 2 bytes, %s users, %s rounds of %s s\n\n' \
+    "$users" "$rounds" "$seconds"
+  printf '%-24s %6s %8s %8s %8s %8s\n' "" round mean least most "CoV %"
+  for ((round = 1; round <= rounds; round++)); do
+    for row in lgoose wrk; do
+      from="$(wc -c <"$work/steady.log")"
+      run_s=$((seconds + 2))
+      command_of "$row"
+      taskset -c "$load_core" "${argv[@]}" >"$work/out" 2>&1 || fail "$row: $(tail -n 3 "$work/out")"
+      # nginx writes its log once a second.
+      sleep 1.5
+      tail -c "+$((from + 1))" "$work/steady.log" |
+        awk -v row="$row" -v round="$round" -v seconds="$seconds" -f "$peers/steady.awk"
+    done
+  done
+}
+
 # ---- the command line
 
 usage() {
@@ -283,7 +304,7 @@ number() {
   echo "$2"
 }
 
-all=(tiny errors drupal tls http2 many)
+all=(tiny errors drupal tls http2 many steady)
 while [ $# -gt 0 ]; do
   case "$1" in
     --only)

@@ -82,10 +82,11 @@ certificate() {
     -keyout "$work/key.pem" -out "$work/cert.pem" 2>"$work/openssl.log" || fail "openssl: $(tail -n 1 "$work/openssl.log")"
 }
 
-# start_site: sets 'tiny_url', 'errors_url', 'tls_url', 'http2_url', 'drupal_url', 'status_port' and 'nginx_pid'.
+# start_site: sets 'tiny_url', 'errors_url', 'tls_url', 'http2_url', 'drupal_url', 'steady_url', 'status_port' and
+# 'nginx_pid'.
 start_site() {
   local ports=() port
-  while [ "${#ports[@]}" -lt 6 ]; do
+  while [ "${#ports[@]}" -lt 7 ]; do
     port="$(free_port)"
     [[ " ${ports[*]} " == *" $port "* ]] || ports+=("$port")
   done
@@ -95,10 +96,12 @@ start_site() {
   tls_url="https://127.0.0.1:${ports[3]}"
   http2_url="https://127.0.0.1:${ports[4]}"
   drupal_url="http://127.0.0.1:${ports[5]}"
+  steady_url="http://127.0.0.1:${ports[6]}"
   make_site
   certificate
   mkdir -p "$work/nginx"
   : >"$work/mix.log"
+  : >"$work/steady.log"
   start_nginx "$status_port" "$(servers)"
 }
 
@@ -124,9 +127,15 @@ servers() {
     default "other";
   }
   log_format mix "\$kind\t\$status\t\$body_bytes_sent";
+  log_format moment "\$msec";
 
   server { listen 127.0.0.1:$status_port; location / { stub_status; } }
   server { listen ${tiny_url#http://} backlog=16384; location / { $ok } }
+  server {
+    listen ${steady_url#http://} backlog=4096;
+    access_log $work/steady.log moment buffer=1m flush=1s;
+    location / { $ok }
+  }
   server { listen ${tls_url#https://} ssl backlog=4096; location / { $ok } }
   server { listen ${http2_url#https://} ssl http2 backlog=4096; location / { if (\$server_protocol != HTTP/2.0) { return 505; } $ok } }
   server {

@@ -23,6 +23,7 @@
 ---@field arrivals? "even"|"poisson" # with a rate: at equal distances or at random (default: "even")
 ---@field iterations? integer # per user (default: no limit)
 ---@field scenarios? string[] # the scenarios that run, "*" stands for any text (default: all)
+---@field tags? string|string[] # only the tasks that have one of these tags run, themselves or by their scenario (default: all)
 ---@field warmup? lgoose.Duration # keep the figures of this first time apart
 ---@field reset_stats? boolean # drop what was counted before all users had started (default: false)
 ---@field stop_timeout? lgoose.Duration # how long running tasks may take to finish after a stop (default: 30 s)
@@ -46,6 +47,7 @@
 ---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
 ---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "disabled")
 ---@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)
+---@field fail_on_saturation? boolean # make the exit code 1 if lgoose and not the site set the latency for a second or more (default: false)
 ---@field only_summary? boolean # print the tables at the end only (default: false)
 ---@field status_codes? boolean # show the table of status codes also when all are the same (default: false)
 ---@field running_metrics? lgoose.Duration # how often the running figures are printed (default: 10 s)
@@ -78,6 +80,7 @@ function plan(options) end
 ---@field [1] string # the name, unique in the plan
 ---@field [integer] lgoose.Task|string
 ---@field weight? integer # share of the users relative to other scenarios (default: 1)
+---@field tags? string|string[] # what '--tags' may choose it by, with all its tasks (default: none)
 ---@field users? integer # a fixed number of users instead of a weight
 ---@field wait? lgoose.Wait # after each task that has none of its own (default: none)
 ---@field host? string # base URL of its users (default: the plan's)
@@ -93,6 +96,7 @@ function scenario(spec) end
 ---@field [1] string|lgoose.TaskFunction
 ---@field [2]? lgoose.TaskFunction
 ---@field weight? integer # how often it runs in one iteration (default: 1)
+---@field tags? string|string[] # what '--tags' may choose it by (default: none)
 ---@field sequence? integer # tasks with one run before those without, in ascending order; equal ones form a group
 ---@field on_start? boolean # once per user at its beginning, not in the iteration (default: false)
 ---@field on_stop? boolean # once per user at its end, not in the iteration (default: false)

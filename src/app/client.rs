@@ -37,6 +37,8 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         cookies: config.cookies,
         sticky_follow: config.sticky_follow,
         local_address: config.local_address,
+        #[cfg(test)]
+        script: None,
     };
     Ok((client, Resolver::new(pinned, config.dns_ttl)))
 }
@@ -65,7 +67,7 @@ fn headers(config: &Config) -> Result<HeaderMap, Error> {
     for (name, value) in &config.headers {
         let bad = || {
             Diagnostic::new(format!(
-                "'{name}: {value}' in 'headers' of plan is not a header"
+                "'{name}: {value}' in the headers of every request is not a header"
             ))
         };
         let name = HeaderName::try_from(name.as_str()).map_err(|_| bad())?;

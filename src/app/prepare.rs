@@ -3,6 +3,7 @@
 
 use super::client::client;
 use super::env_file;
+use super::url_plan::UrlPlan;
 use crate::cli;
 use crate::config::{CoMitigation, Config, Load, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
@@ -28,7 +29,7 @@ pub(super) struct Prepared {
 }
 
 pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> {
-    let (name, source) = lua::read(path)?;
+    let (name, source, host) = read(path, flags)?;
     let seed = flags
         .load
         .seed
@@ -36,12 +37,12 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     let variables = variables(flags)?;
     let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut config = Config::new(
-        flags.settings().over(settings.relative_to(folder_of(path))),
-        cores,
-        seed,
-    )?;
+    let mut typed = flags.settings();
+    typed.host = host.or(typed.host);
+    let settings = typed.over(settings.relative_to(folder_of(path)));
+    let mut config = Config::new(settings, cores, seed)?;
     plan.keep_scenarios(&config.scenarios)?;
+    plan.keep_tags(&config.tags)?;
     if flags.load.once {
         once(&mut config, &mut plan);
         config.show = match flags.screen.http_debug {
@@ -74,6 +75,23 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
         resolver,
         demos,
     })
+}
+
+/// The plan's name and text; the host too, if it is a URL.
+pub(super) fn read(
+    path: &Path,
+    flags: &cli::Run,
+) -> Result<(String, String, Option<String>), Error> {
+    match flags.url() {
+        Some(url) => {
+            let plan = UrlPlan::new(url, &flags.request, flags.screen.http_debug)?;
+            Ok((url.to_owned(), plan.source, Some(plan.host)))
+        }
+        None => {
+            let (name, source) = lua::read(path)?;
+            Ok((name, source, None))
+        }
+    }
 }
 
 /// The folder of a plan, as its own paths are seen from.

@@ -159,12 +159,12 @@ pub(super) fn writes_to_stdout(flags: &cli::Run) -> bool {
 }
 
 pub(super) fn say(text: &str) -> Result<(), Error> {
-    put(&format!("{}\n", text.trim_end_matches('\n')))
+    put(format!("{}\n", text.trim_end_matches('\n')).as_bytes())
 }
 
-pub(super) fn put(text: &str) -> Result<(), Error> {
+pub(super) fn put(bytes: &[u8]) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         // Whoever read has gone, as in `lgoose … | head`: the run goes on for its other outputs.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => result

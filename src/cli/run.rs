@@ -1,11 +1,11 @@
 //! `lgoose PLAN`: the options of a run, grouped as the help shows them. An option that a plan may set too
 //! is a line of [`Run::settings`].
 
+use super::values::{TestPlan, at_least_one, header, test_plan, threshold, users, variable, whole};
 use crate::config::{
-    Client, CoMitigation, Http, MOST_USERS, Output, Pin, Proxy, Settings, Spacing, Stage, address,
+    Client, CoMitigation, Http, Output, Pin, Proxy, Settings, Spacing, Stage, address,
 };
-use crate::error::carets;
-use crate::threshold::{GRAMMAR, Threshold};
+use crate::threshold::Threshold;
 use crate::units;
 use clap::Args;
 use std::net::IpAddr;
@@ -35,8 +35,8 @@ accident. 'none' sets aside the proxy of a plan. A proxy chooses --client reqwes
 /// `lgoose PLAN`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The plan, a Lua file; '-' reads it from standard input
-    #[arg(value_name = "PLAN.lua")]
+    /// The plan, a Lua file; '-' reads it from standard input. A URL stands for a plan that asks for it
+    #[arg(value_name = "PLAN.lua | URL")]
     pub plan: Option<PathBuf>,
     /// Who starts, when and for how long.
     #[command(flatten)]
@@ -44,6 +44,9 @@ pub struct Run {
     /// Whom requests go to and how.
     #[command(flatten)]
     pub target: Target,
+    /// How the URL is asked for that stands for a plan.
+    #[command(flatten)]
+    pub request: OneRequest,
     /// What is shown while it runs and at its end.
     #[command(flatten)]
     pub screen: Screen,
@@ -63,7 +66,7 @@ pub struct Run {
 #[command(next_help_heading = "Load")]
 pub struct Load {
     /// Users at the same time [default: number of cores]
-    #[arg(short, long, value_name = "N", visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = clap::value_parser!(u64).range(1..=MOST_USERS))]
+    #[arg(short, long, value_name = "N", visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = users)]
     pub users: Option<u64>,
     /// Users started per second, such as 10 or 0.5/s [default: 1]
     #[arg(short = 'r', long, value_name = "RATE", visible_aliases = ["spawn-rate", "increase-rate"], value_parser = units::rate)]
@@ -84,7 +87,7 @@ pub struct Load {
     #[arg(long, value_name = "RATE", value_parser = units::rate)]
     pub rate: Option<f64>,
     /// With a rate: users at the same time at most [default: 1000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_USERS))]
+    #[arg(long, value_name = "N", value_parser = users)]
     pub max_users: Option<u64>,
     /// With a rate: start iterations even or poisson (at random) [default: even]
     #[arg(long, value_name = "SPACING", value_parser = Spacing::parse)]
@@ -95,6 +98,9 @@ pub struct Load {
     /// Run only the scenarios of this name, '*' for any text (repeatable)
     #[arg(long, value_name = "NAME")]
     pub scenario: Vec<String>,
+    /// Run only the tasks that have one of these tags, themselves or by their scenario (comma-separated)
+    #[arg(long, value_name = "TAG,…", value_delimiter = ',')]
+    pub tags: Vec<String>,
     /// Keep the figures of this first time apart
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub warmup: Option<Duration>,
@@ -102,13 +108,13 @@ pub struct Load {
     #[arg(long)]
     pub reset_stats: bool,
     /// Iterations per user [default: no limit]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<u64>)]
     pub iterations: Option<u64>,
     /// One user per scenario, one iteration, every request shown
     #[arg(long, conflicts_with_all = ["users", "hatch_rate", "startup_time", "run_time", "stage", "test_plan", "rate", "max_users", "arrivals", "warmup", "reset_stats", "iterations"])]
     pub once: bool,
     /// Seed of all random choices, to repeat a run [default: random, shown in the report]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub seed: Option<u64>,
     /// How long running tasks may take to finish after a stop [default: 30s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
@@ -167,6 +173,21 @@ pub struct Target {
     /// A user that is redirected to another host goes on there
     #[arg(long)]
     pub sticky_follow: bool,
+}
+
+/// How a URL is asked for that stands for a plan.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Request")]
+pub struct OneRequest {
+    /// A header of every request, such as 'Accept: text/html' (repeatable)
+    #[arg(long, value_name = "'NAME: VALUE'", value_parser = header)]
+    pub header: Vec<(String, String)>,
+    /// With a URL: the method [default: GET, or POST with a body]
+    #[arg(long, value_name = "METHOD")]
+    pub method: Option<String>,
+    /// With a URL: the body, or @FILE
+    #[arg(long, value_name = "TEXT")]
+    pub body: Option<String>,
 }
 
 /// What is shown while it runs and at its end.
@@ -233,6 +254,9 @@ pub struct Verdict {
     /// Exit with 1 if any request or task failed
     #[arg(long)]
     pub fail_on_error: bool,
+    /// Exit with 1 if lgoose itself was the bottleneck for a second or more
+    #[arg(long)]
+    pub fail_on_saturation: bool,
 }
 
 /// What lgoose itself may use.
@@ -240,7 +264,7 @@ pub struct Verdict {
 #[command(next_help_heading = "Machine")]
 pub struct Machine {
     /// Threads that drive users [default: number of cores]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<usize>)]
     pub threads: Option<usize>,
     /// A variable for the plan's env() (repeatable)
     #[arg(short, long, value_name = "NAME=VALUE", value_parser = variable)]
@@ -257,6 +281,16 @@ pub struct Machine {
 }
 
 impl Run {
+    /// The URL, if one stands where the plan would.
+    pub fn url(&self) -> Option<&str> {
+        let text = self.plan.as_ref()?.to_str()?;
+        let starts = ["http://", "https://", "demo:"];
+        starts
+            .iter()
+            .any(|start| text.starts_with(start))
+            .then_some(text)
+    }
+
     /// The options that a plan may also set, as one layer.
     pub fn settings(&self) -> Settings {
         Settings {
@@ -273,12 +307,14 @@ impl Run {
             iterations: self.load.iterations,
             throttle_requests: self.load.throttle_requests,
             scenarios: some(&self.load.scenario),
+            tags: some(&self.load.tags),
             warmup: self.load.warmup,
             reset_stats: self.load.reset_stats.then_some(true),
             stop_timeout: self.load.stop_timeout,
             timeout: self.target.timeout,
             max_body: self.target.max_body,
-            headers: None,
+            headers: (!self.request.header.is_empty())
+                .then(|| self.request.header.iter().cloned().collect()),
             http: self.target.http,
             client: self.target.client,
             proxy: self.target.proxy.clone(),
@@ -296,6 +332,7 @@ impl Run {
             thresholds: (!self.verdict.threshold.is_empty())
                 .then(|| self.verdict.threshold.clone()),
             fail_on_error: self.verdict.fail_on_error.then_some(true),
+            fail_on_saturation: self.verdict.fail_on_saturation.then_some(true),
             only_summary: self.screen.only_summary.then_some(true),
             status_codes: self.screen.status_codes.then_some(true),
             running_metrics: self.screen.running_metrics,
@@ -310,39 +347,4 @@ impl Run {
 /// What was given at least once.
 fn some<T: Clone>(given: &[T]) -> Option<Vec<T>> {
     (!given.is_empty()).then(|| given.to_vec())
-}
-
-/// All stages of one option; a plain list would be read as an option that is given several times.
-#[derive(Debug, Clone)]
-pub struct TestPlan(Vec<Stage>);
-
-fn test_plan(text: &str) -> Result<TestPlan, String> {
-    Stage::parse_test_plan(text).map(TestPlan)
-}
-
-/// A mistake is shown below the text, with carets at its place.
-fn threshold(text: &str) -> Result<Threshold, String> {
-    let shown = |message: &str, place| {
-        let below = carets(text, place);
-        format!("{message}\n\n  {text}\n  {below}\n\n{GRAMMAR}")
-    };
-    let threshold =
-        Threshold::read(text).map_err(|misread| shown(&misread.message, misread.place))?;
-    let checked = threshold.check();
-    checked.map_err(|problem| shown(&problem, 0..text.len()))?;
-    Ok(threshold)
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err(format!("'{text}' is not a whole number of at least 1")),
-        Ok(number) => Ok(number),
-    }
-}
-
-fn variable(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(format!("'{text}' is not a variable: write NAME=VALUE")),
-    }
 }

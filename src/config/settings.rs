@@ -39,9 +39,12 @@ macro_rules! settings {
             }
 
             /// This layer over `below`: a field set here wins, field by field.
-            /// Another shape of load replaces the lower layer's as a whole.
-            pub fn over(self, below: Settings) -> Settings {
+            /// Another shape of load replaces the lower layer's as a whole; headers are added to its headers.
+            pub fn over(mut self, below: Settings) -> Settings {
                 let below = below.giving_way_to(&self);
+                if let (Some(headers), Some(more)) = (&mut self.headers, &below.headers) {
+                    add_missing(headers, more);
+                }
                 Settings { $($field: self.$field.or(below.$field),)* }
             }
         }
@@ -75,6 +78,8 @@ settings! {
     throttle_requests: f64 = Value::rate;
     /// The scenarios that run; '*' stands for any text.
     scenarios: Vec<String> = |value| value.each(|name| Ok(name.to_owned()));
+    /// The tags of the tasks that run.
+    tags: Vec<String> = |value| value.each(|tag| Ok(tag.to_owned()));
     /// How long figures are kept apart.
     warmup: Duration = Value::duration;
     /// Whether what came before all users had started is dropped.
@@ -119,6 +124,8 @@ settings! {
     thresholds: Vec<Threshold> = thresholds;
     /// Make the exit code 1 if any request or task failed.
     fail_on_error: bool = Value::flag;
+    /// Make the exit code 1 if lgoose and not the target set the latency.
+    fail_on_saturation: bool = Value::flag;
     /// Print the tables at the end only.
     only_summary: bool = Value::flag;
     /// Show the table of status codes also when all are the same.
@@ -156,6 +163,15 @@ impl Settings {
         match self.read(name, value) {
             None => Err(unknown_word("field", name, "plan", Settings::FIELDS)),
             Some(outcome) => outcome.map_err(|misfit| misfit.in_field(name)),
+        }
+    }
+}
+
+/// Adds the headers that have no value of their own yet, whatever the case of their names.
+fn add_missing(headers: &mut BTreeMap<String, String>, more: &BTreeMap<String, String>) {
+    for (name, value) in more {
+        if !headers.keys().any(|known| known.eq_ignore_ascii_case(name)) {
+            headers.insert(name.clone(), value.clone());
         }
     }
 }

@@ -1,30 +1,44 @@
 //! A timer that is precise to some 50 µs, for starts whose delay is measured: tokio's own come up to a
 //! millisecond late, which is more than a fast site takes to answer.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// Wakes one task at a time.
 #[derive(Debug, Default)]
-pub(super) struct Alarm {
+pub(super) enum Alarm {
+    /// Not used yet.
+    #[default]
+    New,
+    /// By a timer of the kernel.
     #[cfg(target_os = "linux")]
-    timer: Option<linux::Timer>,
+    Precise(linux::Timer),
+    /// By tokio, where there is no other and where time is only played.
+    Coarse,
 }
 
 impl Alarm {
     /// Waits until `due`; what is late returns at once.
     pub(super) async fn until(&mut self, due: Instant) {
-        #[cfg(target_os = "linux")]
-        {
-            if self.timer.is_none() {
-                self.timer = linux::Timer::new().ok();
-            }
-            if let Some(timer) = &mut self.timer
-                && timer.until(due).await.is_ok()
-            {
-                return;
-            }
+        if matches!(self, Alarm::New) {
+            *self = Alarm::best();
         }
-        tokio::time::sleep_until(due.into()).await;
+        #[cfg(target_os = "linux")]
+        if let Alarm::Precise(timer) = self
+            && timer.until(due).await.is_ok()
+        {
+            return;
+        }
+        tokio::time::sleep_until(due).await;
+    }
+
+    #[cfg(target_os = "linux")]
+    fn best() -> Alarm {
+        linux::Timer::new().map_or(Alarm::Coarse, Alarm::Precise)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn best() -> Alarm {
+        Alarm::Coarse
     }
 }
 
@@ -36,12 +50,13 @@ mod linux {
     };
     use std::io;
     use std::os::fd::OwnedFd;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
     use tokio::io::unix::AsyncFd;
+    use tokio::time::Instant;
 
     /// A timer of the kernel that the shard's own epoll waits for.
     #[derive(Debug)]
-    pub(super) struct Timer {
+    pub(in super::super) struct Timer {
         file: AsyncFd<OwnedFd>,
         /// What it is set to.
         set: Option<Instant>,

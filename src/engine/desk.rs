@@ -8,8 +8,8 @@ use super::stop::Stop;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
-use std::time::Instant;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// Users without an arrival, by scenario; who was free last is at the back.
 type Free = Rc<RefCell<Vec<VecDeque<u64>>>>;

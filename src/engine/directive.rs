@@ -4,7 +4,8 @@
 use crate::config::{Config, Load, Spacing};
 use crate::plan::{Arrivals, RateLine, Shape};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// How things are to be.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! The plan's functions for the start and the end of a test: each is run once, by a user of its own, while
 //! no other user is at work. Their requests count like all others, under the event's name.
 
-use super::run::Plant;
+use super::plant::Plant;
 use super::stop::Stop;
 use super::user::{Role, Shared, User};
 use crate::control::Command;
@@ -60,6 +60,7 @@ fn role(event: Event, host: &str) -> Rc<Role> {
         users: None,
         host: None,
         order: Order::default(),
+        tags: Vec::new(),
         wait: Wait::None,
         tasks: Vec::new(),
     };

@@ -4,7 +4,8 @@
 use crate::http::ErrorClass;
 use crate::metrics::{Failure, Phases, Recorder, RequestId, Sample};
 use std::cell::RefCell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 pub(super) struct InFlight<'a> {
     recorder: &'a RefCell<Recorder>,

@@ -2,14 +2,18 @@
 //! gives snapshots while it runs and a report at the end; prints nothing.
 
 mod alarm;
+mod conductor;
 mod crew;
 mod desk;
 mod directive;
+mod effort;
 mod event;
 mod gate;
 mod in_flight;
 mod on_call;
 mod perform;
+mod plant;
+mod ports;
 mod reception;
 mod reset;
 mod run;
@@ -20,5 +24,7 @@ mod stop;
 mod throttle;
 mod user;
 mod watchdog;
+#[cfg(test)]
+mod whole_runs;
 
 pub use run::{Ending, Outcome, Run, run};

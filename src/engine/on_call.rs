@@ -3,7 +3,8 @@
 use super::desk::Post;
 use super::user::User;
 use crate::plan::Cursor;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 impl User {
     /// Lives the user's life at its post, where it is called already for the arrival that it was made for.

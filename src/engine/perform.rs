@@ -9,7 +9,8 @@ use crate::metrics::{Failure, Phases, RequestId, Sample};
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Requests side by side to one host, as browsers do over HTTP/1.1.
 const SIDE_BY_SIDE: usize = 6;
@@ -224,7 +225,8 @@ fn host_of(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::super::crew::Start;
-    use super::super::run::{Run, plant};
+    use super::super::plant::plant;
+    use super::super::run::Run;
     use super::super::user::{Role, Shared};
     use super::*;
     use crate::config::{Config, Settings};

@@ -3,15 +3,16 @@
 
 use super::desk::{Desk, Post, Service};
 use super::directive::{Clock, Timetable, arrivals};
-use super::run::Plant;
+use super::plant::Plant;
 use super::shard::{Shard, Wires, shard_of};
 use super::stop::Stop;
 use super::user::User;
 use crate::plan::{Arrivals, RateLine};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// Arrivals served in a row before others get their turn.
 const BATCH: usize = 64;

@@ -2,8 +2,8 @@
 //! view asks for it. Every shard hands over what it had measured before it was told, so that a request counts
 //! on one side only.
 
+use super::conductor::Conductor;
 use super::directive::Timetable;
-use super::run::Conductor;
 use crate::config::Config;
 use crate::metrics::{Delta, Report};
 use std::time::Duration;

@@ -1,28 +1,27 @@
-//! A run from its first user to its report: starts the shards, keeps the clock, obeys commands, merges the
-//! figures.
+//! A run from its first user to its report: the plan's events, the shards between them, and the figures at
+//! the end.
 
+use super::conductor::Conductor;
 use super::directive::{Clock, Directive, Phase, Timetable};
 use super::event::{raised_in, run_event};
+use super::plant::{Plant, cadence, plant};
+use super::ports::PortWatch;
 use super::reception::Transfers;
 use super::reset::Reset;
-use super::shard::{Message, Wires, run_shard};
-use super::throttle::Throttle;
-use super::watchdog::{Watchdog, complaint};
-use crate::config::{CoMitigation, Config};
+use super::shard::{Wires, run_shard};
+use super::watchdog::Watchdog;
+use crate::config::Config;
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::{Program, Pulse};
-use crate::metrics::{Cadence, Delta, Facts, Report, Snapshot, Store};
-use crate::plan::{Deal, Event, Plan, Task};
+use crate::lua::Program;
+use crate::metrics::{Facts, Report, Snapshot, Store};
+use crate::plan::{Event, Plan, Task};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 use tokio::sync::{mpsc, watch};
-
-/// How often the figures are merged into a snapshot.
-const TICK: Duration = Duration::from_millis(250);
+use tokio::time::Instant;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -43,25 +42,6 @@ pub struct Run {
     pub client: ClientConfig,
     /// Where hosts are.
     pub resolver: Arc<Resolver>,
-}
-
-/// What all shards need to know.
-#[derive(Debug)]
-pub(super) struct Plant {
-    pub(super) program: Arc<Program>,
-    pub(super) plan: Arc<Plan>,
-    pub(super) config: Arc<Config>,
-    pub(super) hosts: Vec<String>,
-    pub(super) client: ClientConfig,
-    pub(super) resolver: Arc<Resolver>,
-    pub(super) deal: Deal,
-    /// How many arrivals of other shards each could take over, in a run at a rate.
-    pub(super) rooms: Vec<AtomicU64>,
-    pub(super) throttle: Option<Arc<Throttle>>,
-    pub(super) shards: usize,
-    /// What each shard is doing.
-    pub(super) pulses: Vec<Arc<Pulse>>,
-    pub(super) begin: Instant,
 }
 
 /// How a run came to its end.
@@ -91,6 +71,34 @@ pub struct Outcome {
 /// # Errors
 /// Trouble that keeps the run from starting.
 pub async fn run(
+    run: Run,
+    commands: mpsc::UnboundedReceiver<Command>,
+    snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+) -> Result<Outcome, Error> {
+    run_on(start_thread, run, commands, snapshots).await
+}
+
+/// Starts the shard of that number; `None` if it has no thread of its own.
+pub(super) type StartShard = fn(usize, Arc<Plant>, Wires) -> Result<Option<JoinHandle<()>>, Error>;
+
+fn start_thread(
+    index: usize,
+    plant: Arc<Plant>,
+    wires: Wires,
+) -> Result<Option<JoinHandle<()>>, Error> {
+    let thread = std::thread::Builder::new()
+        .name(format!("shard {index}"))
+        .spawn(move || run_shard(index, &plant, wires));
+    thread.map(Some).map_err(|error| {
+        Error::Trouble(format!(
+            "cannot start thread {index}: {error}; lower '--threads'"
+        ))
+    })
+}
+
+/// [`run`] with its shards started in another way.
+pub(super) async fn run_on(
+    start_shard: StartShard,
     run: Run,
     mut commands: mpsc::UnboundedReceiver<Command>,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
@@ -146,16 +154,7 @@ pub async fn run(
             messages: sender.clone(),
             returned,
         };
-        let plant = plant.clone();
-        let thread = std::thread::Builder::new()
-            .name(format!("shard {index}"))
-            .spawn(move || run_shard(index, &plant, wires))
-            .map_err(|error| {
-                Error::Trouble(format!(
-                    "cannot start thread {index}: {error}; lower '--threads'"
-                ))
-            })?;
-        threads.push(thread);
+        threads.extend(start_shard(index, plant.clone(), wires)?);
     }
     drop(sender);
     let mut conductor = Conductor {
@@ -170,6 +169,7 @@ pub async fn run(
         abort_at: None,
         stop_timeout: config.stop_timeout,
         watchdog: Watchdog::new(&plant.pulses, config.lua_time, plant.begin),
+        ports: PortWatch::new(plant.begin),
         caught: false,
         plant: plant.clone(),
         name,
@@ -202,16 +202,6 @@ pub async fn run(
     })
 }
 
-/// What users are compared with, if what late ones could not ask for is filled in.
-pub(super) fn cadence(config: &Config) -> Option<Cadence> {
-    match config.co_mitigation {
-        CoMitigation::Disabled => None,
-        CoMitigation::Average => Some(Cadence::Average),
-        CoMitigation::Minimum => Some(Cadence::Minimum),
-        CoMitigation::Maximum => Some(Cadence::Maximum),
-    }
-}
-
 /// Scenarios and tasks in the order of the plan.
 fn order(plan: &Plan) -> Vec<(String, String)> {
     let tasks = plan.scenarios.iter().flat_map(|scenario| {
@@ -219,177 +209,4 @@ fn order(plan: &Plan) -> Vec<(String, String)> {
         scenario.tasks.iter().map(row).collect::<Vec<_>>()
     });
     tasks.collect()
-}
-
-pub(super) fn plant(run: Run) -> Plant {
-    let config = &run.config;
-    let throttle = config.throttle_requests;
-    Plant {
-        client: run.client,
-        resolver: run.resolver,
-        deal: Deal::new(&run.plan.scenarios, config.users),
-        rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
-        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, Instant::now()))),
-        shards: config.threads,
-        pulses: (0..config.threads).map(|_| Arc::default()).collect(),
-        program: run.program,
-        plan: run.plan,
-        hosts: run.hosts,
-        begin: Instant::now(),
-        config: run.config,
-    }
-}
-
-/// Keeps the run's time, tells the shards what to do and gathers what they measured.
-pub(super) struct Conductor {
-    pub(super) store: Store,
-    pub(super) directives: watch::Sender<Directive>,
-    /// When the timetable ends, none for never.
-    end: Option<Duration>,
-    /// The version of the directive under which each shard had nothing left to do.
-    idle: Vec<Option<u64>>,
-    pub(super) reset: Reset,
-    /// Gives each shard its deltas back.
-    pub(super) emptied: Vec<mpsc::UnboundedSender<Box<Delta>>>,
-    snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-    pub(super) begin: Instant,
-    abort_at: Option<Instant>,
-    stop_timeout: Duration,
-    watchdog: Watchdog,
-    /// A shard will never answer.
-    caught: bool,
-    pub(super) plant: Arc<Plant>,
-    /// The plan's name.
-    name: String,
-    ending: Ending,
-    trouble: Option<Error>,
-}
-
-impl Conductor {
-    /// Until the last shard has handed over its last figures.
-    async fn conduct(
-        &mut self,
-        mut messages: mpsc::UnboundedReceiver<Message>,
-        commands: &mut mpsc::UnboundedReceiver<Command>,
-    ) {
-        let mut tick = tokio::time::interval(TICK);
-        loop {
-            let clock = self.directives.borrow().clock;
-            let moment = |due: Option<Duration>| due.and_then(|due| clock.instant(due));
-            let (stop_at, reset_at) = (moment(self.end), moment(self.reset.due));
-            tokio::select! {
-                message = messages.recv() => match message {
-                    Some(Message::Delta(shard, epoch, delta)) => self.merge(shard, epoch, delta),
-                    Some(Message::Idle(shard, version)) => self.rest(shard, version),
-                    Some(Message::Failed(error)) => {
-                        self.trouble.get_or_insert(error);
-                        self.obey(Command::Stop);
-                    }
-                    None => return,
-                },
-                Some(command) = commands.recv() => self.obey(command),
-                () = at(stop_at), if self.abort_at.is_none() && stop_at.is_some() => self.obey(Command::Stop),
-                () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
-                () = at(self.abort_at), if self.abort_at.is_some() => match self.caught {
-                    true => return,
-                    false => self.give_up(),
-                },
-                _ = tick.tick() => {
-                    let snapshot = self.store.tick(self.begin.elapsed());
-                    self.snapshots.send_replace(Some(snapshot));
-                    self.heed_thresholds();
-                    self.watch();
-                }
-            }
-        }
-    }
-
-    /// Ends the run if a shard is caught in the plan's code: the others hand over what they have.
-    fn watch(&mut self) {
-        const HAND_OVER: Duration = Duration::from_secs(2);
-        if self.caught {
-            return;
-        }
-        if let Some((running, line)) = self.watchdog.look(Instant::now()) {
-            self.caught = true;
-            self.trouble
-                .get_or_insert(complaint(&self.plant.plan, &self.name, running, line));
-            self.abort_at = Some(Instant::now() + HAND_OVER);
-            self.tell(|directive| directive.phase = Phase::Abort);
-        }
-    }
-
-    /// Whether the run is on its way to its end.
-    pub(super) fn is_stopping(&self) -> bool {
-        self.directives.borrow().phase != Phase::Go
-    }
-
-    /// Changes what the shards are told.
-    pub(super) fn tell(&self, change: impl FnOnce(&mut Directive)) {
-        self.directives.send_modify(change);
-    }
-
-    /// A shard has nothing left to do. When that is so of all, the run is over.
-    fn rest(&mut self, shard: usize, version: u64) {
-        self.idle[shard] = Some(version);
-        let current = Some(self.directives.borrow().version);
-        if self.idle.iter().all(|idle| *idle == current) {
-            self.obey(Command::Stop);
-        }
-    }
-
-    /// Stops the run when a threshold is broken that says so.
-    fn heed_thresholds(&mut self) {
-        if self.abort_at.is_some() {
-            return;
-        }
-        if let Some(row) = self.store.stopping_threshold() {
-            let seconds = row.broken_s.unwrap_or_default();
-            let name = row
-                .name
-                .map_or_else(String::new, |name| format!("{name}: "));
-            self.store.warn(format!(
-                "the run was stopped after {seconds:.1} s: the threshold '{name}{}' was broken",
-                row.threshold
-            ));
-            self.obey(Command::Stop);
-        }
-    }
-
-    fn obey(&mut self, command: Command) {
-        match command {
-            Command::Stop if self.abort_at.is_none() => {
-                self.store.load_ended();
-                self.abort_at = Some(Instant::now() + self.stop_timeout);
-                self.tell(|directive| directive.phase = Phase::Stop);
-            }
-            Command::Stop => {}
-            Command::SetUsers(_)
-            | Command::SetRate(_)
-            | Command::Pause
-            | Command::Resume
-            | Command::ResetStatistics => self.steer(command),
-            Command::Abort => {
-                self.ending = Ending::Aborted;
-                self.tell(|directive| directive.phase = Phase::Abort);
-            }
-        }
-    }
-
-    /// Tasks that have not finished in time are cut off; that is no abort by the user.
-    fn give_up(&mut self) {
-        self.abort_at = Some(Instant::now() + Duration::from_secs(3600));
-        let seconds = self.stop_timeout.as_secs_f64();
-        self.store.warn(format!(
-            "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
-        ));
-        self.tell(|directive| directive.phase = Phase::Abort);
-    }
-}
-
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment.into()).await,
-        None => std::future::pending().await,
-    }
 }

@@ -4,8 +4,9 @@
 use super::alarm::Alarm;
 use super::crew::{Crew, Start};
 use super::directive::{Directive, Phase, Timetable};
+use super::effort::Meter;
+use super::plant::Plant;
 use super::reception::{Reception, Transfers};
-use super::run::Plant;
 use super::stop::Stop;
 use super::user::{Role, Shared, User};
 use crate::error::Error;
@@ -14,12 +15,17 @@ use crate::plan::Schedule;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet, LocalSet};
+use tokio::time::Instant;
+use tokio::time::MissedTickBehavior;
 
 /// How often a shard hands over its figures.
 const TICK: Duration = Duration::from_millis(250);
+
+/// How long users are started in a row before others get their turn.
+const AT_A_TIME: Duration = Duration::from_millis(1);
 
 /// What a shard tells the run.
 #[derive(Debug)]
@@ -84,27 +90,13 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
             return wires.send(Message::Failed(Error::Trouble(message)));
         }
     };
-    let mut recorder = Recorder::new(index);
-    let roles = roles(plant, &mut recorder);
-    let shared = Shared::new(plant, recorder, plant.pulses[index].clone());
-    let directive = wires.orders.borrow_and_update().clone();
-    let mut shard = Shard {
-        crew: Crew::new(index, plant.shards),
-        reception: Reception::new(index, plant, &directive.timetable),
-        plant: plant.clone(),
-        roles,
-        shared,
-        users: JoinSet::new(),
-        going: directive.phase == Phase::Go,
-        directive,
-        idle: None,
-    };
+    let mut shard = Shard::new(index, plant, &mut wires);
     let local = LocalSet::new();
-    runtime.block_on(local.run_until(shard.drive(index, &mut wires)));
+    let life = shard.drive(index, &mut wires, Alarm::default());
+    runtime.block_on(local.run_until(life));
     // Tasks that were aborted count their requests when they are dropped.
     drop((local, runtime));
-    shard.drop_incoming(&mut wires);
-    shard.hand_over(index, &mut wires);
+    shard.end(index, &mut wires);
 }
 
 fn roles(plant: &Plant, recorder: &mut Recorder) -> Vec<Rc<Role>> {
@@ -141,15 +133,36 @@ pub(super) struct Shard {
     /// Every user of the shard; each gives its number when it ends.
     pub(super) users: JoinSet<u64>,
     pub(super) going: bool,
+    meter: Meter,
     /// The version of the directive at which it had nothing left to do.
     idle: Option<u64>,
 }
 
 impl Shard {
+    pub(super) fn new(index: usize, plant: &Arc<Plant>, wires: &mut Wires) -> Shard {
+        let mut recorder = Recorder::new(index);
+        let roles = roles(plant, &mut recorder);
+        let shared = Shared::new(plant, recorder, plant.pulses[index].clone());
+        let directive = wires.orders.borrow_and_update().clone();
+        Shard {
+            crew: Crew::new(index, plant.shards),
+            reception: Reception::new(index, plant, &directive.timetable),
+            plant: plant.clone(),
+            roles,
+            shared,
+            users: JoinSet::new(),
+            going: directive.phase == Phase::Go,
+            meter: Meter::new(),
+            directive,
+            idle: None,
+        }
+    }
+
     /// Until the last user has ended after a stop, or at once if the run is aborted.
-    async fn drive(&mut self, index: usize, wires: &mut Wires) {
+    pub(super) async fn drive(&mut self, index: usize, wires: &mut Wires, mut alarm: Alarm) {
         let mut tick = tokio::time::interval(TICK);
-        let mut alarm = Alarm::default();
+        // One late tick is one, not as many as it took the place of.
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while self.going || !self.users.is_empty() {
             self.rest(index, wires);
             self.publish_room(index);
@@ -164,7 +177,10 @@ impl Shard {
                     self.obey(index, wires, directive);
                 }
                 // However much is due, figures are handed over and places are taken back.
-                _ = tick.tick() => self.hand_over(index, wires),
+                due = tick.tick() => {
+                    self.meter.woke(due.into_std());
+                    self.hand_over(index, wires);
+                }
                 Some(ended) = self.users.join_next(), if !self.users.is_empty() => self.ended(wires, ended),
                 Some(arrival) = wires.transfers.incoming.recv() => self.serve(wires, arrival, false),
                 () = until(&mut alarm, due), if due.is_some() => {
@@ -174,6 +190,12 @@ impl Shard {
                 }
             }
         }
+    }
+
+    /// Hands over what is left when all users are gone.
+    pub(super) fn end(mut self, index: usize, wires: &mut Wires) {
+        self.drop_incoming(wires);
+        self.hand_over(index, wires);
     }
 
     fn obey(&mut self, index: usize, wires: &mut Wires, directive: Directive) {
@@ -231,9 +253,14 @@ impl Shard {
         let Timetable::Users(shape) = &*self.directive.timetable else {
             return self.serve_due(wires);
         };
-        let elapsed = self.directive.clock.elapsed(Instant::now());
-        if let Some(start) = self.crew.next(shape.users_at(elapsed)) {
+        let begin = Instant::now();
+        let users = shape.users_at(self.directive.clock.elapsed(begin));
+        // Those who run already must not be kept waiting, nor keep those from starting who are late.
+        while let Some(start) = self.crew.next(users) {
             self.start(wires, start);
+            if !self.going || begin.elapsed() > AT_A_TIME {
+                return;
+            }
         }
     }
 
@@ -292,7 +319,9 @@ impl Shard {
         }
     }
 
-    fn hand_over(&self, index: usize, wires: &mut Wires) {
+    fn hand_over(&mut self, index: usize, wires: &mut Wires) {
+        let effort = self.meter.take(self.shared.client.open_connections());
+        self.shared.recorder.borrow_mut().effort(effort);
         wires.hand_over(index, self.directive.epoch, &self.shared.recorder);
     }
 }

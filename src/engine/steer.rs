@@ -1,12 +1,12 @@
 //! What a view may change while users run: how many there are, how often iterations start, and whether the
 //! run goes on or pauses.
 
+use super::conductor::Conductor;
 use super::directive::Timetable;
-use super::run::Conductor;
 use crate::config::MOST_USERS;
 use crate::control::Command;
 use std::sync::Arc;
-use std::time::Instant;
+use tokio::time::Instant;
 
 impl Conductor {
     /// Obeys a command that leaves the run going. Nothing is steered any more once it stops.

@@ -3,7 +3,8 @@
 //! 20 ns, is nothing beside a request, and no slot is lost because it belonged to a shard with nothing to send.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// How far the schedule may lie behind: a slot that was not taken in time may be taken this much later. It
 /// makes up for timers, which are late by up to a millisecond, and for short stalls, and is short enough that
@@ -32,7 +33,7 @@ impl Throttle {
     /// wait would send at once.
     pub(super) async fn pass(&self) {
         let slot = Duration::from_nanos(self.take(self.begin.elapsed()));
-        tokio::time::sleep_until((self.begin + slot).into()).await;
+        tokio::time::sleep_until(self.begin + slot).await;
     }
 
     /// The next free slot for a request that is ready `now` after the beginning.

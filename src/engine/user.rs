@@ -3,7 +3,7 @@
 
 use super::crew::Start;
 use super::gate::Gate;
-use super::run::{Plant, cadence};
+use super::plant::{Plant, cadence};
 use super::stop::Stop;
 use super::throttle::Throttle;
 use crate::config::Config;
@@ -16,7 +16,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// What the users of a shard share.
 #[derive(Debug)]

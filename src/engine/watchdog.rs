@@ -5,7 +5,8 @@ use crate::error::Error;
 use crate::lua::{Pulse, Running};
 use crate::plan::Plan;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// What a hook ends, it has ended by then: it counts processor time, of which a busy machine gives little.
 const GRACE: Duration = Duration::from_secs(5);
@@ -146,6 +147,7 @@ mod tests {
             sequence: None,
             on_start: false,
             on_stop: false,
+            tags: Vec::new(),
             wait: None,
             function: 0,
             line: 3,
@@ -158,6 +160,7 @@ mod tests {
                 users: None,
                 host: None,
                 order: Order::Serial,
+                tags: Vec::new(),
                 wait: Wait::None,
                 tasks: vec![task],
             }],

@@ -1,6 +1,7 @@
 //! What all sessions share: the settings of a run, and the buffers of a shard.
 
 use super::connection::ReadSpace;
+use super::stream::OpenConnections;
 use super::{Resolver, Tls, Transport, Version, wire};
 use http::HeaderMap;
 use std::cell::RefCell;
@@ -32,6 +33,9 @@ pub struct ClientConfig {
     pub sticky_follow: bool,
     /// The address that connections come from.
     pub local_address: Option<IpAddr>,
+    /// A site inside the test instead of any other.
+    #[cfg(test)]
+    pub(crate) script: Option<super::Script>,
 }
 
 impl Default for ClientConfig {
@@ -48,6 +52,8 @@ impl Default for ClientConfig {
             cookies: true,
             sticky_follow: false,
             local_address: None,
+            #[cfg(test)]
+            script: None,
         }
     }
 }
@@ -62,6 +68,7 @@ pub struct Client {
     pub(super) read_space: ReadSpace,
     /// Where requests are put together; taken while one is being written.
     pub(super) write_space: RefCell<Vec<u8>>,
+    pub(super) open: OpenConnections,
 }
 
 impl Client {
@@ -77,6 +84,12 @@ impl Client {
             header_lines,
             read_space: ReadSpace::default(),
             write_space: RefCell::default(),
+            open: OpenConnections::default(),
         })
+    }
+
+    /// How many connections its sessions have open; what `reqwest` has is not known.
+    pub fn open_connections(&self) -> u64 {
+        self.open.count()
     }
 }

@@ -1,10 +1,11 @@
 //! Opens connections: looks the host up, races its addresses as RFC 8305 ("Happy Eyeballs") says, and
 //! shakes hands.
 
+use super::client::Client;
 use super::stream::Stream;
 use super::tls::{handshake_failure, server_name};
 use super::watch::Watch;
-use super::{ErrorClass, Failure, Origin, Resolver};
+use super::{ErrorClass, Failure, Origin};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use rustls::ClientConfig;
@@ -20,24 +21,27 @@ const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 /// Opens a connection to `origin`; `tls` is asked for the user's configuration if the origin is https.
 pub(super) async fn dial(
     origin: &Origin,
-    resolver: &Resolver,
-    local_address: Option<IpAddr>,
+    client: &Client,
     tls: impl FnOnce() -> Result<Arc<ClientConfig>, Failure>,
     watch: &mut Watch,
 ) -> Result<Stream, Failure> {
-    let addresses = resolver.resolve(&origin.host, origin.port).await;
+    #[cfg(test)]
+    if let Some(script) = &client.config.script {
+        return Ok(Stream::scripted(script.connect(), &client.open));
+    }
+    let addresses = client.resolver.resolve(&origin.host, origin.port).await;
     watch.lap(|timings| &mut timings.dns);
-    let tcp = race(&addresses?, local_address).await;
+    let tcp = race(&addresses?, client.config.local_address).await;
     watch.lap(|timings| &mut timings.connect);
     let tcp = tcp?;
     if !origin.secure {
-        return Ok(Stream::Plain(tcp));
+        return Ok(Stream::plain(tcp, &client.open));
     }
     let connector = tokio_rustls::TlsConnector::from(tls()?);
     let shaken = connector.connect(server_name(&origin.host)?, tcp).await;
     watch.lap(|timings| &mut timings.tls);
     match shaken {
-        Ok(tls) => Ok(Stream::Tls(Box::new(tls))),
+        Ok(tls) => Ok(Stream::tls(tls, &client.open)),
         Err(error) => Err(handshake_failure(&error, &origin.host)),
     }
 }

@@ -20,6 +20,8 @@ mod multiplexed;
 mod pool;
 mod progress;
 mod resolver;
+#[cfg(test)]
+mod script;
 mod session;
 mod setup;
 mod stream;
@@ -36,6 +38,8 @@ pub use encoding::ACCEPTED as ACCEPTED_CODINGS;
 pub use failure::{ErrorClass, Failure};
 pub use message::{Exchange, Request, Response};
 pub use resolver::Resolver;
+#[cfg(test)]
+pub(crate) use script::Script;
 pub use session::{Session, check_base};
 pub use target::{Origin, Target};
 pub use tls::{Tls, TlsOptions, Version};

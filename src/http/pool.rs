@@ -133,8 +133,7 @@ impl Pool {
         progress.connecting = true;
         let stream = dial(
             origin,
-            &client.resolver,
-            client.config.local_address,
+            client,
             || self.rare().tls(client),
             &mut progress.watch,
         )

@@ -2,7 +2,7 @@
 
 use super::watch::Watch;
 use super::{ErrorClass, Exchange, Failure, Response};
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// How far a request came, kept outside its future so that a timeout does not lose it.
 #[derive(Debug)]

@@ -4,8 +4,9 @@ use super::{ErrorClass, Failure};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 /// Looks up host names; shared by all shards.
 #[derive(Debug, Default)]

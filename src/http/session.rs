@@ -14,7 +14,8 @@ use super::{ErrorClass, Exchange, Failure, Request, Response, Target, multiplexe
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// One user's browser. Requests may run side by side; each takes a connection of its own.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
-use std::time::Instant;
 use tokio::task::coop::has_budget_remaining;
+use tokio::time::Instant;
 use tokio::time::Sleep;
 
 #[derive(Debug, Default)]
@@ -22,14 +22,13 @@ impl Timer {
         deadline: Instant,
         mut future: Pin<&mut F>,
     ) -> Option<F::Output> {
-        let deadline = tokio::time::Instant::from_std(deadline);
         poll_fn(|cx| {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Some(output));
             }
             // A future that always has something to read gives way only when its budget is used up, and a
             // timer never fires without one.
-            if !has_budget_remaining() && tokio::time::Instant::now() >= deadline {
+            if !has_budget_remaining() && Instant::now() >= deadline {
                 return Poll::Ready(None);
             }
             let mut sleep = self.sleep.borrow_mut();
@@ -38,7 +37,7 @@ impl Timer {
                 sleep.as_mut().reset(deadline);
             }
             while sleep.as_mut().poll(cx).is_ready() {
-                if tokio::time::Instant::now() >= deadline {
+                if Instant::now() >= deadline {
                     return Poll::Ready(None);
                 }
                 sleep.as_mut().reset(deadline);

@@ -2,7 +2,8 @@
 //! the latency and the clock is read once per phase.
 
 use super::Timings;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct Watch {

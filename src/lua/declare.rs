@@ -24,8 +24,9 @@ use std::time::Duration;
 const LOADING_TIME: Duration = Duration::from_secs(10);
 const LOADING_MEMORY: u64 = 1 << 30;
 
-pub(super) const TASK_FIELDS: [&str; 5] = ["weight", "sequence", "on_start", "on_stop", "wait"];
-pub(super) const SCENARIO_FIELDS: [&str; 5] = ["weight", "users", "wait", "host", "order"];
+pub(super) const TASK_FIELDS: [&str; 6] =
+    ["weight", "sequence", "on_start", "on_stop", "wait", "tags"];
+pub(super) const SCENARIO_FIELDS: [&str; 6] = ["weight", "users", "wait", "host", "order", "tags"];
 
 /// What a plan declares.
 #[derive(Debug)]
@@ -81,6 +82,7 @@ pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
             users: None,
             host: None,
             order: Order::Shuffled,
+            tags: Vec::new(),
             wait: Wait::None,
             tasks: left,
         });
@@ -228,6 +230,7 @@ fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mist
         sequence: None,
         on_start: false,
         on_stop: false,
+        tags: Vec::new(),
         wait: None,
         function: draft.tasks.len(),
         line: at.1,
@@ -249,6 +252,7 @@ fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mist
             "on_start" => task.on_start = field.flag()?,
             "on_stop" => task.on_stop = field.flag()?,
             "wait" => task.wait = Some(field.wait()?),
+            "tags" => task.tags = field.texts()?,
             _ => return Err(field.unknown(&TASK_FIELDS)),
         }
     }
@@ -286,6 +290,7 @@ fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), M
         users: None,
         host: None,
         order: Order::Shuffled,
+        tags: Vec::new(),
         wait: Wait::None,
         tasks: Vec::new(),
     };
@@ -301,6 +306,7 @@ fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), M
             "wait" => scenario.wait = field.wait()?,
             "host" => scenario.host = Some(field.text()?),
             "order" => scenario.order = field.order()?,
+            "tags" => scenario.tags = field.texts()?,
             _ => return Err(field.unknown(&SCENARIO_FIELDS)),
         }
     }

@@ -84,6 +84,20 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// A list of strings; one string is a list of one.
+    pub(super) fn texts(&self) -> Result<Vec<String>, Mistake> {
+        let wrong = || self.wrong("a list of strings, such as { \"smoke\", \"checkout\" }");
+        match self.value {
+            Value::String(text) => Ok(vec![text.to_string_lossy()]),
+            Value::Table(table) if table.raw_len() == table.pairs::<Value, Value>().count() => {
+                let texts = table.sequence_values::<mlua::LuaString>();
+                let texts = texts.map(|text| text.map(|text| text.to_string_lossy()));
+                texts.collect::<Result<_, _>>().map_err(|_| wrong())
+            }
+            _ => Err(wrong()),
+        }
+    }
+
     pub(super) fn order(&self) -> Result<Order, Mistake> {
         let name = self.text()?;
         Order::parse(&name).ok_or_else(|| {

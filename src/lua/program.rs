@@ -158,7 +158,7 @@ pub fn read(path: &Path) -> Result<(String, String), Error> {
         let mistake = Diagnostic::new(format!("cannot read the plan '{shown}': {error}"));
         match error.kind() {
             std::io::ErrorKind::NotFound => {
-                mistake.help("give the path of a Lua file, such as plans/drupal.lua")
+                mistake.help("give the path of a Lua file, such as plans/drupal.lua, or a URL with its 'http://'")
             }
             std::io::ErrorKind::InvalidData => mistake.help("a plan is Lua text in UTF-8"),
             _ => mistake,

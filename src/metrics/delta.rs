@@ -4,6 +4,7 @@
 //! back so that a tick reuses its memory. Rows carry their names, so a delta explains itself.
 
 use super::arrivals::ArrivalDelta;
+use super::generator::Effort;
 use super::latency::{Burst, Exact, Filled, nanoseconds};
 use super::measures::MeasureDelta;
 use super::names::Label;
@@ -27,6 +28,7 @@ pub struct Delta {
     pub(super) errors: Vec<ErrorDelta>,
     pub(super) errors_left_out: u64,
     pub(super) warnings: Vec<String>,
+    pub(super) effort: Effort,
 }
 
 impl Delta {
@@ -122,6 +124,7 @@ impl Delta {
         self.errors.clear();
         self.errors_left_out = 0;
         self.warnings.clear();
+        self.effort = Effort::default();
     }
 }
 

@@ -9,6 +9,7 @@ mod cycles;
 mod delta;
 mod errors;
 mod facts;
+mod generator;
 mod latency;
 mod measures;
 mod names;
@@ -28,10 +29,11 @@ mod users;
 pub use cycles::Cycles;
 pub use delta::Delta;
 pub use facts::Facts;
+pub use generator::Effort;
 pub use recorder::Recorder;
 pub use report::{
-    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Figures, Latency,
-    Metric, MetricKind, PhasesMs, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
+    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Figures, GeneratorRow,
+    Latency, Metric, MetricKind, PhasesMs, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
     ThresholdRow,
 };
 pub use sample::{Failure, Phases, RequestId, Sample, TaskId};

@@ -4,6 +4,7 @@
 //! does not know the other shards, the clock or who reads the figures.
 
 use super::delta::{Delta, RequestDelta, Source, TaskDelta};
+use super::generator::Effort;
 use super::latency::nanoseconds;
 use super::measures::{Kind, Measure, MeasureDelta};
 use super::names::{MAX_NAMES, Names};
@@ -193,6 +194,11 @@ impl Recorder {
             self.told.insert(warning.clone());
             self.delta.warnings.push(warning);
         }
+    }
+
+    /// What the shard took of the machine since the last [`Recorder::take`].
+    pub fn effort(&mut self, effort: Effort) {
+        self.delta.effort = effort;
     }
 
     /// Hands over what was measured since the last call and starts anew.

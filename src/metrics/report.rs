@@ -54,6 +54,9 @@ pub struct Report {
     /// The starts of a run at a rate; only in such runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsRow>,
+    /// How hard lgoose itself worked; `null` if it was not measured.
+    #[serde(default)]
+    pub generator: Option<GeneratorRow>,
     /// What came before the figures began to count (`--warmup`); only in runs that had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Box<Report>>,
@@ -68,6 +71,28 @@ pub struct ArrivalsRow {
     pub dropped: u64,
     /// How much later than on schedule they were started; `null` when none was.
     pub delay_ms: Option<Latency>,
+}
+
+/// How hard lgoose itself worked.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorRow {
+    /// Threads that drove users.
+    pub threads: u64,
+    /// How much of their time they were on a core or waited for one, from 0 to 1.
+    pub busy: f64,
+    /// The same of the busiest thread in its busiest second.
+    pub busiest: f64,
+    /// How late timers woke, in milliseconds.
+    pub lag_avg_ms: f64,
+    /// The latest.
+    pub lag_max_ms: f64,
+    /// The most connections open at a time; 0 with `--client reqwest`, which keeps them to itself.
+    pub connections: u64,
+    /// Seconds in which lgoose and not the target set the latency: a thread was busy for 90 % of the time or
+    /// more, or timers woke more than 10 ms and a tenth of the median latency late.
+    pub saturated_s: f64,
+    /// Seconds that were looked at for that.
+    pub judged_s: f64,
 }
 
 /// The figures of one request name.
@@ -207,6 +232,16 @@ pub struct SeriesPoint {
     pub p95_ms: Option<f64>,
     /// 99th percentile.
     pub p99_ms: Option<f64>,
+    /// How much of its time the busiest thread of lgoose was busy, from 0 to 1; where points were joined, the
+    /// worse of them.
+    #[serde(default)]
+    pub busy: f64,
+    /// How late the timers of the latest thread woke on average, in milliseconds; likewise.
+    #[serde(default)]
+    pub lag_ms: f64,
+    /// Whether lgoose and not the target set the latency; likewise.
+    #[serde(default)]
+    pub saturated: bool,
 }
 
 /// A named check of the plan.

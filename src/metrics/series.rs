@@ -1,5 +1,6 @@
 //! How a run went over time: one point a second, coarser as the run grows.
 
+use super::generator::{GeneratorLog, Strain};
 use super::latency::{self, Exact};
 use super::report::SeriesPoint;
 use hdrhistogram::Histogram;
@@ -56,13 +57,16 @@ impl Series {
         latency::add(&mut self.open.latencies, latencies);
     }
 
-    /// Ends a tick `now` after the measurement began; closes the point when its time is over.
-    pub(super) fn tick(&mut self, now: Duration, users: u64) {
+    /// Ends a tick `now` after the measurement began; closes the point, and with it the generator's stretch,
+    /// when its time is over.
+    pub(super) fn tick(&mut self, now: Duration, users: u64, generator: &mut GeneratorLog) {
         let slot = |time: Duration| time.as_secs() / self.width_s;
         if slot(now) == slot(self.open.since) {
             return;
         }
-        if let Some(point) = self.open.point(now, users) {
+        let strain = generator.strain(self.open.median());
+        generator.close(&strain, now.saturating_sub(self.open.since));
+        if let Some(point) = self.open.point(now, users, &strain) {
             self.points.push(point);
         }
         self.open.since = now;
@@ -76,8 +80,15 @@ impl Series {
     }
 
     /// Everything up to `now`; the open point is the last one.
-    pub(super) fn points(&self, now: Duration, users: u64) -> Vec<SeriesPoint> {
-        let open = self.open.point(now, users).filter(|point| point.count > 0);
+    pub(super) fn points(
+        &self,
+        now: Duration,
+        users: u64,
+        generator: &GeneratorLog,
+    ) -> Vec<SeriesPoint> {
+        let strain = generator.strain(self.open.median());
+        let open = self.open.point(now, users, &strain);
+        let open = open.filter(|point| point.count > 0);
         self.points.iter().cloned().chain(open).collect()
     }
 
@@ -88,8 +99,13 @@ impl Series {
 }
 
 impl Open {
+    fn median(&self) -> Option<Duration> {
+        let [median] = self.exact.quantiles(&self.latencies, [0.5]);
+        (self.exact.count > 0).then_some(median)
+    }
+
     /// `None` for a point that would cover no time and no request.
-    fn point(&self, now: Duration, users: u64) -> Option<SeriesPoint> {
+    fn point(&self, now: Duration, users: u64, strain: &Strain) -> Option<SeriesPoint> {
         let covers = now.saturating_sub(self.since);
         if covers.is_zero() && self.exact.count == 0 {
             return None;
@@ -107,6 +123,9 @@ impl Open {
             p50_ms,
             p95_ms,
             p99_ms,
+            busy: strain.busy,
+            lag_ms: strain.lag.as_secs_f64() * 1e3,
+            saturated: strain.saturated,
         })
     }
 }
@@ -128,6 +147,9 @@ fn joined(pair: &[SeriesPoint]) -> SeriesPoint {
         first.p50_ms = worse(first.p50_ms, next.p50_ms);
         first.p95_ms = worse(first.p95_ms, next.p95_ms);
         first.p99_ms = worse(first.p99_ms, next.p99_ms);
+        first.busy = first.busy.max(next.busy);
+        first.lag_ms = first.lag_ms.max(next.lag_ms);
+        first.saturated |= next.saturated;
     }
     first
 }
@@ -143,7 +165,8 @@ mod tests {
         latency::record(&mut latencies, latency_us);
         series.count(&exact, 0, 10);
         series.add(&latencies);
-        series.tick(Duration::from_secs(at + 1), 5);
+        let generator = &mut GeneratorLog::default();
+        series.tick(Duration::from_secs(at + 1), 5, generator);
     }
 
     #[test]
@@ -151,7 +174,7 @@ mod tests {
         let mut series = Series::default();
         second(&mut series, 0, 4_000);
         second(&mut series, 1, 9_000);
-        let points = series.points(Duration::from_secs(2), 5);
+        let points = series.points(Duration::from_secs(2), 5, &GeneratorLog::default());
         assert_eq!(points.len(), 2);
         assert_eq!((points[1].second, points[1].count), (1, 1));
         assert_eq!(points[1].p50_ms, Some(9.0));
@@ -163,7 +186,7 @@ mod tests {
         for at in 0..10_000 {
             second(&mut series, at, if at == 5_001 { 80_000 } else { 1_000 });
         }
-        let points = series.points(Duration::from_secs(10_000), 5);
+        let points = series.points(Duration::from_secs(10_000), 5, &GeneratorLog::default());
         assert!(points.len() <= MAX_POINTS, "{}", points.len());
         assert_eq!(points.iter().map(|point| point.count).sum::<u64>(), 10_000);
         assert!(points.iter().any(|point| point.p99_ms == Some(80.0)));
@@ -173,8 +196,9 @@ mod tests {
     #[test]
     fn a_silent_second_is_a_point_without_percentiles() {
         let mut series = Series::default();
-        series.tick(Duration::from_secs(1), 0);
-        let points = series.points(Duration::from_secs(1), 0);
+        let mut generator = GeneratorLog::default();
+        series.tick(Duration::from_secs(1), 0, &mut generator);
+        let points = series.points(Duration::from_secs(1), 0, &generator);
         assert_eq!(
             (points.len(), points[0].count, points[0].p50_ms),
             (1, 0, None)

@@ -29,6 +29,8 @@ pub struct Snapshot {
     pub errors: Vec<ErrorRow>,
     /// Iterations of a run at a rate that found no free user.
     pub dropped: u64,
+    /// Connections open now; 0 with `--client reqwest`.
+    pub connections: u64,
     /// What lgoose itself has to say about the run.
     pub warnings: Arc<[String]>,
     /// Thresholds with their figures now: of the whole run so far, or of the last stretch.

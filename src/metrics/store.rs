@@ -5,23 +5,26 @@
 
 mod filling;
 mod judging;
+mod scenarios;
 
 use super::arrivals::ArrivalLog;
-use super::delta::{Delta, ScenarioDelta};
+use super::delta::Delta;
 use super::errors::ErrorLog;
 use super::facts::Facts;
+use super::generator::GeneratorLog;
 use super::latency::{self, Exact};
 use super::measures::MeasureLog;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
-use super::report::{ArrivalsRow, Report, RequestRow, ScenarioRow, TaskRow};
+use super::report::{ArrivalsRow, GeneratorRow, Report, RequestRow, TaskRow};
 use super::series::Series;
 use super::snapshot::{LiveRow, Snapshot};
 use super::tally::{RequestTally, TaskTally, per_second};
 use super::thresholds::Judges;
 use super::users::Users;
 use hdrhistogram::Histogram;
+use scenarios::Scenario;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +49,7 @@ pub struct Store {
     recent: Recent,
     measures: MeasureLog,
     arrivals: ArrivalLog,
+    generator: GeneratorLog,
     errors: ErrorLog,
     /// The cadences of cycles that were late.
     late: Exact,
@@ -65,14 +69,6 @@ struct Table<T> {
     memo: HashMap<usize, Vec<Option<u32>>>,
 }
 
-/// One scenario over the whole run.
-#[derive(Debug)]
-struct Scenario {
-    name: Arc<str>,
-    users: Users,
-    iterations: u64,
-}
-
 impl Store {
     /// An empty store.
     pub fn new(facts: Facts) -> Self {
@@ -88,6 +84,7 @@ impl Store {
             recent: Recent::default(),
             measures: MeasureLog::default(),
             arrivals: ArrivalLog::default(),
+            generator: GeneratorLog::default(),
             errors: ErrorLog::default(),
             late: Exact::default(),
             warnings: Arc::new([]),
@@ -118,6 +115,7 @@ impl Store {
             self.warn(TOO_MANY_MEASURES.to_owned());
         }
         self.arrivals.merge(&delta.arrivals);
+        self.generator.add(delta.shard, &delta.effort);
         self.errors
             .merge(&delta, self.now.saturating_sub(self.origin));
         for warning in delta.warnings.drain(..) {
@@ -136,7 +134,9 @@ impl Store {
             scenario.users.tick();
         }
         self.recent.tick(now);
-        self.series.tick(self.measured(now), self.users.now());
+        let users = self.users.now();
+        self.series
+            .tick(self.measured(now), users, &mut self.generator);
         self.look();
         Arc::new(self.snapshot())
     }
@@ -158,6 +158,7 @@ impl Store {
         self.recent = Recent::starting(now);
         self.measures.clear();
         self.arrivals = ArrivalLog::default();
+        self.generator = GeneratorLog::default();
         self.errors = ErrorLog::default();
         self.late = Exact::default();
         self.judges.reset();
@@ -176,6 +177,8 @@ impl Store {
         let measured = self.measured(elapsed);
         let (checks, metrics) = self.measures.rows();
         let arrivals = self.arrivals.row();
+        let generator = self.generator.row();
+        let saturated = generator.as_ref().and_then(GeneratorRow::warning);
         let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
         let requests = self
             .requests
@@ -190,7 +193,11 @@ impl Store {
             elapsed_s: measured.as_secs_f64(),
             users: self.users.peak(),
             seed: self.facts.seed,
-            warnings: self.warnings.iter().cloned().chain(dropped).collect(),
+            warnings: saturated
+                .into_iter()
+                .chain(self.warnings.iter().cloned())
+                .chain(dropped)
+                .collect(),
             requests: requests
                 .map(|(label, row)| RequestRow {
                     method: label.group.to_string(),
@@ -209,13 +216,16 @@ impl Store {
                     latency_ms: row.latency(),
                 })
                 .collect(),
-            series: self.series.points(measured, self.users.now()),
+            series: self
+                .series
+                .points(measured, self.users.now(), &self.generator),
             checks: checks.to_vec(),
             metrics: metrics.to_vec(),
             errors: self.errors.top(usize::MAX),
             co_mitigation: self.co_mitigation(),
             thresholds: Vec::new(),
             arrivals,
+            generator,
             warmup: None,
         };
         report
@@ -255,37 +265,6 @@ impl Store {
         self.fresh.reset();
     }
 
-    fn scenario(&mut self, shard: usize, row: &ScenarioDelta) {
-        let at = self
-            .scenarios
-            .iter()
-            .position(|known| known.name == row.name);
-        let at = at.unwrap_or_else(|| {
-            self.scenarios.push(Scenario {
-                name: row.name.clone(),
-                users: Users::default(),
-                iterations: 0,
-            });
-            self.scenarios.len() - 1
-        });
-        let source = (shard, at);
-        self.users.add(source, row.change, row.rise);
-        let scenario = &mut self.scenarios[at];
-        scenario.users.add(source, row.change, row.rise);
-        scenario.iterations += row.iterations;
-    }
-
-    fn scenario_rows(&self, users: fn(&Users) -> u64) -> Vec<ScenarioRow> {
-        let row = |scenario: &Scenario| ScenarioRow {
-            name: scenario.name.to_string(),
-            users: users(&scenario.users),
-            iterations: scenario.iterations,
-        };
-        let mut rows: Vec<ScenarioRow> = self.scenarios.iter().map(row).collect();
-        rows.sort_by_key(|row| self.facts.place_of_scenario(row));
-        rows
-    }
-
     fn snapshot(&mut self) -> Snapshot {
         let measured = self.measured(self.now);
         let (checks, metrics) = self.measures.rows();
@@ -319,6 +298,7 @@ impl Store {
             metrics,
             errors: self.errors.top(LIVE_ERRORS),
             dropped: self.arrivals.dropped_count(),
+            connections: self.generator.connections_now(),
             warnings: self.warnings.clone(),
             thresholds: self.judges.current(),
             recent: self.series.last(LIVE_POINTS).to_vec(),

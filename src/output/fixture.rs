@@ -58,6 +58,9 @@ pub(crate) fn report() -> Report {
             p50_ms: Some(4.25),
             p95_ms: Some(12.5),
             p99_ms: None,
+            busy: 0.97,
+            lag_ms: 14.2,
+            saturated: true,
         }],
         checks: vec![
             check("front page has a title", 13_192, 0),
@@ -69,7 +72,21 @@ pub(crate) fn report() -> Report {
         co_mitigation: Some(co_mitigation()),
         thresholds: thresholds(),
         arrivals: None,
+        generator: Some(generator()),
         warmup: None,
+    }
+}
+
+fn generator() -> GeneratorRow {
+    GeneratorRow {
+        threads: 2,
+        busy: 0.415,
+        busiest: 0.97,
+        lag_avg_ms: 0.31,
+        lag_max_ms: 14.2,
+        connections: 96,
+        saturated_s: 4.0,
+        judged_s: 60.0,
     }
 }
 

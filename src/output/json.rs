@@ -54,7 +54,7 @@ mod tests {
         assert!(text.ends_with("}\n"));
         let json: Value = serde_json::from_str(&text).expect("JSON");
         let top = "version plan host started elapsed_s users seed warnings requests aggregated scenarios tasks \
-                   series checks metrics errors co_mitigation thresholds";
+                   series checks metrics errors co_mitigation thresholds generator";
         let figures = "count failures redirects retries rate bytes latency_ms latency_ok_ms phases_ms status histogram";
         let latency = "avg min max p50 p75 p90 p95 p98 p99 p99.9 p99.99";
         assert_eq!(keys(&json), sorted(top));
@@ -69,7 +69,8 @@ mod tests {
         assert_eq!(keys(&json["scenarios"][0]), sorted("name users iterations"));
         let task = "scenario name runs failures latency_ms";
         assert_eq!(keys(&json["tasks"][0]), sorted(task));
-        let point = "second seconds users count failures bytes p50_ms p95_ms p99_ms";
+        let point =
+            "second seconds users count failures bytes p50_ms p95_ms p99_ms busy lag_ms saturated";
         assert_eq!(keys(&json["series"][0]), sorted(point));
         let check = "name passes failures";
         assert_eq!(keys(&json["checks"][0]), sorted(check));

@@ -162,6 +162,7 @@ mod tests {
                 users: *users,
                 host: None,
                 order: Order::Shuffled,
+                tags: Vec::new(),
                 wait: Wait::None,
                 tasks: Vec::new(),
             })

@@ -65,6 +65,8 @@ pub struct Scenario {
     pub order: Order,
     /// The pause after each task that has none of its own.
     pub wait: Wait,
+    /// What `--tags` may choose it by, all its tasks with it.
+    pub tags: Vec<String>,
     /// The tasks in the order of their declaration.
     pub tasks: Vec<Task>,
 }
@@ -82,6 +84,8 @@ pub struct Task {
     pub on_start: bool,
     /// Runs when a user ends, and is no part of the iteration.
     pub on_stop: bool,
+    /// What `--tags` may choose it by.
+    pub tags: Vec<String>,
     /// The pause after this task; the scenario's if there is none.
     pub wait: Option<Wait>,
     /// The index of the task's function, in the order in which the plan declares its tasks.

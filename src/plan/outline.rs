@@ -108,6 +108,7 @@ mod tests {
             sequence: None,
             on_start,
             on_stop: false,
+            tags: Vec::new(),
             wait: None,
             function: 0,
             line: 1,
@@ -118,6 +119,7 @@ mod tests {
             users: None,
             host: None,
             order: Order::Shuffled,
+            tags: Vec::new(),
             wait: Wait::None,
             tasks,
         };

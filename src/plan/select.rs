@@ -1,6 +1,6 @@
-//! Which scenarios of a plan run: those that `--scenario` names.
+//! Which part of a plan runs: the scenarios that `--scenario` names, the tasks that have one of `--tags`.
 
-use super::Plan;
+use super::{Plan, Scenario, Task};
 use crate::error::{Diagnostic, nearest};
 
 impl Plan {
@@ -24,6 +24,60 @@ impl Plan {
                 .retain(|scenario| names.iter().any(|name| fits(name, &scenario.name)));
         }
         Ok(())
+    }
+
+    /// Keeps the tasks that have one of the tags, by themselves or by their scenario; all if there is none. A
+    /// scenario that keeps a task also keeps those that begin and end its users; one that keeps none is left out.
+    ///
+    /// # Errors
+    /// A tag that nothing has, with the nearest one and all there are.
+    pub fn keep_tags(&mut self, tags: &[String]) -> Result<(), Diagnostic> {
+        let known = self.tags();
+        for tag in tags {
+            if !known.contains(tag) {
+                let near = nearest(tag, known.iter().map(String::as_str));
+                let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+                let all = match known.is_empty() {
+                    true => "no task has tags: give some, as in task { tags = { \"smoke\" }, … }"
+                        .to_owned(),
+                    false => format!("{hint}tags of this plan: {}", known.join(", ")),
+                };
+                let message = format!("nothing has the tag '{tag}' ('--tags')");
+                return Err(Diagnostic::new(message).help(all));
+            }
+        }
+        if tags.is_empty() {
+            return Ok(());
+        }
+        let chosen = |own: &[String]| own.iter().any(|tag| tags.contains(tag));
+        self.scenarios.retain_mut(|scenario| {
+            if chosen(&scenario.tags) {
+                return true;
+            }
+            let kept = scenario.tasks.iter().any(|task| chosen(&task.tags));
+            let frames = |task: &Task| task.on_start || task.on_stop;
+            scenario
+                .tasks
+                .retain(|task| kept && (frames(task) || chosen(&task.tags)));
+            kept
+        });
+        Ok(())
+    }
+
+    /// Every tag once, in the order of the plan.
+    fn tags(&self) -> Vec<String> {
+        let of_scenario = |scenario: &Scenario| {
+            let of_tasks = scenario.tasks.iter().flat_map(|task| task.tags.clone());
+            let own = scenario.tags.iter().cloned();
+            own.chain(of_tasks).collect::<Vec<_>>()
+        };
+        let mut tags: Vec<String> = Vec::new();
+        for tag in self.scenarios.iter().flat_map(of_scenario) {
+            if !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        tags
     }
 }
 
@@ -79,6 +133,7 @@ mod tests {
             users: None,
             host: None,
             order: Order::default(),
+            tags: Vec::new(),
             wait: Wait::None,
             tasks: Vec::new(),
         };
@@ -95,6 +150,65 @@ mod tests {
         assert_eq!(plan.keep_scenarios(&names), Ok(()));
         let kept: Vec<&str> = plan.scenarios.iter().map(|s| &*s.name).collect();
         assert_eq!(kept, ["visitor", "admin"]);
+    }
+
+    fn task(name: &str, tags: &[&str], on_start: bool) -> Task {
+        Task {
+            name: Some(name.to_owned()),
+            weight: 1,
+            sequence: None,
+            on_start,
+            on_stop: false,
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            wait: None,
+            function: 0,
+            line: 1,
+        }
+    }
+
+    #[test]
+    fn tasks_with_a_tag_stay_and_with_them_what_begins_their_users() {
+        let tagged = || {
+            let mut plan = plan();
+            plan.scenarios[0].tasks = vec![
+                task("log in", &[], true),
+                task("buy", &["shop", "slow"], false),
+                task("read", &[], false),
+            ];
+            plan.scenarios[1].tags = vec!["slow".to_owned()];
+            plan.scenarios[1].tasks = vec![task("import", &[], false)];
+            plan.scenarios[2].tasks = vec![task("log in", &[], true)];
+            plan
+        };
+        let kept = |tags: &[&str]| -> Vec<String> {
+            let mut plan = tagged();
+            let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+            plan.keep_tags(&tags).expect("known tags");
+            let titles = |scenario: &Scenario| {
+                let tasks = scenario.tasks.iter().map(Task::title);
+                format!(
+                    "{}: {}",
+                    scenario.name,
+                    tasks.collect::<Vec<_>>().join(", ")
+                )
+            };
+            plan.scenarios.iter().map(titles).collect()
+        };
+        assert_eq!(kept(&[]).len(), 3);
+        assert_eq!(kept(&["shop"]), ["visitor: log in, buy"]);
+        assert_eq!(kept(&["slow"]), ["visitor: log in, buy", "member: import"]);
+        let told = tagged()
+            .keep_tags(&["shp".to_owned()])
+            .expect_err("unknown");
+        let told = told.to_string();
+        assert!(
+            told.contains("did you mean 'shop'?") && told.contains("shop, slow"),
+            "{told}"
+        );
+        let told = plan()
+            .keep_tags(&["a".to_owned()])
+            .expect_err("there is none");
+        assert!(told.to_string().contains("no task has tags"), "{told}");
     }
 
     #[test]

@@ -148,7 +148,7 @@ fn without_arguments_the_help_is_shown_as_a_mistake() {
     let ended = Lgoose::new::<&str>([]).finish();
     assert_eq!(ended.code, 2);
     assert!(
-        ended.stdout.contains("--users") && ended.stdout.contains("lgoose <PLAN.lua>"),
+        ended.stdout.contains("--users") && ended.stdout.contains("lgoose new load-test"),
         "{}",
         ended.stdout
     );
@@ -164,6 +164,48 @@ fn help_and_version_are_no_mistakes() {
         let ended = Lgoose::new([flag]).finish();
         assert_eq!(ended.code, 0, "{flag}");
         assert!(ended.stdout.contains(word), "{flag}: {}", ended.stdout);
+    }
+}
+
+#[test]
+fn the_short_help_fits_one_screen_and_the_long_one_explains() {
+    let brief = Lgoose::new(["-h"]).finish().stdout;
+    assert!(brief.lines().count() <= 40, "{brief}");
+    assert!(brief.lines().all(|line| line.len() <= 80), "{brief}");
+    assert_eq!(
+        brief
+            .lines()
+            .filter(|line| line.starts_with("  lgoose "))
+            .count(),
+        5,
+        "{brief}"
+    );
+    let long = Lgoose::new(["--help"]).finish().stdout;
+    assert!(long.contains("Replaces those of the plan"), "{long}");
+    for command in ["check", "demo", "completions"] {
+        let ended = Lgoose::new([command, "-h"]).finish();
+        assert_eq!(ended.code, 0, "{command}: {}", ended.stderr);
+        assert!(ended.stdout.contains("Usage: lgoose "), "{}", ended.stdout);
+    }
+}
+
+#[test]
+fn shells_and_man_are_given_what_they_need() {
+    for (shell, word) in [
+        ("bash", "complete -F _lgoose"),
+        ("zsh", "#compdef lgoose"),
+        ("fish", "complete -c lgoose"),
+    ] {
+        let ended = Lgoose::new(["completions", shell]).finish();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert!(ended.stdout.contains(word), "{shell}: {}", ended.stdout);
+        assert!(ended.stdout.contains("throttle-requests"), "{shell}");
+    }
+    refused(&["completions", "dos"], &["'dos'", "bash", "fish"]);
+    let page = Lgoose::new(["man"]).finish();
+    assert_eq!(page.code, 0, "{}", page.stderr);
+    for word in [".TH lgoose 1", "throttle\\-requests", "LGOOSE_USERS"] {
+        assert!(page.stdout.contains(word), "'{word}' in\n{}", page.stdout);
     }
 }
 
@@ -306,6 +348,41 @@ fn quiet_prints_nothing() {
         (ended.code, ended.stdout.as_str(), ended.stderr.as_str()),
         (0, "", "")
     );
+}
+
+#[test]
+fn the_screen_shows_running_figures_and_codes_as_often_as_asked_for() {
+    let server = Server::start();
+    let (url, path) = (server.url(), plan("screen.lua", PAGE));
+    let shown = |more: &[&str]| {
+        let first = [
+            path.as_str(),
+            "-H",
+            &url,
+            "-u",
+            "2",
+            "-r",
+            "1000",
+            "-t",
+            "1500ms",
+        ];
+        let ended = Lgoose::new(first.iter().chain(more)).finish();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ended.stdout
+    };
+    let running = |text: &str| text.lines().filter(|line| line.contains("/s now")).count();
+    let often = shown(&["--running-metrics", "500ms", "--status-codes"]);
+    assert!(running(&often) >= 1, "{often}");
+    assert!(often.contains("Status codes"), "{often}");
+    let never = shown(&["--running-metrics", "0"]);
+    assert_eq!(running(&never), 0, "{never}");
+    assert!(
+        never.contains("2 users started in") && !never.contains("Status codes"),
+        "{never}"
+    );
+    let last = shown(&["--only-summary", "--running-metrics", "500ms"]);
+    assert_eq!(running(&last), 0, "{last}");
+    assert!(!last.contains("users started in"), "{last}");
 }
 
 #[test]

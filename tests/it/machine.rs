@@ -36,6 +36,16 @@ fn out_of_file_descriptors_is_counted_as_such_and_those_with_one_go_on() {
             .finish(),
     );
     assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    for words in [
+        "warning: 60 users need 124 descriptors and more, and this process may have 40",
+        "prlimit",
+    ] {
+        assert!(
+            report.ended.stderr.contains(words),
+            "{}",
+            report.ended.stderr
+        );
+    }
     assert_eq!(report.count("GET page"), 360);
     let without = report.errors_with("out of descriptors: ");
     assert!(without > 0, "{:?}", report.errors());

@@ -2,6 +2,7 @@
 //!
 //! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
 
+mod accuracy;
 mod command_line;
 mod connections;
 mod content;
@@ -9,6 +10,7 @@ mod drupal;
 mod failing;
 mod faults;
 mod faulty;
+mod flags;
 mod forward;
 mod hops;
 mod http2;
@@ -19,6 +21,7 @@ mod machine;
 mod malformed;
 mod measures;
 mod mistakes;
+mod one_page;
 mod parts;
 mod program;
 mod proxy;
@@ -26,6 +29,7 @@ mod raising;
 mod rate;
 mod report;
 mod sandbox;
+mod saturation;
 mod secure;
 mod seed;
 mod server;

@@ -111,6 +111,39 @@ fn only_the_named_scenarios_run() {
 }
 
 #[test]
+fn only_the_tasks_with_a_tag_run_and_what_begins_and_ends_their_users() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan(
+        "some_tags.lua",
+        "local function visit(path) return function(user) user:get(path) end end\n\
+         scenario { \"reader\",\n  task { on_start = true, visit \"/in\" },\n  \
+         task { tags = { \"smoke\", \"front\" }, visit \"/front\" },\n  task { visit \"/rest\" } }\n\
+         scenario { \"member\", tags = \"smoke\", task { visit \"/member\" } }\n\
+         scenario { \"admin\", task { visit \"/admin\" } }",
+    );
+    let arguments = |tags| {
+        [
+            &path, "-H", &url, "-u", "2", "-r", "1000", "-i", "1", "--tags", tags,
+        ]
+        .map(str::to_owned)
+    };
+    assert_eq!(run(arguments("front,smoke")).total("count"), 3);
+    let mut visited = server.requests();
+    visited.sort_unstable();
+    assert_eq!(visited, ["GET /front", "GET /in", "GET /member"]);
+    let report = run(arguments("front"));
+    assert_eq!(report.scenario_users(), [("reader".to_owned(), 2)].into());
+    let ended = Lgoose::new(arguments("smke")).finish();
+    assert_eq!(ended.code, 2);
+    assert!(
+        ended.stderr.contains("did you mean 'smoke'?"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn variables_of_a_file_are_there_for_the_plan_and_give_way_to_the_flag() {
     let server = Server::start();
     let url = server.url();

@@ -3,6 +3,7 @@
 use crate::program::{Lgoose, plan, scratch, wait_until};
 use crate::report::{read, run};
 use crate::server::Server;
+use rustix::process::Signal;
 
 #[test]
 fn a_second_ctrl_c_aborts_and_the_report_is_still_printed_and_written() {
@@ -50,27 +51,36 @@ fn a_second_ctrl_c_aborts_and_the_report_is_still_printed_and_written() {
 }
 
 #[test]
-fn sigterm_stops_like_ctrl_c() {
+fn sigterm_and_the_end_of_the_terminal_stop_like_ctrl_c() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let server = Server::start();
+        let program = endless("sigterm.lua", &server).start();
+        wait_until("requests arrive", || server.received() > 2);
+        program.signal(signal);
+        let report = read(program.end());
+        assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+        assert_eq!(report.sent(), server.received());
+    }
+}
+
+#[test]
+fn what_nohup_started_goes_on_when_its_terminal_is_gone() {
     let server = Server::start();
-    let url = server.url();
-    let plan = plan("sigterm.lua", "task { function(user) user:get \"/\" end }");
-    let program = Lgoose::new([
-        plan.as_str(),
-        "-H",
-        &url,
-        "-u",
-        "2",
-        "-r",
-        "1000",
-        "-o",
-        "json=-",
-    ])
-    .start();
+    let program = endless("nohup.lua", &server).through("nohup", &[]).start();
     wait_until("requests arrive", || server.received() > 2);
-    program.signal(rustix::process::Signal::TERM);
+    program.signal(Signal::HUP);
+    let so_far = server.received();
+    wait_until("more requests arrive", || server.received() > so_far + 10);
+    program.signal(Signal::TERM);
     let report = read(program.end());
-    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
     assert_eq!(report.sent(), server.received());
+}
+
+/// Two users without an end, and the report on standard output.
+fn endless(name: &str, server: &Server) -> Lgoose {
+    let plan = plan(name, "task { function(user) user:get \"/\" end }");
+    let url = server.url();
+    Lgoose::new([&plan, "-H", &url, "-u", "2", "-r", "1000", "-o", "json=-"])
 }
 
 #[test]

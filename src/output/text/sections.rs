@@ -2,7 +2,7 @@
 
 use super::table::{Table, cut_middle, one_line, pad_left, pad_right, rule, spread, wrapped};
 use super::{rate, time, with_share};
-use crate::metrics::{ErrorRow, Figures, Latency, Report, TaskRow};
+use crate::metrics::{ErrorRow, Figures, GeneratorRow, Latency, Report, TaskRow};
 use crate::units::{show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
@@ -301,6 +301,9 @@ pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
         );
         lines.insert(5, ("iterations", text));
     }
+    if let Some(generator) = &report.generator {
+        lines.insert(lines.len() - 2, ("generator", generator_line(generator)));
+    }
     if let Some(warmup) = &report.warmup {
         let text = format!(
             "{} · {} requests, {} failed · not in the figures above",
@@ -325,6 +328,23 @@ pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
             label = "";
         }
     }
+}
+
+/// How hard lgoose itself worked.
+fn generator_line(generator: &GeneratorRow) -> String {
+    let percent = |share: f64| format!("{}%", three_digits(share * 100.0));
+    let connections = match generator.connections {
+        0 => String::new(),
+        connections => format!(" · {}", counted(connections, "connection")),
+    };
+    format!(
+        "{}, {} busy, at most {} · timers late by {}, at most {}{connections}",
+        counted(generator.threads, "thread"),
+        percent(generator.busy),
+        percent(generator.busiest),
+        time(generator.lag_avg_ms),
+        time(generator.lag_max_ms)
+    )
 }
 
 /// `60.3 s`, and from a minute on also as the command line takes it: `1h2m3s (3,723 s)`.

@@ -17,6 +17,7 @@ fn task(weight: u32, sequence: Option<i64>) -> Task {
         sequence,
         on_start: false,
         on_stop: false,
+        tags: Vec::new(),
         wait: None,
         function: 0,
         line: 1,
@@ -38,6 +39,7 @@ fn schedule(order: Order, tasks: Vec<Task>) -> Schedule {
         users: None,
         host: None,
         order,
+        tags: Vec::new(),
         wait: Wait::None,
         tasks,
     })

@@ -1,0 +1,158 @@
+//! What will not fit into this machine, told before the run starts.
+
+use super::prepare::Prepared;
+use crate::error::Diagnostic;
+use crate::machine;
+use crate::units::{show_count, show_size};
+use std::collections::BTreeMap;
+
+/// Descriptors that lgoose has open beside its users' connections: its threads, outputs and libraries.
+const OWN_DESCRIPTORS: u64 = 64;
+/// What a user with one open connection takes, in bytes.
+const PER_USER: u64 = 72 << 10;
+
+/// What the run needs at least: one connection a user. A user that loads a page's assets has up to six.
+#[derive(Debug, Default)]
+struct Need {
+    users: u64,
+    /// The most users of one host.
+    at_one_host: u64,
+    /// Whether the site runs in this process and needs a descriptor for each connection, too.
+    own_site: bool,
+}
+
+/// What there is; `None` where it is not limited or not known.
+#[derive(Debug, Default)]
+struct Supply {
+    descriptors: Option<u64>,
+    ports: Option<u64>,
+    memory: Option<u64>,
+}
+
+/// Raises the limits that this process may raise itself and tells of those that are too low for the run.
+pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
+    let supply = Supply {
+        descriptors: machine::raise_descriptor_limit(),
+        ports: machine::local_ports(),
+        memory: machine::available_memory(),
+    };
+    let users = prepared.config.users;
+    let deal = crate::plan::Deal::new(&prepared.plan.scenarios, users);
+    let mut at_hosts = BTreeMap::<&str, u64>::new();
+    for user in 0..users {
+        *at_hosts
+            .entry(&prepared.hosts[deal.scenario_of(user)])
+            .or_default() += 1;
+    }
+    let need = Need {
+        users,
+        at_one_host: at_hosts.into_values().max().unwrap_or(0),
+        own_site: !prepared.demos.is_empty(),
+    };
+    shortages(&need, &supply)
+}
+
+fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
+    let mut told = Vec::new();
+    let each = if need.own_site { 2 } else { 1 };
+    let descriptors = need.users * each + OWN_DESCRIPTORS;
+    if let Some(limit) = supply.descriptors.filter(|limit| *limit < descriptors) {
+        let message = format!(
+            "{} users need {} descriptors and more, and this process may have {}: connections of some {} users will \
+             fail as 'out of descriptors'",
+            show_count(need.users),
+            show_count(descriptors),
+            show_count(limit),
+            show_count((descriptors - limit) / each)
+        );
+        let enough = (need.users * 6 + OWN_DESCRIPTORS).next_power_of_two();
+        told.push(Diagnostic::new(message).help(format!(
+            "raise the limit before the run: 'sudo prlimit --pid $$ --nofile={enough}:{enough}' for this shell, \
+             '* hard nofile {enough}' in /etc/security/limits.conf for good"
+        )));
+    }
+    if let Some(ports) = supply.ports.filter(|ports| *ports < need.at_one_host) {
+        let message = format!(
+            "{} users of one host need a local port each, and this machine has {}: connections will fail as 'out of \
+             ports'",
+            show_count(need.at_one_host),
+            show_count(ports)
+        );
+        told.push(Diagnostic::new(message).help(
+            "allow more: 'sudo sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"'; beyond 64,000 run lgoose \
+             several times, each with its '--local-address'",
+        ));
+    }
+    let memory = need.users * PER_USER;
+    if let Some(free) = supply.memory.filter(|free| *free < memory) {
+        let message = format!(
+            "{} users need about {} of memory, and {} are free",
+            show_count(need.users),
+            show_size(memory as f64),
+            show_size(free as f64)
+        );
+        told.push(Diagnostic::new(message).help("run fewer users, or share them among machines"));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(users: u64, own_site: bool, supply: &Supply) -> Vec<String> {
+        let need = Need {
+            users,
+            at_one_host: users,
+            own_site,
+        };
+        let told = shortages(&need, supply);
+        told.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_fits_or_is_not_limited_is_not_told() {
+        assert_eq!(told(100_000, true, &Supply::default()), [""; 0]);
+        let supply = Supply {
+            descriptors: Some(1_064),
+            ports: Some(1_000),
+            memory: Some(1 << 30),
+        };
+        assert_eq!(told(1_000, false, &supply), [""; 0]);
+    }
+
+    #[test]
+    fn each_shortage_names_the_limit_and_the_command_that_changes_it() {
+        let descriptors = Supply {
+            descriptors: Some(1_024),
+            ..Supply::default()
+        };
+        let text = told(2_000, false, &descriptors).concat();
+        for word in [
+            "2,064",
+            "1,024",
+            "some 1,040 users",
+            "prlimit",
+            "nofile 16384",
+        ] {
+            assert!(text.contains(word), "'{word}' is missing in\n{text}");
+        }
+        let text = told(1_000, true, &descriptors).concat();
+        assert!(text.contains("2,064"), "the site's own are counted: {text}");
+        let ports = Supply {
+            ports: Some(28_232),
+            ..Supply::default()
+        };
+        let text = told(30_000, false, &ports).concat();
+        assert!(
+            text.contains("28,232") && text.contains("ip_local_port_range"),
+            "{text}"
+        );
+        let memory = Supply {
+            memory: Some(1 << 30),
+            ..Supply::default()
+        };
+        let text = told(20_000, false, &memory).concat();
+        assert!(text.contains("of memory, and 1"), "{text}");
+    }
+}

@@ -1,0 +1,166 @@
+//! `lgoose URL`: one page over and over, as the plan that it stands for.
+
+use crate::cli;
+use crate::error::{Diagnostic, Error};
+use std::fmt::Write as _;
+
+/// The plan that a URL stands for.
+#[derive(Debug)]
+pub(super) struct UrlPlan {
+    /// Lua.
+    pub(super) source: String,
+    /// The site's base URL.
+    pub(super) host: String,
+}
+
+impl UrlPlan {
+    /// A plan of one task that asks for the URL; bodies are read, and kept only where they are to be shown.
+    ///
+    /// # Errors
+    /// A mistake with the method, or a file of a body that cannot be read.
+    pub(super) fn new(url: &str, request: &cli::OneRequest, keep: bool) -> Result<UrlPlan, Error> {
+        let (host, path) = split(url);
+        let body = match &request.body {
+            Some(text) => Some(body(text)?),
+            None => None,
+        };
+        let method = match (&request.method, &body) {
+            (Some(method), _) => checked(method)?,
+            (None, Some(_)) => "POST",
+            (None, None) => "GET",
+        };
+        let name = path.split(['?', '#']).next().unwrap_or_default();
+        let mut source = format!(
+            "task {{ {}, function(user)\n  user:request {{ method = {}, path = {}, discard = {}",
+            quoted(name.as_bytes()),
+            quoted(method.as_bytes()),
+            quoted(path.as_bytes()),
+            !keep
+        );
+        if let Some(body) = body {
+            source += &format!(", body = {}", quoted(&body));
+        }
+        source += " }\nend }\n";
+        Ok(UrlPlan {
+            source,
+            host: host.to_owned(),
+        })
+    }
+}
+
+/// The base and the path with its query; without a path, `/`.
+fn split(url: &str) -> (&str, &str) {
+    let begin = url.find("://").map_or(0, |scheme| scheme + 3);
+    match url[begin..].find(['/', '?', '#']) {
+        Some(length) if url[begin + length..].starts_with('/') => url.split_at(begin + length),
+        Some(length) => (&url[..begin + length], "/"),
+        None => (url, "/"),
+    }
+}
+
+/// `@FILE` is the file's bytes, as other tools have it.
+fn body(text: &str) -> Result<Vec<u8>, Error> {
+    let Some(path) = text.strip_prefix('@') else {
+        return Ok(text.as_bytes().to_vec());
+    };
+    std::fs::read(path).map_err(|error| {
+        Diagnostic::new(format!(
+            "cannot read the file of '--body' '{path}': {error}"
+        ))
+        .help("give the path of a file after the '@', or the text itself")
+        .into()
+    })
+}
+
+fn checked(method: &str) -> Result<&str, Error> {
+    match http::Method::from_bytes(method.as_bytes()) {
+        Ok(_) => Ok(method),
+        Err(_) => Err(Diagnostic::new(format!("'{method}' is not a method"))
+            .help("write one word, such as GET, POST or DELETE, after '--method'")
+            .into()),
+    }
+}
+
+/// A Lua string of these bytes.
+fn quoted(bytes: &[u8]) -> String {
+    let mut text = "\"".to_owned();
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' | 0..b' ' | 0x7f.. => {
+                // Writing into a string cannot fail.
+                let _infallible = write!(text, "\\{byte:03}");
+            }
+            byte => text.push(char::from(*byte)),
+        }
+    }
+    text + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(url: &str, method: Option<&str>, body: Option<&str>) -> UrlPlan {
+        let request = cli::OneRequest {
+            method: method.map(str::to_owned),
+            body: body.map(str::to_owned),
+            ..cli::OneRequest::default()
+        };
+        UrlPlan::new(url, &request, false).expect("a good request")
+    }
+
+    #[test]
+    fn a_url_is_split_at_its_path() {
+        for (url, host, path) in [
+            ("http://a:1/b/c?d=/e", "http://a:1", "/b/c?d=/e"),
+            ("https://a", "https://a", "/"),
+            ("https://[::1]:8/", "https://[::1]:8", "/"),
+            ("demo:drupal/node/1", "demo:drupal", "/node/1"),
+            ("demo:drupal", "demo:drupal", "/"),
+        ] {
+            assert_eq!(split(url), (host, path), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_plan_asks_for_the_page_and_is_named_after_its_path() {
+        let plan = plan("http://a/b?c=1", None, None);
+        assert_eq!(plan.host, "http://a");
+        assert_eq!(
+            plan.source,
+            "task { \"/b\", function(user)\n  \
+             user:request { method = \"GET\", path = \"/b?c=1\", discard = true }\nend }\n"
+        );
+    }
+
+    #[test]
+    fn a_body_makes_it_a_post_and_no_text_can_leave_its_string() {
+        let source = plan("http://a/\"]=]\\", None, Some("x\" .. os.exit() --\n\0é")).source;
+        assert!(source.contains("method = \"POST\""), "{source}");
+        assert!(
+            source.contains("body = \"x\\034 .. os.exit() --\\010\\000\\195\\169\""),
+            "{source}"
+        );
+        assert!(source.contains("\"/\\034]=]\\092\""), "{source}");
+        assert!(
+            plan("http://a", Some("PUT"), Some(""))
+                .source
+                .contains("\"PUT\"")
+        );
+    }
+
+    #[test]
+    fn what_is_no_method_or_no_file_is_said() {
+        let request = |method: Option<&str>, body: Option<&str>| {
+            let request = cli::OneRequest {
+                method: method.map(str::to_owned),
+                body: body.map(str::to_owned),
+                ..cli::OneRequest::default()
+            };
+            let told = UrlPlan::new("http://a", &request, false).expect_err("a mistake");
+            told.to_string()
+        };
+        assert!(request(Some("GET IT"), None).contains("'GET IT' is not a method"));
+        assert!(request(None, Some("@/no/such")).contains("'--body' '/no/such'"));
+    }
+}

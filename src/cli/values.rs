@@ -1,0 +1,65 @@
+//! Values of options that are read here and not by what they are made for: each says what it is not and what to
+//! write instead.
+
+use crate::config::{MOST_USERS, Stage};
+use crate::error::carets;
+use crate::threshold::{GRAMMAR, Threshold};
+use crate::units;
+
+/// All stages of one option; a plain list would be read as an option that is given several times.
+#[derive(Debug, Clone)]
+pub struct TestPlan(pub(super) Vec<Stage>);
+
+pub(super) fn test_plan(text: &str) -> Result<TestPlan, String> {
+    Stage::parse_test_plan(text).map(TestPlan)
+}
+
+/// A mistake is shown below the text, with carets at its place.
+pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
+    let shown = |message: &str, place| {
+        let below = carets(text, place);
+        format!("{message}\n\n  {text}\n  {below}\n\n{GRAMMAR}")
+    };
+    let threshold =
+        Threshold::read(text).map_err(|misread| shown(&misread.message, misread.place))?;
+    let checked = threshold.check();
+    checked.map_err(|problem| shown(&problem, 0..text.len()))?;
+    Ok(threshold)
+}
+
+pub(super) fn at_least_one<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    let fitting = number.and_then(|number| N::try_from(number).ok());
+    fitting.ok_or_else(|| format!("'{text}' is not a whole number of at least 1"))
+}
+
+pub(super) fn users(text: &str) -> Result<u64, String> {
+    match at_least_one(text)? {
+        users if users > MOST_USERS => Err(format!(
+            "'{text}' is more than the {} users that one lgoose may have: share them among machines",
+            units::show_count(MOST_USERS)
+        )),
+        users => Ok(users),
+    }
+}
+
+pub(super) fn whole(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| format!("'{text}' is not a whole number of at least 0"))
+}
+
+pub(super) fn header(text: &str) -> Result<(String, String), String> {
+    match text.split_once(':') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err(format!("'{text}' is not a header: write 'NAME: VALUE'")),
+    }
+}
+
+pub(super) fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("'{text}' is not a variable: write NAME=VALUE")),
+    }
+}

@@ -1,0 +1,178 @@
+//! Keeps the run's time, tells the shards what to do and gathers what they measured.
+
+use super::directive::{Directive, Phase};
+use super::plant::Plant;
+use super::ports::PortWatch;
+use super::reset::Reset;
+use super::run::Ending;
+use super::shard::Message;
+use super::watchdog::{Watchdog, complaint};
+use crate::control::Command;
+use crate::error::Error;
+use crate::metrics::{Delta, Snapshot, Store};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+/// How often the figures are merged into a snapshot.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Keeps the run's time, tells the shards what to do and gathers what they measured.
+pub(super) struct Conductor {
+    pub(super) store: Store,
+    pub(super) directives: watch::Sender<Directive>,
+    /// When the timetable ends, none for never.
+    pub(super) end: Option<Duration>,
+    /// The version of the directive under which each shard had nothing left to do.
+    pub(super) idle: Vec<Option<u64>>,
+    pub(super) reset: Reset,
+    /// Gives each shard its deltas back.
+    pub(super) emptied: Vec<mpsc::UnboundedSender<Box<Delta>>>,
+    pub(super) snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+    pub(super) begin: Instant,
+    pub(super) abort_at: Option<Instant>,
+    pub(super) stop_timeout: Duration,
+    pub(super) watchdog: Watchdog,
+    pub(super) ports: PortWatch,
+    /// A shard will never answer.
+    pub(super) caught: bool,
+    pub(super) plant: Arc<Plant>,
+    /// The plan's name.
+    pub(super) name: String,
+    pub(super) ending: Ending,
+    pub(super) trouble: Option<Error>,
+}
+
+impl Conductor {
+    /// Until the last shard has handed over its last figures.
+    pub(super) async fn conduct(
+        &mut self,
+        mut messages: mpsc::UnboundedReceiver<Message>,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+    ) {
+        let mut tick = tokio::time::interval(TICK);
+        loop {
+            let clock = self.directives.borrow().clock;
+            let moment = |due: Option<Duration>| due.and_then(|due| clock.instant(due));
+            let (stop_at, reset_at) = (moment(self.end), moment(self.reset.due));
+            tokio::select! {
+                message = messages.recv() => match message {
+                    Some(Message::Delta(shard, epoch, delta)) => self.merge(shard, epoch, delta),
+                    Some(Message::Idle(shard, version)) => self.rest(shard, version),
+                    Some(Message::Failed(error)) => {
+                        self.trouble.get_or_insert(error);
+                        self.obey(Command::Stop);
+                    }
+                    None => return,
+                },
+                Some(command) = commands.recv() => self.obey(command),
+                () = at(stop_at), if self.abort_at.is_none() && stop_at.is_some() => self.obey(Command::Stop),
+                () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
+                () = at(self.abort_at), if self.abort_at.is_some() => match self.caught {
+                    true => return,
+                    false => self.give_up(),
+                },
+                _ = tick.tick() => {
+                    let snapshot = self.store.tick(self.begin.elapsed());
+                    let connections = snapshot.connections;
+                    self.snapshots.send_replace(Some(snapshot));
+                    if let Some(warning) = self.ports.look(Instant::now(), connections) {
+                        self.store.warn(warning);
+                    }
+                    self.heed_thresholds();
+                    self.watch();
+                }
+            }
+        }
+    }
+
+    /// Ends the run if a shard is caught in the plan's code: the others hand over what they have.
+    fn watch(&mut self) {
+        const HAND_OVER: Duration = Duration::from_secs(2);
+        if self.caught {
+            return;
+        }
+        if let Some((running, line)) = self.watchdog.look(Instant::now()) {
+            self.caught = true;
+            self.trouble
+                .get_or_insert(complaint(&self.plant.plan, &self.name, running, line));
+            self.abort_at = Some(Instant::now() + HAND_OVER);
+            self.tell(|directive| directive.phase = Phase::Abort);
+        }
+    }
+
+    /// Whether the run is on its way to its end.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.directives.borrow().phase != Phase::Go
+    }
+
+    /// Changes what the shards are told.
+    pub(super) fn tell(&self, change: impl FnOnce(&mut Directive)) {
+        self.directives.send_modify(change);
+    }
+
+    /// A shard has nothing left to do. When that is so of all, the run is over.
+    fn rest(&mut self, shard: usize, version: u64) {
+        self.idle[shard] = Some(version);
+        let current = Some(self.directives.borrow().version);
+        if self.idle.iter().all(|idle| *idle == current) {
+            self.obey(Command::Stop);
+        }
+    }
+
+    /// Stops the run when a threshold is broken that says so.
+    fn heed_thresholds(&mut self) {
+        if self.abort_at.is_some() {
+            return;
+        }
+        if let Some(row) = self.store.stopping_threshold() {
+            let seconds = row.broken_s.unwrap_or_default();
+            let name = row
+                .name
+                .map_or_else(String::new, |name| format!("{name}: "));
+            self.store.warn(format!(
+                "the run was stopped after {seconds:.1} s: the threshold '{name}{}' was broken",
+                row.threshold
+            ));
+            self.obey(Command::Stop);
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Stop if self.abort_at.is_none() => {
+                self.store.load_ended();
+                self.abort_at = Some(Instant::now() + self.stop_timeout);
+                self.tell(|directive| directive.phase = Phase::Stop);
+            }
+            Command::Stop => {}
+            Command::SetUsers(_)
+            | Command::SetRate(_)
+            | Command::Pause
+            | Command::Resume
+            | Command::ResetStatistics => self.steer(command),
+            Command::Abort => {
+                self.ending = Ending::Aborted;
+                self.tell(|directive| directive.phase = Phase::Abort);
+            }
+        }
+    }
+
+    /// Tasks that have not finished in time are cut off; that is no abort by the user.
+    fn give_up(&mut self) {
+        self.abort_at = Some(Instant::now() + Duration::from_secs(3600));
+        let seconds = self.stop_timeout.as_secs_f64();
+        self.store.warn(format!(
+            "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
+        ));
+        self.tell(|directive| directive.phase = Phase::Abort);
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

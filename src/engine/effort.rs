@@ -1,0 +1,44 @@
+//! What a shard takes of the machine between two hand-overs of its figures: asked of the kernel by the shard's
+//! own thread.
+
+use crate::machine::thread_time;
+use crate::metrics::Effort;
+use std::time::{Duration, Instant};
+
+/// The meter of one shard; belongs to its thread.
+#[derive(Debug)]
+pub(super) struct Meter {
+    since: Instant,
+    on_core: Duration,
+    waited: Duration,
+    lag: Option<Duration>,
+}
+
+impl Meter {
+    pub(super) fn new() -> Meter {
+        let (on_core, waited) = thread_time();
+        Meter {
+            since: Instant::now(),
+            on_core,
+            waited,
+            lag: None,
+        }
+    }
+
+    /// The shard's timer was due at `due` and woke it now.
+    pub(super) fn woke(&mut self, due: Instant) {
+        self.lag = Some(due.elapsed());
+    }
+
+    /// What was taken since the last time.
+    pub(super) fn take(&mut self, connections: u64) -> Effort {
+        let last = std::mem::replace(self, Meter::new());
+        Effort {
+            wall: self.since.duration_since(last.since),
+            busy: self.on_core.saturating_sub(last.on_core)
+                + self.waited.saturating_sub(last.waited),
+            lag: last.lag,
+            connections,
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Whole runs on played time, against a site that is a script: what started and ended when, compared with what
+//! the shape of the load says. Time stands still while anything is to be done, so the figures are exact.
+
+use super::alarm::Alarm;
+use super::plant::Plant;
+use super::run::{Outcome, Run, run_on};
+use super::shard::{Shard, Wires};
+use crate::config::{Config, Load, Settings, Stage};
+use crate::control::Command;
+use crate::error::Error;
+use crate::http::{ClientConfig, Script};
+use crate::plan::Shape;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::task::LocalSet;
+use tokio::time::Instant;
+
+/// Tokio's timers tick in milliseconds and are never early.
+const TICKS: Duration = Duration::from_millis(2);
+
+/// A user that tells the site when it comes and when it goes, and does nothing in between.
+const COMES_AND_GOES: &str = "scenario { \"s\",\n  \
+     task { on_start = true, function(user) user:get(\"/in/\" .. user.id) end },\n  \
+     task { on_stop = true, function(user) user:get(\"/out/\" .. user.id) end },\n}";
+
+/// A request: when it arrived at the site, and its path.
+type Arrived = (Duration, String);
+
+struct Rehearsal {
+    source: &'static str,
+    settings: Settings,
+    threads: usize,
+    /// How long the site takes to answer.
+    answer: fn(&str) -> Duration,
+    /// What is asked of the run, and when.
+    commands: Vec<(Duration, Command)>,
+}
+
+impl Rehearsal {
+    fn new(source: &'static str, settings: Settings) -> Rehearsal {
+        Rehearsal {
+            source,
+            settings,
+            threads: 2,
+            answer: |_| Duration::ZERO,
+            commands: Vec::new(),
+        }
+    }
+
+    fn config(&self) -> Config {
+        Config::new(self.settings.clone(), self.threads, 7).expect("settings that fit")
+    }
+
+    /// Plays the run: what arrived at the site, and what it left behind.
+    async fn play(self) -> (Vec<Arrived>, Outcome) {
+        let config = self.config();
+        let (program, plan, _) =
+            crate::lua::load("p.lua", self.source, BTreeMap::new(), 7).expect("a plan");
+        let begin = Instant::now();
+        let log = Arc::<Mutex<Vec<Arrived>>>::default();
+        let (site, answer) = (log.clone(), self.answer);
+        let script = Script::new(move |path| {
+            let arrived = (begin.elapsed(), path.to_owned());
+            site.lock().expect("one thread").push(arrived);
+            answer(path)
+        });
+        let run = Run {
+            hosts: vec!["http://site".to_owned(); plan.scenarios.len()],
+            program,
+            plan: Arc::new(plan),
+            config: Arc::new(config),
+            name: "p.lua".to_owned(),
+            target: "site".to_owned(),
+            client: ClientConfig {
+                script: Some(script),
+                ..ClientConfig::default()
+            },
+            resolver: Arc::default(),
+        };
+        let (sender, commands) = mpsc::unbounded_channel();
+        let asked = self.commands;
+        let local = LocalSet::new();
+        local.spawn_local(async move {
+            for (at, command) in asked {
+                tokio::time::sleep_until(begin + at).await;
+                sender.send(command).expect("the run is under way");
+            }
+            // Held until the run is over.
+            std::future::pending::<()>().await;
+        });
+        let (snapshots, _) = watch::channel(None);
+        let outcome = local
+            .run_until(run_on(start_beside, run, commands, snapshots))
+            .await
+            .expect("it starts");
+        let arrived = log.lock().expect("one thread").clone();
+        (arrived, outcome)
+    }
+}
+
+/// A shard on the thread of the test, whose time is played.
+fn start_beside(
+    index: usize,
+    plant: Arc<Plant>,
+    mut wires: Wires,
+) -> Result<Option<JoinHandle<()>>, Error> {
+    tokio::task::spawn_local(async move {
+        let mut shard = Shard::new(index, &plant, &mut wires);
+        shard.drive(index, &mut wires, Alarm::Coarse).await;
+        shard.end(index, &mut wires);
+    });
+    Ok(None)
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn stages(text: &str) -> Option<Vec<Stage>> {
+    let parsed = text.split(' ').map(Stage::parse);
+    Some(parsed.collect::<Result<_, _>>().expect("stages"))
+}
+
+/// How many of these arrived in each stretch of so many milliseconds.
+fn per_stretch(arrived: &[Arrived], stretch: u64, prefix: &str) -> Vec<u64> {
+    let mut counts = Vec::new();
+    for (at, _) in arrived.iter().filter(|(_, path)| path.starts_with(prefix)) {
+        let slot = (at.as_millis() as u64 / stretch) as usize;
+        counts.resize(counts.len().max(slot + 1), 0);
+        counts[slot] += 1;
+    }
+    counts
+}
+
+fn numbers(arrived: &[Arrived], prefix: &str) -> Vec<u64> {
+    let paths = arrived
+        .iter()
+        .filter_map(|(_, path)| path.strip_prefix(prefix));
+    paths
+        .map(|number| number.parse().expect("a number"))
+        .collect()
+}
+
+/// Asserts that at every millisecond as many users are there as the shape says.
+fn assert_follows(arrived: &[Arrived], shape: &Shape) {
+    let end = shape.duration().expect("it ends");
+    for at in 0..end.as_millis() as u64 {
+        let (now, before) = (ms(at), ms(at).saturating_sub(TICKS));
+        if shape.users_at(before) != shape.users_at(now) {
+            continue;
+        }
+        let count = |prefix| {
+            let past = arrived.iter().filter(|(when, _)| *when <= now);
+            past.filter(|(_, path)| path.starts_with(prefix)).count() as u64
+        };
+        assert_eq!(
+            count("/in/") - count("/out/"),
+            shape.users_at(now),
+            "at {now:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn users_follow_their_stages_at_every_instant() {
+    let text = "2s:40 1s:40 0:55 500ms:20 700ms:31 0:31 1500ms:0";
+    let mut rehearsal = Rehearsal::new(
+        COMES_AND_GOES,
+        Settings {
+            stages: stages(text),
+            ..Settings::default()
+        },
+    );
+    for threads in [1, 3] {
+        rehearsal.threads = threads;
+        let Load::Stages(goals) = rehearsal.config().load else {
+            panic!("stages are a load of stages");
+        };
+        let settings = rehearsal.settings.clone();
+        let (arrived, outcome) = Rehearsal {
+            threads,
+            ..Rehearsal::new(COMES_AND_GOES, settings)
+        }
+        .play()
+        .await;
+        assert_follows(&arrived, &Shape::stages(&goals));
+        assert_eq!(outcome.report.users, 55);
+        assert_eq!(outcome.report.aggregated.failures, 0);
+        let (mut came, mut went) = (numbers(&arrived, "/in/"), numbers(&arrived, "/out/"));
+        came.sort_unstable();
+        went.sort_unstable();
+        assert_eq!(came, went, "whoever came has gone with its on_stop");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_users_a_second_are_a_hundred_in_each_tenth() {
+    let settings = Settings {
+        users: Some(3_000),
+        hatch_rate: Some(1_000.0),
+        run_time: Some(ms(1_000)),
+        ..Settings::default()
+    };
+    let (arrived, outcome) = Rehearsal::new(COMES_AND_GOES, settings).play().await;
+    let starts = per_stretch(&arrived, 100, "/in/");
+    assert_eq!(starts.iter().sum::<u64>(), 3_000);
+    let even = starts[1..30].iter().all(|count| count.abs_diff(100) <= 2);
+    assert!(even && starts.len() <= 31, "{starts:?}");
+    assert_eq!(outcome.report.users, 3_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_the_way_down_the_newest_finish_their_task_and_go_first() {
+    let source = "scenario { \"s\",\n  \
+         task { function(user) user:get(\"/work/\" .. user.id) end },\n  \
+         task { on_stop = true, function(user) user:get(\"/out/\" .. user.id) end },\n}";
+    let settings = Settings {
+        stages: stages("0:20 2s:20 2s:0"),
+        ..Settings::default()
+    };
+    let rehearsal = Rehearsal {
+        answer: |path| ms(if path.starts_with("/work/") { 30 } else { 0 }),
+        ..Rehearsal::new(source, settings)
+    };
+    let (arrived, outcome) = rehearsal.play().await;
+    assert_eq!(
+        numbers(&arrived, "/out/"),
+        (1..=20).rev().collect::<Vec<_>>()
+    );
+    for (at, path) in arrived.iter().filter(|(_, path)| path.starts_with("/out/")) {
+        let number: u64 = path["/out/".len()..].parse().expect("a number");
+        // The straight line from 20 users to none passes the n-th at this moment, and a task takes 30 ms.
+        let told = ms(2_000 + (20 - number) * 100);
+        let late = at.saturating_sub(told);
+        assert!(late <= ms(100 + 30) + TICKS, "{number} went {late:?} late");
+    }
+    let work = outcome
+        .report
+        .tasks
+        .iter()
+        .map(|task| task.failures)
+        .sum::<u64>();
+    assert_eq!((work, outcome.report.aggregated.failures), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn iterations_start_on_schedule_however_long_answers_take() {
+    let settings = Settings {
+        rate: Some(200.0),
+        max_users: Some(400),
+        run_time: Some(ms(5_000)),
+        ..Settings::default()
+    };
+    let rehearsal = Rehearsal {
+        answer: |_| ms(1_500),
+        ..Rehearsal::new("task { function(user) user:get \"/\" end }", settings)
+    };
+    let (arrived, outcome) = rehearsal.play().await;
+    assert_eq!(arrived.len(), 1_000);
+    for (number, (at, _)) in arrived.iter().enumerate() {
+        let late = at.saturating_sub(ms(5) * number as u32);
+        assert!(late <= TICKS, "{number} started {late:?} late");
+    }
+    let arrivals = outcome.report.arrivals.expect("a run at a rate");
+    assert_eq!((arrivals.started, arrivals.dropped), (1_000, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_does_not_wobble_at_the_borders_of_its_stages() {
+    let settings = Settings {
+        stages: stages("1s:100/s 1s:100/s 0:300/s 1s:300/s 1s:0/s"),
+        ..Settings::default()
+    };
+    let source = "task { function(user) user:get \"/\" end }";
+    let (arrived, _) = Rehearsal::new(source, settings).play().await;
+    // The area under the line, up to each tenth of a second.
+    let area = |t: f64| match t {
+        t if t < 1.0 => 50.0 * t * t,
+        t if t < 2.0 => 50.0 + 100.0 * (t - 1.0),
+        t if t < 3.0 => 150.0 + 300.0 * (t - 2.0),
+        t => 450.0 + 300.0 * (t - 3.0) - 150.0 * (t - 3.0) * (t - 3.0),
+    };
+    for tenth in 1..40 {
+        let at = ms(tenth * 100);
+        let count = arrived.iter().filter(|(when, _)| *when <= at).count();
+        let expected = area(tenth as f64 / 10.0);
+        // One for the start at the very border, and those of the timers' two milliseconds.
+        assert!(
+            (count as f64 - expected).abs() <= 2.0,
+            "{count} of {expected} at {at:?}"
+        );
+    }
+    assert_eq!(arrived.len(), 600);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ceiling_on_requests_is_kept_in_every_second() {
+    for rate in [150, 700] {
+        let settings = Settings {
+            users: Some(20),
+            hatch_rate: Some(1_000_000.0),
+            run_time: Some(ms(10_000)),
+            throttle_requests: Some(rate as f64),
+            ..Settings::default()
+        };
+        let source = "task { function(user) user:get \"/\" end }";
+        let (arrived, _) = Rehearsal::new(source, settings).play().await;
+        let seconds = per_stretch(&arrived, 1_000, "/");
+        let even = seconds[..10]
+            .iter()
+            .all(|count| count.abs_diff(rate) * 100 <= rate);
+        assert!(even, "{rate}: {seconds:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_stops_the_clock_and_a_new_number_of_users_is_reached_at_the_hatch_rate() {
+    let settings = Settings {
+        users: Some(10),
+        hatch_rate: Some(10.0),
+        run_time: Some(ms(5_000)),
+        ..Settings::default()
+    };
+    let rehearsal = Rehearsal {
+        commands: vec![
+            (ms(500), Command::Pause),
+            (ms(1_500), Command::Resume),
+            (ms(4_000), Command::SetUsers(30)),
+        ],
+        ..Rehearsal::new(COMES_AND_GOES, settings)
+    };
+    let (arrived, outcome) = rehearsal.play().await;
+    let starts = per_stretch(&arrived, 1_000, "/in/");
+    assert_eq!(starts.iter().sum::<u64>(), 30);
+    // Five before the pause, five after it, ten in each of the two seconds after the fourth.
+    let close = [5, 5, 0, 0, 10, 10].iter().zip(&starts);
+    assert!(
+        close
+            .clone()
+            .all(|(wanted, count)| count.abs_diff(*wanted) <= 1),
+        "{starts:?}"
+    );
+    assert_eq!(outcome.report.users, 30);
+}

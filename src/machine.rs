@@ -1,0 +1,118 @@
+//! What the machine gives this process: descriptors, local ports, memory, processor time. What the kernel
+//! does not tell, or another system than Linux, is `None` or zero. Knows nothing of a run.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+/// Raises the limit on open descriptors as far as it goes; the limit from then on, `None` for no limit. Users
+/// times connections need descriptors, and the soft limit is often 1,024.
+pub fn raise_descriptor_limit() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    }
+}
+
+/// How many local ports connections to one address may have.
+pub fn local_ports() -> Option<u64> {
+    port_count(&read("/proc/sys/net/ipv4/ip_local_port_range")?)
+}
+
+/// Connections that are closed and hold their local port for another minute.
+pub fn waiting_ports() -> Option<u64> {
+    waiting(&read("/proc/net/sockstat")?)
+}
+
+/// Bytes of memory that can be had without swapping.
+pub fn available_memory() -> Option<u64> {
+    let text = read("/proc/meminfo")?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// How long the calling thread has been on a core, and ready for one without getting it.
+pub fn thread_time() -> (Duration, Duration) {
+    let on_core = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
+    let waited = read("/proc/thread-self/schedstat").and_then(|text| waited_for_core(&text));
+    (on_core, waited.unwrap_or_default())
+}
+
+/// Whether whoever started this process wants it to outlive its terminal, as 'nohup' does.
+pub fn ignores_hangup() -> bool {
+    read("/proc/self/status").is_some_and(|text| ignored(&text))
+}
+
+fn read(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+/// `SigIgn: 0000000000001001`: the lowest bit is the first signal, the end of the terminal.
+fn ignored(text: &str) -> bool {
+    let mask = text
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1)
+}
+
+/// `32768 60999`: the first and the last port.
+fn port_count(text: &str) -> Option<u64> {
+    let mut ends = text.split_whitespace().map(str::parse::<u64>);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    Some(last.checked_sub(first)? + 1)
+}
+
+/// `TCP: inuse 5 orphan 0 tw 100 alloc 7 mem 1`.
+fn waiting(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("TCP:"))?;
+    let mut words = line.split_whitespace();
+    words.find(|word| *word == "tw")?;
+    words.next()?.parse().ok()
+}
+
+/// Nanoseconds on a core, nanoseconds ready without one, time slices.
+fn waited_for_core(text: &str) -> Option<Duration> {
+    let waited = text.split_whitespace().nth(1)?.parse().ok()?;
+    Some(Duration::from_nanos(waited))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_writes_is_read() {
+        assert_eq!(port_count("32768\t60999\n"), Some(28_232));
+        assert_eq!(port_count("9 8"), None);
+        assert_eq!(port_count("all"), None);
+        let sockets =
+            "sockets: used 290\nTCP: inuse 5 orphan 0 tw 100 alloc 7 mem 1\nUDP: inuse 2 mem 0\n";
+        assert_eq!(waiting(sockets), Some(100));
+        assert!(ignored("Name:\tx\nSigIgn:\t0000000000001001\n"));
+        assert!(!ignored("SigIgn:\t0000000000001000\n"));
+        assert_eq!(waiting("UDP: inuse 2"), None);
+        assert_eq!(
+            waited_for_core("5000 1500000000 12"),
+            Some(Duration::from_millis(1_500))
+        );
+    }
+
+    #[test]
+    fn a_thread_that_computes_has_been_on_a_core() {
+        let (before, _) = thread_time();
+        let mut sum = 0_u64;
+        while thread_time().0 < before + Duration::from_millis(5) {
+            sum = std::hint::black_box(sum + 1);
+        }
+        assert!(sum > 0);
+    }
+}

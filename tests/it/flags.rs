@@ -1,0 +1,175 @@
+//! Every flag: a value that does not fit is refused with the flag's name and what to write instead, and some
+//! test somewhere shows that it does what its help says.
+
+use crate::program::{Lgoose, in_repository};
+use std::collections::BTreeMap;
+
+/// Each flag that takes a value, one that does not fit, and words that the message must have beside the flag.
+const MISFITS: [(&str, &str, &[&str]); 48] = [
+    ("--users", "0", &["'0' is not a whole number of at least 1"]),
+    (
+        "--hatch-rate",
+        "0",
+        &["'0' is not a rate", "write a rate as '10'"],
+    ),
+    (
+        "--startup-time",
+        "soon",
+        &["'soon' is not a duration", "'1h30m'"],
+    ),
+    ("--run-time", "-5", &["'-5' is not a duration", "'1h30m'"]),
+    ("--stage", "1m", &["'1m' is not a stage", "5m:200/s"]),
+    (
+        "--test-plan",
+        "10",
+        &["'10' is not a stage", "10,5m;10,30m;0,1m"],
+    ),
+    ("--rate", "fast", &["'fast' is not a rate", "'10'"]),
+    (
+        "--max-users",
+        "none",
+        &["'none' is not a whole number of at least 1"],
+    ),
+    ("--arrivals", "odd", &["'odd'", "even", "poisson"]),
+    ("--throttle-requests", "0", &["'0' is not a rate"]),
+    ("--scenario", "nobody", &["nobody", "AnonBrowsingUser"]),
+    (
+        "--tags",
+        "smoke",
+        &["nothing has the tag 'smoke'", "tags = {"],
+    ),
+    ("--warmup", "x", &["'x' is not a duration"]),
+    (
+        "--iterations",
+        "0",
+        &["'0' is not a whole number of at least 1"],
+    ),
+    (
+        "--seed",
+        "lucky",
+        &["'lucky' is not a whole number of at least 0"],
+    ),
+    ("--stop-timeout", "x", &["'x' is not a duration"]),
+    (
+        "--host",
+        "ftp://a",
+        &["'ftp://a' is not a host", "http://127.0.0.1:8080"],
+    ),
+    ("--timeout", "x", &["'x' is not a duration"]),
+    ("--max-body", "big", &["'big' is not a size", "64MiB"]),
+    ("--http", "3", &["'3'", "1.1", "2"]),
+    ("--client", "curl", &["'curl'", "direct", "reqwest"]),
+    ("--proxy", "ftp://a", &["ftp://a", "socks5://"]),
+    ("--ca", "/no/such.pem", &["/no/such.pem"]),
+    ("--cert", "/no/such.pem", &["/no/such.pem"]),
+    ("--key", "/no/such.pem", &["--cert"]),
+    ("--resolve", "a:b", &["'a:b'", "HOST:PORT:ADDRESS"]),
+    ("--dns-ttl", "x", &["'x' is not a duration"]),
+    ("--local-address", "here", &["'here'", "address"]),
+    (
+        "--header",
+        "nothing",
+        &["'nothing' is not a header", "NAME: VALUE"],
+    ),
+    ("--method", "GET", &["a URL in the place of a plan"]),
+    ("--body", "text", &["a URL in the place of a plan"]),
+    ("--running-metrics", "x", &["'x' is not a duration"]),
+    ("--output", "xml=a", &["'xml' is not a format", "json"]),
+    ("--co-mitigation", "sometimes", &["'sometimes'", "average"]),
+    ("--threshold", "p95 <", &["p95 <", "^"]),
+    (
+        "--threads",
+        "0",
+        &["'0' is not a whole number of at least 1"],
+    ),
+    ("--env", "NAME", &["'NAME' is not a variable", "NAME=VALUE"]),
+    ("--env-file", "/no/such.env", &["/no/such.env"]),
+    ("--lua-memory", "x", &["'x' is not a size"]),
+    ("--lua-time", "x", &["'x' is not a duration"]),
+    // Flags that take no value.
+    ("--once", "yes", &["unexpected value 'yes'"]),
+    ("--reset-stats", "yes", &["unexpected value 'yes'"]),
+    ("--insecure", "yes", &["unexpected value 'yes'"]),
+    ("--no-keepalive", "yes", &["unexpected value 'yes'"]),
+    ("--no-cookies", "yes", &["unexpected value 'yes'"]),
+    ("--sticky-follow", "yes", &["unexpected value 'yes'"]),
+    ("--http-debug", "yes", &["unexpected value 'yes'"]),
+    ("--fail-on-saturation", "yes", &["unexpected value 'yes'"]),
+];
+
+/// Flags without a value about what is shown, and those of every program.
+const OTHERS: [&str; 9] = [
+    "--list",
+    "--only-summary",
+    "--quiet",
+    "--verbose",
+    "--status-codes",
+    "--backtrace",
+    "--fail-on-error",
+    "--help",
+    "--version",
+];
+
+#[test]
+fn a_value_that_does_not_fit_is_refused_with_the_remedy() {
+    for (flag, value, words) in MISFITS {
+        let argument = format!("{flag}={value}");
+        let ended = Lgoose::new(["plans/drupal.lua", &argument]).finish();
+        assert_eq!(ended.code, 2, "{argument}: {}", ended.stderr);
+        // A value that fits by itself is refused for what it names.
+        let named = flag.trim_start_matches('-').replace('-', "_");
+        let known = ended.stderr.contains(flag)
+            || ended.stderr.contains(&named)
+            || words.iter().any(|word| word.contains(value));
+        assert!(
+            known,
+            "{argument}: the flag is not named in\n{}",
+            ended.stderr
+        );
+        for word in words {
+            assert!(
+                ended.stderr.contains(word),
+                "{argument}: '{word}' is missing in\n{}",
+                ended.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn every_flag_is_in_the_tables_above_and_in_a_test_of_what_it_does() {
+    let help = Lgoose::new(["-h"]).finish().stdout;
+    let options = help
+        .split("\n\n")
+        .nth(1)
+        .expect("options after the examples");
+    let words: Vec<&str> = options.split_whitespace().collect();
+    // Each long name with the short one that stands before it.
+    let flags: BTreeMap<&str, Option<&str>> = words
+        .windows(2)
+        .filter(|pair| pair[1].starts_with("--"))
+        .map(|pair| (pair[1], Some(pair[0]).filter(|short| is_short(short))))
+        .collect();
+    let tests = std::fs::read_dir(in_repository("tests/it")).expect("the tests are there");
+    let tests: String = tests
+        .map(|entry| entry.expect("a folder can be read").path())
+        .filter(|path| !path.ends_with("flags.rs"))
+        .map(|path| std::fs::read_to_string(path).expect("a test is text"))
+        .collect();
+    let mut unused = Vec::new();
+    for (flag, short) in flags {
+        let wrong = MISFITS.iter().any(|(known, ..)| *known == flag);
+        assert!(wrong || OTHERS.contains(&flag), "{flag} has no wrong value");
+        let used = [Some(flag), short].into_iter().flatten().any(|name| {
+            tests.contains(&format!("\"{name}\"")) || tests.contains(&format!("\"{name}="))
+        });
+        if !used {
+            unused.push(flag);
+        }
+    }
+    assert!(unused.is_empty(), "no test uses {unused:?}");
+}
+
+fn is_short(word: &str) -> bool {
+    word.len() == 2 && word.starts_with('-')
+}

@@ -148,6 +148,9 @@ async fn receive(
     let mut bytes: BytesMut = head_as_text(&parts);
     let length = bytes.len();
     progress.bytes += length as u64;
+    if hyper::body::Body::size_hint(&body).lower() > limits.max_body {
+        return Err(too_large(limits.max_body));
+    }
     let mut received = 0;
     let outcome = loop {
         match body.frame().await {

@@ -60,7 +60,7 @@ impl Pool {
     ) -> Result<(Channel, bool), Failure> {
         if let Transport::Reqwest(proxied) = &client.config.transport {
             return Ok((
-                Channel::Delegated(self.rare().agent(client, proxied)?),
+                Channel::Delegated(self.rare().agent(client, proxied, fresh)?),
                 true,
             ));
         }
@@ -176,11 +176,17 @@ impl Rare {
         known.iter().any(|known| known.same(origin))
     }
 
-    fn agent(&self, client: &Client, proxied: &Proxied) -> Result<reqwest::Client, Failure> {
+    /// A new one has no idle connections.
+    fn agent(
+        &self,
+        client: &Client,
+        proxied: &Proxied,
+        fresh: bool,
+    ) -> Result<reqwest::Client, Failure> {
         let mut agent = self.agent.borrow_mut();
         match &*agent {
-            Some(agent) => Ok(agent.clone()),
-            None => Ok(agent.insert(delegated::agent(client, proxied)?).clone()),
+            Some(agent) if !fresh => Ok(agent.clone()),
+            _ => Ok(agent.insert(delegated::agent(client, proxied)?).clone()),
         }
     }
 

@@ -202,7 +202,8 @@ impl Session {
                             || reused && failure.is_stale() && hop.method.is_idempotent()) =>
                 {
                     progress.retries += 1;
-                    again = true;
+                    // A server that refuses a stream has closed nothing else.
+                    again = !failure.is_refused_stream();
                 }
                 answer => return answer,
             }

@@ -77,13 +77,23 @@ pub(crate) fn suffer(name: &str, faults: &'static [Fault], options: &[&str]) -> 
     for Fault { path, error, .. } in faults {
         let row = format!("GET {path}");
         let messages = report.messages_of(&row);
-        assert_eq!(messages, [*error], "{path}: {:?}", report.errors());
+        let told: Vec<&str> = messages.iter().map(|text| comparable(text)).collect();
+        assert_eq!(told, [comparable(error)], "{path}: {:?}", report.errors());
         assert_eq!(report.failures(&row), 1, "{path}");
     }
     assert_eq!(report.count("GET good"), faults.len() as u64 + 1);
     assert_eq!(report.failures("GET good"), 0, "{:?}", report.errors());
     assert_eq!(report.sent(), site.received(), "what was sent has arrived");
     peak
+}
+
+/// A message as far as both clients say the same: the words after these classes are those of reqwest's library.
+fn comparable(message: &str) -> &str {
+    let class = message.split(": ").next().unwrap_or_default();
+    match crate::CLIENT.is_some() && ["protocol", "too large"].contains(&class) {
+        true => class,
+        false => message,
+    }
 }
 
 #[test]

@@ -207,19 +207,18 @@ fn the_server_chooses_the_version_unless_one_is_forced() {
     assert_eq!((site.requests().len(), site.connections()), (2, 1));
     let report = ask(&site.url("https"), &["--http", "1.1"]);
     assert!(report.errors_with("tls: ") == 2, "{:?}", report.errors());
-    for (protocols, forced) in [
-        (&[&b"http/1.1"[..]][..], "tls: "),
-        (
-            &[],
-            "protocol: the server does not speak HTTP/2 ('--http 2')",
-        ),
-    ] {
+    let no_http2 = match crate::CLIENT {
+        None => "protocol: the server does not speak HTTP/2 ('--http 2')",
+        Some(_) => "protocol: http/2",
+    };
+    for (protocols, forced) in [(&[&b"http/1.1"[..]][..], "tls: "), (&[], no_http2)] {
         let site = Site::secure(offers(protocols), |_| answer(200, "", "good"));
         let report = ask(&site.url(), &[]);
         assert_eq!(report.errors(), Vec::<String>::new());
         assert_eq!((site.received(), site.connections()), (2, 1));
         let report = ask(&site.url(), &["--http", "2"]);
         assert_eq!(report.errors_with(forced), 2, "{:?}", report.errors());
-        assert_eq!(site.received(), 2);
+        // The other client begins to speak before it knows whom to.
+        assert!(crate::CLIENT.is_some() || site.received() == 2);
     }
 }

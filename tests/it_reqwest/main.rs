@@ -1,6 +1,6 @@
 //! The tests of `tests/it` that exercise HTTP, once more over reqwest: the session is the same, so are the
 //! answers, the counts and the classes of failures. What differs, as `--help` says of `--client`:
-//! - the words after the class 'protocol' are hyper's;
+//! - the words after the classes 'protocol' and 'too large' are hyper's;
 //! - fewer phases are known, which the test below holds to;
 //! - bytes are those of heads and bodies, without the framing of chunks;
 //! - a body is sent without waiting for '100 Continue';
@@ -14,18 +14,36 @@
     reason = "what helps the tests that are not repeated here is not used"
 )]
 
+#[path = "../it/connections.rs"]
+mod connections;
+#[path = "../it/content.rs"]
+mod content;
 #[path = "../it/drupal.rs"]
 mod drupal;
 #[path = "../it/failing.rs"]
 mod failing;
+#[path = "../it/faults.rs"]
+mod faults;
+#[path = "../it/faulty.rs"]
+mod faulty;
+#[path = "../it/hops.rs"]
+mod hops;
+#[path = "../it/http2.rs"]
+mod http2;
+#[path = "../it/http2_site.rs"]
+mod http2_site;
 #[path = "../it/language.rs"]
 mod language;
+#[path = "../it/malformed.rs"]
+mod malformed;
 #[path = "../it/program.rs"]
 mod program;
 #[path = "../it/raising.rs"]
 mod raising;
 #[path = "../it/report.rs"]
 mod report;
+#[path = "../it/secure.rs"]
+mod secure;
 #[path = "../it/server.rs"]
 mod server;
 #[path = "../it/stopping.rs"]

@@ -33,8 +33,8 @@ struct Rehearsal {
     source: &'static str,
     settings: Settings,
     threads: usize,
-    /// How long the site takes to answer.
-    answer: fn(&str) -> Duration,
+    /// How long the site takes to answer what arrives at that time.
+    answer: fn(Duration, &str) -> Duration,
     /// What is asked of the run, and when.
     commands: Vec<(Duration, Command)>,
 }
@@ -45,7 +45,7 @@ impl Rehearsal {
             source,
             settings,
             threads: 2,
-            answer: |_| Duration::ZERO,
+            answer: |_, _| Duration::ZERO,
             commands: Vec::new(),
         }
     }
@@ -63,9 +63,9 @@ impl Rehearsal {
         let log = Arc::<Mutex<Vec<Arrived>>>::default();
         let (site, answer) = (log.clone(), self.answer);
         let script = Script::new(move |path| {
-            let arrived = (begin.elapsed(), path.to_owned());
-            site.lock().expect("one thread").push(arrived);
-            answer(path)
+            let at = begin.elapsed();
+            site.lock().expect("one thread").push((at, path.to_owned()));
+            answer(at, path)
         });
         let run = Run {
             hosts: vec!["http://site".to_owned(); plan.scenarios.len()],
@@ -222,7 +222,7 @@ async fn on_the_way_down_the_newest_finish_their_task_and_go_first() {
         ..Settings::default()
     };
     let rehearsal = Rehearsal {
-        answer: |path| ms(if path.starts_with("/work/") { 30 } else { 0 }),
+        answer: |_, path| ms(if path.starts_with("/work/") { 30 } else { 0 }),
         ..Rehearsal::new(source, settings)
     };
     let (arrived, outcome) = rehearsal.play().await;
@@ -255,7 +255,7 @@ async fn iterations_start_on_schedule_however_long_answers_take() {
         ..Settings::default()
     };
     let rehearsal = Rehearsal {
-        answer: |_| ms(1_500),
+        answer: |_, _| ms(1_500),
         ..Rehearsal::new("task { function(user) user:get \"/\" end }", settings)
     };
     let (arrived, outcome) = rehearsal.play().await;
@@ -266,6 +266,66 @@ async fn iterations_start_on_schedule_however_long_answers_take() {
     }
     let arrivals = outcome.report.arrivals.expect("a run at a rate");
     assert_eq!((arrivals.started, arrivals.dropped), (1_000, 0));
+}
+
+/// A site that stands still for the first of every five seconds and else answers at once.
+fn freezing(at: Duration, _: &str) -> Duration {
+    let into = Duration::from_millis(at.as_millis() as u64 % 5_000);
+    ms(1_000).saturating_sub(into)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_site_that_freezes_shows_in_the_response_time_as_it_should() {
+    let settings = |most| Settings {
+        rate: Some(1_000.0),
+        max_users: Some(most),
+        run_time: Some(ms(5_000)),
+        ..Settings::default()
+    };
+    let source = "task { function(user) user:get \"/\" end }";
+    let play = async |most| {
+        let rehearsal = Rehearsal {
+            answer: freezing,
+            ..Rehearsal::new(source, settings(most))
+        };
+        rehearsal.play().await.1.report
+    };
+    let report = play(1_100).await;
+    let arrivals = report.arrivals.expect("a run at a rate");
+    assert_eq!((arrivals.started, arrivals.dropped), (5_000, 0));
+    // One start in five falls into the freeze and waits for what is left of it: evenly from none to a second.
+    let response = report.aggregated.latency_ms.expect("requests were made");
+    for (name, told, computed) in [
+        ("p90", response.p90, 500.0),
+        ("p95", response.p95, 750.0),
+        ("p99", response.p99, 950.0),
+    ] {
+        let off: f64 = told / computed - 1.0;
+        assert!(
+            off.abs() <= 0.05,
+            "{name}: {told} ms told, {computed} ms computed"
+        );
+    }
+    assert!(report.aggregated.service_ms.is_some(), "shown beside");
+    assert!(
+        !report.warnings.concat().contains("too low"),
+        "{:?}",
+        report.warnings
+    );
+
+    let report = play(100).await;
+    let arrivals = report.arrivals.expect("a run at a rate");
+    assert_eq!(arrivals.started + arrivals.dropped, 5_000);
+    // A hundred of the thousand starts of the freeze find a user.
+    assert!(arrivals.dropped.abs_diff(900) <= 10, "{}", arrivals.dropped);
+    assert!(
+        report
+            .warnings
+            .concat()
+            .contains("the percentiles are too low"),
+        "{:?}",
+        report.warnings
+    );
 }
 
 #[tokio::test(start_paused = true)]

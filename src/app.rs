@@ -2,29 +2,31 @@
 
 mod client;
 mod env_file;
+mod log;
+mod outputs;
 mod preflight;
 mod prepare;
 mod screen;
 mod starter;
 mod url_plan;
+mod view;
 
 use crate::cli::{self, Cli};
-use crate::config::{Config, Format, Output};
+use crate::config::Config;
 use crate::control::Command;
 use crate::demo::{Behaviour, Demo};
 use crate::engine::{self, Ending, Outcome};
 use crate::error::{Error, exit};
-use crate::metrics::Report;
 use crate::{lua, machine, output, plan};
 use prepare::{Prepared, prepare, site_named, target};
 use screen::{
-    announcement, complain, put, report_progress, say, start_log, tell, terminal_width, warn,
-    writes_to_stdout,
+    announcement, complain, put, report_progress, say, tell, terminal_width, warn, writes_to_stdout,
 };
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
+use view::View;
 
 /// Runs the command of this process.
 pub fn main() -> ExitCode {
@@ -32,7 +34,11 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code.into(),
     };
-    start_log(cli.run.screen.verbose, cli.run.screen.quiet);
+    let screen = &cli.run.screen;
+    if let Err(error) = log::start(screen.verbose, screen.quiet, screen.log_file.as_deref()) {
+        complain(&error, false);
+        return error.exit_code().into();
+    }
     let backtrace = cli.run.screen.backtrace
         || matches!(
             cli.command,
@@ -110,6 +116,17 @@ async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
     let (snapshots, pictures) = watch::channel(None);
     let target = target(&prepared);
     let config = prepared.config;
+    let (interrupt, interrupts) = mpsc::unbounded_channel();
+    let facts = view::facts(
+        &prepared.name,
+        target.clone(),
+        &config,
+        screen::may_colour(flags),
+    );
+    let view = match config.view {
+        true => View::open(facts, &flags.outputs.output, interrupt.clone()),
+        false => None,
+    };
     let run = engine::Run {
         program: prepared.program,
         plan: Arc::new(prepared.plan),
@@ -120,18 +137,28 @@ async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
         resolver: Arc::new(prepared.resolver),
         target,
     };
+    let shown = async {
+        match view {
+            Some(view) => view.show(pictures, commands.clone()).await,
+            None => report_progress(pictures, &config, flags).await,
+        }
+    };
     let outcome = tokio::select! {
         outcome = engine::run(run, obeyed, snapshots) => outcome,
-        error = listen(commands) => Err(error),
-        error = report_progress(pictures, &config, flags) => Err(error),
+        error = listen(commands.clone(), interrupts) => Err(error),
+        error = shown => Err(error),
     };
+    drop(interrupt);
     drop(prepared.demos);
     outcome
 }
 
 /// Turns Ctrl-C, SIGTERM and the end of the terminal into commands: the first stops, the second aborts. Ends
 /// only with an error.
-async fn listen(commands: mpsc::UnboundedSender<Command>) -> Error {
+async fn listen(
+    commands: mpsc::UnboundedSender<Command>,
+    mut interrupts: mpsc::UnboundedReceiver<()>,
+) -> Error {
     use tokio::signal::unix::{SignalKind, signal};
     let listened = |kind| {
         signal(kind).map_err(|error| Error::Trouble(format!("cannot listen for Ctrl-C: {error}")))
@@ -154,6 +181,7 @@ async fn listen(commands: mpsc::UnboundedSender<Command>) -> Error {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             () = hung_up(&mut hangup) => {}
+            Some(()) = interrupts.recv() => {}
         }
         if command == Command::Stop {
             tracing::info!("stopping: running tasks finish, press Ctrl-C again to abort them");
@@ -175,10 +203,7 @@ async fn hung_up(hangup: &mut Option<tokio::signal::unix::Signal>) {
 /// Prints the tables, writes the outputs and gives the verdict.
 fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
     let report = &outcome.report;
-    let mut written = Ok(());
-    for output in &flags.outputs.output {
-        written = written.and(write_output(output, report));
-    }
+    let written = outputs::write_all(&flags.outputs.output, report);
     if !flags.screen.quiet && !writes_to_stdout(flags) {
         let options = output::text::TableOptions {
             status_codes: config.status_codes,
@@ -235,21 +260,6 @@ fn verdict(outcome: &Outcome, config: &Config) -> u8 {
     {
         true => exit::VERDICT,
         false => exit::OK,
-    }
-}
-
-fn write_output(output: &Output, report: &Report) -> Result<(), Error> {
-    let text = match output.format {
-        Format::Json => output::json::to_json(report)?,
-    };
-    match &output.path {
-        None => put(text.as_bytes()),
-        Some(path) => std::fs::write(path, text).map_err(|error| {
-            Error::Trouble(format!(
-                "cannot write the report to '{}': {error}",
-                path.display()
-            ))
-        }),
     }
 }
 

@@ -33,4 +33,5 @@ pub mod metrics;
 pub mod output;
 pub mod plan;
 pub mod threshold;
+pub mod tui;
 pub mod units;

@@ -3,6 +3,7 @@
 
 use super::client::client;
 use super::env_file;
+use super::screen;
 use super::url_plan::UrlPlan;
 use crate::cli;
 use crate::config::{CoMitigation, Config, Load, Settings, Show};
@@ -50,6 +51,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
             false => Show::Requests,
         };
     }
+    config.view = screen::wants_view(flags);
     no_fixed_numbers(&config, &plan)?;
     let (client, resolver) = client(&config)?;
     let mut demos = Vec::new();

@@ -8,7 +8,7 @@ use crate::error::{Diagnostic, Error};
 use crate::metrics::{ErrorRow, Snapshot};
 use crate::{output, units};
 use std::collections::HashSet;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -120,18 +120,19 @@ fn parts(stages: usize) -> String {
     }
 }
 
-pub(super) fn start_log(verbose: bool, quiet: bool) {
-    let level = match (verbose, quiet) {
-        (true, _) => tracing::Level::DEBUG,
-        (false, true) => tracing::Level::ERROR,
-        (false, false) => tracing::Level::INFO,
-    };
-    tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .without_time()
-        .init();
+/// Whether the run is shown as it goes on a terminal of its own: standard output is one, and nobody wants it for
+/// anything else.
+pub(super) fn wants_view(flags: &cli::Run) -> bool {
+    let screen = &flags.screen;
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+    let unwanted = screen.headless || screen.quiet || screen.only_summary || flags.load.once;
+    std::io::stdout().is_terminal() && !dumb && !unwanted && !writes_to_stdout(flags)
+}
+
+/// Whether colours may be used: <https://no-color.org> asks for a variable that is not empty.
+pub(super) fn may_colour(flags: &cli::Run) -> bool {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !(flags.screen.no_color || no_color)
 }
 
 pub(super) fn terminal_width() -> usize {

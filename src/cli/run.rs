@@ -200,6 +200,15 @@ pub struct Screen {
     /// Print the plan's scenarios and tasks, one per line, and run nothing
     #[arg(short, long)]
     pub list: bool,
+    /// Print lines instead of the live view, which a terminal gets otherwise
+    #[arg(long)]
+    pub headless: bool,
+    /// Use no colours; NO_COLOR in the environment says the same
+    #[arg(long)]
+    pub no_color: bool,
+    /// Write the log to this file, too
+    #[arg(long, value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
     /// Print the tables at the end only
     #[arg(long)]
     pub only_summary: bool,

@@ -9,7 +9,7 @@ use super::shard::Message;
 use super::watchdog::{Watchdog, complaint};
 use crate::control::Command;
 use crate::error::Error;
-use crate::metrics::{Delta, Snapshot, Store};
+use crate::metrics::{Delta, RunPhase, Snapshot, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -17,6 +17,9 @@ use tokio::time::Instant;
 
 /// How often the figures are merged into a snapshot.
 const TICK: Duration = Duration::from_millis(250);
+
+/// How often a live view gets a whole report.
+const SHOW: Duration = Duration::from_millis(900);
 
 /// Keeps the run's time, tells the shards what to do and gathers what they measured.
 pub(super) struct Conductor {
@@ -35,6 +38,8 @@ pub(super) struct Conductor {
     pub(super) stop_timeout: Duration,
     pub(super) watchdog: Watchdog,
     pub(super) ports: PortWatch,
+    /// When a live view was last given a whole report.
+    pub(super) shown: Instant,
     /// A shard will never answer.
     pub(super) caught: bool,
     pub(super) plant: Arc<Plant>,
@@ -74,6 +79,11 @@ impl Conductor {
                     false => self.give_up(),
                 },
                 _ = tick.tick() => {
+                    self.store.enter(self.phase());
+                    if self.plant.config.view && self.shown.elapsed() >= SHOW {
+                        self.shown = Instant::now();
+                        self.store.show_report();
+                    }
                     let snapshot = self.store.tick(self.begin.elapsed());
                     let connections = snapshot.connections;
                     self.snapshots.send_replace(Some(snapshot));
@@ -99,6 +109,15 @@ impl Conductor {
                 .get_or_insert(complaint(&self.plant.plan, &self.name, running, line));
             self.abort_at = Some(Instant::now() + HAND_OVER);
             self.tell(|directive| directive.phase = Phase::Abort);
+        }
+    }
+
+    fn phase(&self) -> RunPhase {
+        let directive = self.directives.borrow();
+        match directive.phase {
+            Phase::Go if directive.clock.is_paused() => RunPhase::Paused,
+            Phase::Go => RunPhase::Running,
+            Phase::Stop | Phase::Abort => RunPhase::Stopping,
         }
     }
 

@@ -81,6 +81,11 @@ impl Timetable {
     }
 }
 
+/// When the options say that a run ends, since its beginning; `None` for never.
+pub fn end_of(config: &Config) -> Option<Duration> {
+    Timetable::of(config).1
+}
+
 /// The arrivals of a run, the same for every shard.
 pub(super) fn arrivals(config: &Config) -> Arrivals {
     match config.load {

@@ -27,4 +27,5 @@ mod watchdog;
 #[cfg(test)]
 mod whole_runs;
 
+pub use directive::end_of;
 pub use run::{Ending, Outcome, Run, run};

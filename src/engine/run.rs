@@ -170,6 +170,7 @@ pub(super) async fn run_on(
         stop_timeout: config.stop_timeout,
         watchdog: Watchdog::new(&plant.pulses, config.lua_time, plant.begin),
         ports: PortWatch::new(plant.begin),
+        shown: plant.begin,
         caught: false,
         plant: plant.clone(),
         name,

@@ -1,22 +1,13 @@
 //! Whole runs on played time, against a site that is a script: what started and ended when, compared with what
 //! the shape of the load says. Time stands still while anything is to be done, so the figures are exact.
 
-use super::alarm::Alarm;
-use super::plant::Plant;
-use super::run::{Outcome, Run, run_on};
-use super::shard::{Shard, Wires};
-use crate::config::{Config, Load, Settings, Stage};
+mod rehearsal;
+
+use crate::config::{Load, Settings, Stage};
 use crate::control::Command;
-use crate::error::Error;
-use crate::http::{ClientConfig, Script};
 use crate::plan::Shape;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use rehearsal::{Arrived, Rehearsal};
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
-use tokio::task::LocalSet;
-use tokio::time::Instant;
 
 /// Tokio's timers tick in milliseconds and are never early.
 const TICKS: Duration = Duration::from_millis(2);
@@ -25,95 +16,6 @@ const TICKS: Duration = Duration::from_millis(2);
 const COMES_AND_GOES: &str = "scenario { \"s\",\n  \
      task { on_start = true, function(user) user:get(\"/in/\" .. user.id) end },\n  \
      task { on_stop = true, function(user) user:get(\"/out/\" .. user.id) end },\n}";
-
-/// A request: when it arrived at the site, and its path.
-type Arrived = (Duration, String);
-
-struct Rehearsal {
-    source: &'static str,
-    settings: Settings,
-    threads: usize,
-    /// How long the site takes to answer what arrives at that time.
-    answer: fn(Duration, &str) -> Duration,
-    /// What is asked of the run, and when.
-    commands: Vec<(Duration, Command)>,
-}
-
-impl Rehearsal {
-    fn new(source: &'static str, settings: Settings) -> Rehearsal {
-        Rehearsal {
-            source,
-            settings,
-            threads: 2,
-            answer: |_, _| Duration::ZERO,
-            commands: Vec::new(),
-        }
-    }
-
-    fn config(&self) -> Config {
-        Config::new(self.settings.clone(), self.threads, 7).expect("settings that fit")
-    }
-
-    /// Plays the run: what arrived at the site, and what it left behind.
-    async fn play(self) -> (Vec<Arrived>, Outcome) {
-        let config = self.config();
-        let (program, plan, _) =
-            crate::lua::load("p.lua", self.source, BTreeMap::new(), 7).expect("a plan");
-        let begin = Instant::now();
-        let log = Arc::<Mutex<Vec<Arrived>>>::default();
-        let (site, answer) = (log.clone(), self.answer);
-        let script = Script::new(move |path| {
-            let at = begin.elapsed();
-            site.lock().expect("one thread").push((at, path.to_owned()));
-            answer(at, path)
-        });
-        let run = Run {
-            hosts: vec!["http://site".to_owned(); plan.scenarios.len()],
-            program,
-            plan: Arc::new(plan),
-            config: Arc::new(config),
-            name: "p.lua".to_owned(),
-            target: "site".to_owned(),
-            client: ClientConfig {
-                script: Some(script),
-                ..ClientConfig::default()
-            },
-            resolver: Arc::default(),
-        };
-        let (sender, commands) = mpsc::unbounded_channel();
-        let asked = self.commands;
-        let local = LocalSet::new();
-        local.spawn_local(async move {
-            for (at, command) in asked {
-                tokio::time::sleep_until(begin + at).await;
-                sender.send(command).expect("the run is under way");
-            }
-            // Held until the run is over.
-            std::future::pending::<()>().await;
-        });
-        let (snapshots, _) = watch::channel(None);
-        let outcome = local
-            .run_until(run_on(start_beside, run, commands, snapshots))
-            .await
-            .expect("it starts");
-        let arrived = log.lock().expect("one thread").clone();
-        (arrived, outcome)
-    }
-}
-
-/// A shard on the thread of the test, whose time is played.
-fn start_beside(
-    index: usize,
-    plant: Arc<Plant>,
-    mut wires: Wires,
-) -> Result<Option<JoinHandle<()>>, Error> {
-    tokio::task::spawn_local(async move {
-        let mut shard = Shard::new(index, &plant, &mut wires);
-        shard.drive(index, &mut wires, Alarm::Coarse).await;
-        shard.end(index, &mut wires);
-    });
-    Ok(None)
-}
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)

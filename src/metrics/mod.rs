@@ -7,6 +7,7 @@
 mod arrivals;
 mod cycles;
 mod delta;
+mod distribution;
 mod errors;
 mod facts;
 mod generator;
@@ -37,5 +38,5 @@ pub use report::{
     ThresholdRow,
 };
 pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
-pub use snapshot::{LiveRow, Snapshot};
+pub use snapshot::{LiveRow, RunPhase, Snapshot};
 pub use store::Store;

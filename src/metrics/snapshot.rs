@@ -1,12 +1,26 @@
 //! The picture of a run at one tick, for live views. Immutable and shared; a slow view skips some.
 
-use super::report::{Check, ErrorRow, Metric, ScenarioRow, SeriesPoint, ThresholdRow};
+use super::report::{Check, ErrorRow, Metric, Report, ScenarioRow, SeriesPoint, ThresholdRow};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RunPhase {
+    /// Users start and work.
+    #[default]
+    Running,
+    /// No task is started until somebody lets it go on.
+    Paused,
+    /// Running tasks finish.
+    Stopping,
+}
 
 /// A run at one tick.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
+    /// How far it has come.
+    pub phase: RunPhase,
     /// Since the run began.
     pub elapsed: Duration,
     /// What the figures cover: since the run began or the figures were reset.
@@ -37,6 +51,8 @@ pub struct Snapshot {
     pub thresholds: Vec<ThresholdRow>,
     /// The last two minutes, one point a second (coarser in runs of more than an hour).
     pub recent: Vec<SeriesPoint>,
+    /// All there is to say so far, a second old at most; only for views that ask for it.
+    pub report: Option<Arc<Report>>,
 }
 
 /// One request name in a [`Snapshot`]. Latencies are zero as long as `count` is.

@@ -19,7 +19,7 @@ use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
 use super::report::{ArrivalsRow, GeneratorRow, Report, RequestRow, TaskRow};
 use super::series::Series;
-use super::snapshot::{LiveRow, Snapshot};
+use super::snapshot::{LiveRow, RunPhase, Snapshot};
 use super::tally::{RequestTally, TaskTally, per_second};
 use super::thresholds::Judges;
 use super::users::Users;
@@ -55,6 +55,9 @@ pub struct Store {
     late: Exact,
     warnings: Arc<[String]>,
     judges: Judges,
+    phase: RunPhase,
+    /// The report that snapshots carry, once a view has asked for it.
+    latest: Option<Arc<Report>>,
     /// The last tick, and where the measurement begins, both since the start of the run.
     now: Duration,
     origin: Duration,
@@ -89,6 +92,8 @@ impl Store {
             late: Exact::default(),
             warnings: Arc::new([]),
             judges: Judges::default(),
+            phase: RunPhase::Running,
+            latest: None,
             now: Duration::ZERO,
             origin: Duration::ZERO,
         }
@@ -162,6 +167,16 @@ impl Store {
         self.errors = ErrorLog::default();
         self.late = Exact::default();
         self.judges.reset();
+    }
+
+    /// How far the run has come, for views.
+    pub fn enter(&mut self, phase: RunPhase) {
+        self.phase = phase;
+    }
+
+    /// Gives snapshots the report as it is now.
+    pub fn show_report(&mut self) {
+        self.latest = Some(Arc::new(self.report(self.now)));
     }
 
     /// Passes a warning on to every view and the report, once.
@@ -302,6 +317,8 @@ impl Store {
             warnings: self.warnings.clone(),
             thresholds: self.judges.current(),
             recent: self.series.last(LIVE_POINTS).to_vec(),
+            phase: self.phase,
+            report: self.latest.clone(),
         }
     }
 

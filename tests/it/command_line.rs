@@ -386,6 +386,33 @@ fn the_screen_shows_running_figures_and_codes_as_often_as_asked_for() {
 }
 
 #[test]
+fn the_log_goes_to_a_file_too() {
+    let server = Server::start();
+    let (url, file) = (server.url(), scratch("run.log"));
+    let path = plan(
+        "logs.lua",
+        "task { function(user) user:log(\"hello\") user:get \"/\" end }",
+    );
+    let file = file.display().to_string();
+    let arguments = [&path, "-H", &url, "-u", "1", "-i", "2", "--log-file", &file];
+    let ended = Lgoose::new(arguments).finish();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let log = std::fs::read_to_string(&file).expect("it was written");
+    assert_eq!(log.matches("hello").count(), 2, "{log}");
+    assert_eq!(ended.stderr.matches("hello").count(), 2, "{}", ended.stderr);
+    let nowhere = ["plans/drupal.lua", "--log-file", "/no/such/folder/run.log"];
+    let ended = Lgoose::new(nowhere).finish();
+    assert_eq!(ended.code, 3);
+    assert!(
+        ended
+            .stderr
+            .contains("cannot write the log to '/no/such/folder/run.log'"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn check_shows_the_plan_and_sends_nothing() {
     let ended = Lgoose::new(["check", "plans/drupal.lua"]).finish();
     assert_eq!(ended.code, 0, "{}", ended.stderr);

@@ -97,8 +97,11 @@ const MISFITS: [(&str, &str, &[&str]); 48] = [
     ("--fail-on-saturation", "yes", &["unexpected value 'yes'"]),
 ];
 
-/// Flags without a value about what is shown, and those of every program.
-const OTHERS: [&str; 9] = [
+/// Flags without a value about what is shown, one whose every value is a path, and those of every program.
+const OTHERS: [&str; 12] = [
+    "--headless",
+    "--no-color",
+    "--log-file",
     "--list",
     "--only-summary",
     "--quiet",

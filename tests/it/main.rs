@@ -35,8 +35,10 @@ mod seed;
 mod server;
 mod steering;
 mod stopping;
+mod terminal;
 mod thresholds;
 mod tools;
+mod view;
 
 /// What sends the requests of runs that do not say; `tests/it_reqwest` has another.
 const CLIENT: Option<&str> = None;

@@ -1,0 +1,108 @@
+//! Plays a run: time that stands still while anything is to be done, shards on the thread of the test, and a
+//! site that is a script.
+
+use super::super::alarm::Alarm;
+use super::super::plant::Plant;
+use super::super::run::{Outcome, Run, run_on};
+use super::super::shard::{Shard, Wires};
+use crate::config::{Config, Settings};
+use crate::control::Command;
+use crate::error::Error;
+use crate::http::{ClientConfig, Script};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::task::LocalSet;
+use tokio::time::Instant;
+
+/// A request: when it arrived at the site, and its path.
+pub(super) type Arrived = (Duration, String);
+
+/// A run that is played.
+pub(super) struct Rehearsal {
+    pub(super) source: &'static str,
+    pub(super) settings: Settings,
+    pub(super) threads: usize,
+    /// How long the site takes to answer what arrives at that time.
+    pub(super) answer: fn(Duration, &str) -> Duration,
+    /// What is asked of the run, and when.
+    pub(super) commands: Vec<(Duration, Command)>,
+}
+
+impl Rehearsal {
+    pub(super) fn new(source: &'static str, settings: Settings) -> Rehearsal {
+        Rehearsal {
+            source,
+            settings,
+            threads: 2,
+            answer: |_, _| Duration::ZERO,
+            commands: Vec::new(),
+        }
+    }
+
+    pub(super) fn config(&self) -> Config {
+        Config::new(self.settings.clone(), self.threads, 7).expect("settings that fit")
+    }
+
+    /// Plays the run: what arrived at the site, and what it left behind.
+    pub(super) async fn play(self) -> (Vec<Arrived>, Outcome) {
+        let config = self.config();
+        let (program, plan, _) =
+            crate::lua::load("p.lua", self.source, BTreeMap::new(), 7).expect("a plan");
+        let begin = Instant::now();
+        let log = Arc::<Mutex<Vec<Arrived>>>::default();
+        let (site, answer) = (log.clone(), self.answer);
+        let script = Script::new(move |path| {
+            let at = begin.elapsed();
+            site.lock().expect("one thread").push((at, path.to_owned()));
+            answer(at, path)
+        });
+        let run = Run {
+            hosts: vec!["http://site".to_owned(); plan.scenarios.len()],
+            program,
+            plan: Arc::new(plan),
+            config: Arc::new(config),
+            name: "p.lua".to_owned(),
+            target: "site".to_owned(),
+            client: ClientConfig {
+                script: Some(script),
+                ..ClientConfig::default()
+            },
+            resolver: Arc::default(),
+        };
+        let (sender, commands) = mpsc::unbounded_channel();
+        let asked = self.commands;
+        let local = LocalSet::new();
+        local.spawn_local(async move {
+            for (at, command) in asked {
+                tokio::time::sleep_until(begin + at).await;
+                sender.send(command).expect("the run is under way");
+            }
+            // Held until the run is over.
+            std::future::pending::<()>().await;
+        });
+        let (snapshots, _) = watch::channel(None);
+        let outcome = local
+            .run_until(run_on(start_beside, run, commands, snapshots))
+            .await
+            .expect("it starts");
+        let arrived = log.lock().expect("one thread").clone();
+        (arrived, outcome)
+    }
+}
+
+/// A shard on the thread of the test, whose time is played.
+fn start_beside(
+    index: usize,
+    plant: Arc<Plant>,
+    mut wires: Wires,
+) -> Result<Option<JoinHandle<()>>, Error> {
+    tokio::task::spawn_local(async move {
+        let mut shard = Shard::new(index, &plant, &mut wires);
+        shard.drive(index, &mut wires, Alarm::Coarse).await;
+        shard.end(index, &mut wires);
+    });
+    Ok(None)
+}

@@ -1,0 +1,62 @@
+//! A row's histogram read back: how many requests took how long, for charts.
+
+use super::report::Figures;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+
+impl Figures {
+    /// Requests by latency in stretches that double: each as the latency in microseconds that it stays below, and
+    /// its count. From the first stretch with a request to the last; empty if the histogram cannot be read.
+    pub fn doubling_us(&self) -> Vec<(u64, u64)> {
+        let bytes = BASE64.decode(&self.histogram).unwrap_or_default();
+        let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]) else {
+            return Vec::new();
+        };
+        doubling(&histogram)
+    }
+}
+
+fn doubling(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
+    let mut counts: Vec<(u64, u64)> = Vec::new();
+    for value in histogram.iter_recorded() {
+        let below = (value.value_iterated_to() + 1).next_power_of_two();
+        let mut next = counts.last().map_or(below, |(last, _)| last * 2);
+        while next < below {
+            counts.push((next, 0));
+            next *= 2;
+        }
+        match counts.last_mut() {
+            Some((last, count)) if *last == below => *count += value.count_since_last_iteration(),
+            _ => counts.push((below, value.count_since_last_iteration())),
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_double_without_a_gap() {
+        let mut histogram = Histogram::new(3).expect("three digits");
+        for us in [100_u64, 120, 127, 128, 1_000] {
+            histogram.record(us).expect("it grows");
+        }
+        assert_eq!(
+            doubling(&histogram),
+            [(128, 3), (256, 1), (512, 0), (1_024, 1)]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_empty() {
+        let figures = Figures {
+            histogram: "no histogram".to_owned(),
+            ..Figures::default()
+        };
+        assert_eq!(figures.doubling_us(), []);
+    }
+}

@@ -1,0 +1,227 @@
+//! The top of the screen: what runs, how far it is, its figures now, and how they went over the last minutes.
+
+use super::super::Facts;
+use super::super::listing::{cut_middle, one_line};
+use super::super::pages::{ms_text, rate, tight};
+use super::super::state::State;
+use super::super::style::{Meaning, Styles};
+use super::put;
+use crate::metrics::{RunPhase, SeriesPoint, Snapshot};
+use crate::units::{show_count, show_long, show_size};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Sparkline, Widget as _};
+use unicode_width::UnicodeWidthStr as _;
+
+/// Columns of the bar that shows how far the run is.
+const BAR: usize = 16;
+
+/// Three lines: plan and target, progress and generator, figures.
+pub(super) fn draw(
+    facts: &Facts,
+    state: &State,
+    snapshot: &Snapshot,
+    area: Rect,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
+    let line = |at: u16| Rect {
+        y: area.y + at,
+        height: u16::from(at < area.height),
+        ..area
+    };
+    let width = area.width as usize;
+    let users = format!("{} users", show_count(snapshot.users));
+    let room = width.saturating_sub(users.width() + 12);
+    let what = format!("{} → {}", one_line(&facts.plan), one_line(&facts.host));
+    let x = put(buffer, line(0), area.x, "lgoose ", Meaning::Title, styles);
+    put(
+        buffer,
+        line(0),
+        x,
+        &cut_middle(&what, room),
+        Meaning::Strong,
+        styles,
+    );
+    at_right(buffer, line(0), &users, Meaning::Strong, styles);
+
+    let (text, meaning) = phase(facts, state, snapshot);
+    let x = put(
+        buffer,
+        line(1),
+        area.x,
+        &bar(facts, snapshot),
+        Meaning::Graph,
+        styles,
+    );
+    let end = put(buffer, line(1), x, &text, meaning, styles);
+    let room = area.right().saturating_sub(end + 2) as usize;
+    let (texts, busy) = generator(snapshot);
+    if let Some(text) = texts.iter().find(|text| text.width() <= room) {
+        at_right(buffer, line(1), text, busy, styles);
+    }
+
+    figures(snapshot, line(2), buffer, styles);
+}
+
+fn at_right(buffer: &mut Buffer, area: Rect, text: &str, meaning: Meaning, styles: Styles) {
+    let x = area.right().saturating_sub(text.width() as u16);
+    put(buffer, area, x, text, meaning, styles);
+}
+
+/// Where the run is: `starting 40/120`, `running 2m10s of 10m`.
+fn phase(facts: &Facts, state: &State, snapshot: &Snapshot) -> (String, Meaning) {
+    let wanted = state.users.unwrap_or(facts.users);
+    let elapsed = show_long(snapshot.elapsed);
+    let of = facts
+        .ends
+        .map_or_else(String::new, |ends| format!(" of {}", show_long(ends)));
+    let running = snapshot.phase == RunPhase::Running;
+    match snapshot.phase {
+        RunPhase::Stopping => (format!("stopping after {elapsed}"), Meaning::Warning),
+        RunPhase::Paused => (format!("paused at {elapsed}"), Meaning::Warning),
+        RunPhase::Running if running && !facts.at_rate && snapshot.users < wanted => (
+            format!("starting {}/{} · {elapsed}{of}", snapshot.users, wanted),
+            Meaning::Plain,
+        ),
+        RunPhase::Running => (format!("running {elapsed}{of}"), Meaning::Plain),
+    }
+}
+
+fn bar(facts: &Facts, snapshot: &Snapshot) -> String {
+    let Some(ends) = facts.ends.filter(|ends| !ends.is_zero()) else {
+        return String::new();
+    };
+    let share = (snapshot.elapsed.as_secs_f64() / ends.as_secs_f64()).min(1.0);
+    let full = (share * BAR as f64).round() as usize;
+    format!("{}{} ", "█".repeat(full), "░".repeat(BAR - full))
+}
+
+/// How hard lgoose itself works, from the longest text to the shortest.
+fn generator(snapshot: &Snapshot) -> ([String; 3], Meaning) {
+    let Some(last) = snapshot.recent.last() else {
+        return (Default::default(), Meaning::Faint);
+    };
+    let (mark, meaning) = match last.saturated {
+        true => (" BOTTLENECK", Meaning::Warning),
+        false => ("", Meaning::Faint),
+    };
+    let busy = format!("lgoose {:.0}% busy", last.busy * 100.0);
+    let late = format!("{busy}, {} late", ms_text(last.lag_ms));
+    let connections = show_count(snapshot.connections);
+    let texts = [
+        format!("{late}, {connections} conns{mark}"),
+        format!("{late}{mark}"),
+        format!("{busy}{mark}"),
+    ];
+    (texts, meaning)
+}
+
+fn figures(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles) {
+    let total = &snapshot.total;
+    let share = 100.0 * total.failures as f64 / total.count.max(1) as f64;
+    let failed = match total.failures {
+        0 => ("no failures".to_owned(), Meaning::Good),
+        count => (
+            format!("✗ {} failed ({share:.2}%)", show_count(count)),
+            Meaning::Bad,
+        ),
+    };
+    let mut parts = vec![
+        (format!("{} req/s", rate(total.rate_now)), Meaning::Strong),
+        failed,
+        (format!("p50 {}", tight(total.p50)), Meaning::Plain),
+        (format!("p95 {}", tight(total.p95)), Meaning::Plain),
+        (format!("{} reqs", show_count(total.count)), Meaning::Plain),
+        (show_size(snapshot.bytes as f64), Meaning::Plain),
+    ];
+    if snapshot.dropped > 0 {
+        let text = format!("✗ {} dropped", show_count(snapshot.dropped));
+        parts.insert(2, (text, Meaning::Bad));
+    }
+    let broken = snapshot.thresholds.iter().filter(|row| !row.passed).count();
+    if broken > 0 {
+        let of = snapshot.thresholds.len();
+        parts.insert(2, (format!("✗ {broken} of {of} thresholds"), Meaning::Bad));
+    }
+    if !snapshot.warnings.is_empty() {
+        parts.push((
+            format!("! {} warnings", snapshot.warnings.len()),
+            Meaning::Warning,
+        ));
+    }
+    let mut x = area.x;
+    for (at, (text, meaning)) in parts.iter().enumerate() {
+        let between = if at == 0 { "" } else { " · " };
+        if x as usize + between.width() + text.width() > area.right() as usize {
+            return;
+        }
+        x = put(buffer, area, x, between, Meaning::Faint, styles);
+        x = put(buffer, area, x, text, *meaning, styles);
+    }
+}
+
+/// Requests a second and the 95th percentile over the last two minutes.
+pub(super) fn graphs(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles) {
+    if area.height < 2 {
+        return;
+    }
+    let half = match area.width {
+        ..60 => area.width,
+        width => width / 2 - 1,
+    };
+    let left = Rect {
+        width: half,
+        ..area
+    };
+    let rates = |point: &SeriesPoint| point.count as f64 / point.seconds.max(0.001);
+    graph(snapshot, "requests/s", rates, rate, left, buffer, styles);
+    if half < area.width {
+        let right = Rect {
+            x: area.x + half + 2,
+            width: area.width - half - 2,
+            ..area
+        };
+        let slow = |point: &SeriesPoint| point.p95_ms.unwrap_or(0.0);
+        graph(snapshot, "p95", slow, ms_text, right, buffer, styles);
+    }
+}
+
+fn graph(
+    snapshot: &Snapshot,
+    title: &str,
+    of: impl Fn(&SeriesPoint) -> f64,
+    show: fn(f64) -> String,
+    area: Rect,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
+    let from = snapshot.recent.len().saturating_sub(area.width as usize);
+    let values: Vec<f64> = snapshot.recent[from..].iter().map(of).collect();
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let x = put(buffer, area, area.x, title, Meaning::Faint, styles);
+    if let Some(now) = values.last() {
+        let text = format!(
+            "  {} · most {} in {} s",
+            show(*now),
+            show(most),
+            values.len()
+        );
+        put(buffer, area, x, &text, Meaning::Faint, styles);
+    }
+    let bars = Rect {
+        y: area.y + 1,
+        height: area.height - 1,
+        ..area
+    };
+    // Whole numbers, fine enough for any height.
+    let scaled = values.iter().map(|value| match most > 0.0 {
+        true => (value / most * 1_000.0).round() as u64,
+        false => 0,
+    });
+    Sparkline::default()
+        .data(scaled.collect::<Vec<u64>>())
+        .max(1_000)
+        .style(styles.of(Meaning::Graph))
+        .render(bars, buffer);
+}

@@ -1,0 +1,305 @@
+//! Screens compared with checked-in ones: `BLESS=1 cargo test --lib tui` writes them anew, to be looked at.
+
+use super::*;
+use crate::metrics::{
+    ErrorRow, Figures, Latency, LiveRow, Report, RequestRow, RunPhase, ScenarioRow, SeriesPoint,
+    TaskRow, ThresholdRow,
+};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 60)];
+
+fn latency(ms: f64) -> Latency {
+    Latency {
+        avg: ms * 1.2,
+        min: ms / 2.0,
+        max: ms * 20.0,
+        p50: ms,
+        p75: ms * 1.5,
+        p90: ms * 2.0,
+        p95: ms * 3.0,
+        p98: ms * 4.0,
+        p99: ms * 6.0,
+        p99_9: ms * 12.0,
+        p99_99: ms * 19.0,
+    }
+}
+
+fn name(n: usize) -> String {
+    match n {
+        1 => "front page".to_owned(),
+        2 => "article with a very long name that nobody would want to type twice".to_owned(),
+        3 => "検索結果ページの一覧とその他の言語のページ".to_owned(),
+        4 => "bad\u{1b}[31mname\nof two lines e\u{301}".to_owned(),
+        n => format!("page {n}"),
+    }
+}
+
+/// A run of so many names; every third one fails.
+fn run(names: usize) -> Snapshot {
+    let row = |n: usize| {
+        let ms = |factor: u64| Duration::from_micros(n as u64 * 37 * factor + 300);
+        LiveRow {
+            method: "GET".into(),
+            name: name(n).into(),
+            count: 13_192 / n as u64,
+            failures: if n.is_multiple_of(3) { 12 } else { 0 },
+            rate: 219.0 / n as f64,
+            rate_now: 230.5 / n as f64,
+            failures_now: if n.is_multiple_of(3) { 0.4 } else { 0.0 },
+            p50: ms(1),
+            p95: ms(3),
+            p99: ms(7),
+            max: ms(40),
+        }
+    };
+    let rows: Vec<LiveRow> = (1..=names).map(row).collect();
+    let figures = |row: &LiveRow| Figures {
+        count: row.count,
+        failures: row.failures,
+        rate: row.rate,
+        latency_ms: Some(latency(row.p50.as_secs_f64() * 1e3)),
+        status: match row.failures {
+            0 => [("200".to_owned(), row.count)].into(),
+            failures => [
+                ("0".to_owned(), 2),
+                ("200".to_owned(), row.count - failures),
+                ("503".to_owned(), failures - 2),
+            ]
+            .into(),
+        },
+        ..Figures::default()
+    };
+    let requests = rows.iter().map(|row| RequestRow {
+        method: row.method.to_string(),
+        name: row.name.to_string(),
+        figures: figures(row),
+    });
+    let count = rows.iter().map(|row| row.count).sum();
+    let failures: u64 = rows.iter().map(|row| row.failures).sum();
+    let total = LiveRow {
+        count,
+        failures,
+        rate_now: rows.iter().map(|row| row.rate_now).sum(),
+        p50: Duration::from_micros(337 * u64::from(names > 0)),
+        p95: Duration::from_micros(4_110 * u64::from(names > 0)),
+        p99: Duration::from_micros(31_000 * u64::from(names > 0)),
+        max: Duration::from_millis(616 * u64::from(names > 0)),
+        ..LiveRow::default()
+    };
+    let errors = match failures {
+        0 => Vec::new(),
+        count => vec![ErrorRow {
+            count,
+            name: "GET page 6".to_owned(),
+            message: "expected the body to contain \"Welcome\", got \"<h1>Error</h1>\u{1b}[2J\""
+                .to_owned(),
+            line: Some("plans/drupal.lua:41".to_owned()),
+            first_s: 2.25,
+            last_s: 130.0,
+        }],
+    };
+    let report = Report {
+        elapsed_s: 130.0,
+        aggregated: figures(&total),
+        requests: requests.collect(),
+        errors: errors.clone(),
+        scenarios: vec![ScenarioRow {
+            name: "Anonymous".to_owned(),
+            users: 40,
+            iterations: 7_031,
+        }],
+        tasks: (1..=names.min(12))
+            .map(|n| TaskRow {
+                scenario: "Anonymous".to_owned(),
+                name: name(n),
+                runs: 130 * n as u64,
+                failures: u64::from(n == 2),
+                latency_ms: Some(latency(n as f64)),
+            })
+            .collect(),
+        ..Report::default()
+    };
+    let point = |second: u64| SeriesPoint {
+        second,
+        seconds: 1.0,
+        users: 12,
+        count: 200 + 150 * (second % 7),
+        failures: 0,
+        bytes: 1,
+        p50_ms: Some(1.0),
+        p95_ms: Some(4.0 + (second % 11) as f64),
+        p99_ms: Some(9.0),
+        busy: 0.41,
+        lag_ms: 0.12,
+        saturated: second > 128,
+    };
+    Snapshot {
+        phase: RunPhase::Running,
+        elapsed: Duration::from_secs(130),
+        measured: Duration::from_secs(130),
+        users: 12,
+        bytes: 400_000_000,
+        total,
+        rows,
+        errors,
+        connections: 96,
+        thresholds: vec![ThresholdRow {
+            threshold: "p95 < 300ms".to_owned(),
+            name: None,
+            value: Some(18.9),
+            limit: 300.0,
+            unit: "ms".to_owned(),
+            passed: true,
+            broken_s: None,
+        }],
+        recent: match names {
+            0 => Vec::new(),
+            _ => (10..130).map(point).collect(),
+        },
+        report: Some(Arc::new(report)),
+        ..Snapshot::default()
+    }
+}
+
+fn facts() -> Facts {
+    Facts {
+        plan: "plans/drupal.lua".to_owned(),
+        host: "demo:drupal at http://127.0.0.1:43757".to_owned(),
+        users: 12,
+        ends: Some(Duration::from_secs(600)),
+        at_rate: false,
+        colours: true,
+    }
+}
+
+fn screen(state: &State, snapshot: &Snapshot, (width, height): (u16, u16)) -> String {
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
+    draw(&facts(), state, snapshot, area, &mut buffer);
+    let mut text = String::new();
+    for y in 0..height {
+        let mut line = String::new();
+        let mut x = 0;
+        while x < width {
+            let symbol = buffer[(x, y)].symbol();
+            line.push_str(symbol);
+            // A wide sign covers the cell after it.
+            x += symbol.width().max(1) as u16;
+        }
+        assert!(line.width() <= width as usize, "{line}");
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn compare(file: &str, shown: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("src/tui/draw/golden")
+        .join(file);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, shown).expect("the folder takes a file");
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(shown, golden, "{file} (see the head of this file)");
+}
+
+fn watched(snapshot: &Snapshot) -> State {
+    let mut state = State::default();
+    for second in 1..=10 {
+        let mut at = snapshot.clone();
+        at.elapsed = Duration::from_secs(second);
+        for row in &mut at.rows {
+            row.count = row.count * second / 10 + second % 3;
+        }
+        state.look(&at);
+    }
+    state
+}
+
+#[test]
+fn every_size_shows_any_number_of_names() {
+    for size in SIZES {
+        for names in [0, 1, 12, 300] {
+            let snapshot = run(names);
+            let shown = screen(&watched(&snapshot), &snapshot, size);
+            compare(&format!("{}x{}_{names}_names.txt", size.0, size.1), &shown);
+        }
+    }
+}
+
+#[test]
+fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
+    let snapshot = run(12);
+    for tab in Tab::ALL {
+        let mut state = watched(&snapshot);
+        state.tab = tab;
+        state.say(" INFO plan: [/front] hello".to_owned());
+        state.say(" WARN plan: careful".to_owned());
+        compare(
+            &format!("tab_{}.txt", tab.title()),
+            &screen(&state, &snapshot, (80, 24)),
+        );
+    }
+    let dialogs = [
+        ("help", Dialog::Help),
+        ("quit", Dialog::Quit),
+        ("users", Dialog::Users("40".to_owned())),
+        (
+            "message",
+            Dialog::Message("error: unknown field 'wieght' in task\n  --> plan.lua:3".to_owned()),
+        ),
+        ("detail", Dialog::Detail(0)),
+    ];
+    for (name, dialog) in dialogs {
+        let mut state = watched(&snapshot);
+        state.selected[0] = 2;
+        state.dialog = dialog;
+        compare(
+            &format!("dialog_{name}.txt"),
+            &screen(&state, &snapshot, (80, 24)),
+        );
+    }
+}
+
+#[test]
+fn hostile_text_stays_text_and_no_size_breaks_the_view() {
+    let snapshot = run(12);
+    for tab in Tab::ALL {
+        for dialog in [Dialog::None, Dialog::Help, Dialog::Detail(3)] {
+            let mut state = watched(&snapshot);
+            state.tab = tab;
+            state.dialog = dialog;
+            for width in [0, 1, 2, 9, 30, 59, 300] {
+                for height in [0, 1, 2, 3, 5, 9, 17, 18, 100] {
+                    let shown = screen(&state, &snapshot, (width, height));
+                    let hostile = shown.chars().any(|c| c.is_control() && c != '\n');
+                    assert!(!hostile, "{shown:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn without_colours_nothing_is_coloured_and_nothing_is_lost() {
+    let snapshot = run(12);
+    let area = Rect::new(0, 0, 80, 24);
+    let (mut plain, mut coloured) = (Buffer::empty(area), Buffer::empty(area));
+    let state = watched(&snapshot);
+    draw(&facts(), &state, &snapshot, area, &mut coloured);
+    let facts = Facts {
+        colours: false,
+        ..facts()
+    };
+    draw(&facts, &state, &snapshot, area, &mut plain);
+    for (plain, coloured) in plain.content.iter().zip(&coloured.content) {
+        assert_eq!(plain.symbol(), coloured.symbol());
+        assert_eq!(plain.fg, ratatui::style::Color::Reset);
+    }
+    let red = |cell: &ratatui::buffer::Cell| cell.fg == ratatui::style::Color::Red;
+    assert!(coloured.content.iter().any(red), "failures are red");
+}

@@ -1,0 +1,108 @@
+//! What the view remembers of each request name: its rate over the last seconds, for the small trends.
+
+use crate::metrics::Snapshot;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Seconds that a trend shows at most.
+const LENGTH: usize = 16;
+/// Names whose trends are kept; the rest has none.
+const MOST_NAMES: usize = 2_001;
+
+/// The rates of names, a second apart.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    rates: HashMap<(Arc<str>, Arc<str>), VecDeque<f64>>,
+    counts: HashMap<(Arc<str>, Arc<str>), u64>,
+    at: Option<Duration>,
+}
+
+impl History {
+    /// Looks at a snapshot; remembers one a second.
+    pub(super) fn look(&mut self, snapshot: &Snapshot) {
+        let since = self.at.map(|at| snapshot.elapsed.saturating_sub(at));
+        if since.is_some_and(|since| since < Duration::from_millis(900)) {
+            return;
+        }
+        self.at = Some(snapshot.elapsed);
+        for row in &snapshot.rows {
+            let name = (row.method.clone(), row.name.clone());
+            let before = self.counts.insert(name.clone(), row.count).unwrap_or(0);
+            if self.rates.len() >= MOST_NAMES && !self.rates.contains_key(&name) {
+                continue;
+            }
+            let rates = self.rates.entry(name).or_default();
+            // After a reset of the figures the count is lower than it was.
+            let more = row.count.checked_sub(before).unwrap_or(row.count);
+            let seconds = since.map_or(1.0, |since| since.as_secs_f64());
+            rates.push_back(more as f64 / seconds);
+            if rates.len() > LENGTH {
+                rates.pop_front();
+            }
+        }
+    }
+
+    /// The last `width` seconds of a name as bars of eight heights, each name for itself.
+    pub(super) fn trend(&self, method: &Arc<str>, name: &Arc<str>, width: usize) -> String {
+        let name = (method.clone(), name.clone());
+        let Some(rates) = self.rates.get(&name) else {
+            return String::new();
+        };
+        bars(
+            rates
+                .iter()
+                .copied()
+                .skip(rates.len().saturating_sub(width)),
+        )
+    }
+}
+
+/// Values as bars from the lowest to the highest of eight heights; the highest value is the measure.
+pub(super) fn bars(values: impl Iterator<Item = f64> + Clone) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.clone().fold(0.0, f64::max);
+    let bar = |value: f64| match most > 0.0 {
+        true => BARS[((value / most * 7.0).round() as usize).min(7)],
+        false => BARS[0],
+    };
+    values.map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::LiveRow;
+
+    fn snapshot(second: u64, count: u64) -> Snapshot {
+        Snapshot {
+            elapsed: Duration::from_secs(second),
+            rows: vec![LiveRow {
+                method: "GET".into(),
+                name: "/".into(),
+                count,
+                ..LiveRow::default()
+            }],
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn a_trend_is_the_rate_of_each_second_and_survives_a_reset() {
+        let mut history = History::default();
+        for (second, count) in [(1, 10), (2, 30), (3, 70), (4, 40)] {
+            history.look(&snapshot(second, count));
+            history.look(&snapshot(second, count));
+        }
+        let trend = |width| history.trend(&"GET".into(), &"/".into(), width);
+        assert_eq!(trend(8), "▃▅██");
+        assert_eq!(trend(2), "██");
+        assert_eq!(history.trend(&"GET".into(), &"/other".into(), 8), "");
+    }
+
+    #[test]
+    fn silence_is_the_lowest_bar() {
+        assert_eq!(bars([0.0, 0.0].into_iter()), "▁▁");
+        assert_eq!(bars([0.0, 8.0].into_iter()), "▁█");
+    }
+}

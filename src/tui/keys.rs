@@ -1,0 +1,325 @@
+//! What keys do: to the view itself, and as a wish to whoever owns the run.
+
+use super::Facts;
+use super::pages::listing;
+use super::screen::Typed;
+use super::state::{Dialog, State, Tab};
+use crate::control::Command;
+use crate::metrics::Snapshot;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// What somebody at the keys wants of the run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Wish {
+    /// Something that a run can be asked for.
+    Command(Command),
+    /// What Ctrl-C does: stop, and abort the second time.
+    Interrupt,
+    /// Go on and stand still in turns.
+    TogglePause,
+    /// Write a report of the run so far.
+    WriteReport,
+    /// Give the terminal back until the process is continued (Ctrl-Z).
+    Suspend,
+}
+
+impl State {
+    /// Takes what was typed: changes what is shown, and gives what is wanted of the run. A change of size is seen
+    /// by the next drawing.
+    pub fn take(&mut self, typed: &Typed, facts: &Facts, snapshot: &Snapshot) -> Option<Wish> {
+        match typed {
+            Typed::Key(key) => self.press(*key, facts, snapshot),
+            _ => None,
+        }
+    }
+
+    fn press(&mut self, key: KeyEvent, facts: &Facts, snapshot: &Snapshot) -> Option<Wish> {
+        if key.kind == KeyEventKind::Release {
+            return None;
+        }
+        if key.modifiers.contains(KeyModifiers::ALT) {
+            // Esc and a key that came together: that is how terminals send both.
+            self.press(KeyCode::Esc.into(), facts, snapshot);
+            return self.press(key.code.into(), facts, snapshot);
+        }
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return match key.code {
+                KeyCode::Char('c') => Some(Wish::Interrupt),
+                KeyCode::Char('z') => Some(Wish::Suspend),
+                _ => None,
+            };
+        }
+        self.notice.clear();
+        match self.dialog.clone() {
+            _ if self.typing => self.type_filter(key.code),
+            Dialog::None => return self.press_on_page(key.code, facts, snapshot),
+            Dialog::Quit => {
+                self.dialog = Dialog::None;
+                if matches!(key.code, KeyCode::Char('y' | 'Y' | 'q') | KeyCode::Enter) {
+                    self.notice = "stopping: running tasks finish; Ctrl-C aborts them".to_owned();
+                    return Some(Wish::Command(Command::Stop));
+                }
+            }
+            Dialog::Users(text) => return self.type_users(key.code, text),
+            Dialog::Detail(line) => match key.code {
+                KeyCode::Down | KeyCode::Char('j') => {
+                    self.dialog = Dialog::Detail(line.saturating_add(1))
+                }
+                KeyCode::Up | KeyCode::Char('k') => {
+                    self.dialog = Dialog::Detail(line.saturating_sub(1))
+                }
+                KeyCode::PageDown => self.dialog = Dialog::Detail(line.saturating_add(10)),
+                KeyCode::PageUp => self.dialog = Dialog::Detail(line.saturating_sub(10)),
+                _ => self.dialog = Dialog::None,
+            },
+            Dialog::Help | Dialog::Message(_) => self.dialog = Dialog::None,
+        }
+        None
+    }
+
+    fn press_on_page(&mut self, key: KeyCode, facts: &Facts, snapshot: &Snapshot) -> Option<Wish> {
+        let tab = self.tab.index();
+        match key {
+            KeyCode::Char(digit @ '1'..='7') => self.tab = Tab::ALL[digit as usize - '1' as usize],
+            KeyCode::Tab | KeyCode::Right | KeyCode::Char('l') => {
+                self.tab = Tab::ALL[(tab + 1) % 7]
+            }
+            KeyCode::BackTab | KeyCode::Left | KeyCode::Char('h') => {
+                self.tab = Tab::ALL[(tab + 6) % 7]
+            }
+            KeyCode::Down | KeyCode::Char('j') => self.select(1, snapshot),
+            KeyCode::Up | KeyCode::Char('k') => self.select(-1, snapshot),
+            KeyCode::PageDown => self.select(self.page_rows as isize, snapshot),
+            KeyCode::PageUp => self.select(-(self.page_rows as isize), snapshot),
+            KeyCode::Home | KeyCode::Char('g') => self.select(isize::MIN / 2, snapshot),
+            KeyCode::End | KeyCode::Char('G') => self.select(isize::MAX / 2, snapshot),
+            KeyCode::Enter if !listing(self, snapshot).rows.is_empty() => {
+                self.dialog = Dialog::Detail(0);
+            }
+            KeyCode::Esc => self.filter.clear(),
+            KeyCode::Char('s') => self.sort_by_next(snapshot),
+            KeyCode::Char('S') => self.rising = !self.rising,
+            KeyCode::Char('/') => {
+                self.filter.clear();
+                self.typing = true;
+            }
+            KeyCode::Char('+' | '=') => return Some(self.ask_for_users(self.wanted(facts) + 1)),
+            KeyCode::Char('-') => {
+                return Some(self.ask_for_users(self.wanted(facts).saturating_sub(1)));
+            }
+            KeyCode::Char('u') => self.dialog = Dialog::Users(String::new()),
+            KeyCode::Char('p' | ' ') => return Some(Wish::TogglePause),
+            KeyCode::Char('0') => {
+                self.notice = "figures start anew".to_owned();
+                return Some(Wish::Command(Command::ResetStatistics));
+            }
+            KeyCode::Char('w') => return Some(Wish::WriteReport),
+            KeyCode::Char('?') => self.dialog = Dialog::Help,
+            KeyCode::Char('q') => self.dialog = Dialog::Quit,
+            _ => {}
+        }
+        None
+    }
+
+    /// The users that are to run as far as is known here.
+    fn wanted(&self, facts: &Facts) -> u64 {
+        self.users.unwrap_or(facts.users)
+    }
+
+    fn ask_for_users(&mut self, users: u64) -> Wish {
+        self.users = Some(users);
+        self.notice = format!("{} users wanted", crate::units::show_count(users));
+        Wish::Command(Command::SetUsers(users))
+    }
+
+    fn type_users(&mut self, key: KeyCode, mut text: String) -> Option<Wish> {
+        match key {
+            KeyCode::Char(digit @ '0'..='9') if text.len() < 6 => text.push(digit),
+            KeyCode::Backspace => drop(text.pop()),
+            KeyCode::Enter => {
+                self.dialog = Dialog::None;
+                return text.parse().ok().map(|users| self.ask_for_users(users));
+            }
+            KeyCode::Esc => {
+                self.dialog = Dialog::None;
+                return None;
+            }
+            _ => {}
+        }
+        self.dialog = Dialog::Users(text);
+        None
+    }
+
+    fn type_filter(&mut self, key: KeyCode) {
+        match key {
+            KeyCode::Char(character) => self.filter.push(character),
+            KeyCode::Backspace => drop(self.filter.pop()),
+            KeyCode::Enter => self.typing = false,
+            KeyCode::Esc => {
+                self.typing = false;
+                self.filter.clear();
+            }
+            _ => {}
+        }
+        self.selected = [0; 7];
+    }
+
+    fn select(&mut self, step: isize, snapshot: &Snapshot) {
+        let rows = match self.tab {
+            Tab::Log => self.log.len(),
+            _ => listing(self, snapshot).rows.len(),
+        };
+        let at = self.selected().saturating_add_signed(step);
+        self.selected[self.tab.index()] = at.min(rows.saturating_sub(1));
+    }
+
+    fn sort_by_next(&mut self, snapshot: &Snapshot) {
+        let columns = listing(self, snapshot).columns;
+        let sorted = &mut self.sorted[self.tab.index()];
+        *sorted = (*sorted + 1) % (columns.len() + 1);
+        self.notice = match sorted.checked_sub(1).and_then(|at| columns.get(at)) {
+            Some(column) => format!("sorted by {}; S turns it round", column.title),
+            None => "in the order of the plan".to_owned(),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::LiveRow;
+
+    fn key(code: KeyCode) -> KeyEvent {
+        KeyEvent::new(code, KeyModifiers::NONE)
+    }
+
+    fn run() -> (State, Facts, Snapshot) {
+        let row = |name: &str, count| LiveRow {
+            method: "GET".into(),
+            name: name.into(),
+            count,
+            ..LiveRow::default()
+        };
+        let snapshot = Snapshot {
+            rows: vec![row("/a", 1), row("/b", 2), row("/ab", 3)],
+            ..Snapshot::default()
+        };
+        let facts = Facts {
+            users: 10,
+            ..Facts::default()
+        };
+        (State::default(), facts, snapshot)
+    }
+
+    /// Presses the keys of a text, `\n` for Enter and `\x1b` for Esc; the last wish.
+    fn press(state: &mut State, facts: &Facts, snapshot: &Snapshot, keys: &str) -> Option<Wish> {
+        let codes = keys.chars().map(|c| match c {
+            '\n' => KeyCode::Enter,
+            '\x1b' => KeyCode::Esc,
+            '\t' => KeyCode::Tab,
+            c => KeyCode::Char(c),
+        });
+        codes
+            .map(|code| state.press(key(code), facts, snapshot))
+            .last()
+            .flatten()
+    }
+
+    #[test]
+    fn tabs_are_reached_by_number_and_in_turn() {
+        let (mut state, facts, snapshot) = run();
+        press(&mut state, &facts, &snapshot, "4");
+        assert_eq!(state.tab, Tab::Errors);
+        press(&mut state, &facts, &snapshot, "\t\t\t\t");
+        assert_eq!(state.tab, Tab::Requests);
+        press(&mut state, &facts, &snapshot, "h");
+        assert_eq!(state.tab, Tab::Log);
+    }
+
+    #[test]
+    fn the_selection_stays_on_the_page() {
+        let (mut state, facts, snapshot) = run();
+        press(&mut state, &facts, &snapshot, "jjjjj");
+        assert_eq!(state.selected(), 2);
+        press(&mut state, &facts, &snapshot, "kkkkk");
+        assert_eq!(state.selected(), 0);
+        press(&mut state, &facts, &snapshot, "G");
+        assert_eq!(state.selected(), 2);
+        press(&mut state, &facts, &snapshot, "g");
+        assert_eq!(state.selected(), 0);
+    }
+
+    #[test]
+    fn a_filter_is_typed_kept_and_taken_away() {
+        let (mut state, facts, snapshot) = run();
+        press(&mut state, &facts, &snapshot, "/b\n");
+        assert_eq!(state.filter, "b");
+        assert_eq!(listing(&state, &snapshot).rows.len(), 2);
+        assert_eq!(
+            press(&mut state, &facts, &snapshot, "q\x1b"),
+            None,
+            "not typed any more"
+        );
+        press(&mut state, &facts, &snapshot, "\x1b");
+        assert_eq!(state.filter, "");
+        state.filter = "b".to_owned();
+        let together = KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT);
+        state.press(together, &facts, &snapshot);
+        assert_eq!((state.filter.as_str(), state.sorted()), ("", 1));
+        press(&mut state, &facts, &snapshot, "/q\x1b");
+        assert_eq!((state.filter.as_str(), state.typing), ("", false));
+    }
+
+    #[test]
+    fn users_are_asked_for_one_by_one_or_by_number() {
+        let (mut state, facts, snapshot) = run();
+        let wanted = |wish| match wish {
+            Some(Wish::Command(Command::SetUsers(users))) => users,
+            other => panic!("users are wanted, not {other:?}"),
+        };
+        assert_eq!(wanted(press(&mut state, &facts, &snapshot, "++")), 12);
+        assert_eq!(wanted(press(&mut state, &facts, &snapshot, "-")), 11);
+        assert_eq!(wanted(press(&mut state, &facts, &snapshot, "u4x0\n")), 40);
+        assert_eq!(press(&mut state, &facts, &snapshot, "u7\x1b"), None);
+        assert_eq!(wanted(press(&mut state, &facts, &snapshot, "-")), 39);
+    }
+
+    #[test]
+    fn stopping_asks_once_and_the_rest_goes_to_the_run() {
+        let (mut state, facts, snapshot) = run();
+        assert_eq!(press(&mut state, &facts, &snapshot, "qn"), None);
+        let stop = Some(Wish::Command(Command::Stop));
+        assert_eq!(press(&mut state, &facts, &snapshot, "qy"), stop);
+        assert_eq!(
+            press(&mut state, &facts, &snapshot, "p"),
+            Some(Wish::TogglePause)
+        );
+        assert_eq!(
+            press(&mut state, &facts, &snapshot, "w"),
+            Some(Wish::WriteReport)
+        );
+        let reset = Some(Wish::Command(Command::ResetStatistics));
+        assert_eq!(press(&mut state, &facts, &snapshot, "0"), reset);
+        let control = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
+        assert_eq!(
+            state.press(control('c'), &facts, &snapshot),
+            Some(Wish::Interrupt)
+        );
+        state.dialog = Dialog::Help;
+        assert_eq!(
+            state.press(control('z'), &facts, &snapshot),
+            Some(Wish::Suspend)
+        );
+    }
+
+    #[test]
+    fn columns_are_sorted_by_in_turn() {
+        let (mut state, facts, snapshot) = run();
+        press(&mut state, &facts, &snapshot, "s");
+        assert_eq!(listing(&state, &snapshot).rows[0].name, "GET /ab");
+        press(&mut state, &facts, &snapshot, "S");
+        assert_eq!(listing(&state, &snapshot).rows[0].name, "GET /a");
+        press(&mut state, &facts, &snapshot, "ssssssss");
+        assert_eq!(state.sorted(), 0, "round to the order of the plan");
+    }
+}

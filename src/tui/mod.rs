@@ -1,0 +1,38 @@
+//! The live view on a terminal: what a run does now, and the keys that steer it.
+//!
+//! [`draw`] is pure: the same [`Facts`], [`State`] and snapshot give the same screen. [`State::take`] turns a key
+//! into what it changes on the screen and a [`Wish`] for whoever owns the run. [`Screen`] is the only part that
+//! touches the terminal, and gives it back whatever happens.
+
+mod draw;
+mod history;
+mod keys;
+mod listing;
+mod pages;
+mod screen;
+mod state;
+mod style;
+
+pub use draw::draw;
+pub use keys::Wish;
+pub use screen::{Input, Screen, Typed};
+pub use state::{Dialog, State, Tab};
+
+use std::time::Duration;
+
+/// What the view knows of a run from its beginning.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// The plan's path.
+    pub plan: String,
+    /// The target as it is shown.
+    pub host: String,
+    /// Users that are to run; the most of them, with stages or a rate.
+    pub users: u64,
+    /// When the run ends by itself, since its beginning.
+    pub ends: Option<Duration>,
+    /// Whether iterations are started at a rate.
+    pub at_rate: bool,
+    /// Whether colours may be used.
+    pub colours: bool,
+}

@@ -1,0 +1,150 @@
+//! The terminal, taken over for the view and given back whatever happens: at the end, on a panic, and while the
+//! process is suspended.
+
+use super::{Facts, State, draw};
+use crate::metrics::Snapshot;
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{poll, read};
+use crossterm::execute;
+use crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use std::io::{self, Stdout, stdout};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// A key, or a change of the terminal.
+pub type Typed = crossterm::event::Event;
+
+/// Whether the terminal is the view's.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// How soon the thread that reads keys notices that nobody wants them any more.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The terminal while the view has it; gives it back when dropped.
+#[derive(Debug)]
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+/// Keys and changes of size, read on a thread of its own.
+#[derive(Debug)]
+pub struct Input(mpsc::UnboundedReceiver<Typed>);
+
+impl Screen {
+    /// Takes the terminal over.
+    ///
+    /// # Errors
+    /// What the terminal said: it is none, or has gone.
+    pub fn open() -> io::Result<Screen> {
+        give_back_on_panic();
+        take()?;
+        let terminal = fresh().inspect_err(|_| give_back())?;
+        Ok(Screen { terminal })
+    }
+
+    /// Draws the run as it is.
+    ///
+    /// # Errors
+    /// What the terminal said.
+    pub fn draw(
+        &mut self,
+        facts: &Facts,
+        state: &mut State,
+        snapshot: &Snapshot,
+    ) -> io::Result<()> {
+        if !TAKEN.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.terminal.draw(|frame| {
+            let area = frame.area();
+            state.page_rows = draw(facts, state, snapshot, area, frame.buffer_mut());
+        })?;
+        Ok(())
+    }
+
+    /// Gives the terminal back, stops the process as Ctrl-Z would, and takes the terminal over again when somebody
+    /// lets it go on.
+    ///
+    /// # Errors
+    /// What the terminal said.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        give_back();
+        let own = rustix::process::getpid();
+        rustix::process::kill_process(own, rustix::process::Signal::TSTP)?;
+        take()?;
+        self.terminal = fresh()?;
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+impl Input {
+    /// Begins to read.
+    pub fn start() -> Input {
+        let (sender, events) = mpsc::unbounded_channel();
+        std::thread::spawn(move || {
+            while !sender.is_closed() {
+                let next = match poll(PATIENCE) {
+                    Ok(false) => continue,
+                    Ok(true) => read(),
+                    Err(error) => Err(error),
+                };
+                // Without a terminal there are no keys; the view goes on.
+                let Ok(event) = next else { return };
+                if sender.send(event).is_err() {
+                    return;
+                }
+            }
+        });
+        Input(events)
+    }
+
+    /// The next event; `None` when there will be none.
+    pub async fn next(&mut self) -> Option<Typed> {
+        self.0.recv().await
+    }
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    TAKEN.store(true, Ordering::Relaxed);
+    let whole = Clear(ClearType::All);
+    execute!(stdout(), EnterAlternateScreen, Hide, whole).inspect_err(|_| give_back())
+}
+
+/// One that knows nothing of what is on the screen. (Its own 'clear' asks the terminal where the cursor is, which not
+/// every terminal answers.)
+fn fresh() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    Terminal::new(CrosstermBackend::new(stdout()))
+}
+
+fn give_back() {
+    if TAKEN.swap(false, Ordering::Relaxed) {
+        // Nothing is left to do if the terminal is gone.
+        let _gone = execute!(stdout(), LeaveAlternateScreen, Show);
+        let _gone = disable_raw_mode();
+    }
+}
+
+/// A panic's message must be readable, whichever thread it comes from.
+fn give_back_on_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            before(panic);
+        }));
+    });
+}

@@ -1,0 +1,162 @@
+//! A terminal that a test can type into and look at: a pseudo-terminal, and an emulator that shows its screen.
+
+use crate::program::wait_until;
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use std::io::{Read as _, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A program on a terminal of its own; killed when this is dropped.
+pub(crate) struct Terminal {
+    master: Box<dyn MasterPty + Send>,
+    keys: Box<dyn Write + Send>,
+    child: Box<dyn Child + Send + Sync>,
+    screen: Arc<Mutex<vt100::Parser>>,
+    received: Arc<AtomicU64>,
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize {
+        rows,
+        cols: columns,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+impl Terminal {
+    /// Starts a program on a terminal of that size, in a folder.
+    pub(crate) fn start(
+        program: &str,
+        arguments: &[&str],
+        folder: &std::path::Path,
+        (columns, rows): (u16, u16),
+    ) -> Terminal {
+        let pair = native_pty_system()
+            .openpty(size(columns, rows))
+            .expect("a pseudo-terminal can be had");
+        let mut command = CommandBuilder::new(program);
+        command.args(arguments);
+        command.cwd(folder);
+        command.env("TERM", "xterm-256color");
+        command.env("LANG", "C.UTF-8");
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("LGOOSE_")) {
+            command.env_remove(name);
+        }
+        let child = pair.slave.spawn_command(command).expect("it was built");
+        drop(pair.slave);
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 500)));
+        let received = Arc::<AtomicU64>::default();
+        let mut output = pair.master.try_clone_reader().expect("it can be read");
+        let (shown, counted) = (screen.clone(), received.clone());
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = output.read(&mut buffer) {
+                counted.fetch_add(length as u64, Ordering::Relaxed);
+                let mut screen = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                screen.process(&buffer[..length]);
+            }
+        });
+        Terminal {
+            keys: pair.master.take_writer().expect("it can be typed into"),
+            master: pair.master,
+            child,
+            screen,
+            received,
+        }
+    }
+
+    /// What is on the screen.
+    pub(crate) fn screen(&self) -> String {
+        self.look(|screen| screen.contents())
+    }
+
+    /// Whether the program has the whole screen, apart from what was there before.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.look(|screen| screen.alternate_screen() || screen.hide_cursor())
+    }
+
+    fn look<T>(&self, with: impl FnOnce(&vt100::Screen) -> T) -> T {
+        let parser = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        with(parser.screen())
+    }
+
+    /// How many cells have a colour; fails the test if one is not of the terminal's own sixteen.
+    pub(crate) fn colours(&self) -> usize {
+        self.look(|screen| {
+            let (rows, columns) = screen.size();
+            let cells = (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x)));
+            let colours = cells.filter_map(|(y, x)| screen.cell(y, x).map(vt100::Cell::fgcolor));
+            let own = colours.filter(|colour| match colour {
+                vt100::Color::Default => false,
+                vt100::Color::Idx(index) => {
+                    assert!(*index < 16, "{index} is not of the sixteen");
+                    true
+                }
+                vt100::Color::Rgb(..) => panic!("{colour:?} is not of the sixteen"),
+            });
+            own.count()
+        })
+    }
+
+    /// Bytes that came so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys
+            .write_all(keys.as_bytes())
+            .expect("the program reads its keys");
+        self.keys.flush().expect("the program reads its keys");
+    }
+
+    /// Waits until the screen shows a text.
+    pub(crate) fn wait_for(&self, text: &str) {
+        let mut last = String::new();
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            wait_until(text, || {
+                last = self.screen();
+                last.contains(text)
+            });
+        }));
+        assert!(found.is_ok(), "'{text}' never came:\n{}", self.screen());
+    }
+
+    /// Presses keys and waits for what they bring.
+    pub(crate) fn press_for(&mut self, keys: &str, text: &str) {
+        self.press(keys);
+        self.wait_for(text);
+    }
+
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        let mut parser = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        parser.screen_mut().set_size(rows, columns);
+        drop(parser);
+        self.master
+            .resize(size(columns, rows))
+            .expect("it takes a size");
+    }
+
+    pub(crate) fn process_id(&self) -> i32 {
+        let id = self.child.process_id().expect("it runs");
+        i32::try_from(id).expect("a process id is small")
+    }
+
+    /// Waits for the end; the exit code.
+    pub(crate) fn end(&mut self) -> u32 {
+        let mut code = None;
+        wait_until("the program ends", || {
+            code = self.child.try_wait().expect("it is our child");
+            code.is_some()
+        });
+        code.expect("it has ended").exit_code()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It may have ended long ago.
+        let _ended = self.child.kill();
+    }
+}

@@ -1,0 +1,220 @@
+//! The live view as a person uses it: on a terminal, with keys.
+
+use crate::program::{plan, scratch};
+use crate::server::Server;
+use crate::terminal::Terminal;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::PathBuf;
+
+const LGOOSE: &str = env!("CARGO_BIN_EXE_lgoose");
+
+/// A folder of its own for what a test writes.
+fn folder(name: &str) -> PathBuf {
+    let folder = scratch(name);
+    std::fs::create_dir_all(&folder).expect("the scratch folder takes a folder");
+    folder
+}
+
+/// A run of a plan with two names and an error, on a terminal of that size.
+fn watch(name: &str, server: &Server, size: (u16, u16), more: &[&str]) -> Terminal {
+    let path = plan(
+        &format!("{name}.lua"),
+        "task { \"front\", function(user)\n  user:get(\"/\", { name = \"front page\" })\n  \
+         user:get(\"/status/503\", { name = \"broken\" })\n  check(true, \"it works\")\n  \
+         user:log \"hello from the plan\"\n  user:wait(0.05)\nend }",
+    );
+    let url = server.url();
+    let arguments = [&path, "-H", &url, "-u", "4", "-r", "1000"];
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .copied()
+        .chain(more.iter().copied())
+        .collect();
+    Terminal::start(LGOOSE, &arguments, &folder(name), size)
+}
+
+#[test]
+fn every_key_does_what_the_help_says() {
+    let server = Server::start();
+    let mut view = watch(
+        "view_keys",
+        &server,
+        (100, 30),
+        &["--threshold", "p95 < 60s"],
+    );
+    view.wait_for("GET front page");
+    assert!(view.is_taken());
+    view.press_for("2", "p99.99");
+    view.press_for("3", "# runs");
+    view.press_for("4", "GET broken: status 503");
+    view.press_for("\r", "count");
+    view.press("\x1b");
+    view.press_for("5", "503");
+    view.press_for("6", "✓ p95 < 60s");
+    view.wait_for("✓ it works");
+    view.press_for("7", "hello from the plan");
+    view.press_for("1", "trend");
+    view.press_for("\t", "p99.99");
+    view.press_for("\x1b[D", "trend");
+    view.press_for("j\r", "distribution");
+    view.wait_for("GET broken");
+    view.press("\x1b");
+    view.wait_for("trend");
+    view.press_for("/front", "filter: front");
+    view.press("\r");
+    view.press("\x1b");
+    view.press_for("s", "sorted by # reqs");
+    view.press_for("S", "trend");
+    view.press_for("?", "all about the row");
+    view.press(" ");
+    view.press_for("p", "paused at");
+    view.press_for("p", "running");
+    view.press_for("+", "5 users wanted");
+    view.wait_for("5 users");
+    view.press_for("u", "sets the number");
+    view.press_for("2\r", "2 users wanted");
+    view.press_for("0", "figures start anew");
+    view.press_for("w", "written: lgoose-report.json");
+    let written = std::fs::read_to_string(scratch("view_keys").join("lgoose-report.json"));
+    assert!(written.expect("it was written").contains("\"requests\""));
+    view.press_for("q", "stop?");
+    view.press_for("n", "trend");
+    view.press_for("q", "stop?");
+    view.press("y");
+    assert_eq!(view.end(), 0, "{}", view.screen());
+    view.wait_for("Overview");
+    assert!(!view.is_taken(), "the terminal was given back");
+}
+
+#[test]
+fn the_view_follows_the_size_of_the_terminal() {
+    let server = Server::start();
+    let mut view = watch("view_size", &server, (80, 24), &[]);
+    view.wait_for("2 Latency");
+    view.resize(60, 15);
+    view.wait_for("1 Requests  2  3  4");
+    assert!(view.screen().lines().count() <= 15, "{}", view.screen());
+    view.resize(160, 50);
+    view.wait_for("0 reset");
+    view.press_for("2", "p98");
+    view.press("qy");
+    assert_eq!(view.end(), 0);
+}
+
+#[test]
+fn ctrl_c_stops_and_aborts_and_a_signal_gives_the_terminal_back() {
+    let server = Server::start();
+    let mut view = watch("view_ctrl_c", &server, (80, 24), &[]);
+    view.wait_for("GET front page");
+    view.press("\x03");
+    assert_eq!(view.end(), 0);
+    view.wait_for("Overview");
+    assert!(!view.is_taken());
+
+    let path = plan(
+        "view_abort.lua",
+        "task { function(user) user:get \"/hold\" end }",
+    );
+    let url = server.url();
+    let arguments = [&path, "-H", &url, "-u", "1"];
+    let mut view = Terminal::start(LGOOSE, &arguments, &folder("view_abort"), (80, 24));
+    view.wait_for("1 Requests");
+    view.press_for("\x03", "stopping");
+    view.press("\x03");
+    assert_eq!(view.end(), 130);
+    assert!(!view.is_taken());
+
+    let mut view = watch("view_term", &server, (80, 24), &[]);
+    view.wait_for("GET front page");
+    let process = Pid::from_raw(view.process_id()).expect("a process id");
+    kill_process(process, Signal::TERM).expect("it runs");
+    assert_eq!(view.end(), 0);
+    assert!(!view.is_taken());
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again() {
+    let server = Server::start();
+    let path = plan(
+        "view_suspend.lua",
+        "task { function(user) user:get \"/\" user:wait(0.1) end }",
+    );
+    let arguments = ["--norc", "-i"];
+    let mut shell = Terminal::start("bash", &arguments, &folder("view_suspend"), (80, 24));
+    shell.press(&format!("{LGOOSE} {path} -H {} -u 1\n", server.url()));
+    shell.wait_for("1 Requests");
+    shell.press_for("\x1a", "Stopped");
+    assert!(!shell.is_taken());
+    shell.press_for("echo still $((40 + 2))\n", "still 42");
+    shell.press("fg\n");
+    shell.wait_for("1 Requests");
+    assert!(shell.is_taken());
+    shell.press_for("2", "p99");
+    shell.press("qy");
+    shell.wait_for("Overview");
+    shell.press("exit\n");
+    shell.end();
+}
+
+#[test]
+fn colours_are_the_sixteen_and_can_be_left_out() {
+    let server = Server::start();
+    for (more, coloured) in [(&[][..], true), (&["--no-color"], false)] {
+        let mut view = watch("view_colours", &server, (80, 24), more);
+        view.wait_for("failed");
+        assert_eq!(view.colours() > 0, coloured, "{more:?}");
+        view.press("qy");
+        view.end();
+    }
+}
+
+#[test]
+fn there_is_no_view_where_nobody_wants_one() {
+    let server = Server::start();
+    for more in [
+        &["--headless"][..],
+        &["-q"],
+        &["--only-summary"],
+        &["-o", "json=-"],
+        &["--once"],
+    ] {
+        let mut arguments = more.to_vec();
+        if more != ["--once"] {
+            arguments.extend(["-i", "2"]);
+        }
+        let path = plan("no_view.lua", "task { function(user) user:get \"/\" end }");
+        let url = server.url();
+        let mut all = vec![path.as_str(), "-H", &url];
+        all.extend(&arguments);
+        if more != ["--once"] {
+            all.extend(["-u", "1"]);
+        }
+        let mut terminal = Terminal::start(LGOOSE, &all, &folder("no_view"), (80, 24));
+        assert_eq!(terminal.end(), 0, "{more:?}: {}", terminal.screen());
+        assert!(
+            !terminal.screen().contains("q stop"),
+            "{more:?}: {}",
+            terminal.screen()
+        );
+        assert!(!terminal.is_taken(), "{more:?}");
+    }
+}
+
+#[test]
+fn a_quiet_run_of_twelve_names_sends_little_to_the_terminal() {
+    let server = Server::start();
+    let text = "task { function(user)\n  for n = 1, 12 do user:get(\"/\" .. n) end\n  user:wait(0.2)\nend }";
+    let path = plan("view_bytes.lua", text);
+    let url = server.url();
+    let arguments = [&path, "-H", &url, "-u", "2", "-r", "1000", "-t", "6s"];
+    let mut view = Terminal::start(LGOOSE, &arguments, &folder("view_bytes"), (80, 24));
+    view.wait_for("GET /12");
+    let (begin, before) = (std::time::Instant::now(), view.received());
+    crate::program::wait_until("some seconds", || begin.elapsed().as_secs() >= 4);
+    let rate = (view.received() - before) as f64 / begin.elapsed().as_secs_f64();
+    eprintln!("{rate:.0} bytes a second");
+    // What changes is drawn, four times a second at most: far less than four whole screens.
+    assert!(rate < 10_000.0, "{rate} bytes a second");
+    view.press("qy");
+    view.end();
+}

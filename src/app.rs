@@ -2,6 +2,7 @@
 
 mod client;
 mod env_file;
+mod outputs;
 mod preflight;
 mod prepare;
 mod screen;
@@ -9,12 +10,12 @@ mod starter;
 mod url_plan;
 
 use crate::cli::{self, Cli};
-use crate::config::{Config, Format, Output};
+use crate::config::Config;
 use crate::control::Command;
 use crate::demo::{Behaviour, Demo};
 use crate::engine::{self, Ending, Outcome};
 use crate::error::{Error, exit};
-use crate::metrics::Report;
+use crate::output::Strict;
 use crate::{lua, machine, output, plan};
 use prepare::{Prepared, prepare, site_named, target};
 use screen::{
@@ -58,6 +59,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             Ok(exit::OK)
         }
         Some(cli::Command::Demo(demo)) => serve(&demo),
+        Some(cli::Command::Report(saved)) => outputs::report(&saved),
         Some(cli::Command::Completions { shell }) => {
             put(&cli::completions(shell))?;
             Ok(exit::OK)
@@ -175,81 +177,44 @@ async fn hung_up(hangup: &mut Option<tokio::signal::unix::Signal>) {
 /// Prints the tables, writes the outputs and gives the verdict.
 fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
     let report = &outcome.report;
-    let mut written = Ok(());
-    for output in &flags.outputs.output {
-        written = written.and(write_output(output, report));
-    }
+    let strict = Strict {
+        errors: config.fail_on_error,
+        saturation: config.fail_on_saturation,
+    };
+    let written = outputs::write_all(&flags.outputs.output, report, strict);
     if !flags.screen.quiet && !writes_to_stdout(flags) {
         let options = output::text::TableOptions {
             status_codes: config.status_codes,
         };
         say(&output::text::tables(report, terminal_width(), options))?;
     }
-    written?;
-    if let Some(trouble) = &outcome.trouble {
-        complain(trouble, flags.screen.backtrace);
-        return Ok(match outcome.ending {
-            Ending::NotStarted => exit::VERDICT,
-            _ => trouble.exit_code(),
-        });
+    let code = match &outcome.trouble {
+        Some(trouble) => {
+            complain(trouble, flags.screen.backtrace);
+            match outcome.ending {
+                Ending::NotStarted => exit::VERDICT,
+                _ => trouble.exit_code(),
+            }
+        }
+        None => verdict(outcome, strict),
+    };
+    for trouble in written.as_ref().err().into_iter().flatten() {
+        complain(trouble, false);
     }
-    Ok(verdict(outcome, config))
+    Ok(written.map_or(exit::TROUBLE, |()| code))
 }
 
-fn verdict(outcome: &Outcome, config: &Config) -> u8 {
-    let all = &outcome.report.aggregated;
-    let task_failures: u64 = outcome.report.tasks.iter().map(|task| task.failures).sum();
+fn verdict(outcome: &Outcome, strict: Strict) -> u8 {
     if outcome.ending == Ending::Aborted {
         return exit::ABORTED;
     }
-    let nothing_succeeded = all.failures == all.count;
-    if nothing_succeeded {
-        let why = match all.count {
-            0 => "no request was made",
-            _ => "not one request succeeded",
-        };
-        complain(&Error::Trouble(why.to_owned()), false);
+    let reasons = output::verdict::reasons(&outcome.report, strict);
+    for reason in &reasons {
+        complain(&Error::Trouble(reason.clone()), false);
     }
-    let broken: Vec<_> = outcome
-        .report
-        .thresholds
-        .iter()
-        .filter(|row| !row.passed)
-        .collect();
-    for row in &broken {
-        complain(&Error::Trouble(output::text::broken_line(row)), false);
-    }
-    let saturated = config.fail_on_saturation
-        && outcome
-            .report
-            .generator
-            .is_some_and(|row| row.saturated_s > 0.0);
-    if saturated {
-        let why = "lgoose itself was the bottleneck ('--fail-on-saturation')";
-        complain(&Error::Trouble(why.to_owned()), false);
-    }
-    match nothing_succeeded
-        || saturated
-        || !broken.is_empty()
-        || (config.fail_on_error && all.failures + task_failures > 0)
-    {
-        true => exit::VERDICT,
-        false => exit::OK,
-    }
-}
-
-fn write_output(output: &Output, report: &Report) -> Result<(), Error> {
-    let text = match output.format {
-        Format::Json => output::json::to_json(report)?,
-    };
-    match &output.path {
-        None => put(text.as_bytes()),
-        Some(path) => std::fs::write(path, text).map_err(|error| {
-            Error::Trouble(format!(
-                "cannot write the report to '{}': {error}",
-                path.display()
-            ))
-        }),
+    match reasons.is_empty() {
+        true => exit::OK,
+        false => exit::VERDICT,
     }
 }
 

@@ -139,7 +139,7 @@ fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec
     table.row("Aggregated", cells(&report.aggregated));
 }
 
-pub(super) fn request_name(method: &str, name: &str) -> String {
+pub(in crate::output) fn request_name(method: &str, name: &str) -> String {
     one_line(format!("{method} {name}").trim_start())
 }
 
@@ -163,7 +163,7 @@ pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut 
     if codes.is_empty() || (codes.len() == 1 && !asked) {
         return;
     }
-    let name_width = page / 2 - 4;
+    let name_width = (page / 2).saturating_sub(4);
     out.push_str("\n Status codes\n");
     out.push_str(&rule(page));
     let mut line = |name: &str, figures: &Figures| {
@@ -172,7 +172,7 @@ pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut 
             .iter()
             .map(|(code, n)| status(code, *n))
             .collect();
-        let lines = wrapped(&codes.join(", "), page - name_width - 3);
+        let lines = wrapped(&codes.join(", "), page.saturating_sub(name_width + 3));
         let mut name = cut_middle(name, name_width);
         for codes in lines {
             let codes = codes.replace('\u{a0}', " ");
@@ -357,7 +357,7 @@ fn exact_seconds(elapsed: Duration) -> String {
 }
 
 /// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
-pub(super) fn moment(seconds: f64) -> String {
+pub(in crate::output) fn moment(seconds: f64) -> String {
     match seconds {
         s if s < 59.95 => format!("{s:.1} s"),
         s => show_long(Duration::try_from_secs_f64(s).unwrap_or_default()),

@@ -160,7 +160,7 @@ pub struct Latency {
     pub min: f64,
     /// Longest, exact.
     pub max: f64,
-    /// Median. This and all percentiles are within 0.1 %, and never outside `min` and `max`.
+    /// Median. This and all percentiles are within 0.1 % or half a microsecond, and never outside `min` and `max`.
     pub p50: f64,
     /// 75th percentile.
     pub p75: f64,

@@ -157,15 +157,39 @@ mod tests {
     #[test]
     fn eighty_columns_show_everything() {
         let text = tables(&fixture::report(), 80, TableOptions::default());
-        assert_eq!(text, include_str!("text/golden_80.txt"));
+        fixture::golden("../text/golden_80.txt", &text);
         assert!(text.lines().all(|line| line.width() <= 80));
     }
 
     #[test]
     fn a_wider_terminal_shows_longer_names() {
         let text = tables(&fixture::report(), 120, TableOptions::default());
-        assert_eq!(text, include_str!("text/golden_120.txt"));
+        fixture::golden("../text/golden_120.txt", &text);
         assert!(text.lines().all(|line| line.width() <= 120));
+    }
+
+    #[test]
+    fn two_hundred_columns_show_every_name_whole() {
+        let text = tables(&fixture::report(), 200, TableOptions::default());
+        fixture::golden("../text/golden_200.txt", &text);
+        assert!(text.lines().all(|line| line.width() <= 200));
+        assert!(!text.contains('…'), "{text}");
+    }
+
+    #[test]
+    fn every_width_keeps_the_columns_in_line_also_with_hostile_names() {
+        let hostile = fixture::hostile();
+        let widths = [80, 81, 100, 120, 133, 200].map(|width| (fixture::report(), width));
+        for (report, width) in widths.into_iter().chain([(hostile, 80)]) {
+            let text = tables(&report, width, TableOptions { status_codes: true });
+            fixture::assert_harmless(&text);
+            let longest = text.lines().map(|line| line.width()).max();
+            assert!(longest <= Some(width), "{longest:?} of {width}");
+        }
+        // Too narrow for figures: longer lines, no panic.
+        for width in 0..20 {
+            tables(&fixture::report(), width, TableOptions::default());
+        }
     }
 
     #[test]

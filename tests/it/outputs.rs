@@ -1,7 +1,7 @@
 //! Reports of whole runs in every format, each read by a parser that lgoose does not write with; what happens
 //! when one cannot be written; and saved runs shown and converted again.
 
-use crate::program::{Ended, Lgoose, plan, scratch};
+use crate::program::{Ended, Lgoose, plan, scratch, wait_until};
 use crate::server::Server;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use pulldown_cmark::{Event, Options, Parser, Tag};
@@ -405,5 +405,60 @@ fn test_cases_fail_where_the_exit_code_says_so() {
         failed(&["--fail-on-error"]),
         (1, 9),
         "the names that failed"
+    );
+}
+
+/// Every page has a path of its own, and nothing names it; the last holds the run open.
+const PATHS: &str = r#"
+task { function(user)
+  for n = 1, 5000 do user:get("/page/" .. user.id .. "-" .. n) end
+  print "all asked for"
+  user:get "/hold"
+end }
+"#;
+
+/// More than 2,000 names cost in two threads and in the store; all 10,000 would take several times as much.
+const BOUND: u64 = 150 << 20;
+
+#[test]
+fn paths_without_end_are_bounded_and_say_how_to_name_them() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan("paths.lua", PATHS);
+    let arguments = [
+        path.as_str(),
+        "-H",
+        &url,
+        "-u",
+        "2",
+        "-r",
+        "1000",
+        "-i",
+        "1",
+        "--threads",
+        "2",
+        "-o",
+        "json=-",
+    ];
+    let program = Lgoose::new(arguments).start();
+    wait_until("both users hold", || {
+        program.stderr().matches("all asked for").count() == 2
+    });
+    let peak = program.peak_memory();
+    program.interrupt();
+    program.interrupt();
+    let report = crate::report::read(program.end());
+    assert!(peak < BOUND, "{} MiB", peak >> 20);
+    assert_eq!(report.rows().len(), 2_001);
+    assert!(
+        report.count(" (other)") >= 8_000,
+        "{}",
+        report.count(" (other)")
+    );
+    assert_eq!(report.sent(), server.received());
+    let warnings = report.json["warnings"].to_string();
+    assert!(
+        warnings.contains("more than 2,000 request names"),
+        "{warnings}"
     );
 }

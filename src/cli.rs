@@ -5,7 +5,6 @@ mod brief;
 mod run;
 mod values;
 
-use run::OUTPUT;
 pub use run::{OneRequest, Run};
 
 use crate::config::Output;
@@ -123,8 +122,8 @@ pub struct Demo {
 pub struct Saved {
     /// The JSON report of a run; '-' reads it from standard input
     pub file: PathBuf,
-    /// Write it in another format, such as md=run.md or csv=- (repeatable)
-    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse, long_help = OUTPUT)]
+    /// Write it as json, yaml, csv, hdr, md or junit, such as md=run.md or csv=- (repeatable)
+    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
     pub output: Vec<Output>,
     /// Show the table of status codes also when all are the same
     #[arg(long)]

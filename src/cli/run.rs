@@ -33,7 +33,7 @@ HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; without it they are ignored, so
 accident. 'none' sets aside the proxy of a plan. A proxy chooses --client reqwest.";
 
 /// What `--help` says of `--output`.
-pub(super) const OUTPUT: &str = "\
+const OUTPUT: &str = "\
 Write a report, such as json=run.json; several at once; the path - is standard output (repeatable)
 
 json: every figure, by a schema that stays; 'lgoose report' opens it again. yaml: the same as YAML. csv: a row for \

@@ -17,6 +17,7 @@ use crate::control::Command;
 use crate::demo::{Behaviour, Demo};
 use crate::engine::{self, Ending, Outcome};
 use crate::error::{Error, exit};
+use crate::output::Strict;
 use crate::{lua, machine, output, plan};
 use prepare::{Prepared, prepare, site_named, target};
 use screen::{
@@ -64,6 +65,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             Ok(exit::OK)
         }
         Some(cli::Command::Demo(demo)) => serve(&demo),
+        Some(cli::Command::Report(saved)) => outputs::report(&saved),
         Some(cli::Command::Completions { shell }) => {
             put(&cli::completions(shell))?;
             Ok(exit::OK)
@@ -124,7 +126,12 @@ async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
         screen::may_colour(flags),
     );
     let view = match config.view {
-        true => View::open(facts, &flags.outputs.output, interrupt.clone()),
+        true => View::open(
+            facts,
+            &flags.outputs.output,
+            strict(&config),
+            interrupt.clone(),
+        ),
         false => None,
     };
     let run = engine::Run {
@@ -203,63 +210,49 @@ async fn hung_up(hangup: &mut Option<tokio::signal::unix::Signal>) {
 /// Prints the tables, writes the outputs and gives the verdict.
 fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
     let report = &outcome.report;
-    let written = outputs::write_all(&flags.outputs.output, report);
+    let strict = strict(config);
+    let written = outputs::write_all(&flags.outputs.output, report, strict);
     if !flags.screen.quiet && !writes_to_stdout(flags) {
         let options = output::text::TableOptions {
             status_codes: config.status_codes,
         };
         say(&output::text::tables(report, terminal_width(), options))?;
     }
-    written?;
-    if let Some(trouble) = &outcome.trouble {
-        complain(trouble, flags.screen.backtrace);
-        return Ok(match outcome.ending {
-            Ending::NotStarted => exit::VERDICT,
-            _ => trouble.exit_code(),
-        });
+    let code = match &outcome.trouble {
+        Some(trouble) => {
+            complain(trouble, flags.screen.backtrace);
+            match outcome.ending {
+                Ending::NotStarted => exit::VERDICT,
+                _ => trouble.exit_code(),
+            }
+        }
+        None => verdict(outcome, strict),
+    };
+    for trouble in written.as_ref().err().into_iter().flatten() {
+        complain(trouble, false);
     }
-    Ok(verdict(outcome, config))
+    Ok(written.map_or(exit::TROUBLE, |()| code))
 }
 
-fn verdict(outcome: &Outcome, config: &Config) -> u8 {
-    let all = &outcome.report.aggregated;
-    let task_failures: u64 = outcome.report.tasks.iter().map(|task| task.failures).sum();
+/// What else makes the exit code 1.
+fn strict(config: &Config) -> Strict {
+    Strict {
+        errors: config.fail_on_error,
+        saturation: config.fail_on_saturation,
+    }
+}
+
+fn verdict(outcome: &Outcome, strict: Strict) -> u8 {
     if outcome.ending == Ending::Aborted {
         return exit::ABORTED;
     }
-    let nothing_succeeded = all.failures == all.count;
-    if nothing_succeeded {
-        let why = match all.count {
-            0 => "no request was made",
-            _ => "not one request succeeded",
-        };
-        complain(&Error::Trouble(why.to_owned()), false);
+    let reasons = output::verdict::reasons(&outcome.report, strict);
+    for reason in &reasons {
+        complain(&Error::Trouble(reason.clone()), false);
     }
-    let broken: Vec<_> = outcome
-        .report
-        .thresholds
-        .iter()
-        .filter(|row| !row.passed)
-        .collect();
-    for row in &broken {
-        complain(&Error::Trouble(output::text::broken_line(row)), false);
-    }
-    let saturated = config.fail_on_saturation
-        && outcome
-            .report
-            .generator
-            .is_some_and(|row| row.saturated_s > 0.0);
-    if saturated {
-        let why = "lgoose itself was the bottleneck ('--fail-on-saturation')";
-        complain(&Error::Trouble(why.to_owned()), false);
-    }
-    match nothing_succeeded
-        || saturated
-        || !broken.is_empty()
-        || (config.fail_on_error && all.failures + task_failures > 0)
-    {
-        true => exit::VERDICT,
-        false => exit::OK,
+    match reasons.is_empty() {
+        true => exit::OK,
+        false => exit::VERDICT,
     }
 }
 

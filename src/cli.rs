@@ -7,6 +7,7 @@ mod values;
 
 pub use run::{OneRequest, Run};
 
+use crate::config::Output;
 use crate::error::exit;
 use crate::units;
 use clap::error::ErrorKind;
@@ -83,6 +84,8 @@ pub enum Command {
     },
     /// Run one of the built-in sites
     Demo(Demo),
+    /// Show a run that was saved with '-o json=FILE', or write it in other formats
+    Report(Saved),
     /// Print what a shell needs to complete lgoose's options, such as: lgoose completions bash >>~/.bashrc
     Completions {
         /// The shell
@@ -111,6 +114,22 @@ pub struct Demo {
     pub errors: f64,
 }
 
+/// `lgoose report`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The verdict was the run's: here the exit code is 0 when all was shown and written."
+)]
+pub struct Saved {
+    /// The JSON report of a run; '-' reads it from standard input
+    pub file: PathBuf,
+    /// Write it as json, yaml, csv, hdr, md or junit, such as md=run.md or csv=- (repeatable)
+    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
+    pub output: Vec<Output>,
+    /// Show the table of status codes also when all are the same
+    #[arg(long)]
+    pub status_codes: bool,
+}
+
 /// Reads the command line of this process. What it asks for itself (`--help`, `--version`) and what is
 /// wrong with it is printed here.
 ///
@@ -122,6 +141,7 @@ pub fn parse() -> Result<Cli, u8> {
         .and_then(|matches| {
             let cli = Cli::from_arg_matches(&matches)?;
             fitting(&matches, &cli.run)?;
+            apart(&cli)?;
             Ok(cli)
         })
         .map_err(|error| {
@@ -150,6 +170,18 @@ fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
         _ => return Ok(()),
     };
     Err(command().error(ErrorKind::ArgumentConflict, told))
+}
+
+/// No two reports go to one place.
+fn apart(cli: &Cli) -> Result<(), clap::Error> {
+    let outputs = match &cli.command {
+        Some(Command::Report(saved)) => &saved.output,
+        _ => &cli.run.outputs.output,
+    };
+    match Output::clash(outputs) {
+        Some(told) => Err(command().error(ErrorKind::ArgumentConflict, told)),
+        None => Ok(()),
+    }
 }
 
 /// The one-screen help.

@@ -1,34 +1,135 @@
-//! Writes the report in the formats that were asked for.
+//! Reports written where `-o` says, after a run or from a saved one.
 
-use super::screen::put;
+use super::screen::{complain, put, say, terminal_width};
+use crate::cli;
 use crate::config::{Format, Output};
-use crate::error::Error;
+use crate::error::{Diagnostic, Error, exit};
 use crate::metrics::Report;
-use crate::output;
+use crate::output::{self, Strict};
+use std::fs::{self, File, Permissions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
-/// Writes all of them, whatever becomes of some.
+/// Writes every output that can be written.
 ///
 /// # Errors
-/// The first trouble.
-pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Error> {
-    let mut written = Ok(());
+/// One for each that could not.
+pub(super) fn write_all(
+    outputs: &[Output],
+    report: &Report,
+    strict: Strict,
+) -> Result<(), Vec<Error>> {
+    let mut troubles = Vec::new();
     for output in outputs {
-        written = written.and(write(output, report));
+        let written = output::render(report, output.format, strict);
+        let written = written.and_then(|bytes| write(output.path.as_deref(), &bytes));
+        troubles.extend(written.err());
+        let series = output
+            .path
+            .as_deref()
+            .filter(|path| output.format == Format::Csv && !is_device(path));
+        if let Some(path) = series {
+            let written = output::csv::series(report);
+            let path = output::csv::series_path(path);
+            let written = written.and_then(|text| write(Some(&path), text.as_bytes()));
+            troubles.extend(written.err());
+        }
     }
-    written
+    match troubles.is_empty() {
+        true => Ok(()),
+        false => Err(troubles),
+    }
 }
 
-fn write(output: &Output, report: &Report) -> Result<(), Error> {
-    let text = match output.format {
-        Format::Json => output::json::to_json(report)?,
-    };
-    match &output.path {
-        None => put(text.as_bytes()),
-        Some(path) => std::fs::write(path, text).map_err(|error| {
-            Error::Trouble(format!(
-                "cannot write the report to '{}': {error}",
-                path.display()
-            ))
-        }),
+/// `lgoose report`: the tables of a saved run, and its other formats. The verdict was the run's; here 0 means that
+/// all was shown and written.
+pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
+    let (name, text) = read(&flags.file)?;
+    let report = output::json::from_json(&text, &name)?;
+    let written = write_all(&flags.output, &report, Strict::default());
+    if flags.output.iter().all(|output| output.path.is_some()) {
+        let options = output::text::TableOptions {
+            status_codes: flags.status_codes,
+        };
+        say(&output::text::tables(&report, terminal_width(), options))?;
     }
+    for trouble in written.as_ref().err().into_iter().flatten() {
+        complain(trouble, false);
+    }
+    Ok(written.map_or(exit::TROUBLE, |()| exit::OK))
+}
+
+/// The name and the text of a saved report; `-` is standard input.
+fn read(path: &Path) -> Result<(String, String), Error> {
+    let mut bytes = Vec::new();
+    let (name, found) = match path.to_str() {
+        Some("-") => (
+            "standard input".to_owned(),
+            std::io::stdin().lock().read_to_end(&mut bytes),
+        ),
+        _ => (
+            path.display().to_string(),
+            File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+        ),
+    };
+    let help = "give a file that a run wrote with '-o json=run.json', or '-'";
+    found.map_err(|error| {
+        Diagnostic::new(format!("cannot read the report '{name}': {error}")).help(help)
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Diagnostic::new("not a report of lgoose: it is not UTF-8")
+            .at(&name, None, "")
+            .help(help)
+    })?;
+    Ok((name, text))
+}
+
+/// `None` is standard output.
+fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
+    let Some(path) = path else {
+        return put(bytes);
+    };
+    replace(path, bytes).map_err(|error| {
+        Error::Trouble(format!(
+            "cannot write the report to '{}': {error}",
+            path.display()
+        ))
+    })
+}
+
+/// Whether what is there is no file of its own: a pipe, a terminal, what a descriptor of this process stands for.
+fn is_device(path: &Path) -> bool {
+    let descriptors = ["/dev/stderr", "/dev/fd", "/proc/self/fd"];
+    descriptors.iter().any(|start| path.starts_with(start))
+        || fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Writes a file in one step: whoever reads it, also after a crash, finds the old or the new one, never a part.
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if is_device(path) {
+        return File::options().append(true).open(path)?.write_all(bytes);
+    }
+    // Not the link is replaced but what it stands for.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let old = fs::metadata(&target).ok();
+    let mode = old.as_ref().map_or(0o666, |old| old.permissions().mode());
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let temporary = tempfile::Builder::new()
+        .prefix(".lgoose-")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(folder);
+    let mut file = match temporary {
+        Ok(file) => file,
+        // A file may take what its folder does not.
+        Err(_) if old.is_some_and(|old| old.is_file()) => return fs::write(target, bytes),
+        Err(error) => return Err(error),
+    };
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(&target)?;
+    Ok(())
 }

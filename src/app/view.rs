@@ -7,6 +7,7 @@ use crate::control::Command;
 use crate::engine;
 use crate::error::Error;
 use crate::metrics::{RunPhase, Snapshot};
+use crate::output::Strict;
 use crate::tui::{Dialog, Facts, Input, Screen, State, Typed, Wish};
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
@@ -22,6 +23,7 @@ pub(super) struct View {
     state: State,
     log: mpsc::UnboundedReceiver<String>,
     outputs: Vec<Output>,
+    strict: Strict,
     interrupt: mpsc::UnboundedSender<()>,
 }
 
@@ -31,6 +33,7 @@ impl View {
     pub(super) fn open(
         facts: Facts,
         outputs: &[Output],
+        strict: Strict,
         interrupt: mpsc::UnboundedSender<()>,
     ) -> Option<View> {
         let screen = Screen::open().ok()?;
@@ -43,6 +46,7 @@ impl View {
             state: State::default(),
             log,
             outputs: outputs.to_vec(),
+            strict,
             interrupt,
         })
     }
@@ -122,13 +126,16 @@ impl View {
             true => &default[..],
             false => &self.outputs[..],
         };
-        match write_all(outputs, report) {
+        match write_all(outputs, report, self.strict) {
             Ok(()) => {
                 let paths = outputs.iter().filter_map(|output| output.path.as_ref());
                 let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();
                 self.state.notice = format!("written: {}", paths.join(", "));
             }
-            Err(error) => self.state.dialog = Dialog::Message(error.to_string()),
+            Err(errors) => {
+                let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                self.state.dialog = Dialog::Message(texts.join("\n"));
+            }
         }
     }
 }

@@ -32,6 +32,16 @@ With socks5 names are looked up here, as --resolve says; with the others the pro
 HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; without it they are ignored, so that no proxy is measured by \
 accident. 'none' sets aside the proxy of a plan. A proxy chooses --client reqwest.";
 
+/// What `--help` says of `--output`.
+const OUTPUT: &str = "\
+Write a report, such as json=run.json; several at once; the path - is standard output (repeatable)
+
+json: every figure, by a schema that stays; 'lgoose report' opens it again. yaml: the same as YAML. csv: a row for \
+each request name, all requests, scenario, task, check and metric; beside run.csv the series goes to \
+run_series.csv, but not from standard output, pipes and devices. hdr: a log for the tools of HdrHistogram, a line \
+for each name, values in microseconds. md: tables for a pull request. junit: the verdicts as test cases; failed \
+requests are failed cases with --fail-on-error.";
+
 /// `lgoose PLAN`.
 #[derive(Debug, Args)]
 pub struct Run {
@@ -233,8 +243,8 @@ pub struct Screen {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Outputs {
-    /// Write a report, such as json=run.json or json=- (repeatable)
-    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
+    /// Write a report: json, yaml, csv, hdr, md or junit, such as json=run.json or json=- (repeatable)
+    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse, long_help = OUTPUT)]
     pub output: Vec<Output>,
     /// Also report latencies with the requests that late users could not make: average, minimum, maximum or
     /// disabled [default: disabled]

@@ -16,28 +16,115 @@ pub struct Output {
 pub enum Format {
     /// The documented JSON schema.
     Json,
+    /// The same data as JSON.
+    Yaml,
+    /// A row a name, and a file of the series beside it.
+    Csv,
+    /// A histogram a name, as HdrHistogram's log.
+    Hdr,
+    /// Tables for a pull request.
+    Md,
+    /// Verdicts as test cases.
+    Junit,
+}
+
+/// The formats by the word that chooses them.
+const FORMATS: [(&str, Format); 6] = [
+    ("json", Format::Json),
+    ("yaml", Format::Yaml),
+    ("csv", Format::Csv),
+    ("hdr", Format::Hdr),
+    ("md", Format::Md),
+    ("junit", Format::Junit),
+];
+
+impl Format {
+    /// The word that chooses it.
+    pub fn word(self) -> &'static str {
+        let known = FORMATS.iter().find(|(_, format)| *format == self);
+        known.map_or("", |(word, _)| word)
+    }
 }
 
 impl Output {
-    /// Reads `FORMAT=PATH`; `-` as path is standard output.
+    /// Reads `FORMAT=PATH`; `-` or `/dev/stdout` as path is standard output.
     ///
     /// # Errors
     /// A sentence that says what is wrong and which formats there are.
     pub fn parse(text: &str) -> Result<Output, String> {
-        const GRAMMAR: &str =
-            "write FORMAT=PATH, for instance 'json=run.json' or 'json=-'; formats: json";
-        let (format, path) = text.split_once('=').unwrap_or((text, ""));
-        let format = match format {
-            "json" => Format::Json,
-            other => return Err(format!("'{other}' is not a format: {GRAMMAR}")),
+        let grammar = || {
+            let words: Vec<_> = FORMATS.iter().map(|(word, _)| *word).collect();
+            format!(
+                "write FORMAT=PATH, for instance 'json=run.json' or 'json=-'; formats: {}",
+                words.join(" ")
+            )
+        };
+        let (word, path) = text.split_once('=').unwrap_or((text, ""));
+        let Some((_, format)) = FORMATS.iter().find(|(known, _)| *known == word) else {
+            return Err(format!("'{word}' is not a format: {}", grammar()));
         };
         match path {
-            "" => Err(format!("'{text}' names no file: {GRAMMAR}")),
-            "-" => Ok(Output { format, path: None }),
+            "" => Err(format!("'{text}' names no file: {}", grammar())),
+            "-" | "/dev/stdout" => Ok(Output {
+                format: *format,
+                path: None,
+            }),
             path => Ok(Output {
-                format,
+                format: *format,
                 path: Some(path.into()),
             }),
+        }
+    }
+
+    /// Why outputs cannot be written together: two would go to one place.
+    pub fn clash(outputs: &[Output]) -> Option<String> {
+        let mut rest = outputs;
+        while let [first, others @ ..] = rest {
+            if let Some(other) = others.iter().find(|other| other.path == first.path) {
+                let place = first.path.as_ref().map_or_else(
+                    || "standard output".to_owned(),
+                    |path| format!("'{}'", path.display()),
+                );
+                return Some(format!(
+                    "'-o' writes both {} and {} to {place}: give each a file of its own",
+                    first.format.word(),
+                    other.format.word()
+                ));
+            }
+            rest = others;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_format_has_its_word() {
+        for (word, format) in FORMATS {
+            let output = Output::parse(&format!("{word}=a=b")).expect("valid");
+            assert_eq!((output.format, output.format.word()), (format, word));
+            assert_eq!(output.path, Some("a=b".into()));
+        }
+    }
+
+    #[test]
+    fn two_reports_do_not_share_a_place() {
+        let outputs = |texts: &[&str]| -> Vec<Output> {
+            let read = |text: &&str| Output::parse(text).expect("valid");
+            texts.iter().map(read).collect()
+        };
+        for (texts, place) in [
+            (["json=-", "csv=a", "md=-"], Some("standard output")),
+            (["json=b", "csv=a", "md=a"], Some("'a'")),
+            (["json=b", "csv=a", "md=-"], None),
+        ] {
+            let clash = Output::clash(&outputs(&texts));
+            assert_eq!(clash.is_some(), place.is_some(), "{texts:?}");
+            let told = clash.unwrap_or_default();
+            assert!(told.contains(place.unwrap_or_default()), "{told}");
         }
     }
 }

@@ -208,32 +208,6 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_agree_with_sorting_within_a_thousandth() {
-        let mut exact = Exact::default();
-        let mut burst = Burst::default();
-        let mut sorted = Vec::new();
-        let mut state: u64 = 7;
-        for _ in 0..20_000 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            let ns = 1_000_000 + (state >> 33) % 900_000_000;
-            exact.record(ns);
-            burst.record(ns);
-            sorted.push(ns);
-        }
-        sorted.sort_unstable();
-        let mut all = histogram();
-        burst.add_to(&mut all);
-        let quantiles = [0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999];
-        for (quantile, found) in quantiles.iter().zip(exact.quantiles(&all, quantiles)) {
-            let truth = sorted[(quantile * sorted.len() as f64).ceil() as usize - 1] as f64;
-            let off = (found.as_nanos() as f64 - truth).abs() / truth;
-            assert!(off <= 0.001, "p{} is off by {off}", quantile * 100.0);
-        }
-    }
-
-    #[test]
     fn a_percentile_never_leaves_the_exact_extremes() {
         for ns in [1, 499, 1_499, 874_400, 65_535_123, 3_600_000_000_001] {
             let mut exact = Exact::default();

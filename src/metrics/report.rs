@@ -3,11 +3,18 @@
 //! Made by the [`Store`](super::Store); read back from JSON by `lgoose report`. Keys are a promise to
 //! scripts: add some, never rename one. Figures that do not exist (the latency of no requests) are `null`.
 
+mod measured;
+mod omission;
+
+pub use measured::{Check, Metric, MetricKind};
+pub use omission::{Cadence, CoFigures, CoMitigation, CoRow};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     /// Version of lgoose that ran it.
     pub version: String,
@@ -64,6 +71,7 @@ pub struct Report {
 
 /// Iterations that were due to start in a run at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ArrivalsRow {
     /// Those that were started.
     pub started: u64,
@@ -75,6 +83,7 @@ pub struct ArrivalsRow {
 
 /// How hard lgoose itself worked.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GeneratorRow {
     /// Threads that drove users.
     pub threads: u64,
@@ -97,6 +106,7 @@ pub struct GeneratorRow {
 
 /// The figures of one request name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RequestRow {
     /// `GET`; empty in the row `(other)`.
     pub method: String,
@@ -109,6 +119,7 @@ pub struct RequestRow {
 
 /// What is measured of requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Figures {
     /// Requests; a chain of redirects is one.
     pub count: u64,
@@ -141,6 +152,7 @@ pub struct Figures {
 
 /// A distribution of latencies in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Latency {
     /// Mean, exact.
     pub avg: f64,
@@ -148,7 +160,7 @@ pub struct Latency {
     pub min: f64,
     /// Longest, exact.
     pub max: f64,
-    /// Median. This and all percentiles are within 0.1 %, and never outside `min` and `max`.
+    /// Median. This and all percentiles are within 0.1 % or half a microsecond, and never outside `min` and `max`.
     pub p50: f64,
     /// 75th percentile.
     pub p75: f64,
@@ -170,6 +182,7 @@ pub struct Latency {
 
 /// Mean milliseconds of each phase over the requests that had it; `null` when none had.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PhasesMs {
     /// Looking the host up.
     pub dns: Option<f64>,
@@ -187,6 +200,7 @@ pub struct PhasesMs {
 
 /// One scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ScenarioRow {
     /// As the plan names it.
     pub name: String,
@@ -198,6 +212,7 @@ pub struct ScenarioRow {
 
 /// One task or transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskRow {
     /// Its scenario.
     pub scenario: String,
@@ -213,6 +228,7 @@ pub struct TaskRow {
 
 /// All requests within a stretch of the run: a second, more in runs of over an hour.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SeriesPoint {
     /// Whole seconds from the start of the measurement to the start of this point.
     pub second: u64,
@@ -244,59 +260,9 @@ pub struct SeriesPoint {
     pub saturated: bool,
 }
 
-/// A named check of the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Check {
-    /// As the plan names it.
-    pub name: String,
-    /// How often it held.
-    pub passes: u64,
-    /// How often it did not.
-    pub failures: u64,
-}
-
-/// A custom metric of the plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Metric {
-    /// As the plan names it.
-    pub name: String,
-    /// What its values amount to.
-    pub kind: MetricKind,
-    /// How many values were added.
-    pub count: u64,
-    /// Sum, last value, share from 0 to 1 or mean, by kind; `null` when nothing was added.
-    pub value: Option<f64>,
-    /// Smallest value, exact; `null` but for gauges and trends.
-    pub min: Option<f64>,
-    /// Largest value, exact; `null` but for gauges and trends.
-    pub max: Option<f64>,
-    /// Median; `null` but for trends. This and all percentiles are within 0.1 %, and never outside `min` and
-    /// `max`.
-    pub p50: Option<f64>,
-    /// 90th percentile.
-    pub p90: Option<f64>,
-    /// 95th percentile.
-    pub p95: Option<f64>,
-    /// 99th percentile.
-    pub p99: Option<f64>,
-}
-
-/// The kinds of custom metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MetricKind {
-    /// Adds up.
-    Counter,
-    /// A level: the latest value, the smallest and the largest.
-    Gauge,
-    /// The share of values that were true.
-    Rate,
-    /// A distribution: mean, extremes and percentiles.
-    Trend,
-}
-
 /// Equal errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ErrorRow {
     /// How many.
     pub count: u64,
@@ -312,61 +278,9 @@ pub struct ErrorRow {
     pub last_s: f64,
 }
 
-/// What a user's cycle is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cadence {
-    /// The mean of its cycles so far.
-    Average,
-    /// The shortest of them.
-    Minimum,
-    /// The longest of them.
-    Maximum,
-}
-
-/// Latencies with what was filled in for coordinated omission: while users waited for a slow answer, they did
-/// not ask for what they would have asked for at their pace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CoMitigation {
-    /// What a user's cycle is compared with.
-    pub cadence: Cadence,
-    /// Cycles that took more than twice the cadence of their user.
-    pub late_cycles: u64,
-    /// Mean cadence of those users; `null` if none was late.
-    pub cadence_ms: Option<f64>,
-    /// One row a request name for which something was filled in.
-    pub requests: Vec<CoRow>,
-    /// All requests together.
-    pub aggregated: CoFigures,
-}
-
-/// The corrected figures of one request name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CoRow {
-    /// `GET`; empty in the row `(other)`.
-    pub method: String,
-    /// As the plan names it.
-    pub name: String,
-    /// The figures, on the same level in JSON.
-    #[serde(flatten)]
-    pub figures: CoFigures,
-}
-
-/// Latencies of requests and of those that were filled in.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct CoFigures {
-    /// Requests that were made and that were filled in.
-    pub count: u64,
-    /// Of these, filled in.
-    pub filled: u64,
-    /// Latency of all of them; `null` when there were none.
-    pub latency_ms: Option<Latency>,
-    /// All of them in microseconds: HdrHistogram V2 (not compressed), base64.
-    pub histogram: String,
-}
-
 /// A threshold and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ThresholdRow {
     /// Its text: `p95 < 300ms during 30s`.
     pub threshold: String,

@@ -379,4 +379,6 @@ fn live_row(label: &Label, row: &mut RequestTally, measured: Duration, now: (f64
 }
 
 #[cfg(test)]
+mod percentiles;
+#[cfg(test)]
 mod tests;

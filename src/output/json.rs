@@ -1,5 +1,6 @@
 //! The report as JSON, and back: the format that scripts read and that `lgoose report` opens again.
 
+use super::text::turns;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::Report;
 
@@ -11,7 +12,23 @@ pub fn to_json(report: &Report) -> Result<String, Error> {
     let mut text = serde_json::to_string_pretty(report)
         .map_err(|error| Error::Trouble(format!("cannot write the report as JSON: {error}")))?;
     text.push('\n');
-    Ok(text)
+    Ok(escaped(text))
+}
+
+/// JSON allows in its texts what a terminal obeys or what turns the direction of writing: that is escaped too.
+fn escaped(text: String) -> String {
+    let obeyed = |c: char| (c.is_control() && c != '\n') || turns(c);
+    if !text.contains(obeyed) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match obeyed(c) {
+            true => safe += &format!("\\u{:04x}", u32::from(c)),
+            false => safe.push(c),
+        }
+    }
+    safe
 }
 
 /// A report from the text of a file that an earlier run wrote; `path` is for the message.
@@ -90,6 +107,20 @@ mod tests {
         let threshold = "threshold name value limit unit passed broken_s";
         assert_eq!(keys(&json["thresholds"][0]), sorted(threshold));
         assert_eq!(json["requests"][0]["status"]["200"], 13_189);
+    }
+
+    #[test]
+    fn the_fixed_report_is_the_checked_in_one() {
+        let text = to_json(&fixture::report()).expect("a plain report");
+        fixture::golden("report.json", &text);
+    }
+
+    #[test]
+    fn hostile_texts_are_escaped_and_come_back_as_they_were() {
+        let report = fixture::hostile();
+        let text = to_json(&report).expect("a plain report");
+        fixture::assert_harmless(&text);
+        assert_eq!(from_json(&text, "run.json").expect("JSON"), report);
     }
 
     #[test]

@@ -1,7 +1,37 @@
 //! Outputs: each file turns a [`Report`](crate::metrics::Report) into one format and knows nothing else.
+//! Names and texts come from plans and targets: every format makes them harmless in its own way.
 
+pub mod csv;
+pub mod hdr;
 pub mod json;
+pub mod junit;
+pub mod markdown;
 pub mod text;
+pub mod verdict;
+pub mod yaml;
 
 #[cfg(test)]
 pub(crate) mod fixture;
+#[cfg(test)]
+mod schema_tests;
+
+use crate::config::Format;
+use crate::error::Error;
+use crate::metrics::Report;
+pub use verdict::Strict;
+
+/// The report in one format; of CSV the rows of names, [`csv::series`] is a file of its own.
+///
+/// # Errors
+/// Trouble with a histogram that cannot be read; only a file that was changed by hand has one.
+pub fn render(report: &Report, format: Format, strict: Strict) -> Result<Vec<u8>, Error> {
+    let text = match format {
+        Format::Json => json::to_json(report)?,
+        Format::Yaml => yaml::to_yaml(report)?,
+        Format::Csv => csv::names(report)?,
+        Format::Hdr => return hdr::to_log(report),
+        Format::Md => markdown::to_markdown(report, strict),
+        Format::Junit => junit::to_junit(report, strict)?,
+    };
+    Ok(text.into_bytes())
+}

@@ -22,6 +22,7 @@ mod malformed;
 mod measures;
 mod mistakes;
 mod one_page;
+mod outputs;
 mod parts;
 mod program;
 mod proxy;

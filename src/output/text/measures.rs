@@ -52,14 +52,14 @@ fn metrics(report: &Report) -> Table {
         let Some(first) = rows.next() else { continue };
         table.heading(title, note);
         for row in std::iter::once(first).chain(rows) {
-            table.row(format!("  {}", one_line(&row.name)), cells(row));
+            table.row(format!("  {}", one_line(&row.name)), metric_cells(row));
         }
     }
     table
 }
 
 /// A metric's figures; those that its kind does not have stay empty.
-fn cells(row: &Metric) -> Vec<String> {
+pub(in crate::output) fn metric_cells(row: &Metric) -> Vec<String> {
     let value = match (row.kind, row.value) {
         // The mean of ones and zeros: the nearest whole number is how many there were.
         (MetricKind::Rate, Some(value)) => {

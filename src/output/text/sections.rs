@@ -5,6 +5,7 @@ use super::{rate, time, with_share};
 use crate::metrics::{ErrorRow, Figures, GeneratorRow, Latency, Report, TaskRow};
 use crate::units::{show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Kinds of errors shown; the rest is counted.
 const MOST_ERRORS: usize = 20;
@@ -139,7 +140,7 @@ fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec
     table.row("Aggregated", cells(&report.aggregated));
 }
 
-pub(super) fn request_name(method: &str, name: &str) -> String {
+pub(in crate::output) fn request_name(method: &str, name: &str) -> String {
     one_line(format!("{method} {name}").trim_start())
 }
 
@@ -163,27 +164,32 @@ pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut 
     if codes.is_empty() || (codes.len() == 1 && !asked) {
         return;
     }
-    let name_width = page / 2 - 4;
+    let shown = |figures: &Figures| {
+        let codes = figures.status.iter().map(|(code, n)| status(code, *n));
+        codes.collect::<Vec<String>>().join(", ")
+    };
+    let names = report.requests.iter().map(|row| {
+        let name = request_name(&row.method, &row.name);
+        (name, shown(&row.figures))
+    });
+    let all = ("Aggregated".to_owned(), shown(&report.aggregated));
+    let rows: Vec<(String, String)> = names.chain([all]).collect();
+    // Names have half of the page, and what the codes leave of the other half.
+    let longest_codes = rows.iter().map(|(_, codes)| codes.width()).max();
+    let longest_name = rows.iter().map(|(name, _)| name.width()).max();
+    let left = page.saturating_sub(longest_codes.unwrap_or(0) + 3);
+    let half = (page / 2).saturating_sub(4);
+    let name_width = half.max(left.min(longest_name.unwrap_or(0)));
     out.push_str("\n Status codes\n");
     out.push_str(&rule(page));
-    let mut line = |name: &str, figures: &Figures| {
-        let codes: Vec<String> = figures
-            .status
-            .iter()
-            .map(|(code, n)| status(code, *n))
-            .collect();
-        let lines = wrapped(&codes.join(", "), page - name_width - 3);
-        let mut name = cut_middle(name, name_width);
-        for codes in lines {
+    for (name, codes) in rows {
+        let mut name = cut_middle(&name, name_width);
+        for codes in wrapped(&codes, page.saturating_sub(name_width + 3)) {
             let codes = codes.replace('\u{a0}', " ");
             out.push_str(&format!(" {}  {codes}\n", pad_right(&name, name_width)));
             name.clear();
         }
-    };
-    for row in &report.requests {
-        line(&request_name(&row.method, &row.name), &row.figures);
     }
-    line("Aggregated", &report.aggregated);
 }
 
 /// `13,192 [200]`; no-break spaces keep it together when lines are broken.
@@ -357,7 +363,7 @@ fn exact_seconds(elapsed: Duration) -> String {
 }
 
 /// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
-pub(super) fn moment(seconds: f64) -> String {
+pub(in crate::output) fn moment(seconds: f64) -> String {
     match seconds {
         s if s < 59.95 => format!("{s:.1} s"),
         s => show_long(Duration::try_from_secs_f64(s).unwrap_or_default()),

@@ -150,22 +150,25 @@ pub(super) fn spread(left: &str, right: &str, page: usize) -> String {
 
 /// Text from a plan or a target as one harmless line: control characters and those that turn the direction
 /// of writing show as escapes, line breaks and tabs as spaces.
-pub(super) fn one_line(text: &str) -> String {
+pub(in crate::output) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in printable(text).chars() {
         match c {
             '\n' | '\t' => line.push(' '),
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                line.extend(c.escape_unicode());
-            }
+            c if turns(c) => line.extend(c.escape_unicode()),
             _ => line.push(c),
         }
     }
     line
 }
 
+/// Whether a sign turns the direction of writing, and with it the meaning of what is read.
+pub(in crate::output) fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// At most `width` columns of a text: the middle gives way to `…`.
-pub(super) fn cut_middle(text: &str, width: usize) -> String {
+pub(in crate::output) fn cut_middle(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

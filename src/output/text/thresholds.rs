@@ -30,15 +30,20 @@ pub(super) fn table(report: &Report) -> Option<Table> {
 
 /// Why a threshold decides the exit code: `the threshold 'p95 < 300ms' is broken: 412 ms`.
 pub fn broken_line(row: &ThresholdRow) -> String {
-    let name = row.name.as_deref();
-    let name = name.map_or_else(String::new, |name| format!("{name}: "));
     let at = row.broken_s.map(moment);
     let at = at.map_or_else(String::new, |at| format!(" at {at}"));
-    let text = one_line(&format!("{name}{}", row.threshold));
+    let text = threshold_name(row);
     match row.value {
         Some(_) => format!("the threshold '{text}' is broken: {}{at}", shown(row)),
         None => format!("the threshold '{text}' has no data"),
     }
+}
+
+/// The threshold as the command line takes it: `GET /: p95 < 300ms`.
+pub(in crate::output) fn threshold_name(row: &ThresholdRow) -> String {
+    let name = row.name.as_deref();
+    let name = name.map_or_else(String::new, |name| format!("{name}: "));
+    one_line(&format!("{name}{}", row.threshold))
 }
 
 /// `GET /: p95 during 30s` and `< 300ms`.
@@ -56,7 +61,7 @@ fn parts(row: &ThresholdRow) -> (String, String) {
 }
 
 /// The figure; with more digits where three would make it look like the limit.
-fn shown(row: &ThresholdRow) -> String {
+pub(in crate::output) fn shown(row: &ThresholdRow) -> String {
     let Some(value) = row.value else {
         return "no data".to_owned();
     };

@@ -1,0 +1,61 @@
+//! Latencies corrected for coordinated omission, as the report has them.
+
+use super::Latency;
+use serde::{Deserialize, Serialize};
+
+/// What a user's cycle is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Cadence {
+    /// The mean of its cycles so far.
+    Average,
+    /// The shortest of them.
+    Minimum,
+    /// The longest of them.
+    Maximum,
+}
+
+/// Latencies with what was filled in for coordinated omission: while users waited for a slow answer, they did
+/// not ask for what they would have asked for at their pace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CoMitigation {
+    /// What a user's cycle is compared with.
+    pub cadence: Cadence,
+    /// Cycles that took more than twice the cadence of their user.
+    pub late_cycles: u64,
+    /// Mean cadence of those users; `null` if none was late.
+    pub cadence_ms: Option<f64>,
+    /// One row a request name for which something was filled in.
+    pub requests: Vec<CoRow>,
+    /// All requests together.
+    pub aggregated: CoFigures,
+}
+
+/// The corrected figures of one request name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CoRow {
+    /// `GET`; empty in the row `(other)`.
+    pub method: String,
+    /// As the plan names it.
+    pub name: String,
+    /// The figures, on the same level in JSON.
+    #[serde(flatten)]
+    pub figures: CoFigures,
+}
+
+/// Latencies of requests and of those that were filled in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CoFigures {
+    /// Requests that were made and that were filled in.
+    pub count: u64,
+    /// Of these, filled in.
+    pub filled: u64,
+    /// Latency of all of them; `null` when there were none.
+    pub latency_ms: Option<Latency>,
+    /// All of them in microseconds: HdrHistogram V2 (not compressed), base64.
+    pub histogram: String,
+}

@@ -1,0 +1,352 @@
+//! The report as CSV, for spreadsheets and scripts: a row for each name that the run measured, and a table of
+//! its own with the series.
+//!
+//! Texts are one line without control characters, and one that a spreadsheet would take for a formula has a
+//! `'` before it.
+
+use super::text::one_line;
+use crate::error::Error;
+use crate::metrics::{
+    Check, Figures, Latency, Metric, MetricKind, Report, ScenarioRow, SeriesPoint, TaskRow,
+};
+use csv::Writer;
+use std::path::{Path, PathBuf};
+
+/// The columns of [`names`]. What a row's kind does not have is empty.
+const NAMES: [&str; 29] = [
+    "kind",
+    "scenario",
+    "method",
+    "name",
+    "count",
+    "failures",
+    "redirects",
+    "retries",
+    "rate",
+    "bytes",
+    "avg_ms",
+    "min_ms",
+    "max_ms",
+    "p50_ms",
+    "p75_ms",
+    "p90_ms",
+    "p95_ms",
+    "p98_ms",
+    "p99_ms",
+    "p99.9_ms",
+    "p99.99_ms",
+    "users",
+    "value",
+    "value_min",
+    "value_max",
+    "value_p50",
+    "value_p90",
+    "value_p95",
+    "value_p99",
+];
+
+/// The columns of [`series`].
+const SERIES: [&str; 13] = [
+    "second",
+    "seconds",
+    "users",
+    "count",
+    "failures",
+    "rate",
+    "bytes",
+    "p50_ms",
+    "p95_ms",
+    "p99_ms",
+    "busy",
+    "lag_ms",
+    "saturated",
+];
+
+/// A row for each request name, for all of them (`aggregated`), and for each scenario, task, check and custom
+/// metric. `count` is of requests, of iterations, of runs, of what was checked, and of values. Rates are per second, latencies in
+/// milliseconds.
+///
+/// # Errors
+/// None that a report made by lgoose can cause.
+pub fn names(report: &Report) -> Result<String, Error> {
+    let mut table = Table::new(&NAMES)?;
+    for row in &report.requests {
+        table.row(&request("request", &row.method, &row.name, &row.figures))?;
+    }
+    table.row(&request("aggregated", "", "Aggregated", &report.aggregated))?;
+    let per_second = |count: u64| match report.elapsed_s > 0.0 {
+        true => count as f64 / report.elapsed_s,
+        false => 0.0,
+    };
+    for row in &report.scenarios {
+        table.row(&scenario(row, per_second(row.iterations)))?;
+    }
+    for row in &report.tasks {
+        table.row(&task(row, per_second(row.runs)))?;
+    }
+    for row in &report.checks {
+        table.row(&check(row))?;
+    }
+    for row in &report.metrics {
+        table.row(&metric(row))?;
+    }
+    table.text()
+}
+
+/// All requests over time, a row for each point.
+///
+/// # Errors
+/// None that a report made by lgoose can cause.
+pub fn series(report: &Report) -> Result<String, Error> {
+    let mut table = Table::new(&SERIES)?;
+    for row in &report.series {
+        table.row(&point(row))?;
+    }
+    table.text()
+}
+
+/// Where the series goes beside a file of names: `run_series.csv` for `run.csv`.
+pub fn series_path(names: &Path) -> PathBuf {
+    let mut file = names.file_stem().unwrap_or_default().to_owned();
+    file.push("_series");
+    if let Some(ending) = names.extension() {
+        file.push(".");
+        file.push(ending);
+    }
+    names.with_file_name(file)
+}
+
+/// The cells of a row by their columns.
+type Cells = Vec<(&'static str, String)>;
+
+/// A table that is written as CSV.
+struct Table {
+    columns: &'static [&'static str],
+    writer: Writer<Vec<u8>>,
+}
+
+impl Table {
+    fn new(columns: &'static [&'static str]) -> Result<Table, Error> {
+        let mut writer = Writer::from_writer(Vec::new());
+        writer.write_record(columns).map_err(trouble)?;
+        Ok(Table { columns, writer })
+    }
+
+    fn row(&mut self, cells: &Cells) -> Result<(), Error> {
+        let cell = |column: &&str| {
+            let found = cells.iter().find(|(name, _)| name == column);
+            found.map_or("", |(_, value)| value)
+        };
+        let row = self.columns.iter().map(cell);
+        self.writer.write_record(row).map_err(trouble)
+    }
+
+    fn text(self) -> Result<String, Error> {
+        let bytes = self.writer.into_inner().map_err(trouble)?;
+        String::from_utf8(bytes).map_err(trouble)
+    }
+}
+
+fn trouble(error: impl std::fmt::Display) -> Error {
+    Error::Trouble(format!("cannot write the report as CSV: {error}"))
+}
+
+fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> Cells {
+    let mut cells = vec![
+        ("kind", kind.to_owned()),
+        ("method", harmless(method)),
+        ("name", harmless(name)),
+        ("count", figures.count.to_string()),
+        ("failures", figures.failures.to_string()),
+        ("redirects", figures.redirects.to_string()),
+        ("retries", figures.retries.to_string()),
+        ("rate", figures.rate.to_string()),
+        ("bytes", figures.bytes.to_string()),
+    ];
+    cells.extend(latency(figures.latency_ms));
+    cells
+}
+
+fn scenario(row: &ScenarioRow, rate: f64) -> Cells {
+    vec![
+        ("kind", "scenario".to_owned()),
+        ("name", harmless(&row.name)),
+        ("count", row.iterations.to_string()),
+        ("rate", rate.to_string()),
+        ("users", row.users.to_string()),
+    ]
+}
+
+fn task(row: &TaskRow, rate: f64) -> Cells {
+    let mut cells = vec![
+        ("kind", "task".to_owned()),
+        ("scenario", harmless(&row.scenario)),
+        ("name", harmless(&row.name)),
+        ("count", row.runs.to_string()),
+        ("failures", row.failures.to_string()),
+        ("rate", rate.to_string()),
+    ];
+    cells.extend(latency(row.latency_ms));
+    cells
+}
+
+fn check(row: &Check) -> Cells {
+    let all = row.passes + row.failures;
+    let share = (all > 0).then(|| row.passes as f64 / all as f64);
+    vec![
+        ("kind", "check".to_owned()),
+        ("name", harmless(&row.name)),
+        ("count", all.to_string()),
+        ("failures", row.failures.to_string()),
+        ("value", figure(share)),
+    ]
+}
+
+fn metric(row: &Metric) -> Cells {
+    let kind = match row.kind {
+        MetricKind::Counter => "counter",
+        MetricKind::Gauge => "gauge",
+        MetricKind::Rate => "rate",
+        MetricKind::Trend => "trend",
+    };
+    vec![
+        ("kind", kind.to_owned()),
+        ("name", harmless(&row.name)),
+        ("count", row.count.to_string()),
+        ("value", figure(row.value)),
+        ("value_min", figure(row.min)),
+        ("value_max", figure(row.max)),
+        ("value_p50", figure(row.p50)),
+        ("value_p90", figure(row.p90)),
+        ("value_p95", figure(row.p95)),
+        ("value_p99", figure(row.p99)),
+    ]
+}
+
+fn latency(latency: Option<Latency>) -> Cells {
+    let Some(row) = latency else {
+        return Vec::new();
+    };
+    let figures = [
+        ("avg_ms", row.avg),
+        ("min_ms", row.min),
+        ("max_ms", row.max),
+        ("p50_ms", row.p50),
+        ("p75_ms", row.p75),
+        ("p90_ms", row.p90),
+        ("p95_ms", row.p95),
+        ("p98_ms", row.p98),
+        ("p99_ms", row.p99),
+        ("p99.9_ms", row.p99_9),
+        ("p99.99_ms", row.p99_99),
+    ];
+    let cell = |(column, ms): (_, f64)| (column, ms.to_string());
+    figures.map(cell).into()
+}
+
+fn point(row: &SeriesPoint) -> Cells {
+    let rate = match row.seconds > 0.0 {
+        true => row.count as f64 / row.seconds,
+        false => 0.0,
+    };
+    vec![
+        ("second", row.second.to_string()),
+        ("seconds", row.seconds.to_string()),
+        ("users", row.users.to_string()),
+        ("count", row.count.to_string()),
+        ("failures", row.failures.to_string()),
+        ("rate", rate.to_string()),
+        ("bytes", row.bytes.to_string()),
+        ("p50_ms", figure(row.p50_ms)),
+        ("p95_ms", figure(row.p95_ms)),
+        ("p99_ms", figure(row.p99_ms)),
+        ("busy", row.busy.to_string()),
+        ("lag_ms", row.lag_ms.to_string()),
+        ("saturated", row.saturated.to_string()),
+    ]
+}
+
+fn figure(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// A text that no spreadsheet takes for a formula; the signs in full width count too, as some do.
+/// See OWASP, "CSV Injection".
+fn harmless(text: &str) -> String {
+    let text = one_line(text);
+    let formula = |c| matches!(c, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠');
+    match text.trim_start().starts_with(formula) {
+        true => format!("'{text}"),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+    use std::collections::HashMap;
+
+    fn read(text: &str) -> Vec<HashMap<String, String>> {
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        reader.deserialize().collect::<Result<_, _>>().expect("CSV")
+    }
+
+    #[test]
+    fn the_fixed_report_is_the_checked_in_one() {
+        let report = fixture::report();
+        fixture::golden("report.csv", &names(&report).expect("a plain report"));
+        fixture::golden("report_series.csv", &series(&report).expect("a plain one"));
+    }
+
+    #[test]
+    fn a_reader_finds_every_name_and_its_figures() {
+        let report = fixture::report();
+        let rows = read(&names(&report).expect("a plain report"));
+        let of = |kind| rows.iter().filter(move |row| row["kind"] == kind);
+        for (row, expected) in of("request").zip(&report.requests) {
+            assert_eq!(row["count"], expected.figures.count.to_string());
+            let latency = expected.figures.latency_ms.expect("a latency");
+            assert_eq!(row["p99.9_ms"].parse(), Ok(latency.p99_9));
+        }
+        let kinds = [
+            "request",
+            "aggregated",
+            "scenario",
+            "task",
+            "check",
+            "trend",
+        ];
+        assert_eq!(kinds.map(|kind| of(kind).count()), [6, 1, 2, 3, 3, 2]);
+        assert_eq!(rows.len(), 6 + 1 + 2 + 3 + 3 + 5);
+        let points = read(&series(&report).expect("a plain report"));
+        assert_eq!((&*points[0]["rate"], &*points[0]["p99_ms"]), ("390", ""));
+    }
+
+    #[test]
+    fn hostile_texts_stay_in_their_cells_and_are_no_formulas() {
+        let report = fixture::hostile();
+        let text = names(&report).expect("a plain report");
+        fixture::assert_harmless(&text);
+        let rows = read(&text);
+        assert_eq!(rows.len(), 1 + 5 * fixture::HOSTILE.len());
+        for row in &rows {
+            for column in ["scenario", "method", "name"] {
+                let first = row[column].trim_start().chars().next();
+                assert!(!first.is_some_and(|c| "=+-@".contains(c)), "{row:?}");
+            }
+        }
+        assert!(rows.iter().any(|row| row["name"] == "'=cmd|' /C calc'!A0"));
+    }
+
+    #[test]
+    fn the_series_goes_beside_the_names() {
+        for (names, series) in [
+            ("run.csv", "run_series.csv"),
+            ("out/run", "out/run_series"),
+            ("a.b/c.d.csv", "a.b/c.d_series.csv"),
+        ] {
+            assert_eq!(series_path(Path::new(names)), Path::new(series));
+        }
+    }
+}

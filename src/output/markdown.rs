@@ -1,0 +1,362 @@
+//! The report as Markdown, short enough for a pull request: the verdict, and tables of requests, tasks,
+//! thresholds, checks, metrics and errors.
+//!
+//! Names and messages are code: no sign in it means anything, and nobody is mentioned and nothing linked.
+
+use super::text::{
+    cut_middle, metric_cells, moment, one_line, request_name, share, threshold_figure,
+    threshold_name, time, with_share,
+};
+use super::verdict::{Strict, reasons};
+use crate::metrics::{Figures, Report};
+use crate::units::{show_count, show_duration, three_digits};
+use std::time::Duration;
+
+/// Rows of a table; the rest is counted. Places for comments take some 65,000 characters.
+const MOST_ROWS: usize = 50;
+/// Columns of a name, and characters of a message.
+const LONGEST_NAME: usize = 80;
+const LONGEST_MESSAGE: usize = 300;
+
+/// The report as GitHub's and GitLab's Markdown.
+pub fn to_markdown(report: &Report, strict: Strict) -> String {
+    let reasons = reasons(report, strict);
+    let verdict = match reasons.is_empty() {
+        true if report.thresholds.is_empty() => "✅ passed, without thresholds",
+        true => "✅ passed",
+        false => "❌ failed",
+    };
+    let mut out = format!(
+        "### {verdict}: {}\n\n{}\n",
+        name(&report.plan),
+        overview(report)
+    );
+    let lines = reasons.iter().map(|reason| ("❌", reason));
+    let warnings = report.warnings.iter().map(|warning| ("⚠️", warning));
+    for (at, (mark, text)) in lines.chain(warnings).enumerate() {
+        let before = if at == 0 { "\n" } else { "" };
+        out += &format!("{before}- {mark} {}\n", prose(&cut(text, LONGEST_MESSAGE)));
+    }
+    requests(report, &mut out);
+    tasks(report, &mut out);
+    thresholds(report, &mut out);
+    checks(report, &mut out);
+    metrics(report, &mut out);
+    errors(report, &mut out);
+    out += &format!(
+        "\nlgoose {} · {} · seed {}\n",
+        prose(&cut(&one_line(&report.version), LONGEST_NAME)),
+        prose(&cut(&one_line(&report.started), LONGEST_NAME)),
+        report.seed
+    );
+    out
+}
+
+/// What was run and what came of it, in a line.
+fn overview(report: &Report) -> String {
+    let all = &report.aggregated;
+    let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
+    let noun = |count, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        count => format!("{} {noun}s", show_count(count)),
+    };
+    format!(
+        "{} · {} · {} · {} · {}/s · {} failed",
+        name(&report.host),
+        noun(report.users, "user"),
+        show_duration(elapsed),
+        noun(all.count, "request"),
+        three_digits(all.rate),
+        with_share(all.failures, all.count)
+    )
+}
+
+fn requests(report: &Report, out: &mut String) {
+    let columns = "requests|#|failed|req/s|avg|p50|p95|p99|max";
+    let cells = |first: String, figures: &Figures| {
+        let mut cells = vec![
+            first,
+            show_count(figures.count),
+            with_share(figures.failures, figures.count),
+            three_digits(figures.rate),
+        ];
+        cells.extend(match figures.latency_ms {
+            Some(row) => [row.avg, row.p50, row.p95, row.p99, row.max].map(time),
+            None => [(); 5].map(|()| "-".to_owned()),
+        });
+        cells
+    };
+    let all = ("**Aggregated**".to_owned(), &report.aggregated);
+    let names = report.requests.iter().map(|row| {
+        let text = request_name(&row.method, &row.name);
+        (name(&text), &row.figures)
+    });
+    let rows = std::iter::once(all).chain(names);
+    table(columns, rows.map(|(first, row)| cells(first, row)), out);
+}
+
+fn tasks(report: &Report, out: &mut String) {
+    let scenarios = report.scenarios.iter().map(|row| {
+        vec![
+            name(&row.name),
+            show_count(row.users),
+            show_count(row.iterations),
+        ]
+    });
+    table("scenarios|users|iterations", scenarios, out);
+    let columns = "tasks|<scenario|runs|failed|avg|p50|p95|max";
+    let rows = report.tasks.iter().map(|row| {
+        let mut cells = vec![
+            name(&row.name),
+            name(&row.scenario),
+            show_count(row.runs),
+            with_share(row.failures, row.runs),
+        ];
+        cells.extend(match row.latency_ms {
+            Some(row) => [row.avg, row.p50, row.p95, row.max].map(time),
+            None => [(); 4].map(|()| "-".to_owned()),
+        });
+        cells
+    });
+    table(columns, rows, out);
+}
+
+fn thresholds(report: &Report, out: &mut String) {
+    let rows = report.thresholds.iter().map(|row| {
+        let broken = row.broken_s.map_or_else(String::new, moment);
+        vec![
+            format!("{} {}", mark(row.passed), name(&threshold_name(row))),
+            prose(&threshold_figure(row)),
+            broken,
+        ]
+    });
+    table("thresholds|figure|broken at", rows, out);
+}
+
+fn checks(report: &Report, out: &mut String) {
+    let rows = report.checks.iter().map(|row| {
+        vec![
+            format!("{} {}", mark(row.failures == 0), name(&row.name)),
+            show_count(row.passes),
+            show_count(row.failures),
+            share(row.passes, row.passes + row.failures),
+        ]
+    });
+    table("checks|passed|failed|share", rows, out);
+}
+
+fn metrics(report: &Report, out: &mut String) {
+    let rows = report.metrics.iter().map(|row| {
+        let mut cells = vec![name(&row.name)];
+        cells.extend(metric_cells(row));
+        cells
+    });
+    table("metrics|values|value|min|max|p50|p90|p95|p99", rows, out);
+}
+
+fn errors(report: &Report, out: &mut String) {
+    let rows = report.errors.iter().map(|row| {
+        let line = row.line.as_deref().unwrap_or_default();
+        vec![
+            name(&row.name),
+            show_count(row.count),
+            code(&cut(&one_line(&row.message), LONGEST_MESSAGE)),
+            name(line),
+            format!("{} – {}", moment(row.first_s), moment(row.last_s)),
+        ]
+    });
+    table("errors|#|<message|<line|<seen", rows, out);
+}
+
+fn mark(good: bool) -> char {
+    if good { '✅' } else { '❌' }
+}
+
+/// A table whose first column is text, as are those with a `<`; nothing without rows. What follows the most rows
+/// is counted.
+fn table(columns: &str, rows: impl Iterator<Item = Vec<String>>, out: &mut String) {
+    let columns: Vec<&str> = columns.split('|').collect();
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
+    let text = |(at, column): (usize, &&str)| at == 0 || column.starts_with('<');
+    let rule: Vec<&str> = columns
+        .iter()
+        .enumerate()
+        .map(|column| if text(column) { "---" } else { "---:" })
+        .collect();
+    let columns: Vec<&str> = columns
+        .iter()
+        .map(|column| column.trim_start_matches('<'))
+        .collect();
+    out.push('\n');
+    *out += &line(&columns);
+    *out += &line(&rule);
+    for row in rows.by_ref().take(MOST_ROWS) {
+        let cells: Vec<&str> = row.iter().map(String::as_str).collect();
+        *out += &line(&cells);
+    }
+    let more = rows.count();
+    if more > 0 {
+        let noun = columns[0];
+        *out += &format!("\nand {} more {noun}\n", show_count(more as u64));
+    }
+}
+
+/// A name as code, its middle cut out if it is long.
+fn name(text: &str) -> String {
+    code(&cut_middle(&one_line(text), LONGEST_NAME))
+}
+
+/// A line of text as code. Backticks, bars and backslashes have no safe form between backticks, so a text with
+/// one is a `<code>` whose signs are all written by number.
+fn code(line: &str) -> String {
+    let line = line.trim();
+    if line.is_empty() {
+        return String::new();
+    }
+    if !line.contains(['`', '|', '\\']) {
+        return format!("`{line}`");
+    }
+    let mut out = "<code>".to_owned();
+    for c in line.chars() {
+        match c.is_ascii_punctuation() {
+            true => out += &format!("&#{};", u32::from(c)),
+            false => out.push(c),
+        }
+    }
+    out + "</code>"
+}
+
+/// A line of lgoose's own words, in which names may stand: signs of Markdown are escaped, addresses are no links
+/// and `@name` calls nobody.
+fn prose(text: &str) -> String {
+    let mut out = String::new();
+    for c in one_line(text).chars() {
+        if "\\`*_{}[]<>()#!|~&$^".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+        if c == '@' {
+            // A word joiner: not seen, and no letter of a name.
+            out.push('\u{2060}');
+        }
+    }
+    out.replace("www.", "www\\.").replace("://", "\\://")
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+    use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+    /// The cells of every table, and all text.
+    fn read(markdown: &str) -> (Vec<Vec<Vec<String>>>, String) {
+        let mut tables: Vec<Vec<Vec<String>>> = Vec::new();
+        let (mut cell, mut all) = (None, String::new());
+        for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
+            match event {
+                Event::Start(Tag::Table(_)) => tables.push(Vec::new()),
+                Event::Start(Tag::TableHead | Tag::TableRow) => {
+                    tables.last_mut().expect("in a table").push(Vec::new());
+                }
+                Event::Start(Tag::TableCell) => cell = Some(String::new()),
+                Event::End(TagEnd::TableCell) => {
+                    let row = tables.last_mut().and_then(|table| table.last_mut());
+                    row.expect("in a row").extend(cell.take());
+                }
+                Event::Text(text) | Event::Code(text) => match &mut cell {
+                    Some(cell) => cell.push_str(&text),
+                    None => all += &text,
+                },
+                Event::InlineHtml(tag) => {
+                    assert!(["<code>", "</code>"].contains(&&*tag), "{tag}");
+                }
+                Event::Html(html) => panic!("{html}"),
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    panic!("a link to {dest_url}")
+                }
+                _ => {}
+            }
+        }
+        (tables, all)
+    }
+
+    #[test]
+    fn the_fixed_report_is_the_checked_in_one() {
+        let text = to_markdown(&fixture::report(), Strict::default());
+        fixture::golden("report.md", &text);
+    }
+
+    #[test]
+    fn a_reader_of_markdown_finds_the_tables() {
+        let report = fixture::report();
+        let (tables, text) = read(&to_markdown(&report, Strict::default()));
+        let titles: Vec<&str> = tables.iter().map(|table| &*table[0][0]).collect();
+        assert_eq!(
+            titles,
+            [
+                "requests",
+                "scenarios",
+                "tasks",
+                "thresholds",
+                "checks",
+                "metrics",
+                "errors"
+            ]
+        );
+        let header = &tables[0][0];
+        assert_eq!(header[5..8], ["p50", "p95", "p99"]);
+        assert_eq!(tables[0][2][0], "GET front page");
+        assert_eq!(tables[0][2][1], "13,192");
+        assert_eq!(tables[0].len(), 2 + report.requests.len());
+        assert_eq!(tables[6][2][2], "timeout after 60 s");
+        assert!(
+            text.contains("failed") && text.contains("woke up 14 ms late"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn hostile_texts_are_nothing_but_text() {
+        let report = fixture::hostile();
+        let markdown = to_markdown(&report, Strict::default());
+        fixture::assert_harmless(&markdown);
+        assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
+        let (tables, _) = read(&markdown);
+        for (table, extra) in tables.iter().zip([2, 1, 1, 1, 1, 1, 1]) {
+            assert_eq!(
+                table.len(),
+                extra + fixture::HOSTILE.len(),
+                "{:?}",
+                table[0]
+            );
+        }
+        for (row, hostile) in tables[6][1..].iter().zip(&*fixture::HOSTILE) {
+            assert_eq!(row[0], cut_middle(&one_line(hostile), LONGEST_NAME).trim());
+        }
+        assert!(!markdown.contains("@everyone") || markdown.contains("`@everyone"));
+    }
+
+    #[test]
+    fn of_many_names_the_rest_is_counted() {
+        let mut report = fixture::report();
+        report.requests = vec![report.requests[0].clone(); 2_001];
+        let markdown = to_markdown(&report, Strict::default());
+        assert!(
+            markdown.contains("\nand 1,952 more requests\n"),
+            "{markdown}"
+        );
+        assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
+    }
+}

@@ -3,6 +3,9 @@
 //! Made by the [`Store`](super::Store); read back from JSON by `lgoose report`. Keys are a promise to
 //! scripts: add some, never rename one. Figures that do not exist (the latency of no requests) are `null`.
 
+pub use super::exemplars::Exemplar;
+pub use super::journal::LogRow;
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -51,6 +54,9 @@ pub struct Report {
     /// Verdicts.
     #[serde(default)]
     pub thresholds: Vec<ThresholdRow>,
+    /// The logs that were kept; only in runs that kept some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<LogRow>,
     /// The starts of a run at a rate; only in such runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsRow>,
@@ -310,6 +316,9 @@ pub struct ErrorRow {
     pub first_s: f64,
     /// Seconds into the measurement when it last came, exact to a tick.
     pub last_s: f64,
+    /// Of requests, the first and the slowest three others; credentials in headers are masked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exemplars: Vec<Exemplar>,
 }
 
 /// What a user's cycle is compared with.

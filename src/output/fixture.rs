@@ -69,6 +69,7 @@ pub(crate) fn report() -> Report {
         ],
         metrics: metrics(),
         errors: errors(),
+        logs: Vec::new(),
         co_mitigation: Some(co_mitigation()),
         thresholds: thresholds(),
         arrivals: None,
@@ -306,5 +307,6 @@ fn error(count: u64, name: &str, message: &str, line: Option<&str>) -> ErrorRow 
         line: line.map(str::to_owned),
         first_s: 2.25,
         last_s: 58.5,
+        exemplars: Vec::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! Outputs: each file turns a [`Report`](crate::metrics::Report) into one format and knows nothing else.
 
 pub mod json;
+pub mod log;
 pub mod text;
 
 #[cfg(test)]

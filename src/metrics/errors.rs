@@ -1,13 +1,33 @@
 //! The errors of a run: equal ones counted together, the first hundred kinds kept.
 
 use super::delta::{Delta, MAX_ERRORS, Source};
-use super::exemplars::Exemplars;
+use super::exemplars::{Exemplar, Exemplars};
 use super::names::Label;
-use super::report::ErrorRow;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The message under which all further kinds are counted.
 const OTHER_ERRORS: &str = "(other errors)";
+
+/// Equal errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ErrorRow {
+    /// How many.
+    pub count: u64,
+    /// Whose: `GET front page`, `task log in`.
+    pub name: String,
+    /// What happened.
+    pub message: String,
+    /// The plan's line, as in `plans/drupal.lua:12`.
+    pub line: Option<String>,
+    /// Seconds into the measurement when it first came, exact to a tick.
+    pub first_s: f64,
+    /// Seconds into the measurement when it last came, exact to a tick.
+    pub last_s: f64,
+    /// Of requests, the first and the slowest three others; credentials in headers are masked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exemplars: Vec<Exemplar>,
+}
 
 /// Distinct errors in the order they first came.
 #[derive(Debug, Default)]

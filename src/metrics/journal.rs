@@ -96,8 +96,8 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        let length = self.bytes.len();
-        self.shared.on_the_way.fetch_sub(length, Ordering::Relaxed);
+        let taken = self.bytes.capacity();
+        self.shared.on_the_way.fetch_sub(taken, Ordering::Relaxed);
     }
 }
 
@@ -269,14 +269,17 @@ impl Journal {
         for (made, lines) in shared.made.iter().zip(std::mem::take(&mut self.lines)) {
             made.fetch_add(lines, Ordering::Relaxed);
         }
-        let length = self.bytes.len();
-        let before = shared.on_the_way.fetch_add(length, Ordering::Relaxed);
-        if before + length > shared.most {
-            shared.on_the_way.fetch_sub(length, Ordering::Relaxed);
+        let taken = self.bytes.capacity();
+        let before = shared.on_the_way.fetch_add(taken, Ordering::Relaxed);
+        if before + taken > shared.most {
+            shared.on_the_way.fetch_sub(taken, Ordering::Relaxed);
             return self.bytes.clear();
         }
-        // As much again as was needed this time.
-        let next = Vec::with_capacity(length);
+        // As much again as was needed this time; a full chunk ends with an entry that goes beyond it.
+        let next = match self.bytes.len() {
+            CHUNK.. => Vec::with_capacity(CHUNK + MOST_TEXT),
+            length => Vec::with_capacity(length),
+        };
         let chunk = Chunk {
             bytes: std::mem::replace(&mut self.bytes, next),
             shared: shared.clone(),

@@ -3,6 +3,7 @@
 //! Made by the [`Store`](super::Store); read back from JSON by `lgoose report`. Keys are a promise to
 //! scripts: add some, never rename one. Figures that do not exist (the latency of no requests) are `null`.
 
+pub use super::errors::ErrorRow;
 pub use super::exemplars::Exemplar;
 pub use super::journal::LogRow;
 
@@ -299,26 +300,6 @@ pub enum MetricKind {
     Rate,
     /// A distribution: mean, extremes and percentiles.
     Trend,
-}
-
-/// Equal errors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ErrorRow {
-    /// How many.
-    pub count: u64,
-    /// Whose: `GET front page`, `task log in`.
-    pub name: String,
-    /// What happened.
-    pub message: String,
-    /// The plan's line, as in `plans/drupal.lua:12`.
-    pub line: Option<String>,
-    /// Seconds into the measurement when it first came, exact to a tick.
-    pub first_s: f64,
-    /// Seconds into the measurement when it last came, exact to a tick.
-    pub last_s: f64,
-    /// Of requests, the first and the slowest three others; credentials in headers are masked.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exemplars: Vec<Exemplar>,
 }
 
 /// What a user's cycle is compared with.

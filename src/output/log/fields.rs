@@ -126,11 +126,6 @@ fn decimal(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Whether a character must not reach a terminal: control characters of ASCII and of Latin-1.
-fn is_control(c: char) -> bool {
-    c.is_control()
-}
-
 fn csv_text(out: &mut Vec<u8>, text: &str) {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' if !matches!(byte, b',' | b'"'));
     let is_formula = matches!(text.as_bytes().first(), Some(b'=' | b'+' | b'-' | b'@'));
@@ -144,7 +139,7 @@ fn csv_text(out: &mut Vec<u8>, text: &str) {
     for c in text.chars() {
         match c {
             '"' => out.extend_from_slice(b"\"\""),
-            c if is_control(c) => {
+            c if c.is_control() => {
                 out.extend_from_slice(format!("\\x{:02x}", u32::from(c)).as_bytes());
             }
             c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
@@ -166,7 +161,7 @@ fn json_text(out: &mut Vec<u8>, text: &str) {
                 '\n' => out.extend_from_slice(b"\\n"),
                 '\r' => out.extend_from_slice(b"\\r"),
                 '\t' => out.extend_from_slice(b"\\t"),
-                c if is_control(c) => {
+                c if c.is_control() => {
                     out.extend_from_slice(format!("\\u{:04x}", u32::from(c)).as_bytes());
                 }
                 c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),

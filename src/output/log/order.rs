@@ -9,8 +9,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-/// The memory of lines that were not set aside, in bytes.
-const IN_MEMORY: usize = 64 << 20;
+/// The memory of lines that were not set aside, in bytes. What grows may take twice as much: 64 MiB.
+const IN_MEMORY: usize = 32 << 20;
 
 /// What is read at a time of each sorted part.
 const AT_A_TIME: usize = 64 * 1024;

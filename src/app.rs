@@ -103,12 +103,26 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let logs = output::log::LogWriter::start(&config.logs)?;
     let journals = logs.as_ref().map(output::log::LogWriter::journals);
     let outcome = runtime.block_on(drive(prepared, journals, flags));
-    let written = logs.map(output::log::LogWriter::finish);
+    let written = logs.map(|logs| runtime.block_on(finish(logs)));
     let mut outcome = outcome?;
     if let Some(written) = written {
-        enter_logs(written, &mut outcome);
+        enter_logs(written?, &mut outcome);
     }
     conclude(&outcome, &config, flags)
+}
+
+/// Writes what is left of the logs. Ctrl-C ends that too: a pipe may be read as slowly as its reader likes.
+async fn finish(logs: output::log::LogWriter) -> Result<output::log::Written, Error> {
+    let abandon = logs.abandon();
+    let mut finishing = tokio::task::spawn_blocking(|| logs.finish());
+    let written = tokio::select! {
+        written = &mut finishing => written,
+        _ = tokio::signal::ctrl_c() => {
+            abandon.now();
+            finishing.await
+        }
+    };
+    written.map_err(|error| Error::Trouble(format!("cannot end the logs: {error}")))
 }
 
 /// Says in the report what became of the logs. A file that could not be written is trouble.

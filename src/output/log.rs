@@ -36,6 +36,19 @@ pub(super) struct Done {
     steps: AtomicU64,
     /// Whether the run is over, so that a file which takes nothing holds up its end.
     over: AtomicBool,
+    /// Whether nothing more is to be written.
+    abandoned: AtomicBool,
+}
+
+/// Ends the writing of logs from elsewhere.
+#[derive(Debug)]
+pub struct Abandon(Arc<Done>);
+
+impl Abandon {
+    /// Leaves out what was not written yet.
+    pub fn now(&self) {
+        self.0.abandoned.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The logs of a run that is going on.
@@ -118,6 +131,11 @@ impl LogWriter {
     /// Where the run's shards hand over what happens.
     pub fn journals(&self) -> Journals {
         self.journals.clone()
+    }
+
+    /// What ends [`LogWriter::finish`] early.
+    pub fn abandon(&self) -> Abandon {
+        Abandon(self.done.clone())
     }
 
     /// Writes what is left, as long as the files take it.

@@ -26,7 +26,7 @@ pub(super) struct Sink {
 pub(super) enum Ended {
     /// It cannot be written.
     Broken(Error),
-    /// The run is over and it has taken nothing for long.
+    /// The run is over and it has taken nothing for long, or nobody wants to wait for it.
     Stalled,
 }
 
@@ -71,6 +71,9 @@ impl Sink {
         // Since when it takes nothing although the run is over.
         let mut stuck = None;
         while taken < bytes.len() {
+            if self.done.abandoned.load(Ordering::Relaxed) {
+                return (taken, Err(Ended::Stalled));
+            }
             match self.file.write(&bytes[taken..]) {
                 Ok(0) => return (taken, Err(Ended::Broken(ErrorKind::WriteZero.into()))),
                 Ok(count) => {

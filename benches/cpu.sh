@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # CPU time per request of lgoose, with wrk beside it in the same run where wrk is installed.
 # The generator has one core, the target another. See README.md of this folder.
-#   ROUNDS=3 DURATION=5 CLIENTS=12 LOAD_CORE=0 TARGET_CORE=1 LGOOSE=path benches/cpu.sh [tiny] [drupal]
+#   ROUNDS=3 DURATION=5 CLIENTS=12 LOAD_CORE=0 TARGET_CORE=1 LGOOSE=path benches/cpu.sh [tiny] [drupal] [logs]
 set -euo pipefail
 
 # shellcheck source=benches/common.sh
@@ -44,10 +44,10 @@ note() {
   printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$round" "$1" "$2" "$3" "$cpu_s" "$peak_kib" >>"$work/figures"
 }
 
-# run_lgoose TOOL PLAN PORT
+# run_lgoose TOOL PLAN PORT OPTION...
 run_lgoose() {
   local count failures
-  measure "$lgoose" "$2" -H "http://127.0.0.1:$3" -u "$clients" -r 1000 -t "${duration}s" -q -o "json=$work/run.json"
+  measure "$lgoose" "$2" -H "http://127.0.0.1:$3" -u "$clients" -r 1000 -t "${duration}s" -q -o "json=$work/run.json" "${@:4}"
   failures="$(figure failures "$work/run.json")"
   [ "$failures" = 0 ] || fail "$failures requests of '$2' failed: the figures mean nothing"
   count=$(($(figure count "$work/run.json") + $(figure redirects "$work/run.json")))
@@ -86,8 +86,9 @@ drupal_mix() {
   [ "${#mix[@]}" -gt 3 ] || fail "the front page of the demo site names no assets"
 }
 
-tiny() {
-  local what="A response of 2 bytes (nginx)"
+# tiny_target: sets 'what', 'port' and 'target_pid'.
+tiny_target() {
+  what="A response of 2 bytes (nginx)"
   if command -v nginx >/dev/null; then
     port="$(free_port)"
     start_nginx "$port" "$(two_bytes "$port")"
@@ -100,6 +101,10 @@ tiny() {
     target_pid="$demo_pid"
   fi
   : >"$work/figures"
+}
+
+tiny() {
+  tiny_target
   for ((round = 1; round <= rounds; round++)); do
     run_lgoose "lgoose, tiny.lua" "$here/tiny.lua" "$port"
     if [ -n "$wrk" ]; then
@@ -109,6 +114,27 @@ tiny() {
   done
   finish "$target_pid"
   printf '\n%s, %s users, %s rounds of %s s\n\n' "$what" "$clients" "$rounds" "$duration"
+  table
+}
+
+# logs: the same with and without logs, whose writer shares the generator's core.
+logs() {
+  local anchor="no log" format
+  tiny_target
+  for ((round = 1; round <= rounds; round++)); do
+    run_lgoose "$anchor" "$here/tiny.lua" "$port"
+    for format in csv jsonl; do
+      run_lgoose "request log, $format" "$here/tiny.lua" "$port" --request-log "$work/requests.$format"
+      rm -f "$work/requests.$format"
+    done
+    run_lgoose "sorted" "$here/tiny.lua" "$port" --request-log "$work/requests.csv" --request-log-sorted
+    rm -f "$work/requests.csv"
+    run_lgoose "task log, csv" "$here/tiny.lua" "$port" --task-log "$work/tasks.csv"
+    rm -f "$work/tasks.csv"
+    run_lgoose "error and debug logs" "$here/tiny.lua" "$port" --error-log "$work/errors.csv" --debug-log "$work/debug.csv"
+  done
+  finish "$target_pid"
+  printf '\n%s, %s users, %s rounds of %s s, with logs; nothing fails\n\n' "$what" "$clients" "$rounds" "$duration"
   table
 }
 
@@ -136,7 +162,7 @@ machine
 [ $# -gt 0 ] || set -- tiny drupal
 for part in "$@"; do
   case "$part" in
-    tiny | drupal) "$part" ;;
-    *) fail "'$part' is not a benchmark: tiny, drupal" ;;
+    tiny | drupal | logs) "$part" ;;
+    *) fail "'$part' is not a benchmark: tiny, drupal, logs" ;;
   esac
 done

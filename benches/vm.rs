@@ -246,6 +246,8 @@ fn run(vm: &mut Vm) {
 
 fn answered(target: &Target, page: &bytes::Bytes) -> Exchange {
     Exchange {
+        begin: tokio::time::Instant::now(),
+        connection: None,
         latency: Duration::from_micros(100),
         timings: Timings::default(),
         redirects: 0,

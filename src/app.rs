@@ -17,6 +17,7 @@ use crate::control::Command;
 use crate::demo::{Behaviour, Demo};
 use crate::engine::{self, Ending, Outcome};
 use crate::error::{Error, exit};
+use crate::metrics::Journals;
 use crate::output::Strict;
 use crate::{lua, machine, output, plan};
 use prepare::{Prepared, prepare, site_named, target};
@@ -108,12 +109,46 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
         .build()
         .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
     let config = prepared.config.clone();
-    let outcome = runtime.block_on(drive(prepared, flags))?;
+    let logs = output::log::LogWriter::start(&config.logs)?;
+    let journals = logs.as_ref().map(output::log::LogWriter::journals);
+    let outcome = runtime.block_on(drive(prepared, journals, flags));
+    let written = logs.map(|logs| runtime.block_on(finish(logs)));
+    let mut outcome = outcome?;
+    if let Some(written) = written {
+        enter_logs(written?, &mut outcome);
+    }
     conclude(&outcome, &config, flags)
 }
 
+/// Writes what is left of the logs. Ctrl-C ends that too: a pipe may be read as slowly as its reader likes.
+async fn finish(logs: output::log::LogWriter) -> Result<output::log::Written, Error> {
+    let abandon = logs.abandon();
+    let mut finishing = tokio::task::spawn_blocking(|| logs.finish());
+    let written = tokio::select! {
+        written = &mut finishing => written,
+        _ = tokio::signal::ctrl_c() => {
+            abandon.now();
+            finishing.await
+        }
+    };
+    written.map_err(|error| Error::Trouble(format!("cannot end the logs: {error}")))
+}
+
+/// Says in the report what became of the logs. A file that could not be written is trouble.
+fn enter_logs(written: output::log::Written, outcome: &mut Outcome) {
+    outcome.report.logs = written.rows;
+    outcome.report.warnings.extend(written.warnings);
+    for trouble in written.troubles {
+        outcome.trouble.get_or_insert(trouble);
+    }
+}
+
 /// Runs the test, obeys signals and prints the running figures.
-async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
+async fn drive(
+    prepared: Prepared,
+    journals: Option<Journals>,
+    flags: &cli::Run,
+) -> Result<Outcome, Error> {
     let (commands, obeyed) = mpsc::unbounded_channel();
     let (snapshots, pictures) = watch::channel(None);
     let target = target(&prepared);
@@ -142,6 +177,7 @@ async fn drive(prepared: Prepared, flags: &cli::Run) -> Result<Outcome, Error> {
         name: prepared.name,
         client: prepared.client,
         resolver: Arc::new(prepared.resolver),
+        journals,
         target,
     };
     let shown = async {

@@ -3,6 +3,7 @@
 
 mod co_mitigation;
 mod load;
+mod logs;
 mod misfit;
 mod output;
 mod settings;
@@ -13,6 +14,7 @@ mod value;
 
 pub use co_mitigation::CoMitigation;
 pub use load::{Goal, Load, MOST_USERS, Spacing, Stage};
+pub use logs::{LogFile, LogFormat, Logs};
 pub use misfit::Misfit;
 pub use output::{Format, Output};
 pub use settings::{Settings, unknown_word};
@@ -113,6 +115,8 @@ pub struct Config {
     pub status_codes: bool,
     /// How often the running figures are printed; zero: never.
     pub running_metrics: Duration,
+    /// The logs that are kept.
+    pub logs: Logs,
     /// The seed of all random choices.
     pub seed: u64,
     /// Threads that drive users.
@@ -132,13 +136,14 @@ impl Config {
     ///
     /// # Errors
     /// A [`Diagnostic`] that names two options that contradict each other.
-    pub fn new(settings: Settings, cores: usize, seed: u64) -> Result<Config, Diagnostic> {
+    pub fn new(mut settings: Settings, cores: usize, seed: u64) -> Result<Config, Diagnostic> {
         let (load, users, run_time) = Load::of(&settings, cores as u64)?;
         let hatch_rate = match settings.startup_time {
             Some(time) if time.is_zero() => f64::INFINITY,
             Some(time) => users as f64 / time.as_secs_f64(),
             None => settings.hatch_rate.unwrap_or(1.0),
         };
+        let logs = Logs::of(&mut settings)?;
         let proxy = settings.proxy.unwrap_or_default();
         Ok(Config {
             host: settings.host,
@@ -176,6 +181,7 @@ impl Config {
             only_summary: settings.only_summary.unwrap_or(false),
             status_codes: settings.status_codes.unwrap_or(false),
             running_metrics: settings.running_metrics.unwrap_or(Duration::from_secs(10)),
+            logs,
             seed: settings.seed.unwrap_or(seed),
             threads: settings
                 .threads

@@ -49,6 +49,11 @@
 ---@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)
 ---@field fail_on_saturation? boolean # make the exit code 1 if lgoose and not the site set the latency for a second or more (default: false)
 ---@field only_summary? boolean # print the tables at the end only (default: false)
+---@field request_log? string # a file, .csv or .jsonl, that gets a line for every request
+---@field request_log_sorted? boolean # sort it by connection and time (default: false)
+---@field task_log? string # a file that gets every run of a task or transaction
+---@field error_log? string # a file that gets every request, task and transaction that failed
+---@field debug_log? string # a file that gets failed requests with their headers and the start of the body
 ---@field status_codes? boolean # show the table of status codes also when all are the same (default: false)
 ---@field running_metrics? lgoose.Duration # how often the running figures are printed (default: 10 s)
 ---@field seed? integer # of all random choices (default: random, shown in the report)

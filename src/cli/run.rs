@@ -3,7 +3,7 @@
 
 use super::values::{TestPlan, at_least_one, header, test_plan, threshold, users, variable, whole};
 use crate::config::{
-    Client, CoMitigation, Http, Output, Pin, Proxy, Settings, Spacing, Stage, address,
+    Client, CoMitigation, Http, LogFile, Output, Pin, Proxy, Settings, Spacing, Stage, address,
 };
 use crate::threshold::Threshold;
 use crate::units;
@@ -246,6 +246,30 @@ pub struct Outputs {
     /// Write a report: json, yaml, csv, hdr, md or junit, such as json=run.json or json=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse, long_help = OUTPUT)]
     pub output: Vec<Output>,
+    /// Write every request to this file, .csv or .jsonl
+    ///
+    /// A line for each request that the report counts, with user, scenario, task, name, method, URL, status, times in
+    /// nanoseconds since the run's start, connection, phases, bytes, redirects, retries and error; a chain of redirects
+    /// is one line. Written beside the run and never waited for: lines that the disk could not take in time are left
+    /// out, which the last line and the report say.
+    #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
+    pub request_log: Option<LogFile>,
+    /// Sort that file by connection and time
+    ///
+    /// Done at the end of the run, with 64 MiB of memory and the room of the whole log again beside the file.
+    #[arg(long)]
+    pub request_log_sorted: bool,
+    /// Write every run of a task or transaction to this file, .csv or .jsonl
+    #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
+    pub task_log: Option<LogFile>,
+    /// Write every request, task and transaction that failed to this file, .csv or .jsonl
+    #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
+    pub error_log: Option<LogFile>,
+    /// Write failed requests with headers and the start of the body to this file, .csv or .jsonl
+    ///
+    /// Of a body the first 4 KiB. Values of cookies and credentials in headers are masked.
+    #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
+    pub debug_log: Option<LogFile>,
     /// Also report latencies with the requests that late users could not make: average, minimum, maximum or
     /// disabled [default: disabled]
     ///
@@ -355,6 +379,11 @@ impl Run {
             only_summary: self.screen.only_summary.then_some(true),
             status_codes: self.screen.status_codes.then_some(true),
             running_metrics: self.screen.running_metrics,
+            request_log: self.outputs.request_log.clone(),
+            task_log: self.outputs.task_log.clone(),
+            error_log: self.outputs.error_log.clone(),
+            debug_log: self.outputs.debug_log.clone(),
+            request_log_sorted: self.outputs.request_log_sorted.then_some(true),
             seed: self.load.seed,
             threads: self.machine.threads,
             lua_memory: self.machine.lua_memory,

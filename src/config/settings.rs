@@ -4,7 +4,7 @@
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
 use super::transport::{Client, Proxy};
-use super::{CoMitigation, Misfit, Spacing, Stage, Value};
+use super::{CoMitigation, LogFile, Misfit, Spacing, Stage, Value};
 use crate::error::{Diagnostic, nearest};
 use crate::threshold::Threshold;
 use std::collections::BTreeMap;
@@ -132,6 +132,16 @@ settings! {
     status_codes: bool = Value::flag;
     /// How often the running figures are printed.
     running_metrics: Duration = Value::duration;
+    /// A log of every request.
+    request_log: LogFile = |value| value.text().and_then(|text| LogFile::parse(&text));
+    /// A log of every run of a task or transaction.
+    task_log: LogFile = |value| value.text().and_then(|text| LogFile::parse(&text));
+    /// A log of all that failed.
+    error_log: LogFile = |value| value.text().and_then(|text| LogFile::parse(&text));
+    /// A log of failed requests with their headers and bodies.
+    debug_log: LogFile = |value| value.text().and_then(|text| LogFile::parse(&text));
+    /// Sort the log of every request by connection and time.
+    request_log_sorted: bool = Value::flag;
     /// The seed of all random choices.
     seed: u64 = |value| value.whole(0);
     /// Threads that drive users.
@@ -150,6 +160,17 @@ impl Settings {
             .flatten()
         {
             *path = folder.join(&*path);
+        }
+        for log in [
+            &mut self.request_log,
+            &mut self.task_log,
+            &mut self.error_log,
+            &mut self.debug_log,
+        ]
+        .into_iter()
+        .flatten()
+        {
+            log.within(folder);
         }
         self
     }
@@ -227,6 +248,7 @@ mod tests {
                 text("none"),
                 text("p95 < 1s"),
                 text("average"),
+                text("log.csv"),
                 Value::Flag(true),
                 map,
             ]

@@ -7,7 +7,7 @@ use super::user::{Role, Shared, User};
 use crate::control::Command;
 use crate::error::Error;
 use crate::lua::Raised;
-use crate::metrics::{Recorder, Store};
+use crate::metrics::Store;
 use crate::plan::{Event, Order, Scenario, Schedule, Wait};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,11 +26,8 @@ pub(super) async fn run_event(
     if !plant.plan.events.contains(&event) {
         return Ok(None);
     }
-    let shared = Shared::new(
-        plant,
-        Recorder::new(plant.shards + event as usize),
-        Arc::default(),
-    );
+    let index = plant.shards + event as usize;
+    let shared = Shared::new(plant, index, plant.recorder(index), Arc::default());
     let stop = Rc::<Stop>::default();
     let host = &plant.hosts[0];
     let user = User::for_event(role(event, host), shared.clone(), stop.clone())?;

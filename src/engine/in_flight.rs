@@ -1,32 +1,27 @@
 //! Requests under way when a run is aborted are counted too: their guard records them when it is dropped
 //! before they came to an end.
 
+use super::open::Told;
+use super::user::User;
 use crate::http::ErrorClass;
-use crate::metrics::{Failure, Phases, Recorder, RequestId, Sample};
-use std::cell::RefCell;
-use std::time::Duration;
+use crate::lua::RequestOp;
+use crate::metrics::{Failure, Phases, Sample};
 use tokio::time::Instant;
 
 pub(super) struct InFlight<'a> {
-    recorder: &'a RefCell<Recorder>,
-    requests: &'a [RequestId],
+    user: &'a User,
+    ops: &'a [RequestOp],
     begin: Instant,
-    delay: Option<Duration>,
     ended: bool,
 }
 
 impl<'a> InFlight<'a> {
-    pub(super) fn new(
-        recorder: &'a RefCell<Recorder>,
-        requests: &'a [RequestId],
-        begin: Instant,
-        delay: Option<Duration>,
-    ) -> Self {
+    /// For the requests that `user` has begun, which are open.
+    pub(super) fn new(user: &'a User, ops: &'a [RequestOp], begin: Instant) -> Self {
         InFlight {
-            recorder,
-            requests,
+            user,
+            ops,
             begin,
-            delay,
             ended: false,
         }
     }
@@ -41,12 +36,19 @@ impl Drop for InFlight<'_> {
         if self.ended {
             return;
         }
-        let mut recorder = self.recorder.borrow_mut();
-        for request in self.requests {
+        let user = self.user;
+        let mut recorder = user.shared.recorder.borrow_mut();
+        for (request, op) in user.open.rows.iter().zip(self.ops) {
+            let told = Told {
+                session: &user.session,
+                base: user.open.base.as_deref(),
+                op,
+                finished: None,
+            };
             recorder.record(&Sample {
                 request: *request,
                 latency: self.begin.elapsed(),
-                delay: self.delay,
+                delay: user.open.delay,
                 phases: Phases::default(),
                 status: 0,
                 redirects: 0,
@@ -56,6 +58,7 @@ impl Drop for InFlight<'_> {
                     message: ErrorClass::Aborted.name(),
                     line: None,
                 }),
+                context: Some(user.identity().context(self.begin, None, &told)),
             });
         }
     }

@@ -11,6 +11,7 @@ mod event;
 mod gate;
 mod in_flight;
 mod on_call;
+mod open;
 mod perform;
 mod plant;
 mod ports;

@@ -1,8 +1,9 @@
 //! Carries out what a plan's code asks for: requests, fetches and waits.
 
 use super::in_flight::InFlight;
+use super::open::Told;
 use super::show::show;
-use super::user::User;
+use super::user::{Identity, User};
 use crate::http::Exchange;
 use crate::lua::{Finished, Op, RequestOp, Step};
 use crate::metrics::{Failure, Phases, RequestId, Sample};
@@ -27,34 +28,30 @@ impl User {
             Op::Request(op) => {
                 self.back_off().await;
                 self.settle();
-                let request = self.row_of(&op, task);
-                self.open.push(request);
-                self.begin_late();
+                self.open_rows(std::slice::from_ref(&op), task);
                 self.shared.pass_throttle().await;
                 let begin = Instant::now();
-                let flight =
-                    InFlight::new(&self.shared.recorder, &self.open, begin, self.open_delay);
+                let flight = InFlight::new(self, std::slice::from_ref(&op), begin);
                 let exchange = self.session.send(&op.request, begin).await;
                 flight.end();
                 self.note_refusals(std::slice::from_ref(&exchange));
                 let finished = self.judged(&op, task, exchange);
+                self.open.keep(op);
                 self.vm.answer(finished)
             }
             Op::Fetch(ops) => {
                 self.back_off().await;
                 self.settle();
-                let rows: Vec<RequestId> = ops.iter().map(|op| self.row_of(op, task)).collect();
-                self.open.extend(rows);
-                self.begin_late();
+                self.open_rows(&ops, task);
                 let begin = Instant::now();
-                let flight =
-                    InFlight::new(&self.shared.recorder, &self.open, begin, self.open_delay);
+                let flight = InFlight::new(self, &ops, begin);
                 let exchanges = self.fetch(&ops).await;
                 flight.end();
                 self.note_refusals(&exchanges);
                 let finished = ops.iter().zip(exchanges);
                 let finished = finished.map(|(op, exchange)| self.judged(op, task, exchange));
                 let finished = finished.collect();
+                self.open.keep_all(ops);
                 self.vm.answer_list(finished)
             }
             Op::Wait(time) => {
@@ -75,19 +72,27 @@ impl User {
 
     /// Counts the requests of the latest operation, whose verdicts are final from now on.
     pub(super) fn settle(&mut self) {
-        let (open, delay) = (&self.open, self.open_delay);
+        let open = &self.open;
+        let session = &*self.session;
+        let identity = Identity::of(self.number, &self.role, self.task);
         let cycles = &mut self.cycles;
         let recorder = &mut *self.shared.recorder.borrow_mut();
         self.vm.settle(|place, finished| {
             let exchange = &finished.exchange;
             if let Some(cycles) = cycles {
-                cycles.request(open[place], exchange.latency);
+                cycles.request(open.rows[place], exchange.latency);
             }
+            let told = open.asked(place).map(|op| Told {
+                session,
+                base: open.base.as_deref(),
+                op,
+                finished: Some(finished),
+            });
             let verdict = finished.verdict();
             recorder.record(&Sample {
-                request: open[place],
+                request: open.rows[place],
                 latency: exchange.latency,
-                delay,
+                delay: open.delay,
                 phases: phases(exchange),
                 status: finished.status(),
                 redirects: exchange.redirects,
@@ -97,15 +102,24 @@ impl User {
                     message,
                     line: finished.line.as_deref(),
                 }),
+                context: told
+                    .as_ref()
+                    .map(|told| identity.context(exchange.begin, exchange.connection, told)),
             });
         });
         self.open.clear();
     }
 
-    /// The delay of a late start belongs to the first request after it, or to the first that are sent side by
-    /// side. Those after them begin when the plan gets there: what kept it waiting is in the figures already.
-    fn begin_late(&mut self) {
-        self.open_delay = self.delay.as_mut().map(std::mem::take);
+    /// Requests are under way from now on. The delay of a late start belongs to the first request after it,
+    /// or to the first that are sent side by side. Those after them begin when the plan gets there: what kept
+    /// it waiting is in the figures already.
+    fn open_rows(&mut self, ops: &[RequestOp], task: &str) {
+        for op in ops {
+            let row = self.row_of(op, task);
+            self.open.rows.push(row);
+        }
+        self.open.delay = self.delay.as_mut().map(std::mem::take);
+        self.open.base = Some(self.session.base_target());
     }
 
     /// A request with lgoose's verdict on it, shown if that is asked for.
@@ -253,16 +267,17 @@ mod tests {
             target: address.to_string(),
             client: ClientConfig::default(),
             resolver: Arc::default(),
+            journals: None,
         });
         let mut recorder = Recorder::new(0);
         let scenario = plant.plan.scenarios[0].clone();
         let role = Role {
             schedule: Schedule::new(&scenario),
-            tasks: vec![recorder.task("default", "t")],
+            tasks: vec![(recorder.task("default", "t"), "t".to_owned())],
             scenario,
             host: plant.hosts[0].clone(),
         };
-        let shared = Shared::new(&plant, recorder, Arc::default());
+        let shared = Shared::new(&plant, 0, recorder, Arc::default());
         let start = Start { number: 0, life: 0 };
         User::new(start, Rc::new(role), shared, Rc::default()).expect("a user")
     }

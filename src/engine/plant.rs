@@ -5,7 +5,7 @@ use super::throttle::Throttle;
 use crate::config::{CoMitigation, Config};
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{Program, Pulse};
-use crate::metrics::Cadence;
+use crate::metrics::{Cadence, Journals, Recorder};
 use crate::plan::{Deal, Plan};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -28,6 +28,16 @@ pub(super) struct Plant {
     /// What each shard is doing.
     pub(super) pulses: Vec<Arc<Pulse>>,
     pub(super) begin: Instant,
+    /// Where the times of logs count from: before `test_start`.
+    origin: Instant,
+    journals: Option<Journals>,
+}
+
+impl Plant {
+    /// The recorder of that number.
+    pub(super) fn recorder(&self, number: usize) -> Recorder {
+        Recorder::new(number).of_run(self.origin.into_std(), self.journals.as_ref())
+    }
 }
 
 /// The plant of a run that begins now.
@@ -46,6 +56,8 @@ pub(super) fn plant(run: Run) -> Plant {
         plan: run.plan,
         hosts: run.hosts,
         begin: Instant::now(),
+        origin: Instant::now(),
+        journals: run.journals,
         config: run.config,
     }
 }

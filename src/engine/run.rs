@@ -15,7 +15,7 @@ use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::Program;
-use crate::metrics::{Facts, Report, Snapshot, Store};
+use crate::metrics::{Facts, Journals, Report, Snapshot, Store};
 use crate::plan::{Event, Plan, Task};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -42,6 +42,8 @@ pub struct Run {
     pub client: ClientConfig,
     /// Where hosts are.
     pub resolver: Arc<Resolver>,
+    /// What takes its logs, if any are kept.
+    pub journals: Option<Journals>,
 }
 
 /// How a run came to its end.

@@ -104,7 +104,7 @@ fn roles(plant: &Plant, recorder: &mut Recorder) -> Vec<Rc<Role>> {
         let tasks = scenario
             .tasks
             .iter()
-            .map(|task| recorder.task(&scenario.name, &task.title()));
+            .map(|task| (recorder.task(&scenario.name, &task.title()), task.title()));
         Rc::new(Role {
             tasks: tasks.collect(),
             schedule: Schedule::new(scenario),
@@ -140,9 +140,9 @@ pub(super) struct Shard {
 
 impl Shard {
     pub(super) fn new(index: usize, plant: &Arc<Plant>, wires: &mut Wires) -> Shard {
-        let mut recorder = Recorder::new(index);
+        let mut recorder = plant.recorder(index);
         let roles = roles(plant, &mut recorder);
-        let shared = Shared::new(plant, recorder, plant.pulses[index].clone());
+        let shared = Shared::new(plant, index, recorder, plant.pulses[index].clone());
         let directive = wires.orders.borrow_and_update().clone();
         Shard {
             crew: Crew::new(index, plant.shards),

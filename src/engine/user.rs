@@ -3,6 +3,7 @@
 
 use super::crew::Start;
 use super::gate::Gate;
+use super::open::Open;
 use super::plant::{Plant, cadence};
 use super::stop::Stop;
 use super::throttle::Throttle;
@@ -10,10 +11,11 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
 use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup, stream};
-use crate::metrics::{Cycles, Failure, Recorder, RequestId, TaskId};
+use crate::metrics::{Account, Context, Cycles, Failure, Recorder, TaskContext, TaskId, TaskRun};
 use crate::plan::{Cursor, Event, Scenario, Schedule};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::RefCell;
+use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,11 +37,20 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(plant: &Plant, recorder: Recorder, pulse: Arc<Pulse>) -> Rc<Shared> {
+    /// `index` is that of the shard; the two events of a plan have those after the last.
+    pub(super) fn new(
+        plant: &Plant,
+        index: usize,
+        recorder: Recorder,
+        pulse: Arc<Pulse>,
+    ) -> Rc<Shared> {
+        const EVENTS: usize = 2;
+        let among = (plant.shards + EVENTS) as u64;
+        let (client, resolver) = (plant.client.clone(), plant.resolver.clone());
         Rc::new(Shared {
             program: plant.program.clone(),
             config: plant.config.clone(),
-            client: Client::new(plant.client.clone(), plant.resolver.clone()),
+            client: Client::one_of(client, resolver, index as u64, among),
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
             throttle: plant.throttle.clone(),
@@ -62,9 +73,44 @@ impl Shared {
 pub(super) struct Role {
     pub(super) scenario: Scenario,
     pub(super) schedule: Schedule,
-    /// Where each task is counted.
-    pub(super) tasks: Vec<TaskId>,
+    /// Where each task is counted, and what it is called there.
+    pub(super) tasks: Vec<(TaskId, String)>,
     pub(super) host: String,
+}
+
+/// Who makes a request, as logs tell it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Identity<'a> {
+    user: u64,
+    scenario: &'a str,
+    task: &'a str,
+}
+
+impl<'a> Identity<'a> {
+    pub(super) fn of(user: u64, role: &'a Role, task: Option<usize>) -> Identity<'a> {
+        Identity {
+            user,
+            scenario: &role.scenario.name,
+            task: task.map_or("", |index| &role.tasks[index].1),
+        }
+    }
+
+    /// A request of theirs.
+    pub(super) fn context(
+        self,
+        begin: Instant,
+        connection: Option<NonZeroU64>,
+        account: &'a dyn Account,
+    ) -> Context<'a> {
+        Context {
+            begin: begin.into_std(),
+            user: self.user,
+            scenario: self.scenario,
+            task: self.task,
+            connection,
+            account,
+        }
+    }
 }
 
 /// One user.
@@ -79,10 +125,12 @@ pub(super) struct User {
     pub(super) random: Xoshiro256PlusPlus,
     /// In a run at a rate: how late the iteration began, zero once a request has counted it.
     pub(super) delay: Option<Duration>,
-    /// The part of `delay` that belongs to the latest operation.
-    pub(super) open_delay: Option<Duration>,
-    /// Rows of the latest operation's requests, counted when their verdicts are final.
-    pub(super) open: Vec<RequestId>,
+    /// The latest operation, whose requests are counted when their verdicts are final.
+    pub(super) open: Open,
+    /// As the plan counts users, from 1; 0 runs an event.
+    pub(super) number: u64,
+    /// The index of the task that runs; none in an event.
+    pub(super) task: Option<usize>,
     /// Failed connections in a row.
     pub(super) refusals: u32,
     /// How long to wait before the next request; `None` after a request that got an answer.
@@ -145,8 +193,9 @@ impl User {
             role,
             shared,
             delay: None,
-            open_delay: None,
-            open: Vec::new(),
+            open: Open::default(),
+            number: user,
+            task: None,
             refusals: 0,
             rest: None,
             ended: false,
@@ -249,10 +298,11 @@ impl User {
     pub(super) async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
+        self.task = Some(index);
         let first = self.vm.start(task.function, self.iteration);
         let raised = self.follow(first, task.name.as_deref().unwrap_or("")).await;
         let end = Instant::now();
-        self.count_task(role.tasks[index], end - begin, raised.as_ref());
+        self.count_task(index, begin, end - begin, raised.as_ref());
         (raised.is_none(), end)
     }
 
@@ -280,15 +330,28 @@ impl User {
         raised
     }
 
-    fn count_task(&self, task: TaskId, latency: Duration, raised: Option<&Raised>) {
-        let failure = raised.map(|raised| Failure {
-            message: &raised.message,
-            line: raised.line.as_deref(),
+    fn count_task(&self, index: usize, begin: Instant, latency: Duration, raised: Option<&Raised>) {
+        let (task, name) = &self.role.tasks[index];
+        self.shared.recorder.borrow_mut().record_task(&TaskRun {
+            task: *task,
+            latency,
+            failure: raised.map(|raised| Failure {
+                message: &raised.message,
+                line: raised.line.as_deref(),
+            }),
+            context: Some(TaskContext {
+                begin: begin.into_std(),
+                user: self.number,
+                scenario: &self.role.scenario.name,
+                name,
+                transaction: false,
+            }),
         });
-        self.shared
-            .recorder
-            .borrow_mut()
-            .record_task(task, latency, failure);
+    }
+
+    /// Who makes the requests of now.
+    pub(super) fn identity(&self) -> Identity<'_> {
+        Identity::of(self.number, &self.role, self.task)
     }
 
     pub(super) fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {

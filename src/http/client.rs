@@ -4,8 +4,9 @@ use super::connection::ReadSpace;
 use super::stream::OpenConnections;
 use super::{Resolver, Tls, Transport, Version, wire};
 use http::HeaderMap;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,11 +70,29 @@ pub struct Client {
     /// Where requests are put together; taken while one is being written.
     pub(super) write_space: RefCell<Vec<u8>>,
     pub(super) open: OpenConnections,
+    numbers: Numbers,
+}
+
+/// The numbers of a shard's connections: no two connections of a run have the same.
+#[derive(Debug)]
+struct Numbers {
+    next: Cell<u64>,
+    step: u64,
 }
 
 impl Client {
     /// A client for the users of one shard; the resolver is the process's.
     pub fn new(config: ClientConfig, resolver: Arc<Resolver>) -> Rc<Client> {
+        Client::one_of(config, resolver, 0, 1)
+    }
+
+    /// The client at `place` (from 0) `among` those of a run: their connections have different numbers.
+    pub fn one_of(
+        config: ClientConfig,
+        resolver: Arc<Resolver>,
+        place: u64,
+        among: u64,
+    ) -> Rc<Client> {
         let mut header_lines = Vec::new();
         for (name, value) in &config.headers {
             wire::write_header(&mut header_lines, name, value);
@@ -85,7 +104,18 @@ impl Client {
             read_space: ReadSpace::default(),
             write_space: RefCell::default(),
             open: OpenConnections::default(),
+            numbers: Numbers {
+                next: Cell::new(place + 1),
+                step: among.max(1),
+            },
         })
+    }
+
+    /// The number of a connection that was just opened.
+    pub(super) fn number(&self) -> Option<NonZeroU64> {
+        let number = self.numbers.next.get();
+        self.numbers.next.set(number + self.numbers.step);
+        NonZeroU64::new(number)
     }
 
     /// How many connections its sessions have open; what `reqwest` has is not known.

@@ -10,6 +10,7 @@ use super::{ErrorClass, Failure, Origin};
 use bytes::{BufMut as _, BytesMut};
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -36,16 +37,22 @@ impl Default for ReadSpace {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) origin: Rc<Origin>,
+    pub(super) number: Option<NonZeroU64>,
     stream: Stream,
     /// Bytes of the current answer received so far.
     received: u64,
 }
 
 impl Connection {
-    /// A connection to `origin` over a stream that was just opened.
-    pub(super) fn over(origin: Rc<Origin>, stream: Stream) -> Connection {
+    /// The connection of that number to `origin` over a stream that was just opened.
+    pub(super) fn over(
+        origin: Rc<Origin>,
+        stream: Stream,
+        number: Option<NonZeroU64>,
+    ) -> Connection {
         Connection {
             origin,
+            number,
             stream,
             received: 0,
         }

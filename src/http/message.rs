@@ -6,7 +6,9 @@ use super::{ClientConfig, Failure, Target, Timings, encoding, wire};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use std::cell::OnceCell;
+use std::num::NonZeroU64;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// One request as a plan asks for it.
 #[derive(Debug, Clone)]
@@ -152,6 +154,11 @@ impl Response {
 /// A request that has been carried out, redirects included.
 #[derive(Debug)]
 pub struct Exchange {
+    /// When it began.
+    pub begin: Instant,
+    /// The number of the connection that carried it, the last of them with redirects; none if none did, or if
+    /// it is reqwest's.
+    pub connection: Option<NonZeroU64>,
     /// From the call until the last byte of the final answer, or until it failed.
     pub latency: Duration,
     /// The phases, hops added up.

@@ -13,6 +13,7 @@ mod failure;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod heading;
 mod hop;
 mod incoming;
 mod message;
@@ -40,7 +41,7 @@ pub use message::{Exchange, Request, Response};
 pub use resolver::Resolver;
 #[cfg(test)]
 pub(crate) use script::Script;
-pub use session::{Session, check_base};
+pub use session::{Session, absolute, check_base};
 pub use target::{Origin, Target};
 pub use tls::{Tls, TlsOptions, Version};
 

@@ -11,6 +11,7 @@ use h2::client::SendRequest;
 use rustls::ClientConfig;
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
@@ -26,7 +27,7 @@ pub(super) struct Pool {
 /// What only users of https, HTTP/2 or reqwest need; a plain user does not carry it.
 #[derive(Debug, Default)]
 struct Rare {
-    multiplexed: RefCell<Vec<(Rc<Origin>, SendRequest<Bytes>)>>,
+    multiplexed: RefCell<Vec<Shared>>,
     /// Hosts that do not speak HTTP/2: several connections may be opened at a time.
     http1_only: RefCell<Vec<Rc<Origin>>>,
     /// This user's TLS configuration, with its own sessions to resume.
@@ -37,13 +38,21 @@ struct Rare {
     opening: Mutex<()>,
 }
 
+/// A connection that requests share.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    origin: Rc<Origin>,
+    pub(super) number: Option<NonZeroU64>,
+    pub(super) sender: SendRequest<Bytes>,
+}
+
 /// Where a request can be sent.
 #[derive(Debug)]
 pub(super) enum Channel {
     /// A connection of its own for one exchange.
     Http1(Connection),
     /// A stream of a shared one.
-    Http2(SendRequest<Bytes>),
+    Http2(Shared),
     /// reqwest, which has connections of its own.
     Delegated(reqwest::Client),
 }
@@ -83,8 +92,8 @@ impl Pool {
             return Ok((Channel::Http1(connection), false));
         }
         let rare = self.rare();
-        if let Some(sender) = rare.http2(origin).await {
-            return Ok((Channel::Http2(sender), true));
+        if let Some(shared) = rare.http2(origin).await {
+            return Ok((Channel::Http2(shared), true));
         }
         if version == Version::Http1 || rare.is_http1_only(origin) {
             let connection = self.open(client, origin, progress).await?;
@@ -92,8 +101,8 @@ impl Pool {
         }
         let _opening = rare.opening.lock().await;
         progress.watch.lap(|timings| &mut timings.connect);
-        if let Some(sender) = rare.http2(origin).await {
-            return Ok((Channel::Http2(sender), true));
+        if let Some(shared) = rare.http2(origin).await {
+            return Ok((Channel::Http2(shared), true));
         }
         let connection = self.open(client, origin, progress).await?;
         if origin.secure && !connection.is_http2() {
@@ -104,15 +113,19 @@ impl Pool {
             rare.http1_only.borrow_mut().push(origin.clone());
             return Ok((Channel::Http1(connection), false));
         }
+        let number = connection.number;
         progress.connecting = true;
         let sender = multiplexed::start(connection.into_stream()).await;
         progress.connecting = false;
-        let sender = sender?;
+        let shared = Shared {
+            origin: origin.clone(),
+            number,
+            sender: sender?,
+        };
         if client.config.keep_alive {
-            let kept = (origin.clone(), sender.clone());
-            rare.multiplexed.borrow_mut().push(kept);
+            rare.multiplexed.borrow_mut().push(shared.clone());
         }
-        Ok((Channel::Http2(sender), false))
+        Ok((Channel::Http2(shared), false))
     }
 
     /// Keeps a connection for the next request.
@@ -139,7 +152,7 @@ impl Pool {
         )
         .await;
         progress.connecting = false;
-        Ok(Connection::over(origin.clone(), stream?))
+        Ok(Connection::over(origin.clone(), stream?, client.number()))
     }
 
     /// The connection to `origin` used last that the server has not closed.
@@ -161,12 +174,12 @@ impl Pool {
 
 impl Rare {
     /// The shared connection to `origin`, unless it has ended.
-    async fn http2(&self, origin: &Origin) -> Option<SendRequest<Bytes>> {
+    async fn http2(&self, origin: &Origin) -> Option<Shared> {
         poll_fn(|cx| {
-            let mut shared = self.multiplexed.borrow_mut();
-            shared.retain_mut(|(_, sender)| !matches!(sender.poll_ready(cx), Poll::Ready(Err(_))));
-            let found = shared.iter().find(|(known, _)| known.same(origin));
-            Poll::Ready(found.map(|(_, sender)| sender.clone()))
+            let mut open = self.multiplexed.borrow_mut();
+            open.retain_mut(|shared| !matches!(shared.sender.poll_ready(cx), Poll::Ready(Err(_))));
+            let found = open.iter().find(|shared| shared.origin.same(origin));
+            Poll::Ready(found.cloned())
         })
         .await
     }

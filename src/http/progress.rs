@@ -2,6 +2,7 @@
 
 use super::watch::Watch;
 use super::{ErrorClass, Exchange, Failure, Response};
+use std::num::NonZeroU64;
 use tokio::time::Instant;
 
 /// How far a request came, kept outside its future so that a timeout does not lose it.
@@ -13,6 +14,8 @@ pub(super) struct Progress {
     pub(super) retries: u32,
     pub(super) bytes: u64,
     pub(super) connecting: bool,
+    /// The connection that the latest hop was sent over.
+    pub(super) connection: Option<NonZeroU64>,
 }
 
 impl Progress {
@@ -23,6 +26,7 @@ impl Progress {
             retries: 0,
             bytes: 0,
             connecting: false,
+            connection: None,
         }
     }
 
@@ -42,6 +46,8 @@ impl Progress {
             _ => Instant::now(),
         };
         Exchange {
+            begin,
+            connection: self.connection,
             latency: end - begin,
             timings: self.watch.timings(),
             redirects: self.redirects,

@@ -4,14 +4,14 @@
 use super::client::Client;
 use super::connection::Connection;
 use super::cookies::Jar;
-use super::delegated::{self, Sending};
+use super::delegated;
 use super::hop::{Hop, is_redirect, redirect_target};
 use super::incoming::{Answer, Outgoing};
 use super::pool::{Channel, Pool};
 use super::progress::Progress;
 use super::timer::Timer;
 use super::{ErrorClass, Exchange, Failure, Request, Response, Target, multiplexed, wire};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use tokio::time::Instant;
 /// One user's browser. Requests may run side by side; each takes a connection of its own.
 #[derive(Debug)]
 pub struct Session {
-    client: Rc<Client>,
+    pub(super) client: Rc<Client>,
     // Never borrowed across an await.
-    base: RefCell<Target>,
+    base: RefCell<Rc<Target>>,
     /// Headers of this user's own, over the defaults.
-    headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
-    jar: RefCell<Jar>,
+    pub(super) headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
+    pub(super) jar: RefCell<Jar>,
     pool: Pool,
     timer: Timer,
 }
@@ -39,7 +39,7 @@ impl Session {
     pub fn new(client: Rc<Client>, base: &str) -> Result<Session, Failure> {
         Ok(Session {
             client,
-            base: RefCell::new(base_target(base)?),
+            base: RefCell::new(Rc::new(base_target(base)?)),
             headers: RefCell::default(),
             jar: RefCell::default(),
             pool: Pool::default(),
@@ -52,12 +52,17 @@ impl Session {
         self.base.borrow().text()
     }
 
+    /// The same as a target; it stays what it is when the session's changes.
+    pub fn base_target(&self) -> Rc<Target> {
+        self.base.borrow().clone()
+    }
+
     /// Joins paths to another URL from now on.
     ///
     /// # Errors
     /// A [`Failure`] of class `bad url` if it cannot be requested.
     pub fn set_base(&self, base: &str) -> Result<(), Failure> {
-        self.base.replace(base_target(base)?);
+        self.base.replace(Rc::new(base_target(base)?));
         Ok(())
     }
 
@@ -112,7 +117,7 @@ impl Session {
         request: &Request,
         progress: &mut Progress,
     ) -> Result<Response, Failure> {
-        let mut target = self.resolve(&request.url)?;
+        let mut target = resolve(&self.base.borrow(), &request.url)?;
         let mut hop = Hop {
             method: request.method.clone(),
             body: request.body.clone(),
@@ -131,7 +136,7 @@ impl Session {
             let followed = request.redirects > 0 && is_redirect(status);
             let Some(location) = answer.head.location.clone().filter(|_| followed) else {
                 if hop.foreign && self.client.config.sticky_follow {
-                    self.base.replace(target.root());
+                    self.base.replace(Rc::new(target.root()));
                 }
                 return Ok(Response::new(answer, target, self.client.config.max_body));
             };
@@ -143,17 +148,6 @@ impl Session {
             progress.redirects += 1;
             hop.redirect(status, !next.origin.same(&target.origin));
             target = next;
-        }
-    }
-
-    /// `path` joined to the base: below its path if it starts with one slash, else as URLs resolve.
-    fn resolve(&self, path: &str) -> Result<Target, Failure> {
-        let base = self.base.borrow();
-        let path_of_base = base.path.split('?').next().unwrap_or_default();
-        let below = path_of_base.trim_end_matches('/');
-        match path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {
-            true => base.join(&format!("{below}{path}")),
-            false => base.join(path),
         }
     }
 
@@ -176,13 +170,16 @@ impl Session {
             let received = progress.bytes;
             let answer = match channel {
                 Channel::Http1(connection) => {
+                    progress.connection = connection.number;
                     self.exchange_http1(connection, target, hop, request, progress)
                         .await
                 }
-                Channel::Http2(sender) => {
+                Channel::Http2(shared) => {
+                    progress.connection = shared.number;
                     let head = self.head_http2(target, hop, request)?;
                     let limits = request.limits(&self.client.config);
-                    let exchange = multiplexed::exchange(sender, head, &hop.body, limits, progress);
+                    let exchange =
+                        multiplexed::exchange(shared.sender, head, &hop.body, limits, progress);
                     Box::pin(exchange).await
                 }
                 Channel::Delegated(agent) => {
@@ -238,137 +235,21 @@ impl Session {
         }
         answer
     }
+}
 
-    /// Puts a request together in the shard's buffer; where its body begins if the server is asked before
-    /// it is sent (RFC 9110, section 10.1.1).
-    fn write(
-        &self,
-        out: &mut Vec<u8>,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-    ) -> Option<usize> {
-        out.clear();
-        let host = self.host_header(target, hop, request);
-        wire::write_start(out, &hop.method, &target.path, &host);
-        let mut framing = wire::BodyFraming::default();
-        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.foreign {
-            out.extend_from_slice(&self.client.header_lines);
-            if let Some(cookies) = self.cookies(target) {
-                wire::write_header(out, &header::COOKIE, &cookies);
-            }
-        } else {
-            self.each_header(target, hop, request, |name, value| {
-                framing.note(name, value);
-                wire::write_header(out, name, value);
-            });
-        }
-        if !self.client.config.keep_alive {
-            out.extend_from_slice(b"connection: close\r\n");
-        }
-        wire::write_end(out, &hop.method, &hop.body, framing)
+/// `path` joined to the base: below its path if it starts with one slash, else as URLs resolve.
+pub(super) fn resolve(base: &Target, path: &str) -> Result<Target, Failure> {
+    let path_of_base = base.path.split('?').next().unwrap_or_default();
+    let below = path_of_base.trim_end_matches('/');
+    match path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {
+        true => base.join(&format!("{below}{path}")),
+        false => base.join(path),
     }
+}
 
-    /// The head of a request over HTTP/2: no field that belongs to a connection (RFC 9113, section 8.2.2).
-    fn head_http2(
-        &self,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-    ) -> Result<http::Request<()>, Failure> {
-        let bad = |error: http::Error| Failure::new(ErrorClass::BadUrl, error.to_string());
-        let scheme = if target.origin.secure {
-            "https"
-        } else {
-            "http"
-        };
-        let host = self.host_header(target, hop, request);
-        let uri = http::Uri::builder()
-            .scheme(scheme)
-            .authority(host.as_bytes())
-            .path_and_query(target.path.as_str())
-            .build()
-            .map_err(bad)?;
-        let mut head = http::Request::builder()
-            .method(hop.method.clone())
-            .uri(uri)
-            .version(http::Version::HTTP_2)
-            .body(())
-            .map_err(bad)?;
-        self.each_header(target, hop, request, |name, value| {
-            if !multiplexed::is_of_connection(name) {
-                head.headers_mut().append(name, value.clone());
-            }
-        });
-        wire::length_of(&hop.method, &hop.body).and_then(|length| {
-            head.headers_mut()
-                .insert(header::CONTENT_LENGTH, length.into())
-        });
-        Ok(head)
-    }
-
-    /// A request as reqwest is to send it.
-    fn sending<'a>(&self, target: &'a Target, hop: &'a Hop, request: &Request) -> Sending<'a> {
-        let mut fields = HeaderMap::new();
-        self.each_header(target, hop, request, |name, value| {
-            fields.append(name, value.clone());
-        });
-        Sending {
-            target,
-            method: &hop.method,
-            host: self.host_header(target, hop, request),
-            fields,
-            body: &hop.body,
-            limits: request.limits(&self.client.config),
-            keep_alive: self.client.config.keep_alive,
-        }
-    }
-
-    fn host_header(&self, target: &Target, hop: &Hop, request: &Request) -> HeaderValue {
-        let user = self.headers.borrow();
-        let own = request.headers.iter().chain(user.iter());
-        own.filter(|_| !hop.foreign)
-            .find(|(name, _)| *name == header::HOST)
-            .map_or_else(
-                || target.origin.host_header.clone(),
-                |(_, value)| value.clone(),
-            )
-    }
-
-    fn cookies(&self, target: &Target) -> Option<HeaderValue> {
-        self.jar.borrow_mut().header(target)
-    }
-
-    /// The headers of a hop: one of the request wins over one of the user's, that over a default.
-    fn each_header(
-        &self,
-        target: &Target,
-        hop: &Hop,
-        request: &Request,
-        mut put: impl FnMut(&HeaderName, &HeaderValue),
-    ) {
-        let user = self.headers.borrow();
-        let in_request =
-            |wanted: &HeaderName| request.headers.iter().any(|(name, _)| name == wanted);
-        let of_user = |wanted: &HeaderName| user.iter().any(|(name, _)| name == wanted);
-        for (name, value) in &self.client.config.headers {
-            if !in_request(name) && !of_user(name) && hop.sends(name, &request.body) {
-                put(name, value);
-            }
-        }
-        let overruled = user.iter().filter(|(name, _)| !in_request(name));
-        for (name, value) in request.headers.iter().chain(overruled) {
-            if hop.sends(name, &request.body) {
-                put(name, value);
-            }
-        }
-        if !in_request(&header::COOKIE)
-            && !of_user(&header::COOKIE)
-            && let Some(cookies) = self.cookies(target)
-        {
-            put(&header::COOKIE, &cookies);
-        }
-    }
+/// The absolute URL of a path joined to a base, as it is requested; the path itself if it cannot be.
+pub fn absolute(base: &Target, path: &str) -> String {
+    resolve(base, path).map_or_else(|_| path.to_owned(), |target| target.text())
 }
 
 /// Whether a base URL can be requested.

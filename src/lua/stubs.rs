@@ -152,6 +152,8 @@ mod tests {
     /// A table of each class that is a plain one.
     fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 4]> {
         let unanswered = Exchange {
+            begin: tokio::time::Instant::now(),
+            connection: None,
             latency: Duration::ZERO,
             timings: Timings::default(),
             redirects: 0,

@@ -169,6 +169,7 @@ mod tests {
                     retries: 0,
                     bytes: 0,
                     failure: None,
+                    context: None,
                 });
                 user.request(request, latency);
                 took += latency;

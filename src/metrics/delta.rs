@@ -4,6 +4,7 @@
 //! back so that a tick reuses its memory. Rows carry their names, so a delta explains itself.
 
 use super::arrivals::ArrivalDelta;
+use super::exemplars::Exemplars;
 use super::generator::Effort;
 use super::latency::{Burst, Exact, Filled, nanoseconds};
 use super::measures::MeasureDelta;
@@ -64,22 +65,37 @@ impl Delta {
     }
 
     /// Counts a failure under its source, message and line. Equal ones are found by scanning: there are few.
-    pub(super) fn fail(&mut self, source: Source, failure: &Failure<'_>) {
+    /// Its row, if it is among those that are kept.
+    pub(super) fn fail(
+        &mut self,
+        source: Source,
+        failure: &Failure<'_>,
+    ) -> Option<&mut ErrorDelta> {
         let known = self.errors.iter().position(|error| {
             error.source == source
                 && error.message == failure.message
                 && error.line.as_deref() == failure.line
         });
-        match known {
-            Some(at) => self.errors[at].count += 1,
-            None if self.errors.len() < MAX_ERRORS => self.errors.push(ErrorDelta {
-                source,
-                message: failure.message.to_owned(),
-                line: failure.line.map(str::to_owned),
-                count: 1,
-            }),
-            None => self.errors_left_out += 1,
-        }
+        let at = match known {
+            Some(at) => at,
+            None if self.errors.len() < MAX_ERRORS => {
+                self.errors.push(ErrorDelta {
+                    source,
+                    message: failure.message.to_owned(),
+                    line: failure.line.map(str::to_owned),
+                    count: 0,
+                    exemplars: Exemplars::default(),
+                });
+                self.errors.len() - 1
+            }
+            None => {
+                self.errors_left_out += 1;
+                return None;
+            }
+        };
+        let error = &mut self.errors[at];
+        error.count += 1;
+        Some(error)
     }
 
     /// The row of a scenario, made when it is new.
@@ -298,4 +314,6 @@ pub(super) struct ErrorDelta {
     pub(super) message: String,
     pub(super) line: Option<String>,
     pub(super) count: u64,
+    /// Of requests; tasks have none.
+    pub(super) exemplars: Exemplars,
 }

@@ -1,17 +1,39 @@
 //! The errors of a run: equal ones counted together, the first hundred kinds kept.
 
 use super::delta::{Delta, MAX_ERRORS, Source};
+use super::exemplars::{Exemplar, Exemplars};
 use super::names::Label;
-use super::report::ErrorRow;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The message under which all further kinds are counted.
 const OTHER_ERRORS: &str = "(other errors)";
 
+/// Equal errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ErrorRow {
+    /// How many.
+    pub count: u64,
+    /// Whose: `GET front page`, `task log in`.
+    pub name: String,
+    /// What happened.
+    pub message: String,
+    /// The plan's line, as in `plans/drupal.lua:12`.
+    pub line: Option<String>,
+    /// Seconds into the measurement when it first came, exact to a tick.
+    pub first_s: f64,
+    /// Seconds into the measurement when it last came, exact to a tick.
+    pub last_s: f64,
+    /// Of requests, the first and the slowest three others; credentials in headers are masked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exemplars: Vec<Exemplar>,
+}
+
 /// Distinct errors in the order they first came.
 #[derive(Debug, Default)]
 pub(super) struct ErrorLog {
-    rows: Vec<ErrorRow>,
+    rows: Vec<(ErrorRow, Exemplars)>,
     left_out: Option<ErrorRow>,
 }
 
@@ -24,22 +46,28 @@ impl ErrorLog {
                 Source::Request(id) => request_name(&delta.requests[id as usize].label),
                 Source::Task(id) => format!("task {}", delta.tasks[id as usize].label.name),
             };
-            let known = self.rows.iter().position(|row| {
+            let known = self.rows.iter().position(|(row, _)| {
                 row.name == name && row.message == error.message && row.line == error.line
             });
             match known {
                 Some(at) => {
-                    self.rows[at].count += error.count;
-                    self.rows[at].last_s = now_s;
+                    let (row, exemplars) = &mut self.rows[at];
+                    row.count += error.count;
+                    row.last_s = now_s;
+                    exemplars.merge(&error.exemplars);
                 }
-                None if self.rows.len() < MAX_ERRORS => self.rows.push(ErrorRow {
-                    count: error.count,
-                    name,
-                    message: error.message.clone(),
-                    line: error.line.clone(),
-                    first_s: now_s,
-                    last_s: now_s,
-                }),
+                None if self.rows.len() < MAX_ERRORS => {
+                    let row = ErrorRow {
+                        count: error.count,
+                        name,
+                        message: error.message.clone(),
+                        line: error.line.clone(),
+                        first_s: now_s,
+                        last_s: now_s,
+                        exemplars: Vec::new(),
+                    };
+                    self.rows.push((row, error.exemplars.clone()));
+                }
                 None => self.leave_out(error.count, now_s),
             }
         }
@@ -48,17 +76,25 @@ impl ErrorLog {
         }
     }
 
-    /// The most frequent first, at most `limit`; what was left out last.
+    /// The most frequent first, at most `limit` and without exemplars; what was left out last.
     pub(super) fn top(&self, limit: usize) -> Vec<ErrorRow> {
-        let mut order: Vec<&ErrorRow> = self.rows.iter().collect();
-        order.sort_by_key(|row| std::cmp::Reverse(row.count));
-        let left_out = self.left_out.iter();
-        order
-            .into_iter()
-            .take(limit)
-            .chain(left_out)
-            .cloned()
-            .collect()
+        let rows = self.in_order().take(limit).map(|(row, _)| row.clone());
+        rows.chain(self.left_out.clone()).collect()
+    }
+
+    /// All of them with their exemplars.
+    pub(super) fn with_exemplars(&self) -> Vec<ErrorRow> {
+        let rows = self.in_order().map(|(row, exemplars)| ErrorRow {
+            exemplars: exemplars.list(),
+            ..row.clone()
+        });
+        rows.chain(self.left_out.clone()).collect()
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = &(ErrorRow, Exemplars)> {
+        let mut order: Vec<_> = self.rows.iter().collect();
+        order.sort_by_key(|(row, _)| std::cmp::Reverse(row.count));
+        order.into_iter()
     }
 
     fn leave_out(&mut self, count: u64, now_s: f64) {
@@ -69,6 +105,7 @@ impl ErrorLog {
             line: None,
             first_s: now_s,
             last_s: now_s,
+            exemplars: Vec::new(),
         });
         row.count += count;
         row.last_s = now_s;

@@ -9,8 +9,10 @@ mod cycles;
 mod delta;
 mod distribution;
 mod errors;
+mod exemplars;
 mod facts;
 mod generator;
+mod journal;
 mod latency;
 mod measures;
 mod names;
@@ -31,12 +33,17 @@ pub use cycles::Cycles;
 pub use delta::Delta;
 pub use facts::Facts;
 pub use generator::Effort;
+pub use journal::{
+    Chunk, Entry, Journals, LogKind, Messages, Parcel, RequestEntry, TaskEntry, Wanted,
+};
 pub use recorder::Recorder;
 pub use report::{
-    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Figures, GeneratorRow,
-    Latency, Metric, MetricKind, PhasesMs, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
-    ThresholdRow,
+    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Exemplar, Figures,
+    GeneratorRow, Latency, LogRow, Metric, MetricKind, PhasesMs, Report, RequestRow, ScenarioRow,
+    SeriesPoint, TaskRow, ThresholdRow,
 };
-pub use sample::{Failure, Phases, RequestId, Sample, TaskId};
+pub use sample::{
+    Account, Context, Failure, Phases, RequestId, Sample, TaskContext, TaskId, TaskRun,
+};
 pub use snapshot::{LiveRow, RunPhase, Snapshot};
 pub use store::Store;

@@ -5,11 +5,12 @@
 
 use super::delta::{Delta, RequestDelta, Source, TaskDelta};
 use super::generator::Effort;
+use super::journal::{Journal, Journals};
 use super::latency::nanoseconds;
 use super::measures::{Kind, Measure, MeasureDelta};
 use super::names::{MAX_NAMES, Names};
 use super::report::MetricKind;
-use super::sample::{Failure, RequestId, Sample, TaskId};
+use super::sample::{RequestId, Sample, TaskId, TaskRun};
 use crate::units::show_count;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -30,6 +31,10 @@ pub struct Recorder {
     told: HashSet<String>,
     /// Whether the warning of too many request names was given: its text is not built on every request.
     overflowed: bool,
+    /// Where the times of logs and exemplars count from.
+    origin: Instant,
+    /// None if no log is kept.
+    journal: Option<Box<Journal>>,
 }
 
 impl Recorder {
@@ -43,7 +48,16 @@ impl Recorder {
             spare: Vec::new(),
             told: HashSet::new(),
             overflowed: false,
+            origin: Instant::now(),
+            journal: None,
         }
+    }
+
+    /// The same for a run that began at `origin`, with logs if they are kept.
+    pub fn of_run(mut self, origin: Instant, journals: Option<&Journals>) -> Self {
+        self.origin = origin;
+        self.journal = journals.map(|journals| Box::new(journals.journal(origin)));
+        self
     }
 
     /// The number of a request name. A known name costs one hash and no memory; after 2,000 distinct ones
@@ -83,8 +97,14 @@ impl Recorder {
     pub fn record(&mut self, sample: &Sample<'_>) {
         let id = sample.request.0;
         self.delta.requests[id as usize].record(sample);
-        if let Some(failure) = &sample.failure {
-            self.delta.fail(Source::Request(id), failure);
+        if let Some(failure) = &sample.failure
+            && let Some(error) = self.delta.fail(Source::Request(id), failure)
+        {
+            error.exemplars.consider(sample, self.origin);
+        }
+        if let (Some(journal), Some(context)) = (&mut self.journal, &sample.context) {
+            let label = &self.requests.labels()[id as usize];
+            journal.request(label, sample, context);
         }
     }
 
@@ -92,16 +112,20 @@ impl Recorder {
     ///
     /// # Panics
     /// When the task is not from this recorder.
-    pub fn record_task(&mut self, task: TaskId, latency: Duration, failure: Option<Failure<'_>>) {
-        let ns = nanoseconds(latency);
-        let row = &mut self.delta.tasks[task.0 as usize];
+    pub fn record_task(&mut self, run: &TaskRun<'_>) {
+        let TaskId(id) = run.task;
+        let ns = nanoseconds(run.latency);
+        let row = &mut self.delta.tasks[id as usize];
         row.all.record(ns);
-        match &failure {
+        match &run.failure {
             None => row.ok.record(ns),
             Some(failure) => {
                 row.failed.record(ns);
-                self.delta.fail(Source::Task(task.0), failure);
+                self.delta.fail(Source::Task(id), failure);
             }
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.task(run);
         }
     }
 
@@ -203,6 +227,9 @@ impl Recorder {
 
     /// Hands over what was measured since the last call and starts anew.
     pub fn take(&mut self) -> Delta {
+        if let Some(journal) = &mut self.journal {
+            journal.hand_over();
+        }
         let mut next = self
             .spare
             .pop()
@@ -246,7 +273,7 @@ pub(super) fn too_many_requests() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Phases;
+    use crate::metrics::{Failure, Phases};
 
     fn sample(request: RequestId, failure: Option<Failure<'_>>) -> Sample<'_> {
         Sample {
@@ -259,6 +286,7 @@ mod tests {
             retries: 0,
             bytes: 10,
             failure,
+            context: None,
         }
     }
 

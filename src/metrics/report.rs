@@ -6,6 +6,9 @@
 mod measured;
 mod omission;
 
+pub use super::errors::ErrorRow;
+pub use super::exemplars::Exemplar;
+pub use super::journal::LogRow;
 pub use measured::{Check, Metric, MetricKind};
 pub use omission::{Cadence, CoFigures, CoMitigation, CoRow};
 
@@ -58,6 +61,9 @@ pub struct Report {
     /// Verdicts.
     #[serde(default)]
     pub thresholds: Vec<ThresholdRow>,
+    /// The logs that were kept; only in runs that kept some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<LogRow>,
     /// The starts of a run at a rate; only in such runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsRow>,
@@ -258,24 +264,6 @@ pub struct SeriesPoint {
     /// Whether lgoose and not the target set the latency; likewise.
     #[serde(default)]
     pub saturated: bool,
-}
-
-/// Equal errors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ErrorRow {
-    /// How many.
-    pub count: u64,
-    /// Whose: `GET front page`, `task log in`.
-    pub name: String,
-    /// What happened.
-    pub message: String,
-    /// The plan's line, as in `plans/drupal.lua:12`.
-    pub line: Option<String>,
-    /// Seconds into the measurement when it first came, exact to a tick.
-    pub first_s: f64,
-    /// Seconds into the measurement when it last came, exact to a tick.
-    pub last_s: f64,
 }
 
 /// A threshold and what came of it.

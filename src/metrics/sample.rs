@@ -1,6 +1,7 @@
 //! One finished request as the HTTP session hands it to its shard's recorder.
 
-use std::time::Duration;
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
 
 /// A request name known to one shard's [`Recorder`](super::Recorder); means nothing to another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,6 +65,71 @@ pub struct Sample<'a> {
     pub bytes: u64,
     /// Why it counts as failed; `None` is a success.
     pub failure: Option<Failure<'a>>,
+    /// What logs and exemplars tell beside the figures; without it there are none of this request.
+    pub context: Option<Context<'a>>,
+}
+
+/// Who made a request, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// When it began.
+    pub begin: Instant,
+    /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
+    pub user: u64,
+    /// The user's scenario.
+    pub scenario: &'a str,
+    /// The task that made it.
+    pub task: &'a str,
+    /// The number of the connection that carried it, if one did and it is known.
+    pub connection: Option<NonZeroU64>,
+    /// What was sent and what came back.
+    pub account: &'a dyn Account,
+}
+
+/// What was sent and what came back, asked for only where a log or an exemplar wants it.
+pub trait Account: std::fmt::Debug {
+    /// The method asked for.
+    fn method(&self) -> &str;
+    /// Gives the URL asked for in two pieces, once.
+    fn url(&self, put: &mut dyn FnMut(&str, &str));
+    /// Where the answer came from, if not from there; else empty.
+    fn final_url(&self) -> String;
+    /// The class of a failure without an answer; else empty.
+    fn class(&self) -> &str;
+    /// The headers as sent.
+    fn request_headers(&self) -> Vec<(String, Vec<u8>)>;
+    /// The headers of the answer.
+    fn response_headers(&self) -> Vec<(String, Vec<u8>)>;
+    /// The body of the answer.
+    fn body(&self) -> &[u8];
+}
+
+/// One run of a task or transaction.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskRun<'a> {
+    /// What it counts as, from [`Recorder::task`](super::Recorder::task).
+    pub task: TaskId,
+    /// How long it took.
+    pub latency: Duration,
+    /// Why it counts as failed; `None` is a success.
+    pub failure: Option<Failure<'a>>,
+    /// What the task log tells of it; without it, nothing.
+    pub context: Option<TaskContext<'a>>,
+}
+
+/// Whose run of a task it was, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskContext<'a> {
+    /// When it began.
+    pub begin: Instant,
+    /// The user's number.
+    pub user: u64,
+    /// The user's scenario.
+    pub scenario: &'a str,
+    /// Its name, or where it stands.
+    pub name: &'a str,
+    /// Whether it is a transaction.
+    pub transaction: bool,
 }
 
 /// Why a request, task or transaction counts as failed.

@@ -78,6 +78,7 @@ pub(crate) fn report() -> Report {
         ],
         metrics: metrics(),
         errors: errors(),
+        logs: Vec::new(),
         co_mitigation: Some(co_mitigation()),
         thresholds: thresholds(),
         arrivals: None,
@@ -328,5 +329,6 @@ fn error(count: u64, name: &str, message: &str, line: Option<&str>) -> ErrorRow 
         line: line.map(str::to_owned),
         first_s: 2.25,
         last_s: 58.5,
+        exemplars: Vec::new(),
     }
 }

@@ -5,6 +5,7 @@ pub mod csv;
 pub mod hdr;
 pub mod json;
 pub mod junit;
+pub mod log;
 pub mod markdown;
 pub mod text;
 pub mod verdict;

@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, one that does not fit, and words that the message must have beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 48] = [
+const MISFITS: [(&str, &str, &[&str]); 53] = [
     ("--users", "0", &["'0' is not a whole number of at least 1"]),
     (
         "--hatch-rate",
@@ -75,6 +75,11 @@ const MISFITS: [(&str, &str, &[&str]); 48] = [
     ("--body", "text", &["a URL in the place of a plan"]),
     ("--running-metrics", "x", &["'x' is not a duration"]),
     ("--output", "xml=a", &["'xml' is not a format", "json"]),
+    ("--request-log", "a.txt", &["'a.txt'", ".csv or .jsonl"]),
+    ("--task-log", "a", &["'a'", ".csv or .jsonl"]),
+    ("--error-log", "csv", &["'csv'", ".csv or .jsonl"]),
+    ("--debug-log", "a.json", &["'a.json'", ".csv or .jsonl"]),
+    ("--request-log-sorted", "yes", &["unexpected value 'yes'"]),
     ("--co-mitigation", "sometimes", &["'sometimes'", "average"]),
     ("--threshold", "p95 <", &["p95 <", "^"]),
     (

@@ -17,6 +17,8 @@ mod http2;
 mod http2_site;
 mod language;
 mod load;
+mod log_files;
+mod logs;
 mod machine;
 mod malformed;
 mod measures;

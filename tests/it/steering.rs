@@ -71,6 +71,7 @@ fn steer(
         target: server.url(),
         client: Default::default(),
         resolver: Default::default(),
+        journals: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

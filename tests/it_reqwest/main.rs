@@ -2,6 +2,7 @@
 //! answers, the counts and the classes of failures. What differs, as `--help` says of `--client`:
 //! - the words after the classes 'protocol' and 'too large' are hyper's;
 //! - fewer phases are known, which the test below holds to;
+//! - which connection carried a request is not known;
 //! - bytes are those of heads and bodies, without the framing of chunks;
 //! - a body is sent without waiting for '100 Continue';
 //! - a head may have 100 fields instead of 128, and 400 KiB instead of 256;

@@ -71,6 +71,7 @@ impl Rehearsal {
                 ..ClientConfig::default()
             },
             resolver: Arc::default(),
+            journals: None,
         };
         let (sender, commands) = mpsc::unbounded_channel();
         let asked = self.commands;

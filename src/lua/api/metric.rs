@@ -4,7 +4,7 @@
 use super::super::fault;
 use super::super::host::{self, Host};
 use super::super::values::wanted;
-use crate::metrics::{Failure, MetricKind, Recorder};
+use crate::metrics::{Failure, MetricKind, Recorder, TaskContext, TaskRun};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use std::time::{Duration, Instant};
 
@@ -134,7 +134,18 @@ pub(super) fn end_transaction(
             message: &raised.message,
             line: raised.line.as_deref(),
         });
-        recorder.record_task(row, Duration::from_nanos(took.max(0) as u64), failure);
+        recorder.record_task(&TaskRun {
+            task: row,
+            latency: Duration::from_nanos(took.max(0) as u64),
+            failure,
+            context: Some(TaskContext {
+                begin: host.begin + Duration::from_nanos(begin.max(0) as u64),
+                user: host.user,
+                scenario: &host.scenario,
+                name: &name,
+                transaction: true,
+            }),
+        });
     })
 }
 

@@ -55,6 +55,7 @@ fn sample(recorder: &mut Recorder, name: &str, ns: u64, failed: bool) {
             message: "not what was expected",
             line: None,
         }),
+        context: None,
     });
 }
 

@@ -1,7 +1,7 @@
 //! Tests of the way from samples over shards and ticks to a report.
 
 use super::*;
-use crate::metrics::{Failure, Phases, Recorder, Sample};
+use crate::metrics::{Failure, Phases, Recorder, Sample, TaskRun};
 use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -27,9 +27,15 @@ fn record(recorder: &mut Recorder, n: u64) {
             message: "status 503",
             line: Some("plan.lua:3"),
         }),
+        context: None,
     });
     let task = recorder.task("visitor", "browse");
-    recorder.record_task(task, Duration::from_millis(n % 50), None);
+    recorder.record_task(&TaskRun {
+        task,
+        latency: Duration::from_millis(n % 50),
+        failure: None,
+        context: None,
+    });
     recorder.iteration("visitor");
 }
 
@@ -140,6 +146,7 @@ fn successes_alone_do_not_feel_the_slow_failures() {
                 message: "timeout",
                 line: None,
             }),
+            context: None,
         });
     }
     store.merge(recorder.take());
@@ -174,6 +181,7 @@ fn the_two_thousand_and_first_name_counts_as_other_and_says_so() {
             retries: 0,
             bytes: 0,
             failure: None,
+            context: None,
         });
     }
     store.merge(recorder.take());

@@ -1,6 +1,8 @@
 //! Tests of verdicts, from samples through the store to the report.
 
-use crate::metrics::{Facts, Failure, Phases, Recorder, Report, Sample, Store, ThresholdRow};
+use crate::metrics::{
+    Facts, Failure, Phases, Recorder, Report, Sample, Store, TaskRun, ThresholdRow,
+};
 use crate::threshold::Threshold;
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,7 @@ impl Run {
                 message: "bad",
                 line: None,
             }),
+            context: None,
         });
     }
 
@@ -73,8 +76,12 @@ fn run(texts: &[&str]) -> Report {
         run.request("GET", "/x", 500, true);
     }
     let task = run.recorder.task("s", "log in");
-    run.recorder
-        .record_task(task, Duration::from_millis(40), None);
+    run.recorder.record_task(&TaskRun {
+        task,
+        latency: Duration::from_millis(40),
+        failure: None,
+        context: None,
+    });
     let begin = Instant::now();
     for n in 1..=10 {
         run.recorder.check("title", n > 1);
@@ -241,7 +248,12 @@ fn a_name_that_comes_to_stand_for_something_else_begins_anew() {
     let mut run = Run::judged_by(&["x: max < 1s during 1s", "x: count < 9 during 1s"]);
     let task = run.recorder.task("s", "x");
     for tick in 1..=4 {
-        run.recorder.record_task(task, seconds(0.5), None);
+        run.recorder.record_task(&TaskRun {
+            task,
+            latency: seconds(0.5),
+            failure: None,
+            context: None,
+        });
         run.tick(f64::from(tick) / 2.0);
     }
     for tick in 5..=8 {

@@ -99,6 +99,7 @@ fn run(names: usize) -> Snapshot {
             line: Some("plans/drupal.lua:41".to_owned()),
             first_s: 2.25,
             last_s: 130.0,
+            exemplars: Vec::new(),
         }],
     };
     let report = Report {

@@ -1,0 +1,127 @@
+//! The logs of a run: `--request-log FILE` and the others, `--request-log-sorted`.
+
+use super::Settings;
+use crate::error::Diagnostic;
+use std::path::{Path, PathBuf};
+
+/// A file that takes a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What its ending says.
+    pub format: LogFormat,
+}
+
+/// How a log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Comma-separated values below a line of names.
+    Csv,
+    /// An object of JSON a line.
+    Jsonl,
+}
+
+impl LogFile {
+    /// Reads a path that ends with `.csv` or `.jsonl`.
+    ///
+    /// # Errors
+    /// A sentence that names both endings.
+    pub fn parse(text: &str) -> Result<LogFile, String> {
+        let path = PathBuf::from(text);
+        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let format = match ending.to_str() {
+            Some("csv") => LogFormat::Csv,
+            Some("jsonl") => LogFormat::Jsonl,
+            _ => {
+                return Err(format!(
+                    "'{text}' does not say how to write it: end the name with .csv or .jsonl"
+                ));
+            }
+        };
+        Ok(LogFile { path, format })
+    }
+
+    /// The same as seen from `folder`.
+    pub(super) fn within(&mut self, folder: &Path) {
+        self.path = folder.join(&self.path);
+    }
+}
+
+/// The logs of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Logs {
+    /// Every request.
+    pub request: Option<LogFile>,
+    /// Every run of a task or transaction.
+    pub task: Option<LogFile>,
+    /// What failed of both.
+    pub error: Option<LogFile>,
+    /// Failed requests with headers and bodies.
+    pub debug: Option<LogFile>,
+    /// Whether the request log is sorted by connection and time.
+    pub sorted: bool,
+}
+
+impl Logs {
+    /// What the settings say of them.
+    ///
+    /// # Errors
+    /// Two logs in one file, or an order of no log.
+    pub(super) fn of(settings: &mut Settings) -> Result<Logs, Diagnostic> {
+        let logs = Logs {
+            request: settings.request_log.take(),
+            task: settings.task_log.take(),
+            error: settings.error_log.take(),
+            debug: settings.debug_log.take(),
+            sorted: settings.request_log_sorted.unwrap_or(false),
+        };
+        if logs.sorted && logs.request.is_none() {
+            let message = "'--request-log-sorted' without '--request-log' sorts nothing";
+            return Err(Diagnostic::new(message)
+                .help("name the file with '--request-log FILE', or leave the other out"));
+        }
+        let files = [&logs.request, &logs.task, &logs.error, &logs.debug];
+        let files: Vec<_> = files.into_iter().flatten().map(|log| &log.path).collect();
+        let twice = (1..files.len()).find(|at| files[..*at].contains(&files[*at]));
+        match twice {
+            None => Ok(logs),
+            Some(at) => {
+                let path = files[at].display();
+                Err(Diagnostic::new(format!("two logs go to '{path}'"))
+                    .help("give each log a file of its own"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_says_how_a_log_is_written() {
+        for (path, format) in [
+            ("a.csv", Some(LogFormat::Csv)),
+            ("x/a.b.JSONL", Some(LogFormat::Jsonl)),
+            ("a.json", None),
+            ("csv", None),
+            ("", None),
+        ] {
+            let read = LogFile::parse(path).ok().map(|log| log.format);
+            assert_eq!(read, format, "{path}");
+        }
+    }
+
+    #[test]
+    fn two_logs_in_one_file_are_refused() {
+        let file = || LogFile::parse("a.csv").ok();
+        let mut settings = Settings {
+            request_log: file(),
+            debug_log: file(),
+            ..Settings::default()
+        };
+        let mistake = Logs::of(&mut settings).expect_err("one file").to_string();
+        assert!(mistake.contains("two logs go to 'a.csv'"), "{mistake}");
+    }
+}

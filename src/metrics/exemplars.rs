@@ -1,0 +1,252 @@
+//! Exemplars of failures: of each kind of error the first request and the slowest three, with what was sent
+//! and what came back. Built for failed requests alone, and only for those that are kept.
+//!
+//! What lgoose keeps of headers is here too, for exemplars and the debug log alike: credentials are masked.
+
+use super::journal::Messages;
+use super::report::PhasesMs;
+use super::sample::{Account, Context, Sample};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The slowest requests kept of each kind of error.
+const SLOWEST: usize = 3;
+/// What is kept of a body, in bytes.
+const MOST_BODY: usize = 2 * 1024;
+/// What is kept of one side's headers, in bytes.
+const MOST_HEADERS: usize = 4 * 1024;
+/// What is kept of a URL, in bytes.
+const MOST_URL: usize = 2 * 1024;
+/// What is kept of one header's value, in bytes.
+const MOST_VALUE: usize = 1024;
+/// What stands for a credential.
+const MASK: &str = "***";
+
+/// A request that failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Exemplar {
+    /// When it began, in nanoseconds since the run did, as in the request log.
+    pub start_ns: u64,
+    /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
+    pub user: u64,
+    /// The user's scenario.
+    pub scenario: String,
+    /// The task that made it.
+    pub task: String,
+    /// The method asked for.
+    pub method: String,
+    /// The URL asked for, its first 2 KiB.
+    pub url: String,
+    /// Where the answer came from after redirects; empty without.
+    pub final_url: String,
+    /// Status of the final answer, 0 without one.
+    pub status: u16,
+    /// How long it took.
+    pub latency_ms: f64,
+    /// What the latency was made of; `null` where the phase did not happen.
+    pub phases_ms: PhasesMs,
+    /// `name: value` of each header as sent, credentials masked, 4 KiB at most.
+    pub request_headers: Vec<String>,
+    /// The same of the answer.
+    pub response_headers: Vec<String>,
+    /// The body's first 2 KiB; what is not UTF-8 is replaced.
+    pub body: String,
+    /// How long the body was, in bytes.
+    pub body_bytes: u64,
+}
+
+impl Exemplar {
+    fn of(sample: &Sample<'_>, context: &Context<'_>, origin: Instant) -> Exemplar {
+        let account = context.account;
+        let mut url = String::new();
+        account.url(&mut |origin, path| url = format!("{origin}{path}"));
+        let heard = messages(account, MOST_HEADERS, MOST_BODY);
+        let ms = |time: std::time::Duration| time.as_secs_f64() * 1000.0;
+        let [dns, connect, tls, send, first_byte, receive] = sample
+            .phases
+            .in_order()
+            .map(|phase| (!phase.is_zero()).then(|| ms(phase)));
+        let lines = |text: &str| text.lines().map(str::to_owned).collect();
+        Exemplar {
+            start_ns: context.begin.saturating_duration_since(origin).as_nanos() as u64,
+            user: context.user,
+            scenario: context.scenario.to_owned(),
+            task: context.task.to_owned(),
+            method: account.method().to_owned(),
+            url: start_of(&url, MOST_URL).to_owned(),
+            final_url: match sample.redirects {
+                0 => String::new(),
+                _ => start_of(&account.final_url(), MOST_URL).to_owned(),
+            },
+            status: sample.status,
+            latency_ms: ms(sample.latency),
+            phases_ms: PhasesMs {
+                dns,
+                connect,
+                tls,
+                send,
+                first_byte,
+                receive,
+            },
+            request_headers: lines(&heard.request_headers),
+            response_headers: lines(&heard.response_headers),
+            body: heard.body,
+            body_bytes: heard.body_bytes,
+        }
+    }
+}
+
+/// The exemplars of one kind of error.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Exemplars {
+    first: Option<Arc<Exemplar>>,
+    /// The slowest first.
+    slowest: Vec<Arc<Exemplar>>,
+}
+
+impl Exemplars {
+    /// Keeps a request if it is the first or among the slowest so far.
+    pub(super) fn consider(&mut self, sample: &Sample<'_>, origin: Instant) {
+        let Some(context) = &sample.context else {
+            return;
+        };
+        let latency_ms = sample.latency.as_secs_f64() * 1000.0;
+        if self.first.is_none() || self.is_slow(latency_ms) {
+            self.add(Arc::new(Exemplar::of(sample, context, origin)));
+        }
+    }
+
+    fn is_slow(&self, latency_ms: f64) -> bool {
+        let faster = |slowest: &Arc<Exemplar>| slowest.latency_ms < latency_ms;
+        self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(faster)
+    }
+
+    fn add(&mut self, exemplar: Arc<Exemplar>) {
+        let earlier = |first: &Arc<Exemplar>| exemplar.start_ns < first.start_ns;
+        if self.first.as_ref().is_none_or(earlier) {
+            self.first = Some(exemplar.clone());
+        }
+        if self.is_slow(exemplar.latency_ms) {
+            let faster = |known: &Arc<Exemplar>| known.latency_ms < exemplar.latency_ms;
+            let place = self.slowest.iter().position(faster);
+            self.slowest
+                .insert(place.unwrap_or(self.slowest.len()), exemplar);
+            self.slowest.truncate(SLOWEST);
+        }
+    }
+
+    /// Adds those that another shard, or another tick, has kept.
+    pub(super) fn merge(&mut self, other: &Exemplars) {
+        let first = other.first.iter();
+        let new = first.filter(|first| !other.slowest.iter().any(|slow| Arc::ptr_eq(slow, first)));
+        for exemplar in new.chain(&other.slowest) {
+            self.add(exemplar.clone());
+        }
+    }
+
+    /// The first, then the slowest that are others.
+    pub(super) fn list(&self) -> Vec<Exemplar> {
+        let first = self.first.iter();
+        let others = self.slowest.iter().filter(|slow| {
+            self.first
+                .as_ref()
+                .is_none_or(|first| !Arc::ptr_eq(first, slow))
+        });
+        first
+            .chain(others)
+            .map(|exemplar| Exemplar::clone(exemplar))
+            .collect()
+    }
+}
+
+/// [`Messages`] with memory of their own.
+pub(super) struct Heard {
+    request_headers: String,
+    response_headers: String,
+    body: String,
+    body_bytes: u64,
+}
+
+impl Heard {
+    pub(super) fn as_entry(&self) -> Messages<'_> {
+        Messages {
+            request_headers: &self.request_headers,
+            response_headers: &self.response_headers,
+            body: &self.body,
+            body_bytes: self.body_bytes,
+        }
+    }
+}
+
+/// What was sent and what came back, each side's headers and the body as long as given at most.
+pub(super) fn messages(account: &dyn Account, most_headers: usize, most_body: usize) -> Heard {
+    let body = account.body();
+    Heard {
+        request_headers: header_lines(&account.request_headers(), most_headers),
+        response_headers: header_lines(&account.response_headers(), most_headers),
+        body: start_of_bytes(body, most_body),
+        body_bytes: body.len() as u64,
+    }
+}
+
+/// `name: value`, one a line. What goes beyond `most` bytes is left out.
+fn header_lines(headers: &[(String, Vec<u8>)], most: usize) -> String {
+    let mut lines = String::new();
+    for (name, value) in headers {
+        let value = masked(name, &start_of_bytes(value, MOST_VALUE));
+        // A line break is none of a header's, whoever has put it there.
+        let line = format!("{name}: {}", value.replace(['\r', '\n'], " "));
+        if lines.len() + line.len() >= most {
+            break;
+        }
+        lines.push_str(&line);
+        lines.push('\n');
+    }
+    lines
+}
+
+/// A header's value without the credentials in it: of cookies the names are left, of an authorization its
+/// scheme, and nothing where the header's own name says that it is a secret.
+fn masked(name: &str, value: &str) -> String {
+    const SECRETS: [&str; 7] = [
+        "auth", "token", "secret", "password", "api-key", "apikey", "session",
+    ];
+    let name = name.to_ascii_lowercase();
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) => format!("{name}={MASK}"),
+        None => MASK.to_owned(),
+    };
+    match name.as_str() {
+        "cookie" => value.split("; ").map(pair).collect::<Vec<_>>().join("; "),
+        "set-cookie" => match value.split_once(';') {
+            Some((cookie, attributes)) => format!("{};{attributes}", pair(cookie)),
+            None => pair(value),
+        },
+        "authorization" | "proxy-authorization" => match value.split_once(' ') {
+            Some((scheme, _)) => format!("{scheme} {MASK}"),
+            None => MASK.to_owned(),
+        },
+        // What a server asks for is no secret.
+        "www-authenticate" | "proxy-authenticate" => value.to_owned(),
+        name if SECRETS.iter().any(|secret| name.contains(secret)) => MASK.to_owned(),
+        _ => value.to_owned(),
+    }
+}
+
+fn start_of(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// The first bytes as text. A character that is cut off at the end is left out.
+fn start_of_bytes(bytes: &[u8], most: usize) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]);
+    match bytes.len() > most {
+        true => text.trim_end_matches('\u{fffd}').to_owned(),
+        false => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

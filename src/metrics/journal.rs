@@ -1,0 +1,308 @@
+//! The logs of a run on their way from the shards to whoever writes them: every request and every task, one
+//! after the other, as bytes.
+//!
+//! A [`Journal`] belongs to one shard's [`Recorder`](super::Recorder) and is filled where a request is counted,
+//! so that both can never differ. It hands over whole [`Chunk`]s, at each tick and when one is full, and waits
+//! for nobody: what does not fit into the memory that logs may take is left out and counted. It knows no
+//! file and no format.
+
+mod entry;
+
+pub use entry::{Entry, Messages, RequestEntry, TaskEntry};
+
+use super::exemplars::messages;
+use super::names::Label;
+use super::sample::{Context, Sample, TaskRun};
+use entry::{MOST_TEXT, cut};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+/// When a chunk is handed over before the tick, in bytes.
+const CHUNK: usize = 256 * 1024;
+
+/// What the debug log has of a body, in bytes.
+const MOST_BODY: usize = 4 * 1024;
+
+/// What the debug log has of one side's headers, in bytes.
+const MOST_HEADERS: usize = 16 * 1024;
+
+/// The logs that there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    /// Every request.
+    Requests,
+    /// Every run of a task or transaction.
+    Tasks,
+    /// What failed of both.
+    Errors,
+    /// Failed requests with their headers and bodies.
+    Debug,
+}
+
+impl LogKind {
+    /// All of them, each at its own number.
+    pub const ALL: [LogKind; 4] = [
+        LogKind::Requests,
+        LogKind::Tasks,
+        LogKind::Errors,
+        LogKind::Debug,
+    ];
+}
+
+/// Which logs are kept, by their numbers.
+pub type Wanted = [bool; LogKind::ALL.len()];
+
+/// Lines of each log.
+type Lines = [u64; LogKind::ALL.len()];
+
+/// A log that a run has kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LogRow {
+    /// `requests`, `tasks`, `errors` or `debug`.
+    pub log: String,
+    /// Its file.
+    pub file: String,
+    /// The lines it has, its header and its last line about what was left out not counted.
+    pub lines: u64,
+    /// The lines that were left out because the file could not be written as fast as they came, or at all.
+    pub left_out: u64,
+}
+
+/// What goes from a shard to the writer of logs.
+#[derive(Debug)]
+pub enum Parcel {
+    /// Entries.
+    Chunk(Chunk),
+    /// No more is to come.
+    End,
+}
+
+/// Some entries of one shard. The memory they take is free again when it is dropped.
+#[derive(Debug)]
+pub struct Chunk {
+    bytes: Vec<u8>,
+    shared: Arc<Shared>,
+}
+
+impl Chunk {
+    /// The entries in their order.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        entry::entries(&self.bytes)
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        let taken = self.bytes.capacity();
+        self.shared.on_the_way.fetch_sub(taken, Ordering::Relaxed);
+    }
+}
+
+/// Makes the journals of a run's shards.
+#[derive(Debug, Clone)]
+pub struct Journals {
+    wanted: Wanted,
+    out: Sender<Parcel>,
+    shared: Arc<Shared>,
+}
+
+/// Touched once a chunk, not once a request.
+#[derive(Debug)]
+struct Shared {
+    /// Bytes of chunks that nobody has written yet, and how many there may be.
+    on_the_way: AtomicUsize,
+    most: usize,
+    /// The lines that a log would have with nothing left out.
+    made: [AtomicU64; LogKind::ALL.len()],
+}
+
+impl Journals {
+    /// Journals for the logs that are wanted, which send their chunks to `out` and leave out what would make
+    /// chunks on the way take more than `most` bytes.
+    pub fn new(wanted: Wanted, out: Sender<Parcel>, most: usize) -> Journals {
+        Journals {
+            wanted,
+            out,
+            shared: Arc::new(Shared {
+                on_the_way: AtomicUsize::new(0),
+                most,
+                made: Default::default(),
+            }),
+        }
+    }
+
+    /// The lines that this log has with nothing left out, as far as they were handed over.
+    pub fn made(&self, log: LogKind) -> u64 {
+        self.shared.made[log as usize].load(Ordering::Relaxed)
+    }
+
+    /// Says that no more is to come.
+    pub fn end(&self) {
+        // A writer that has ended needs no telling.
+        let _ended = self.out.send(Parcel::End);
+    }
+
+    /// A journal for one shard; its times count from `origin`.
+    pub(super) fn journal(&self, origin: Instant) -> Journal {
+        Journal {
+            journals: self.clone(),
+            origin,
+            bytes: Vec::new(),
+            lines: Lines::default(),
+        }
+    }
+}
+
+/// The entries of one shard that were not handed over yet.
+#[derive(Debug)]
+pub(super) struct Journal {
+    journals: Journals,
+    origin: Instant,
+    bytes: Vec<u8>,
+    lines: Lines,
+}
+
+impl Journal {
+    fn wants(&self, log: LogKind) -> bool {
+        self.journals.wanted[log as usize]
+    }
+
+    /// Enters a request if a log wants it.
+    pub(super) fn request(&mut self, label: &Label, sample: &Sample<'_>, context: &Context<'_>) {
+        let failed = sample.failure.is_some();
+        let logs = [
+            self.wants(LogKind::Requests),
+            false,
+            failed && self.wants(LogKind::Errors),
+            failed && self.wants(LogKind::Debug),
+        ];
+        if logs == Wanted::default() {
+            return;
+        }
+        let account = context.account;
+        let start = since(self.origin, context.begin);
+        let messages =
+            logs[LogKind::Debug as usize].then(|| messages(account, MOST_HEADERS, MOST_BODY));
+        let final_url = match sample.redirects {
+            0 => String::new(),
+            _ => account.final_url(),
+        };
+        let entry = RequestEntry {
+            user: context.user,
+            scenario: cut(context.scenario),
+            task: cut(context.task),
+            name: cut(&label.name),
+            method: cut(account.method()),
+            url: "",
+            final_url: cut(&final_url),
+            status: sample.status,
+            start_ns: start,
+            end_ns: start + nanoseconds(sample.latency),
+            delay_ns: sample.delay.map(nanoseconds),
+            connection: context.connection,
+            phases_ns: sample.phases.in_order().map(nanoseconds),
+            bytes: sample.bytes,
+            redirects: sample.redirects,
+            retries: sample.retries,
+            class: account.class(),
+            error: sample.failure.map(|failure| cut(failure.message)),
+            line: sample.failure.and_then(|failure| failure.line),
+            messages: messages.as_ref().map(|kept| kept.as_entry()),
+        };
+        let bytes = &mut self.bytes;
+        account.url(&mut |origin, path| {
+            let origin = cut(origin);
+            let rest = path.floor_char_boundary(MOST_TEXT - origin.len());
+            entry.encode(bytes, [origin, &path[..rest]]);
+        });
+        self.entered(logs);
+    }
+
+    /// Enters a run of a task or transaction if a log wants it.
+    pub(super) fn task(&mut self, run: &TaskRun<'_>) {
+        let Some(context) = &run.context else {
+            return;
+        };
+        let failed = run.failure.is_some();
+        let logs = [
+            false,
+            self.wants(LogKind::Tasks),
+            failed && self.wants(LogKind::Errors),
+            false,
+        ];
+        if logs == Wanted::default() {
+            return;
+        }
+        let start = since(self.origin, context.begin);
+        let entry = TaskEntry {
+            user: context.user,
+            scenario: cut(context.scenario),
+            name: cut(context.name),
+            transaction: context.transaction,
+            start_ns: start,
+            end_ns: start + nanoseconds(run.latency),
+            error: run.failure.map(|failure| cut(failure.message)),
+            line: run.failure.and_then(|failure| failure.line),
+        };
+        entry.encode(&mut self.bytes);
+        self.entered(logs);
+    }
+
+    fn entered(&mut self, logs: Wanted) {
+        for (lines, entered) in self.lines.iter_mut().zip(logs) {
+            *lines += u64::from(entered);
+        }
+        if self.bytes.len() >= CHUNK {
+            self.hand_over();
+        }
+    }
+
+    /// Hands over what was entered since the last time, or leaves it out if too much is on the way.
+    pub(super) fn hand_over(&mut self) {
+        if self.bytes.is_empty() {
+            return;
+        }
+        let shared = &self.journals.shared;
+        for (made, lines) in shared.made.iter().zip(std::mem::take(&mut self.lines)) {
+            made.fetch_add(lines, Ordering::Relaxed);
+        }
+        let taken = self.bytes.capacity();
+        let before = shared.on_the_way.fetch_add(taken, Ordering::Relaxed);
+        if before + taken > shared.most {
+            shared.on_the_way.fetch_sub(taken, Ordering::Relaxed);
+            return self.bytes.clear();
+        }
+        // As much again as was needed this time; a full chunk ends with an entry that goes beyond it.
+        let next = match self.bytes.len() {
+            CHUNK.. => Vec::with_capacity(CHUNK + MOST_TEXT),
+            length => Vec::with_capacity(length),
+        };
+        let chunk = Chunk {
+            bytes: std::mem::replace(&mut self.bytes, next),
+            shared: shared.clone(),
+        };
+        // Without a writer nothing is written; what was made is counted all the same.
+        let _ended = self.journals.out.send(Parcel::Chunk(chunk));
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.hand_over();
+    }
+}
+
+fn since(origin: Instant, at: Instant) -> u64 {
+    nanoseconds(at.saturating_duration_since(origin))
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}
+
+#[cfg(test)]
+mod tests;

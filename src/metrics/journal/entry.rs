@@ -1,0 +1,290 @@
+//! One entry of a journal as bytes and back: numbers first, then texts with their lengths. Written and read
+//! within one process, so there is no version and no other order of bytes.
+
+use std::num::NonZeroU64;
+
+/// The longest text of an entry, in bytes: more of a name, a URL or a message helps nobody.
+pub(super) const MOST_TEXT: usize = 8 * 1024;
+
+/// What stands for a number that is not there.
+const NONE: u64 = u64::MAX;
+
+const REQUEST: u8 = 1;
+const TASK: u8 = 2;
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is read in place, one at a time; a request is the usual one"
+)]
+pub enum Entry<'a> {
+    /// A request was counted.
+    Request(RequestEntry<'a>),
+    /// A run of a task or transaction was counted.
+    Task(TaskEntry<'a>),
+}
+
+/// A request. Texts are cut after 8 KiB; nothing in them is escaped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestEntry<'a> {
+    /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
+    pub user: u64,
+    /// The user's scenario.
+    pub scenario: &'a str,
+    /// The task that made it; empty in `test_start` and `test_stop`.
+    pub task: &'a str,
+    /// The name it is counted under.
+    pub name: &'a str,
+    /// The method asked for.
+    pub method: &'a str,
+    /// The URL asked for, absolute.
+    pub url: &'a str,
+    /// Where the answer came from after redirects; empty without.
+    pub final_url: &'a str,
+    /// Status of the final answer, 0 without one.
+    pub status: u16,
+    /// When it began, in nanoseconds since the run did.
+    pub start_ns: u64,
+    /// When it ended, likewise.
+    pub end_ns: u64,
+    /// In a run at a rate, how much later than on schedule it began.
+    pub delay_ns: Option<u64>,
+    /// The number of the connection that carried it, the last of them with redirects; none if none did, or if
+    /// it is not known.
+    pub connection: Option<NonZeroU64>,
+    /// dns, connect, tls, send, first byte, receive.
+    pub phases_ns: [u64; 6],
+    /// Bytes received.
+    pub bytes: u64,
+    /// Redirects followed.
+    pub redirects: u32,
+    /// Sent again on a new connection.
+    pub retries: u32,
+    /// The class of a failure without an answer, else empty.
+    pub class: &'a str,
+    /// Why it failed, if it did.
+    pub error: Option<&'a str>,
+    /// The line of the plan that failed.
+    pub line: Option<&'a str>,
+    /// Its headers and the body's start, for the debug log alone.
+    pub messages: Option<Messages<'a>>,
+}
+
+/// What was sent and what came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Messages<'a> {
+    /// Headers of the request, one a line.
+    pub request_headers: &'a str,
+    /// Headers of the answer, one a line.
+    pub response_headers: &'a str,
+    /// The start of the body.
+    pub body: &'a str,
+    /// How long the body is.
+    pub body_bytes: u64,
+}
+
+/// A run of a task or transaction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskEntry<'a> {
+    /// As [`RequestEntry::user`].
+    pub user: u64,
+    /// The user's scenario.
+    pub scenario: &'a str,
+    /// Its name, or where it stands.
+    pub name: &'a str,
+    /// Whether it is a transaction.
+    pub transaction: bool,
+    /// When it began, in nanoseconds since the run did.
+    pub start_ns: u64,
+    /// When it ended, likewise.
+    pub end_ns: u64,
+    /// Why it failed, if it did.
+    pub error: Option<&'a str>,
+    /// The line of the plan that failed.
+    pub line: Option<&'a str>,
+}
+
+impl RequestEntry<'_> {
+    /// Appends it with a URL in two pieces instead of its own.
+    pub(super) fn encode(&self, out: &mut Vec<u8>, url: [&str; 2]) {
+        let [dns, connect, tls, send, first_byte, receive] = self.phases_ns;
+        let numbers = [
+            self.user,
+            u64::from(self.status),
+            self.start_ns,
+            self.end_ns,
+            self.delay_ns.unwrap_or(NONE),
+            self.connection.map_or(0, NonZeroU64::get),
+            dns,
+            connect,
+            tls,
+            send,
+            first_byte,
+            receive,
+            self.bytes,
+            u64::from(self.redirects),
+            u64::from(self.retries),
+        ];
+        out.push(REQUEST);
+        put_numbers(out, &numbers);
+        put(out, &[self.scenario]);
+        put(out, &[self.task]);
+        put(out, &[self.name]);
+        put(out, &[self.method]);
+        put(out, &url);
+        put(out, &[self.final_url]);
+        put(out, &[self.class]);
+        put_optional(out, self.error);
+        put_optional(out, self.line);
+        put_numbers(
+            out,
+            &[self.messages.map_or(NONE, |messages| messages.body_bytes)],
+        );
+        if let Some(messages) = &self.messages {
+            put(out, &[messages.request_headers]);
+            put(out, &[messages.response_headers]);
+            put(out, &[messages.body]);
+        }
+    }
+}
+
+impl TaskEntry<'_> {
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        out.push(TASK);
+        put_numbers(
+            out,
+            &[
+                self.user,
+                u64::from(self.transaction),
+                self.start_ns,
+                self.end_ns,
+            ],
+        );
+        put(out, &[self.scenario]);
+        put(out, &[self.name]);
+        put_optional(out, self.error);
+        put_optional(out, self.line);
+    }
+}
+
+/// The text, or its first [`MOST_TEXT`] bytes.
+pub(super) fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MOST_TEXT)]
+}
+
+fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
+    for number in numbers {
+        out.extend_from_slice(&number.to_ne_bytes());
+    }
+}
+
+fn put(out: &mut Vec<u8>, pieces: &[&str]) {
+    let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+    out.extend_from_slice(&(length as u32).to_ne_bytes());
+    for piece in pieces {
+        out.extend_from_slice(piece.as_bytes());
+    }
+}
+
+fn put_optional(out: &mut Vec<u8>, text: Option<&str>) {
+    out.push(text.is_some().into());
+    put(out, &[text.unwrap_or_default()]);
+}
+
+/// The entries that were appended to these bytes.
+pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
+    let mut cursor = Cursor(bytes);
+    std::iter::from_fn(move || cursor.entry())
+}
+
+/// Bytes that [`RequestEntry::encode`] and [`TaskEntry::encode`] have written; `None` at their end.
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn entry(&mut self) -> Option<Entry<'a>> {
+        match self.array()? {
+            [REQUEST] => self.request().map(Entry::Request),
+            [_] => self.task().map(Entry::Task),
+        }
+    }
+
+    fn request(&mut self) -> Option<RequestEntry<'a>> {
+        let [user, status, start_ns, end_ns, delay, connection] = self.numbers()?;
+        let phases_ns = self.numbers()?;
+        let [bytes, redirects, retries] = self.numbers()?;
+        let mut entry = RequestEntry {
+            user,
+            status: status as u16,
+            start_ns,
+            end_ns,
+            delay_ns: (delay != NONE).then_some(delay),
+            connection: NonZeroU64::new(connection),
+            phases_ns,
+            bytes,
+            redirects: redirects as u32,
+            retries: retries as u32,
+            scenario: self.text()?,
+            task: self.text()?,
+            name: self.text()?,
+            method: self.text()?,
+            url: self.text()?,
+            final_url: self.text()?,
+            class: self.text()?,
+            error: self.optional()?,
+            line: self.optional()?,
+            messages: None,
+        };
+        let [body_bytes] = self.numbers()?;
+        if body_bytes != NONE {
+            entry.messages = Some(Messages {
+                request_headers: self.text()?,
+                response_headers: self.text()?,
+                body: self.text()?,
+                body_bytes,
+            });
+        }
+        Some(entry)
+    }
+
+    fn task(&mut self) -> Option<TaskEntry<'a>> {
+        let [user, transaction, start_ns, end_ns] = self.numbers()?;
+        Some(TaskEntry {
+            user,
+            transaction: transaction == 1,
+            start_ns,
+            end_ns,
+            scenario: self.text()?,
+            name: self.text()?,
+            error: self.optional()?,
+            line: self.optional()?,
+        })
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn numbers<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let mut numbers = [0; N];
+        for number in &mut numbers {
+            *number = u64::from_ne_bytes(self.array()?);
+        }
+        Some(numbers)
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let length = u32::from_ne_bytes(self.array()?);
+        let (text, rest) = self.0.split_at_checked(length as usize)?;
+        self.0 = rest;
+        std::str::from_utf8(text).ok()
+    }
+
+    fn optional(&mut self) -> Option<Option<&'a str>> {
+        let [is_there] = self.array()?;
+        let text = self.text()?;
+        Some((is_there == 1).then_some(text))
+    }
+}

@@ -1,0 +1,204 @@
+//! Journals without a writer: what goes in comes out, and what does not fit is counted.
+
+use super::*;
+use crate::metrics::{Failure, Phases, Recorder};
+use std::num::NonZeroU64;
+use std::sync::mpsc::{Receiver, channel};
+
+/// A request as the engine knows it.
+#[derive(Debug)]
+struct Asked<'a> {
+    origin: &'a str,
+    path: &'a str,
+    body: &'a [u8],
+}
+
+impl crate::metrics::Account for Asked<'_> {
+    fn method(&self) -> &str {
+        "GET"
+    }
+    fn url(&self, put: &mut dyn FnMut(&str, &str)) {
+        put(self.origin, self.path);
+    }
+    fn final_url(&self) -> String {
+        "http://a/final".to_owned()
+    }
+    fn class(&self) -> &str {
+        ""
+    }
+    fn request_headers(&self) -> Vec<(String, Vec<u8>)> {
+        vec![("cookie".to_owned(), b"a=secret; b=secret".to_vec())]
+    }
+    fn response_headers(&self) -> Vec<(String, Vec<u8>)> {
+        vec![("x-odd".to_owned(), b"\xff\r\nx: y".to_vec())]
+    }
+    fn body(&self) -> &[u8] {
+        self.body
+    }
+}
+
+/// Records requests of that URL, the n-th n milliseconds after the start of the run.
+fn record(recorder: &mut Recorder, origin: Instant, count: u64, asked: &Asked<'_>, failed: bool) {
+    let row = recorder.request("GET", "page");
+    for n in 0..count {
+        recorder.record(&Sample {
+            request: row,
+            latency: Duration::from_millis(2),
+            delay: None,
+            phases: Phases::default(),
+            status: 200,
+            redirects: 0,
+            retries: 0,
+            bytes: 7,
+            failure: failed.then_some(Failure {
+                message: "bad",
+                line: Some("p.lua:3"),
+            }),
+            context: Some(Context {
+                begin: origin + Duration::from_millis(n),
+                user: 3,
+                scenario: "s",
+                task: "t",
+                connection: NonZeroU64::new(9),
+                account: asked,
+            }),
+        });
+    }
+}
+
+fn received(parcels: &Receiver<Parcel>) -> Vec<Chunk> {
+    parcels
+        .try_iter()
+        .filter_map(|parcel| match parcel {
+            Parcel::Chunk(chunk) => Some(chunk),
+            Parcel::End => None,
+        })
+        .collect()
+}
+
+const PLAIN: Asked<'_> = Asked {
+    origin: "http://a",
+    path: "/p?q",
+    body: b"oops",
+};
+
+#[test]
+fn what_was_entered_comes_out_as_it_was() {
+    let (out, parcels) = channel();
+    let journals = Journals::new([true, true, true, true], out, usize::MAX);
+    let origin = Instant::now();
+    let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+    record(&mut recorder, origin, 2, &PLAIN, false);
+    record(&mut recorder, origin, 1, &PLAIN, true);
+    let task = recorder.task("s", "t");
+    recorder.record_task(&TaskRun {
+        task,
+        latency: Duration::from_nanos(5),
+        failure: None,
+        context: Some(crate::metrics::TaskContext {
+            begin: origin,
+            user: 3,
+            scenario: "s",
+            name: "t",
+            transaction: true,
+        }),
+    });
+    recorder.take();
+    let chunks = received(&parcels);
+    let entries: Vec<Entry<'_>> = chunks.iter().flat_map(Chunk::entries).collect();
+    let second = RequestEntry {
+        user: 3,
+        scenario: "s",
+        task: "t",
+        name: "page",
+        method: "GET",
+        url: "http://a/p?q",
+        status: 200,
+        start_ns: 1_000_000,
+        end_ns: 3_000_000,
+        connection: NonZeroU64::new(9),
+        bytes: 7,
+        ..RequestEntry::default()
+    };
+    assert_eq!(entries[1], Entry::Request(second.clone()));
+    let failed = RequestEntry {
+        start_ns: 0,
+        end_ns: 2_000_000,
+        error: Some("bad"),
+        line: Some("p.lua:3"),
+        messages: Some(Messages {
+            request_headers: "cookie: a=***; b=***\n",
+            response_headers: "x-odd: \u{fffd}  x: y\n",
+            body: "oops",
+            body_bytes: 4,
+        }),
+        ..second
+    };
+    assert_eq!(entries[2], Entry::Request(failed));
+    let run = TaskEntry {
+        user: 3,
+        scenario: "s",
+        name: "t",
+        transaction: true,
+        end_ns: 5,
+        ..TaskEntry::default()
+    };
+    assert_eq!(entries[3..], [Entry::Task(run)]);
+    assert_eq!(LogKind::ALL.map(|log| journals.made(log)), [3, 1, 1, 1]);
+}
+
+#[test]
+fn what_does_not_fit_is_left_out_and_counted_until_there_is_room_again() {
+    let (out, parcels) = channel();
+    let journals = Journals::new([true, false, false, false], out, 2 * CHUNK);
+    let origin = Instant::now();
+    let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+    record(&mut recorder, origin, 10_000, &PLAIN, false);
+    recorder.take();
+    let lines = |chunks: &[Chunk]| chunks.iter().flat_map(Chunk::entries).count() as u64;
+    let first = received(&parcels);
+    assert_eq!(journals.made(LogKind::Requests), 10_000);
+    assert!((1..10_000).contains(&lines(&first)), "{}", lines(&first));
+    record(&mut recorder, origin, 1, &PLAIN, false);
+    let full = first.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() > CHUNK;
+    assert!(full, "the first chunks take up most of the room");
+    drop(first);
+    recorder.take();
+    assert_eq!(lines(&received(&parcels)), 1);
+    assert_eq!(journals.made(LogKind::Requests), 10_001);
+}
+
+#[test]
+fn endless_texts_are_cut() {
+    let (out, parcels) = channel();
+    let journals = Journals::new([true, false, false, true], out, usize::MAX);
+    let origin = Instant::now();
+    let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+    let endless = "\u{e4}".repeat(1 << 20);
+    let asked = Asked {
+        origin: "http://a",
+        path: &endless,
+        body: endless.as_bytes(),
+    };
+    record(&mut recorder, origin, 1, &asked, true);
+    recorder.take();
+    let chunks = received(&parcels);
+    let Some(Entry::Request(entry)) = chunks[0].entries().next() else {
+        panic!("a request was entered");
+    };
+    assert_eq!(entry.url.len(), MOST_TEXT);
+    let messages = entry.messages.expect("of a failed one");
+    assert_eq!(messages.body.len(), MOST_BODY);
+    assert_eq!(messages.body_bytes, 2 << 20);
+}
+
+#[test]
+fn a_journal_that_goes_away_hands_over_what_it_has() {
+    let (out, parcels) = channel();
+    let journals = Journals::new([true, false, false, false], out, usize::MAX);
+    let origin = Instant::now();
+    let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+    record(&mut recorder, origin, 1, &PLAIN, false);
+    drop(recorder);
+    assert_eq!(received(&parcels).len(), 1);
+}

@@ -1,0 +1,208 @@
+//! The logs of a run, written while it goes on: one thread takes what the shards hand over, formats it and
+//! writes the files. No request ever waits for it: what it cannot take in time is left out where it was made,
+//! and how much that was stands in the last line of each log and in the report.
+//!
+//! Driven by `app`, which starts it before the run and ends it after. Knows files and formats, no shard.
+
+mod columns;
+mod fields;
+mod order;
+mod sink;
+mod writer;
+
+use crate::config::{LogFile, Logs};
+use crate::error::{Diagnostic, Error};
+use crate::metrics::{Journals, LogKind, LogRow, Parcel};
+use sink::Sink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use writer::{Log, Writer};
+
+/// The memory that all lines on their way may take, in bytes.
+const ON_THE_WAY: usize = 64 << 20;
+
+/// How long a file may take nothing after the end of a run before it is given up.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the writer has done so far.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    /// Lines of each log that its file has taken.
+    lines: [AtomicU64; LogKind::ALL.len()],
+    /// Grows with all that is done.
+    steps: AtomicU64,
+    /// Whether the run is over, so that a file which takes nothing holds up its end.
+    over: AtomicBool,
+    /// Whether nothing more is to be written.
+    abandoned: AtomicBool,
+}
+
+/// Ends the writing of logs from elsewhere.
+#[derive(Debug)]
+pub struct Abandon(Arc<Done>);
+
+impl Abandon {
+    /// Leaves out what was not written yet.
+    pub fn now(&self) {
+        self.0.abandoned.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The logs of a run that is going on.
+#[derive(Debug)]
+pub struct LogWriter {
+    journals: Journals,
+    files: Vec<(LogKind, LogFile)>,
+    done: Arc<Done>,
+    thread: JoinHandle<Vec<Error>>,
+    /// Closed when the thread ends.
+    ended: mpsc::Receiver<()>,
+}
+
+/// What became of the logs of a run.
+#[derive(Debug)]
+pub struct Written {
+    /// For the report.
+    pub rows: Vec<LogRow>,
+    /// For its warnings.
+    pub warnings: Vec<String>,
+    /// Files that could not be written.
+    pub troubles: Vec<Error>,
+}
+
+impl LogWriter {
+    /// Opens the files and starts to write. None if no log is asked for.
+    ///
+    /// # Errors
+    /// A file that cannot be written, as the author's mistake: nothing has been sent yet.
+    pub fn start(logs: &Logs) -> Result<Option<LogWriter>, Error> {
+        let files = [&logs.request, &logs.task, &logs.error, &logs.debug];
+        let mut wanted = [false; LogKind::ALL.len()];
+        let mut open = Vec::new();
+        let mut named = Vec::new();
+        let done = Arc::<Done>::default();
+        for (kind, file) in LogKind::ALL.into_iter().zip(files) {
+            let Some(file) = file else {
+                continue;
+            };
+            let unwritable = |error| {
+                let path = file.path.display();
+                Diagnostic::new(format!("cannot write the log '{path}': {error}"))
+                    .help("name a file in a folder that is there and can be written to")
+            };
+            let sink = Sink::open(&file.path, done.clone()).map_err(unwritable)?;
+            wanted[kind as usize] = true;
+            let sorted = logs.sorted && kind == LogKind::Requests;
+            open.push(Log::new(kind, file, sink, sorted));
+            named.push((kind, file.clone()));
+        }
+        if open.is_empty() {
+            return Ok(None);
+        }
+        let (out, parcels) = mpsc::channel::<Parcel>();
+        let journals = Journals::new(wanted, out, ON_THE_WAY);
+        let (alive, ended) = mpsc::channel();
+        let writer = Writer {
+            logs: open,
+            journals: journals.clone(),
+            done: done.clone(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("logs".to_owned())
+            .spawn(move || {
+                let _until_the_end: mpsc::Sender<()> = alive;
+                writer.write(&parcels)
+            })
+            .map_err(|error| {
+                Error::Trouble(format!("cannot start the thread of the logs: {error}"))
+            })?;
+        Ok(Some(LogWriter {
+            journals,
+            files: named,
+            done,
+            thread,
+            ended,
+        }))
+    }
+
+    /// Where the run's shards hand over what happens.
+    pub fn journals(&self) -> Journals {
+        self.journals.clone()
+    }
+
+    /// What ends [`LogWriter::finish`] early.
+    pub fn abandon(&self) -> Abandon {
+        Abandon(self.done.clone())
+    }
+
+    /// Writes what is left, as long as the files take it.
+    pub fn finish(self) -> Written {
+        self.done.over.store(true, Ordering::Relaxed);
+        self.journals.end();
+        let mut before = None;
+        let mut hangs = false;
+        while let Err(mpsc::RecvTimeoutError::Timeout) = self.ended.recv_timeout(PATIENCE * 2) {
+            let steps = self.done.steps.load(Ordering::Relaxed);
+            hangs = before.replace(steps) == Some(steps);
+            if hangs {
+                break;
+            }
+        }
+        // One that hangs in a call of the system ends with the process.
+        let troubles = match hangs {
+            true => Vec::new(),
+            false => self.thread.join().unwrap_or_else(|_| {
+                let message = "the thread of the logs ended by a fault in lgoose";
+                vec![Error::Trouble(message.to_owned())]
+            }),
+        };
+        let rows: Vec<LogRow> = self
+            .files
+            .iter()
+            .map(|(kind, file)| row(*kind, &file.path, &self.journals, &self.done))
+            .collect();
+        let short = rows.iter().filter(|row| row.left_out > 0);
+        let warnings = short.map(warning).collect();
+        Written {
+            rows,
+            warnings,
+            troubles,
+        }
+    }
+}
+
+fn row(kind: LogKind, path: &Path, journals: &Journals, done: &Done) -> LogRow {
+    let lines = done.lines[kind as usize].load(Ordering::Relaxed);
+    LogRow {
+        log: name(kind).to_owned(),
+        file: path.display().to_string(),
+        lines,
+        left_out: journals.made(kind).saturating_sub(lines),
+    }
+}
+
+fn warning(row: &LogRow) -> String {
+    let left_out = crate::units::show_count(row.left_out);
+    let all = crate::units::show_count(row.left_out + row.lines);
+    format!(
+        "{left_out} of {all} lines of the log '{}' were left out: the file could not be written as fast as \
+         they came, or not at all",
+        row.file
+    )
+}
+
+/// The word for a log in a report.
+fn name(kind: LogKind) -> &'static str {
+    match kind {
+        LogKind::Requests => "requests",
+        LogKind::Tasks => "tasks",
+        LogKind::Errors => "errors",
+        LogKind::Debug => "debug",
+    }
+}
+
+#[cfg(test)]
+mod tests;

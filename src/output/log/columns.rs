@@ -1,0 +1,126 @@
+//! What stands in a line of each log, in the order of its columns.
+
+use super::fields::Fields;
+use crate::metrics::{LogKind, Messages, RequestEntry, TaskEntry};
+
+/// The fields of a request in that log; false if it has no line for it.
+pub(super) fn request(log: LogKind, entry: &RequestEntry<'_>, to: &mut impl Fields) -> bool {
+    match log {
+        LogKind::Requests => every(entry, to),
+        LogKind::Errors if entry.error.is_some() => failed(entry, to),
+        LogKind::Debug => match &entry.messages {
+            Some(messages) => in_full(entry, messages, to),
+            None => return false,
+        },
+        LogKind::Errors | LogKind::Tasks => return false,
+    }
+    true
+}
+
+/// The fields of a run of a task in that log; false if it has no line for it.
+pub(super) fn task(log: LogKind, entry: &TaskEntry<'_>, to: &mut impl Fields) -> bool {
+    match log {
+        LogKind::Tasks => run(entry, to),
+        LogKind::Errors if entry.error.is_some() => failed_run(entry, to),
+        _ => return false,
+    }
+    true
+}
+
+fn every(entry: &RequestEntry<'_>, to: &mut impl Fields) {
+    to.number("user", entry.user);
+    to.text("scenario", entry.scenario);
+    to.text("task", entry.task);
+    to.text("name", entry.name);
+    to.text("method", entry.method);
+    to.text("url", entry.url);
+    to.text("final_url", entry.final_url);
+    to.number("status", entry.status.into());
+    to.number("start_ns", entry.start_ns);
+    to.number("end_ns", entry.end_ns);
+    to.optional_number("delay_ns", entry.delay_ns);
+    to.optional_number("connection", entry.connection.map(|number| number.get()));
+    let [dns, connect, tls, send, first_byte, receive] = entry.phases_ns;
+    to.number("dns_ns", dns);
+    to.number("connect_ns", connect);
+    to.number("tls_ns", tls);
+    to.number("send_ns", send);
+    to.number("first_byte_ns", first_byte);
+    to.number("receive_ns", receive);
+    to.number("bytes", entry.bytes);
+    to.number("redirects", entry.redirects.into());
+    to.number("retries", entry.retries.into());
+    end(entry.class, entry.error, entry.line, to);
+}
+
+fn failed(entry: &RequestEntry<'_>, to: &mut impl Fields) {
+    to.text("kind", "request");
+    to.number("user", entry.user);
+    to.text("scenario", entry.scenario);
+    to.text("task", entry.task);
+    to.text("name", entry.name);
+    to.text("method", entry.method);
+    to.text("url", entry.url);
+    to.optional_number("status", Some(entry.status.into()));
+    to.number("start_ns", entry.start_ns);
+    to.number("end_ns", entry.end_ns);
+    end(entry.class, entry.error, entry.line, to);
+}
+
+/// In the columns of [`failed`].
+fn failed_run(entry: &TaskEntry<'_>, to: &mut impl Fields) {
+    to.text("kind", kind(entry));
+    to.number("user", entry.user);
+    to.text("scenario", entry.scenario);
+    to.text("task", if entry.transaction { "" } else { entry.name });
+    to.text("name", entry.name);
+    to.text("method", "");
+    to.text("url", "");
+    to.optional_number("status", None);
+    to.number("start_ns", entry.start_ns);
+    to.number("end_ns", entry.end_ns);
+    end("", entry.error, entry.line, to);
+}
+
+fn run(entry: &TaskEntry<'_>, to: &mut impl Fields) {
+    to.text("kind", kind(entry));
+    to.number("user", entry.user);
+    to.text("scenario", entry.scenario);
+    to.text("name", entry.name);
+    to.number("start_ns", entry.start_ns);
+    to.number("end_ns", entry.end_ns);
+    to.text("outcome", entry.error.map_or("ok", |_| "failed"));
+    to.optional_text("error", entry.error);
+    to.optional_text("line", entry.line);
+}
+
+fn in_full(entry: &RequestEntry<'_>, messages: &Messages<'_>, to: &mut impl Fields) {
+    to.number("user", entry.user);
+    to.text("scenario", entry.scenario);
+    to.text("task", entry.task);
+    to.text("name", entry.name);
+    to.text("method", entry.method);
+    to.text("url", entry.url);
+    to.text("final_url", entry.final_url);
+    to.number("status", entry.status.into());
+    to.number("start_ns", entry.start_ns);
+    to.number("end_ns", entry.end_ns);
+    to.list("request_headers", messages.request_headers);
+    to.list("response_headers", messages.response_headers);
+    to.text("body", messages.body);
+    to.number("body_bytes", messages.body_bytes);
+    end(entry.class, entry.error, entry.line, to);
+}
+
+fn end(class: &str, error: Option<&str>, line: Option<&str>, to: &mut impl Fields) {
+    to.optional_text("error_class", Some(class).filter(|class| !class.is_empty()));
+    to.optional_text("error", error);
+    to.optional_text("line", line);
+}
+
+fn kind(entry: &TaskEntry<'_>) -> &'static str {
+    match entry.transaction {
+        true => "transaction",
+        false => "task",
+    }
+}

@@ -1,0 +1,108 @@
+//! The file of a log. What takes nothing for a while (a pipe that nobody reads) is waited for with patience
+//! during the run and given up some time after its end; a line that was taken in part is none.
+
+use super::{Done, PATIENCE};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// A file that is written.
+#[derive(Debug)]
+pub(super) struct Sink {
+    file: File,
+    done: Arc<Done>,
+    /// Bytes up to the end of the last whole line.
+    whole: u64,
+}
+
+/// Why a file takes no more.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// It cannot be written.
+    Broken(Error),
+    /// The run is over and it has taken nothing for long, or nobody wants to wait for it.
+    Stalled,
+}
+
+impl Sink {
+    /// Makes the file, or empties the one that is there.
+    pub(super) fn open(path: &Path, done: Arc<Done>) -> Result<Sink, Error> {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let file = match options.custom_flags(flags).open(path) {
+            // A pipe without a reader. It may come later: opened both ways nobody has to wait for it.
+            Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+                let mut options = OpenOptions::new();
+                options.read(true).write(true).custom_flags(flags);
+                options.open(path)?
+            }
+            file => file?,
+        };
+        Ok(Sink {
+            file,
+            done,
+            whole: 0,
+        })
+    }
+
+    /// Writes lines; how many of them the file has taken, and why not all.
+    pub(super) fn write(&mut self, lines: &[u8]) -> (u64, Result<(), Ended>) {
+        let (taken, outcome) = self.put(lines);
+        let taken = &lines[..taken];
+        let whole = memchr::memrchr(b'\n', taken).map_or(0, |end| end + 1);
+        self.whole += whole as u64;
+        if outcome.is_err() && whole < taken.len() {
+            // Files can forget the part of a line at their end, pipes cannot.
+            let _pipe = self.file.set_len(self.whole);
+        }
+        let count = memchr::memchr_iter(b'\n', taken).count() as u64;
+        (count, outcome)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> (usize, Result<(), Ended>) {
+        let mut taken = 0;
+        // Since when it takes nothing although the run is over.
+        let mut stuck = None;
+        while taken < bytes.len() {
+            if self.done.abandoned.load(Ordering::Relaxed) {
+                return (taken, Err(Ended::Stalled));
+            }
+            match self.file.write(&bytes[taken..]) {
+                Ok(0) => return (taken, Err(Ended::Broken(ErrorKind::WriteZero.into()))),
+                Ok(count) => {
+                    taken += count;
+                    stuck = None;
+                    self.done.steps.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if self.done.over.load(Ordering::Relaxed)
+                        && stuck.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+                    {
+                        return (taken, Err(Ended::Stalled));
+                    }
+                    self.wait();
+                }
+                Err(error) => return (taken, Err(Ended::Broken(error))),
+            }
+        }
+        (taken, Ok(()))
+    }
+
+    /// Until the file may take something, a tenth of a second at most: the run may end meanwhile.
+    fn wait(&self) {
+        let tenth = Timespec {
+            tv_sec: 0,
+            tv_nsec: 100_000_000,
+        };
+        // Whatever ended the wait: the next write shows it.
+        let _any = poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&tenth));
+    }
+}

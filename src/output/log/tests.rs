@@ -1,0 +1,245 @@
+//! Whole logs, written and read back by the parsers that others use.
+
+use super::*;
+use crate::metrics::{Account, Context, Failure, Phases, Recorder, Sample, TaskContext, TaskRun};
+use std::time::Instant;
+
+/// What a hostile plan or target may put anywhere.
+const HOSTILE: [&str; 9] = [
+    "plain",
+    "a,b;c\td",
+    "quo\"ted\"",
+    "two\r\nlines\n",
+    "=HYPERLINK(\"http://x\")",
+    "@SUM(1)",
+    "\x1b[2J\x07bell\u{9b}31m",
+    "\\u0000 \u{0} nul",
+    "gänse 🪿 \u{feff}",
+];
+
+#[derive(Debug)]
+struct Asked<'a>(&'a str);
+
+impl Account for Asked<'_> {
+    fn method(&self) -> &str {
+        self.0
+    }
+    fn url(&self, put: &mut dyn FnMut(&str, &str)) {
+        put(self.0, "");
+    }
+    fn final_url(&self) -> String {
+        self.0.to_owned()
+    }
+    fn class(&self) -> &str {
+        "timeout"
+    }
+    fn request_headers(&self) -> Vec<(String, Vec<u8>)> {
+        vec![("x".to_owned(), self.0.as_bytes().to_vec())]
+    }
+    fn response_headers(&self) -> Vec<(String, Vec<u8>)> {
+        vec![("y".to_owned(), b"\xff\xfe".to_vec())]
+    }
+    fn body(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+/// A failed request and a failed task of each text.
+fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
+    for text in texts {
+        let failure = Some(Failure {
+            message: text,
+            line: Some(text),
+        });
+        let request = recorder.request("GET", text);
+        recorder.record(&Sample {
+            request,
+            latency: Duration::from_millis(1),
+            delay: None,
+            phases: Phases::default(),
+            status: 0,
+            redirects: 1,
+            retries: 0,
+            bytes: 0,
+            failure,
+            context: Some(Context {
+                begin: origin,
+                user: 1,
+                scenario: text,
+                task: text,
+                connection: None,
+                account: &Asked(text),
+            }),
+        });
+        let task = recorder.task(text, text);
+        recorder.record_task(&TaskRun {
+            task,
+            latency: Duration::from_millis(1),
+            failure,
+            context: Some(TaskContext {
+                begin: origin,
+                user: 1,
+                scenario: text,
+                name: text,
+                transaction: false,
+            }),
+        });
+    }
+}
+
+/// All four logs in a folder of their own, of those texts.
+fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> Written {
+    let file = |name: &str| {
+        LogFile::parse(&folder.join(name).with_extension(ending).to_string_lossy()).ok()
+    };
+    let logs = Logs {
+        request: file("request"),
+        task: file("task"),
+        error: file("error"),
+        debug: file("debug"),
+        sorted: false,
+    };
+    let writer = LogWriter::start(&logs)
+        .expect("the files can be written")
+        .expect("there are logs");
+    let origin = Instant::now();
+    let mut recorder = Recorder::new(0).of_run(origin, Some(&writer.journals()));
+    fail(&mut recorder, origin, texts);
+    drop(recorder);
+    writer.finish()
+}
+
+fn lines_of(written: &Written) -> Vec<(String, u64, u64)> {
+    let rows = written.rows.iter();
+    rows.map(|row| (row.log.clone(), row.lines, row.left_out))
+        .collect()
+}
+
+#[test]
+fn hostile_texts_are_one_line_each_and_json_gives_them_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let written = logs_of(folder.path(), "jsonl", &HOSTILE);
+    let count = HOSTILE.len() as u64;
+    let expected = [
+        ("requests", count),
+        ("tasks", count),
+        ("errors", 2 * count),
+        ("debug", count),
+    ];
+    assert_eq!(
+        lines_of(&written),
+        expected.map(|(log, lines)| (log.to_owned(), lines, 0))
+    );
+    for name in ["request", "task", "error", "debug"] {
+        let path = folder.path().join(name).with_extension("jsonl");
+        let text = std::fs::read_to_string(path).expect("UTF-8");
+        let is_odd = |c: char| c.is_control() && c != '\n';
+        assert!(!text.contains(is_odd), "{name}");
+        let lines: Vec<&str> = text.split_terminator('\n').collect();
+        let each = lines.len() / HOSTILE.len();
+        for (line, place) in lines.iter().zip(0..) {
+            let json: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let expected = HOSTILE[place / each];
+            assert_eq!(json["error"], expected, "{name}");
+            assert_eq!(json["scenario"], expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn hostile_texts_are_one_row_each_of_as_many_fields_and_no_formula() {
+    let folder = tempfile::tempdir().expect("a folder");
+    logs_of(folder.path(), "csv", &HOSTILE);
+    for (name, rows) in [("request", 9), ("task", 9), ("error", 18), ("debug", 9)] {
+        let path = folder.path().join(name).with_extension("csv");
+        let text = std::fs::read_to_string(&path).expect("UTF-8");
+        assert_eq!(text.lines().count(), rows + 1, "{name}: one line each");
+        let is_odd = |c: char| c.is_control() && c != '\n';
+        assert!(!text.contains(is_odd), "{name}");
+        // Refuses rows of another length.
+        let mut reader = csv::Reader::from_path(&path).expect("the file is there");
+        let names = reader.headers().expect("names").clone();
+        let error = names
+            .iter()
+            .position(|name| name == "error")
+            .expect("a column");
+        let read: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().expect("CSV");
+        assert_eq!(read.len(), rows);
+        let each = rows / HOSTILE.len();
+        for (row, place) in read.iter().zip(0..) {
+            let starts = |field: &str| field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            assert!(!row.iter().any(starts), "{name}: {row:?}");
+            if matches!(place / each, 0 | 1 | 2 | 8) {
+                let expected = HOSTILE[place / each].replace('\t', "\\x09");
+                assert_eq!(&row[error], expected, "{name}");
+            }
+        }
+        assert!(text.contains("\\x1b[2J\\x07bell\\x9b31m"), "{name}");
+        assert!(text.contains("two\\x0d\\x0alines\\x0a"), "{name}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_trouble_that_names_the_file_and_the_others_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink("/dev/full", folder.path().join("error.csv")).expect("a link");
+    let written = logs_of(folder.path(), "csv", &["a", "b"]);
+    let lines: Vec<_> = written
+        .rows
+        .iter()
+        .map(|row| (row.lines, row.left_out))
+        .collect();
+    assert_eq!(lines, [(2, 0), (2, 0), (0, 4), (2, 0)]);
+    let troubles: Vec<String> = written.troubles.iter().map(Error::to_string).collect();
+    assert_eq!(troubles.len(), 1, "{troubles:?}");
+    assert!(
+        troubles[0].contains("error.csv") && troubles[0].contains("No space left"),
+        "{troubles:?}"
+    );
+    assert!(
+        written.warnings[0].starts_with("4 of 4 lines"),
+        "{:?}",
+        written.warnings
+    );
+}
+
+#[test]
+fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for ending in ["csv", "jsonl"] {
+        let path = folder.path().join("a").with_extension(ending);
+        let file = LogFile::parse(&path.to_string_lossy()).expect("an ending");
+        let (out, parcels) = mpsc::channel();
+        // Room for no chunk at all.
+        let journals = Journals::new([true, false, false, false], out, 0);
+        let done = Arc::<Done>::default();
+        let sink = Sink::open(&path, done.clone()).expect("a file");
+        let origin = Instant::now();
+        let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+        fail(&mut recorder, origin, &["a", "b"]);
+        drop(recorder);
+        journals.end();
+        let logs = vec![Log::new(LogKind::Requests, &file, sink, false)];
+        let writer = Writer {
+            logs,
+            journals,
+            done,
+        };
+        assert!(writer.write(&parcels).is_empty());
+        let text = std::fs::read_to_string(&path).expect("text");
+        let last = text.lines().last().expect("a line");
+        if ending == "jsonl" {
+            assert_eq!(last, "{\"left_out\":2}");
+            continue;
+        }
+        let mut reader = csv::Reader::from_path(&path).expect("the file is there");
+        let place = reader
+            .headers()
+            .expect("names")
+            .iter()
+            .position(|name| name == "error");
+        let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().expect("CSV");
+        let last = rows.last().expect("a row");
+        assert_eq!(&last[place.expect("a column")], "2 lines were left out");
+    }
+}

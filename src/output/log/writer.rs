@@ -1,0 +1,231 @@
+//! The thread that writes the logs: formats what it is handed and gives it to the files.
+
+use super::Done;
+use super::columns;
+use super::fields::{Csv, Jsonl, Names};
+use super::order::Order;
+use super::sink::{Ended, Sink};
+use crate::config::{LogFile, LogFormat};
+use crate::error::Error;
+use crate::metrics::{Chunk, Entry, Journals, LogKind, Parcel, RequestEntry, TaskEntry};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+
+/// Lines are given to a file when there are so many bytes of them, or a chunk has ended.
+const ENOUGH: usize = 256 * 1024;
+
+/// All logs of a run.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) logs: Vec<Log>,
+    pub(super) journals: Journals,
+    pub(super) done: Arc<Done>,
+}
+
+impl Writer {
+    /// Writes until there is no more. The files that could not be written.
+    pub(super) fn write(mut self, parcels: &mpsc::Receiver<Parcel>) -> Vec<Error> {
+        while let Ok(Parcel::Chunk(chunk)) = parcels.recv() {
+            self.add(&chunk);
+            self.done.steps.fetch_add(1, Ordering::Relaxed);
+        }
+        let Writer {
+            logs,
+            journals,
+            done,
+        } = self;
+        let ended = logs.into_iter().map(|mut log| {
+            log.in_order(&done);
+            let lines = done.lines[log.kind as usize].load(Ordering::Relaxed);
+            log.last_line(journals.made(log.kind).saturating_sub(lines));
+            log.trouble
+        });
+        ended.flatten().collect()
+    }
+
+    fn add(&mut self, chunk: &Chunk) {
+        for entry in chunk.entries() {
+            for log in &mut self.logs {
+                log.enter(&entry, &self.done);
+            }
+        }
+        for log in &mut self.logs {
+            log.flush(&self.done);
+        }
+    }
+}
+
+/// One log.
+#[derive(Debug)]
+pub(super) struct Log {
+    kind: LogKind,
+    format: LogFormat,
+    path: PathBuf,
+    sink: Sink,
+    buffer: Vec<u8>,
+    order: Option<Order>,
+    /// Whether the line of names is still to be taken, which counts as none.
+    names_due: bool,
+    /// Nothing is written any more.
+    ended: bool,
+    trouble: Option<Error>,
+}
+
+impl Log {
+    /// A log into that file.
+    pub(super) fn new(kind: LogKind, file: &LogFile, sink: Sink, sorted: bool) -> Log {
+        let folder = file.path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
+        let mut buffer = Vec::new();
+        if file.format == LogFormat::Csv {
+            names(kind, &mut buffer);
+        }
+        Log {
+            kind,
+            format: file.format,
+            path: file.path.clone(),
+            sink,
+            names_due: file.format == LogFormat::Csv,
+            buffer,
+            order: sorted.then(|| Order::new(folder.to_owned())),
+            ended: false,
+            trouble: None,
+        }
+    }
+
+    fn enter(&mut self, entry: &Entry<'_>, done: &Done) {
+        if self.ended {
+            return;
+        }
+        let begin = self.buffer.len();
+        if !line(self.kind, self.format, entry, &mut self.buffer) {
+            return;
+        }
+        if let (Some(order), Entry::Request(request)) = (&mut self.order, entry) {
+            let connection = request.connection.map_or(u64::MAX, |number| number.get());
+            let added = order.add((connection, request.start_ns), &self.buffer[begin..]);
+            self.buffer.truncate(begin);
+            if let Err(error) = added {
+                self.order = None;
+                self.end(Ended::Broken(error));
+            }
+        } else if self.buffer.len() >= ENOUGH {
+            self.flush(done);
+        }
+    }
+
+    fn flush(&mut self, done: &Done) {
+        if self.ended || self.buffer.is_empty() {
+            return;
+        }
+        let (mut lines, outcome) = self.sink.write(&self.buffer);
+        self.buffer.clear();
+        if self.names_due && lines > 0 {
+            self.names_due = false;
+            lines -= 1;
+        }
+        done.lines[self.kind as usize].fetch_add(lines, Ordering::Relaxed);
+        if let Err(ended) = outcome {
+            self.end(ended);
+        }
+    }
+
+    fn end(&mut self, ended: Ended) {
+        self.ended = true;
+        if let Ended::Broken(error) = ended {
+            let path = self.path.display();
+            let message = format!("cannot write the log '{path}': {error}");
+            self.trouble = Some(Error::Trouble(message));
+        }
+    }
+
+    /// Writes the lines that were to be sorted.
+    fn in_order(&mut self, done: &Done) {
+        let Some(order) = self.order.take() else {
+            return self.flush(done);
+        };
+        let read = order.each(|line| {
+            self.buffer.extend_from_slice(line);
+            if self.buffer.len() >= ENOUGH {
+                self.flush(done);
+            }
+            !self.ended
+        });
+        self.flush(done);
+        if let Err(error) = read {
+            self.end(Ended::Broken(error));
+        }
+    }
+
+    /// Says what was left out, in the log itself if it still takes anything.
+    fn last_line(&mut self, left_out: u64) {
+        if left_out == 0 {
+            return;
+        }
+        self.buffer.clear();
+        match self.format {
+            LogFormat::Jsonl => {
+                let line = format!("{{\"left_out\":{left_out}}}\n");
+                self.buffer.extend_from_slice(line.as_bytes());
+            }
+            LogFormat::Csv => {
+                // As many fields as every row, so that readers do not stumble over it.
+                let mut header = Vec::new();
+                names(self.kind, &mut header);
+                let columns = memchr::memchr_iter(b',', &header).count();
+                self.buffer.resize(columns - 1, b',');
+                let line = format!("{left_out} lines were left out,\n");
+                self.buffer.extend_from_slice(line.as_bytes());
+            }
+        }
+        // Where nothing more is taken the report says it alone.
+        let _full = self.sink.write(&self.buffer);
+    }
+}
+
+/// Appends the line of an entry, if that log has one.
+fn line(kind: LogKind, format: LogFormat, entry: &Entry<'_>, out: &mut Vec<u8>) -> bool {
+    let begin = out.len();
+    let has_one = match (format, entry) {
+        (LogFormat::Csv, Entry::Request(entry)) => columns::request(kind, entry, &mut Csv(out)),
+        (LogFormat::Csv, Entry::Task(entry)) => columns::task(kind, entry, &mut Csv(out)),
+        (LogFormat::Jsonl, entry) => {
+            out.push(b'{');
+            match entry {
+                Entry::Request(entry) => columns::request(kind, entry, &mut Jsonl(out)),
+                Entry::Task(entry) => columns::task(kind, entry, &mut Jsonl(out)),
+            }
+        }
+    };
+    if !has_one {
+        out.truncate(begin);
+        return false;
+    }
+    // The comma after the last field.
+    out.pop();
+    out.extend_from_slice(match format {
+        LogFormat::Csv => b"\n",
+        LogFormat::Jsonl => b"}\n",
+    });
+    true
+}
+
+/// The names of a log's columns, as its own lines have them.
+fn names(kind: LogKind, out: &mut Vec<u8>) {
+    let request = RequestEntry {
+        error: Some(""),
+        messages: Some(crate::metrics::Messages {
+            request_headers: "",
+            response_headers: "",
+            body: "",
+            body_bytes: 0,
+        }),
+        ..RequestEntry::default()
+    };
+    if !columns::request(kind, &request, &mut Names(out)) {
+        columns::task(kind, &TaskEntry::default(), &mut Names(out));
+    }
+    out.pop();
+    out.push(b'\n');
+}

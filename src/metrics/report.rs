@@ -3,6 +3,7 @@
 //! Made by the [`Store`](super::Store); read back from JSON by `lgoose report`. Keys are a promise to
 //! scripts: add some, never rename one. Figures that do not exist (the latency of no requests) are `null`.
 
+use super::columns::NameSeries;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -105,6 +106,9 @@ pub struct RequestRow {
     /// The figures, on the same level in JSON.
     #[serde(flatten)]
     pub figures: Figures,
+    /// The figures over time.
+    #[serde(default, skip_serializing_if = "NameSeries::is_empty")]
+    pub series: NameSeries,
 }
 
 /// What is measured of requests.

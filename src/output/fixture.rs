@@ -232,10 +232,20 @@ fn errors() -> Vec<ErrorRow> {
 }
 
 fn row(method: &str, name: &str, figures: Figures) -> RequestRow {
+    let series = NameSeries {
+        second: vec![0, 1, 30],
+        seconds: vec![1.0, 1.002, 0.25],
+        count: vec![figures.count / 2, figures.count / 4, 1],
+        failures: vec![0, figures.failures / 2, 0],
+        p50_ms: vec![4.25, 5.5, 0.125],
+        p95_ms: vec![12.5, 16.0, 0.125],
+        p99_ms: vec![13.0, 40.25, 0.125],
+    };
     RequestRow {
         method: method.into(),
         name: name.into(),
         figures,
+        series,
     }
 }
 

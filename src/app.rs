@@ -241,6 +241,7 @@ fn verdict(outcome: &Outcome, config: &Config) -> u8 {
 fn write_output(output: &Output, report: &Report) -> Result<(), Error> {
     let text = match output.format {
         Format::Json => output::json::to_json(report)?,
+        Format::Html => output::html::to_html(report),
     };
     match &output.path {
         None => put(text.as_bytes()),

@@ -224,7 +224,9 @@ pub struct Screen {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Outputs {
-    /// Write a report, such as json=run.json or json=- (repeatable)
+    /// Write a report, such as json=run.json, html=run.html or json=- (repeatable)
+    ///
+    /// json: every figure, for scripts. html: one page with charts and tables, which needs no network.
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
     pub output: Vec<Output>,
     /// Also report latencies with the requests that late users could not make: average, minimum, maximum or

@@ -16,6 +16,8 @@ pub struct Output {
 pub enum Format {
     /// The documented JSON schema.
     Json,
+    /// A page with charts.
+    Html,
 }
 
 impl Output {
@@ -25,10 +27,11 @@ impl Output {
     /// A sentence that says what is wrong and which formats there are.
     pub fn parse(text: &str) -> Result<Output, String> {
         const GRAMMAR: &str =
-            "write FORMAT=PATH, for instance 'json=run.json' or 'json=-'; formats: json";
+            "write FORMAT=PATH, for instance 'json=run.json' or 'json=-'; formats: json, html";
         let (format, path) = text.split_once('=').unwrap_or((text, ""));
         let format = match format {
             "json" => Format::Json,
+            "html" => Format::Html,
             other => return Err(format!("'{other}' is not a format: {GRAMMAR}")),
         };
         match path {

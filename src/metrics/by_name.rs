@@ -8,22 +8,31 @@ use super::columns::NameSeries;
 use super::latency::{Burst, Exact};
 use std::time::Duration;
 
-/// Points kept of one name: an hour of seconds.
+/// Stretches kept, and so points of one name: an hour of seconds.
 const MAX_POINTS: usize = 3_600;
-/// Points kept of all names together, 28 bytes each: 100 names for an hour of seconds.
+/// Points kept of all names together, 24 bytes each: 100 names for an hour of seconds.
 const MAX_IN_ALL: usize = 360_000;
 
 /// The points of all names, by the store's row numbers.
 #[derive(Debug)]
 pub(super) struct ByName {
+    /// The stretches that points are about, closed ones.
+    stretches: Vec<Stretch>,
     rows: Vec<Row>,
-    /// Rows with requests since the last point was closed.
+    /// Rows with requests since the last stretch was closed.
     touched: Vec<usize>,
     since: Duration,
-    /// Whole seconds that a point covers.
+    /// Whole seconds that a stretch covers.
     width_s: u64,
     /// Closed points of all rows.
     points: usize,
+}
+
+/// A part of the run: whole seconds from its start to the stretch's, and how long that lasted.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    second: u64,
+    seconds: f64,
 }
 
 #[derive(Debug, Default)]
@@ -42,8 +51,7 @@ struct Open {
 
 #[derive(Debug, Clone, Copy)]
 struct Point {
-    second: u32,
-    seconds: f32,
+    stretch: u32,
     count: u32,
     failures: u32,
     /// p50, p95, p99 in milliseconds; a float has more digits than a histogram.
@@ -53,6 +61,7 @@ struct Point {
 impl Default for ByName {
     fn default() -> Self {
         ByName {
+            stretches: Vec::new(),
             rows: Vec::new(),
             touched: Vec::new(),
             since: Duration::ZERO,
@@ -77,40 +86,42 @@ impl ByName {
         open.latencies.merge(latencies);
     }
 
-    /// Ends a tick `now` after the measurement began; closes the points when their time is over.
+    /// Ends a tick `now` after the measurement began; closes the stretch when its time is over.
     pub(super) fn tick(&mut self, now: Duration) {
         let slot = |time: Duration| time.as_secs() / self.width_s;
         if slot(now) == slot(self.since) {
             return;
         }
-        let mut full = false;
+        let number = self.stretches.len() as u32;
+        self.points += self.touched.len();
         for row in self.touched.drain(..) {
             let Row { points, open } = &mut self.rows[row];
-            points.push(open.point(self.since, now));
+            points.push(open.point(number));
             open.clear();
-            self.points += 1;
-            full |= points.len() >= MAX_POINTS;
         }
+        self.stretches.push(Stretch::between(self.since, now));
         self.since = now;
         // Where points are far apart, joining neighbours may take several rounds to help.
-        while full || self.points >= MAX_IN_ALL {
+        while self.stretches.len() >= MAX_POINTS || self.points >= MAX_IN_ALL {
             self.join();
-            full = self.rows.iter().any(|row| row.points.len() >= MAX_POINTS);
         }
     }
 
     /// One row up to `now`; the open point is the last one.
     pub(super) fn columns(&mut self, row: usize, now: Duration) -> NameSeries {
         let mut columns = NameSeries::default();
-        let since = self.since;
+        let last = Stretch::between(self.since, now);
+        let number = self.stretches.len() as u32;
         let Some(Row { points, open }) = self.rows.get_mut(row) else {
             return columns;
         };
-        let open = (open.exact.count > 0).then(|| open.point(since, now));
+        let open = (open.exact.count > 0).then(|| open.point(number));
         for point in points.iter().copied().chain(open) {
-            let [p50, p95, p99] = point.percentiles.map(|ms| rounded(ms, 1e4));
-            columns.second.push(point.second.into());
-            columns.seconds.push(rounded(point.seconds, 1e3));
+            let stretch = self.stretches.get(point.stretch as usize);
+            let Stretch { second, seconds } = *stretch.unwrap_or(&last);
+            let [p50, p95, p99] = point.percentiles.map(|ms| rounded(ms.into(), 1e4));
+            columns.second.push(second);
+            columns.seconds.push(rounded(seconds, 1e3));
             columns.count.push(point.count.into());
             columns.failures.push(point.failures.into());
             columns.p50_ms.push(p50);
@@ -120,14 +131,27 @@ impl ByName {
         columns
     }
 
-    /// Makes every point cover twice the time.
+    /// Makes every stretch cover twice the time.
     fn join(&mut self) {
         self.width_s *= 2;
-        let slot = |point: &Point| u64::from(point.second) / self.width_s;
+        let mut joined: Vec<Stretch> = Vec::new();
+        let mut places = Vec::new();
+        for stretch in &self.stretches {
+            let slot = |stretch: &Stretch| stretch.second / self.width_s;
+            match joined.last_mut().filter(|last| slot(last) == slot(stretch)) {
+                Some(last) => last.seconds += stretch.seconds,
+                None => joined.push(*stretch),
+            }
+            places.push(joined.len() as u32 - 1);
+        }
+        self.stretches = joined;
         self.points = 0;
         for Row { points, .. } in &mut self.rows {
+            for point in &mut *points {
+                point.stretch = places[point.stretch as usize];
+            }
             points.dedup_by(|next, first| {
-                let same = slot(first) == slot(next);
+                let same = first.stretch == next.stretch;
                 if same {
                     first.join(next);
                 }
@@ -138,14 +162,22 @@ impl ByName {
     }
 }
 
+impl Stretch {
+    fn between(since: Duration, now: Duration) -> Self {
+        Stretch {
+            second: since.as_secs(),
+            seconds: now.saturating_sub(since).as_secs_f64(),
+        }
+    }
+}
+
 impl Open {
     /// Sorts what it holds, or asks its histogram, but changes no figure.
-    fn point(&mut self, since: Duration, now: Duration) -> Point {
+    fn point(&mut self, stretch: u32) -> Point {
         let (min, max) = (self.exact.min(), self.exact.max());
         let percentiles = self.latencies.quantiles([0.5, 0.95, 0.99]);
         Point {
-            second: u32::try_from(since.as_secs()).unwrap_or(u32::MAX),
-            seconds: now.saturating_sub(since).as_secs_f32(),
+            stretch,
             count: u32::try_from(self.exact.count).unwrap_or(u32::MAX),
             failures: u32::try_from(self.failures).unwrap_or(u32::MAX),
             percentiles: percentiles.map(|value| value.clamp(min, max).as_secs_f32() * 1e3),
@@ -160,9 +192,8 @@ impl Open {
 }
 
 impl Point {
-    /// Adds the one after it. What lay between them is not covered by either, so times add up.
+    /// Adds the one after it.
     fn join(&mut self, next: &Point) {
-        self.seconds += next.seconds;
         self.count = self.count.saturating_add(next.count);
         self.failures = self.failures.saturating_add(next.failures);
         for (worse, other) in self.percentiles.iter_mut().zip(next.percentiles) {
@@ -171,9 +202,9 @@ impl Point {
     }
 }
 
-/// A float as a short decimal number: what is behind the histogram's digits is noise.
-fn rounded(value: f32, parts: f64) -> f64 {
-    (f64::from(value) * parts).round() / parts
+/// A short decimal number: what is behind the histogram's digits is noise.
+fn rounded(value: f64, parts: f64) -> f64 {
+    (value * parts).round() / parts
 }
 
 #[cfg(test)]
@@ -240,6 +271,21 @@ mod tests {
         assert_eq!(columns.seconds.iter().sum::<f64>(), 10_000.0);
         assert!(columns.p99_ms.contains(&80.0));
         assert!(columns.second.is_sorted());
+    }
+
+    #[test]
+    fn joined_stretches_cover_also_the_time_in_which_a_name_was_silent() {
+        let mut series = ByName::default();
+        second(&mut series, 0, 0, &[1]);
+        second(&mut series, 1, 1, &[1]);
+        second(&mut series, 2, 0, &[1]);
+        second(&mut series, 3, 0, &[1]);
+        series.join();
+        let columns = series.columns(0, Duration::from_secs(4));
+        assert_eq!((columns.second, columns.count), (vec![0, 2], vec![1, 2]));
+        assert_eq!(columns.seconds, [2.0, 2.0]);
+        let columns = series.columns(1, Duration::from_secs(4));
+        assert_eq!((columns.second, columns.seconds), (vec![0], vec![2.0]));
     }
 
     #[test]

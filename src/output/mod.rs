@@ -1,5 +1,6 @@
 //! Outputs: each file turns a [`Report`](crate::metrics::Report) into one format and knows nothing else.
 
+pub mod html;
 pub mod json;
 pub mod text;
 

@@ -11,9 +11,13 @@ mod thresholds;
 use crate::metrics::{ErrorRow, Report, Snapshot};
 use crate::units::{show_count, show_duration, show_long, three_digits};
 use std::time::Duration;
-use table::{Table, cut_middle, one_line, spread};
+use table::{Table, cut_middle, spread};
 
+pub(super) use measures::number;
+pub(super) use sections::{facts, moment, request_name};
+pub(super) use table::one_line;
 pub use thresholds::broken_line;
+pub(super) use thresholds::{parts as threshold_parts, shown as threshold_figure};
 
 /// Width of a page when the terminal's is not known.
 pub const PLAIN_WIDTH: usize = 80;
@@ -110,7 +114,7 @@ fn title(report: &Report, page: usize) -> String {
 }
 
 /// A rate per second; plain `0` so that what did not happen does not look like a figure.
-fn rate(per_second: f64) -> String {
+pub(super) fn rate(per_second: f64) -> String {
     if per_second == 0.0 {
         "0".to_owned()
     } else {
@@ -119,7 +123,7 @@ fn rate(per_second: f64) -> String {
 }
 
 /// A count and its share of all: `0`, `3 (0.02%)`, `12 (100%)`.
-fn with_share(count: u64, of: u64) -> String {
+pub(super) fn with_share(count: u64, of: u64) -> String {
     match count {
         0 => "0".to_owned(),
         _ => format!("{} ({})", show_count(count), share(count, of)),
@@ -127,7 +131,7 @@ fn with_share(count: u64, of: u64) -> String {
 }
 
 /// How much of all a count is: `0%`, `0.02%`, `100%`.
-fn share(count: u64, of: u64) -> String {
+pub(super) fn share(count: u64, of: u64) -> String {
     let percent = 100.0 * count as f64 / of.max(1) as f64;
     match percent {
         _ if count == 0 => "0%".to_owned(),
@@ -139,7 +143,7 @@ fn share(count: u64, of: u64) -> String {
 }
 
 /// Milliseconds of a report with the unit that fits.
-fn time(ms: f64) -> String {
+pub(super) fn time(ms: f64) -> String {
     show_duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
 }
 

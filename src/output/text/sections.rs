@@ -139,7 +139,7 @@ fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec
     table.row("Aggregated", cells(&report.aggregated));
 }
 
-pub(super) fn request_name(method: &str, name: &str) -> String {
+pub(in crate::output) fn request_name(method: &str, name: &str) -> String {
     one_line(format!("{method} {name}").trim_start())
 }
 
@@ -241,8 +241,8 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
     }
 }
 
-/// What was run and what came of it, in a few words.
-pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
+/// What was run and what came of it: labels and a few words for each.
+pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let total = &report.aggregated;
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
     let requests = match total.count {
@@ -319,9 +319,14 @@ pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
             .iter()
             .map(|warning| ("warning", one_line(warning))),
     );
+    lines
+}
+
+/// The end of the page.
+pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
     out.push_str("\n Overview\n");
     out.push_str(&rule(page));
-    for (label, text) in lines {
+    for (label, text) in facts(report) {
         let mut label = label;
         for line in wrapped(&text, page.saturating_sub(14)) {
             out.push_str(&format!(" {label:<11}  {line}\n"));
@@ -357,7 +362,7 @@ fn exact_seconds(elapsed: Duration) -> String {
 }
 
 /// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
-pub(super) fn moment(seconds: f64) -> String {
+pub(in crate::output) fn moment(seconds: f64) -> String {
     match seconds {
         s if s < 59.95 => format!("{s:.1} s"),
         s => show_long(Duration::try_from_secs_f64(s).unwrap_or_default()),

@@ -150,7 +150,7 @@ pub(super) fn spread(left: &str, right: &str, page: usize) -> String {
 
 /// Text from a plan or a target as one harmless line: control characters and those that turn the direction
 /// of writing show as escapes, line breaks and tabs as spaces.
-pub(super) fn one_line(text: &str) -> String {
+pub(in crate::output) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in printable(text).chars() {
         match c {

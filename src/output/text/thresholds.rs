@@ -42,7 +42,7 @@ pub fn broken_line(row: &ThresholdRow) -> String {
 }
 
 /// `GET /: p95 during 30s` and `< 300ms`.
-fn parts(row: &ThresholdRow) -> (String, String) {
+pub(in crate::output) fn parts(row: &ThresholdRow) -> (String, String) {
     let mut words = row.threshold.splitn(4, ' ');
     let mut next = || words.next().unwrap_or_default();
     let (figure, comparison, limit, options) = (next(), next(), next(), next());
@@ -56,7 +56,7 @@ fn parts(row: &ThresholdRow) -> (String, String) {
 }
 
 /// The figure; with more digits where three would make it look like the limit.
-fn shown(row: &ThresholdRow) -> String {
+pub(in crate::output) fn shown(row: &ThresholdRow) -> String {
     let Some(value) = row.value else {
         return "no data".to_owned();
     };

@@ -22,6 +22,7 @@ mod malformed;
 mod measures;
 mod mistakes;
 mod one_page;
+mod page;
 mod parts;
 mod program;
 mod proxy;

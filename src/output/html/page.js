@@ -169,10 +169,13 @@ if (namesChart) {
     legend.replaceChildren(...listed.map(([, button]) => button));
     if (matching.length > LISTED) legend.append(make('span', { class: 'note' }, `and ${group(matching.length - LISTED)} more: filter to find them`));
   };
+  const heading = find('h3', caption);
+  heading.textContent = `By name: ${figure[0]}`;
   const figures = FIGURES.map(each => {
     const button = make('button', { type: 'button', 'aria-pressed': String(each === figure) }, each[0]);
     button.addEventListener('click', () => {
       figure = each;
+      heading.textContent = `By name: ${figure[0]}`;
       figures.forEach((other, i) => other.setAttribute('aria-pressed', String(FIGURES[i] === figure)));
       namesChart.draw();
     });

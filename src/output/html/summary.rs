@@ -53,6 +53,11 @@ fn verdict(report: &Report) -> String {
         (all, 0) => format!("{all} of {} held", counted(all as u64, "threshold")),
         (all, n) => format!("{n} of {} broken", counted(all as u64, "threshold")),
     };
+    let saturated = report.generator.is_some_and(|row| row.saturated_s > 0.0);
+    let but = match saturated {
+        true => " · lgoose itself was the bottleneck for a part of the run",
+        false => "",
+    };
     let items: String = reasons
         .iter()
         .map(|reason| format!("<li>{}</li>", text(reason)))
@@ -64,7 +69,7 @@ fn verdict(report: &Report) -> String {
     };
     format!(
         "<section class=\"verdict {class}\" aria-label=\"Verdict\"><p><span class=\"mark\" aria-hidden=\"true\">{mark}</span>\
-         <strong>{word}</strong> <span>{detail}</span></p>{list}</section>\n"
+         <strong>{word}</strong> <span>{detail}{but}</span></p>{list}</section>\n"
     )
 }
 

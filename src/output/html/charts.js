@@ -5,7 +5,7 @@ const charts = [];
 
 class Chart {
   // `spec`: lines() → [{ label, look, x, y, area? }], show(y), tick(y), and as wanted: whole, canLog, log,
-  // xLog, showX(x), end, bands, broken, marks, height, caption.
+  // xLog, showX(x), end, bands, broken, marks, height, ownLegend.
   constructor(figure, spec) {
     Object.assign(this, { spec, figure, hidden: new Set(), log: Boolean(spec.log) });
     this.plot = find('.plot', figure);

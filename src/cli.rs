@@ -122,7 +122,7 @@ pub struct Demo {
 pub struct Saved {
     /// The JSON report of a run; '-' reads it from standard input
     pub file: PathBuf,
-    /// Write it as json, yaml, csv, hdr, md or junit, such as md=run.md or csv=- (repeatable)
+    /// Write it as json, yaml, csv, hdr, html, md or junit, such as md=run.md or csv=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
     pub output: Vec<Output>,
     /// Show the table of status codes also when all are the same

@@ -39,7 +39,7 @@ Write a report, such as json=run.json; several at once; the path - is standard o
 json: every figure, by a schema that stays; 'lgoose report' opens it again. yaml: the same as YAML. csv: a row for \
 each request name, all requests, scenario, task, check and metric; beside run.csv the series goes to \
 run_series.csv, but not from standard output, pipes and devices. hdr: a log for the tools of HdrHistogram, a line \
-for each name, values in microseconds. md: tables for a pull request. junit: the verdicts as test cases; failed \
+for each name, values in microseconds. html: one page with charts and tables, which needs no network. md: tables for a pull request. junit: the verdicts as test cases; failed \
 requests are failed cases with --fail-on-error.";
 
 /// `lgoose PLAN`.
@@ -243,7 +243,7 @@ pub struct Screen {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Outputs {
-    /// Write a report: json, yaml, csv, hdr, md or junit, such as json=run.json or json=- (repeatable)
+    /// Write a report: json, yaml, csv, hdr, html, md or junit, such as html=run.html or json=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse, long_help = OUTPUT)]
     pub output: Vec<Output>,
     /// Write every request to this file, .csv or .jsonl

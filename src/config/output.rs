@@ -22,6 +22,8 @@ pub enum Format {
     Csv,
     /// A histogram a name, as HdrHistogram's log.
     Hdr,
+    /// One page with charts.
+    Html,
     /// Tables for a pull request.
     Md,
     /// Verdicts as test cases.
@@ -29,11 +31,12 @@ pub enum Format {
 }
 
 /// The formats by the word that chooses them.
-const FORMATS: [(&str, Format); 6] = [
+const FORMATS: [(&str, Format); 7] = [
     ("json", Format::Json),
     ("yaml", Format::Yaml),
     ("csv", Format::Csv),
     ("hdr", Format::Hdr),
+    ("html", Format::Html),
     ("md", Format::Md),
     ("junit", Format::Junit),
 ];

@@ -156,12 +156,46 @@ pub(super) struct Burst {
 impl Burst {
     /// Takes nanoseconds, keeps the nearest microsecond.
     pub(super) fn record(&mut self, ns: u64) {
-        let us = (ns.saturating_add(500) / 1_000).min(LONGEST_US) as u32;
+        self.keep((ns.saturating_add(500) / 1_000).min(LONGEST_US) as u32);
+    }
+
+    fn keep(&mut self, us: u32) {
         if self.few.len() < FEW {
             self.few.push(us);
         } else {
             record(self.many.get_or_insert_with(histogram), us);
         }
+    }
+
+    /// Adds another one's latencies.
+    pub(super) fn merge(&mut self, other: &Burst) {
+        for us in &other.few {
+            self.keep(*us);
+        }
+        if let Some(many) = other.many.as_ref().filter(|many| !many.is_empty()) {
+            add(self.many.get_or_insert_with(histogram), many);
+        }
+    }
+
+    /// The value at each of the rising `quantiles`, zero when there is none: exact while they are few, else
+    /// the histogram's. Nothing but the order in which they are kept changes.
+    pub(super) fn quantiles<const N: usize>(&mut self, quantiles: [f64; N]) -> [Duration; N] {
+        if let Some(many) = self.many.as_mut().filter(|many| !many.is_empty()) {
+            for us in self.few.drain(..) {
+                record(many, us);
+            }
+            let mut found = [Duration::ZERO; N];
+            for (slot, us) in found.iter_mut().zip(many.value_at_quantiles(quantiles)) {
+                *slot = Duration::from_micros(us);
+            }
+            return found;
+        }
+        self.few.sort_unstable();
+        quantiles.map(|quantile| {
+            let rank = (quantile * self.few.len() as f64).ceil() as usize;
+            let us = self.few.get(rank.max(1) - 1).copied().unwrap_or(0);
+            Duration::from_micros(us.into())
+        })
     }
 
     pub(super) fn add_to(&self, to: &mut Histogram<u64>) {
@@ -174,7 +208,7 @@ impl Burst {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.few.is_empty()
+        self.few.is_empty() && self.many.as_ref().is_none_or(Histogram::is_empty)
     }
 
     /// Empties it and keeps its memory.
@@ -205,6 +239,33 @@ mod tests {
         merged.reset();
         burst.add_to(&mut merged);
         assert!(merged.is_empty() && burst.is_empty());
+    }
+
+    #[test]
+    fn merged_bursts_have_the_percentiles_of_all_their_latencies() {
+        let quantiles = [0.5, 0.95, 0.99];
+        for each in [1, FEW / 4, FEW, 3 * FEW] {
+            let (mut exact, mut all) = (Exact::default(), histogram());
+            let mut merged = Burst::default();
+            for part in 0..3 {
+                let mut burst = Burst::default();
+                for n in 0..each {
+                    let us = (500 + n * 7_919 % 40_000 + part * 13_000) as u64;
+                    burst.record(us * 1_000);
+                    exact.record(us * 1_000);
+                    record(&mut all, us as u32);
+                }
+                merged.merge(&burst);
+            }
+            let expected = exact.quantiles(&all, quantiles);
+            for _again in 0..2 {
+                for (found, expected) in merged.quantiles(quantiles).iter().zip(expected) {
+                    let off = found.abs_diff(expected).as_secs_f64() / expected.as_secs_f64();
+                    assert!(off <= 0.001, "{found:?} is not {expected:?} of {each}");
+                }
+            }
+        }
+        assert_eq!(Burst::default().quantiles(quantiles), [Duration::ZERO; 3]);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! and, at the end, the [`Report`] that every output is made from. Nothing here knows Lua, HTTP or a screen.
 
 mod arrivals;
+mod by_name;
+mod columns;
 mod cycles;
 mod delta;
 mod distribution;
@@ -29,6 +31,7 @@ mod tally;
 mod thresholds;
 mod users;
 
+pub use columns::NameSeries;
 pub use cycles::Cycles;
 pub use delta::Delta;
 pub use facts::Facts;

@@ -6,6 +6,7 @@
 mod measured;
 mod omission;
 
+use super::columns::NameSeries;
 pub use super::errors::ErrorRow;
 pub use super::exemplars::Exemplar;
 pub use super::journal::LogRow;
@@ -121,6 +122,9 @@ pub struct RequestRow {
     /// The figures, on the same level in JSON.
     #[serde(flatten)]
     pub figures: Figures,
+    /// The figures over time.
+    #[serde(default, skip_serializing_if = "NameSeries::is_empty")]
+    pub series: NameSeries,
 }
 
 /// What is measured of requests.

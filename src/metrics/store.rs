@@ -8,6 +8,7 @@ mod judging;
 mod scenarios;
 
 use super::arrivals::ArrivalLog;
+use super::by_name::ByName;
 use super::delta::Delta;
 use super::errors::ErrorLog;
 use super::facts::Facts;
@@ -46,6 +47,7 @@ pub struct Store {
     /// Latencies of all names since the last tick: gathered once, then added to the total and the series.
     fresh: Histogram<u64>,
     series: Series,
+    by_name: ByName,
     recent: Recent,
     measures: MeasureLog,
     arrivals: ArrivalLog,
@@ -84,6 +86,7 @@ impl Store {
             total: RequestTally::default(),
             fresh: latency::histogram(),
             series: Series::default(),
+            by_name: ByName::default(),
             recent: Recent::default(),
             measures: MeasureLog::default(),
             arrivals: ArrivalLog::default(),
@@ -139,6 +142,7 @@ impl Store {
             scenario.users.tick();
         }
         self.recent.tick(now);
+        self.by_name.tick(self.measured(now));
         let users = self.users.now();
         self.series
             .tick(self.measured(now), users, &mut self.generator);
@@ -160,6 +164,7 @@ impl Store {
         self.total = RequestTally::default();
         self.fresh.reset();
         self.series = Series::default();
+        self.by_name = ByName::default();
         self.recent = Recent::starting(now);
         self.measures.clear();
         self.arrivals = ArrivalLog::default();
@@ -198,7 +203,8 @@ impl Store {
         let requests = self
             .requests
             .named()
-            .filter(|(_, row)| row.counts.count() > 0);
+            .enumerate()
+            .filter(|(_, (_, row))| row.counts.count() > 0);
         let tasks = self.tasks.named().filter(|(_, row)| row.runs() > 0);
         let mut report = Report {
             version: self.facts.version.clone(),
@@ -214,10 +220,11 @@ impl Store {
                 .chain(dropped)
                 .collect(),
             requests: requests
-                .map(|(label, row)| RequestRow {
+                .map(|(at, (label, row))| RequestRow {
                     method: label.group.to_string(),
                     name: label.name.to_string(),
                     figures: row.figures(measured),
+                    series: self.by_name.columns(at, measured),
                 })
                 .collect(),
             aggregated: self.total.figures(measured),
@@ -269,6 +276,7 @@ impl Store {
             row.all.add_to(&mut self.fresh);
             let exact = row.counts.ok.merged(&row.counts.failed);
             self.series.count(&exact, failures, row.counts.bytes);
+            self.by_name.add(at, &exact, failures, &row.all);
             let requests = count;
             self.recent.add(at, Counts { requests, failures });
         }

@@ -78,7 +78,12 @@ pub(crate) fn report() -> Report {
         ],
         metrics: metrics(),
         errors: errors(),
-        logs: Vec::new(),
+        logs: vec![LogRow {
+            log: "requests".into(),
+            file: "requests.csv".into(),
+            lines: 22_640,
+            left_out: 12,
+        }],
         co_mitigation: Some(co_mitigation()),
         thresholds: thresholds(),
         arrivals: None,
@@ -213,13 +218,17 @@ fn metrics() -> Vec<Metric> {
 fn errors() -> Vec<ErrorRow> {
     let long = "expected the body to contain \"<title>Welcome to the front page of the umbrella site\", got \
                 \"<title>The website encountered an unexpected error\"";
+    let with_exemplar = |error: ErrorRow| ErrorRow {
+        exemplars: vec![exemplar()],
+        ..error
+    };
     vec![
-        error(
+        with_exemplar(error(
             120,
             "GET article with a very long name that nobody would want to type twice",
             "status 503",
             None,
-        ),
+        )),
         error(
             12,
             "DELETE /report/{id}",
@@ -242,10 +251,20 @@ fn errors() -> Vec<ErrorRow> {
 }
 
 fn row(method: &str, name: &str, figures: Figures) -> RequestRow {
+    let series = NameSeries {
+        second: vec![0, 1, 30],
+        seconds: vec![1.0, 1.002, 0.25],
+        count: vec![figures.count / 2, figures.count / 4, 1],
+        failures: vec![0, figures.failures / 2, 0],
+        p50_ms: vec![4.25, 5.5, 0.125],
+        p95_ms: vec![12.5, 16.0, 0.125],
+        p99_ms: vec![13.0, 40.25, 0.125],
+    };
     RequestRow {
         method: method.into(),
         name: name.into(),
         figures,
+        series,
     }
 }
 
@@ -318,6 +337,30 @@ fn scenario(name: &str, users: u64, iterations: u64) -> ScenarioRow {
         name: name.into(),
         users,
         iterations,
+    }
+}
+
+fn exemplar() -> Exemplar {
+    Exemplar {
+        start_ns: 2_204_118_903,
+        user: 3,
+        scenario: "visitor".into(),
+        task: "article".into(),
+        method: "GET".into(),
+        url: "http://localhost:8080/node/17?page=2".into(),
+        final_url: String::new(),
+        status: 503,
+        latency_ms: 45.875,
+        phases_ms: PhasesMs {
+            send: Some(0.015),
+            first_byte: Some(45.5),
+            receive: Some(0.36),
+            ..PhasesMs::default()
+        },
+        request_headers: vec!["cookie: ***".into(), "user-agent: lgoose/0.1.0".into()],
+        response_headers: vec!["content-type: text/html".into(), "retry-after: 5".into()],
+        body: "<h1>Service unavailable</h1>\n<p>Try again \u{1b}[1mlater\u{1b}[0m.</p>\n".into(),
+        body_bytes: 12_207,
     }
 }
 

@@ -1,17 +1,27 @@
 //! The report as JSON, and back: the format that scripts read and that `lgoose report` opens again.
 
+mod layout;
+
 use super::text::turns;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::Report;
+use layout::Layout;
+use serde::Serialize as _;
 
 /// The report as indented JSON with a line break at its end.
 ///
 /// # Errors
 /// None that a report made by lgoose can cause; one with a figure that JSON cannot hold is trouble.
 pub fn to_json(report: &Report) -> Result<String, Error> {
-    let mut text = serde_json::to_string_pretty(report)
-        .map_err(|error| Error::Trouble(format!("cannot write the report as JSON: {error}")))?;
-    text.push('\n');
+    let trouble =
+        |reason: String| Error::Trouble(format!("cannot write the report as JSON: {reason}"));
+    let mut text = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
+    report
+        .serialize(&mut serializer)
+        .map_err(|error| trouble(error.to_string()))?;
+    text.push(b'\n');
+    let text = String::from_utf8(text).map_err(|error| trouble(error.to_string()))?;
     Ok(escaped(text))
 }
 
@@ -71,15 +81,17 @@ mod tests {
         assert!(text.ends_with("}\n"));
         let json: Value = serde_json::from_str(&text).expect("JSON");
         let top = "version plan host started elapsed_s users seed warnings requests aggregated scenarios tasks \
-                   series checks metrics errors co_mitigation thresholds generator";
+                   series checks metrics errors co_mitigation thresholds logs generator";
         let figures = "count failures redirects retries rate bytes latency_ms latency_ok_ms phases_ms status histogram";
         let latency = "avg min max p50 p75 p90 p95 p98 p99 p99.9 p99.99";
         assert_eq!(keys(&json), sorted(top));
         assert_eq!(keys(&json["aggregated"]), sorted(figures));
         assert_eq!(
             keys(&json["requests"][0]),
-            sorted(&format!("method name {figures}"))
+            sorted(&format!("method name series {figures}"))
         );
+        let columns = "second seconds count failures p50_ms p95_ms p99_ms";
+        assert_eq!(keys(&json["requests"][0]["series"]), sorted(columns));
         assert_eq!(keys(&json["requests"][0]["latency_ms"]), sorted(latency));
         let phases = "dns connect tls send first_byte receive";
         assert_eq!(keys(&json["aggregated"]["phases_ms"]), sorted(phases));

@@ -3,6 +3,7 @@
 
 pub mod csv;
 pub mod hdr;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod log;
@@ -31,6 +32,7 @@ pub fn render(report: &Report, format: Format, strict: Strict) -> Result<Vec<u8>
         Format::Yaml => yaml::to_yaml(report)?,
         Format::Csv => csv::names(report)?,
         Format::Hdr => return hdr::to_log(report),
+        Format::Html => html::to_html(report),
         Format::Md => markdown::to_markdown(report, strict),
         Format::Junit => junit::to_junit(report, strict)?,
     };

@@ -13,11 +13,11 @@ use crate::units::{show_count, show_duration, show_long, three_digits};
 use std::time::Duration;
 use table::{Table, spread};
 
-pub(super) use measures::metric_cells;
-pub(super) use sections::{moment, request_name};
+pub(super) use measures::{metric_cells, number};
+pub(super) use sections::{facts, moment, request_name};
 pub(super) use table::{cut_middle, one_line, turns};
 pub use thresholds::broken_line;
-pub(super) use thresholds::{shown as threshold_figure, threshold_name};
+pub(super) use thresholds::{parts as threshold_parts, shown as threshold_figure, threshold_name};
 
 /// Width of a page when the terminal's is not known.
 pub const PLAIN_WIDTH: usize = 80;
@@ -114,7 +114,7 @@ fn title(report: &Report, page: usize) -> String {
 }
 
 /// A rate per second; plain `0` so that what did not happen does not look like a figure.
-fn rate(per_second: f64) -> String {
+pub(super) fn rate(per_second: f64) -> String {
     if per_second == 0.0 {
         "0".to_owned()
     } else {

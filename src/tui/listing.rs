@@ -207,6 +207,21 @@ pub(super) fn cut_middle(text: &str, width: usize) -> String {
     }
 }
 
+/// A line as lines of at most so many columns, broken wherever one is full.
+pub(super) fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    loop {
+        let first = rest.chars().next().map_or(0, char::len_utf8);
+        let (line, after) = rest.split_at(take(rest.chars(), width).len().max(first));
+        lines.push(line.to_owned());
+        if after.is_empty() {
+            return lines;
+        }
+        rest = after;
+    }
+}
+
 fn take(characters: impl Iterator<Item = char>, width: usize) -> String {
     let mut left = width;
     let mut taken = String::new();
@@ -223,6 +238,14 @@ fn take(characters: impl Iterator<Item = char>, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_broken_line_loses_nothing_and_every_part_fits() {
+        assert_eq!(broken("", 4), [""]);
+        assert_eq!(broken("abcdefgh", 4), ["abcd", "efgh"]);
+        assert_eq!(broken("検索結果x", 5), ["検索", "結果x"]);
+        assert_eq!(broken("検索", 1), ["検", "索"]);
+    }
 
     fn listing(name: &str) -> Listing {
         Listing {

@@ -25,6 +25,7 @@ mod measures;
 mod mistakes;
 mod one_page;
 mod outputs;
+mod page;
 mod parts;
 mod program;
 mod proxy;

@@ -47,7 +47,8 @@ fn every_key_does_what_the_help_says() {
     view.press_for("2", "p99.99");
     view.press_for("3", "# runs");
     view.press_for("4", "GET broken: status 503");
-    view.press_for("\r", "count");
+    view.press_for("\r", "The first of these requests");
+    view.wait_for("answer     503 in");
     view.press("\x1b");
     view.press_for("5", "503");
     view.press_for("6", "✓ p95 < 60s");

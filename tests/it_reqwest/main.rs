@@ -35,6 +35,10 @@ mod http2;
 mod http2_site;
 #[path = "../it/language.rs"]
 mod language;
+#[path = "../it/log_files.rs"]
+mod log_files;
+#[path = "../it/logs.rs"]
+mod logs;
 #[path = "../it/malformed.rs"]
 mod malformed;
 #[path = "../it/program.rs"]

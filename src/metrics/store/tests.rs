@@ -263,3 +263,17 @@ fn a_delta_and_a_snapshot_can_go_to_another_thread() {
     sendable::<Arc<Snapshot>>();
     sendable::<Store>();
 }
+
+#[test]
+fn each_name_has_a_series_of_its_own_that_adds_up() {
+    let report = report_of(2);
+    for row in &report.requests {
+        let series = &row.series;
+        assert_eq!(series.count.iter().sum::<u64>(), row.figures.count);
+        assert_eq!(series.failures.iter().sum::<u64>(), row.figures.failures);
+        assert_eq!(series.second.len(), series.p99_ms.len());
+        assert!(series.second.is_sorted(), "{:?}", series.second);
+    }
+    let all: u64 = report.series.iter().map(|point| point.count).sum();
+    assert_eq!(all, report.aggregated.count);
+}

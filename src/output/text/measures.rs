@@ -79,7 +79,7 @@ fn figure(value: Option<f64>) -> String {
 
 /// A number without a unit: whole ones exactly, others with three significant digits, and as powers of ten
 /// what is too small or too large to be read.
-pub(super) fn number(value: f64) -> String {
+pub(in crate::output) fn number(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     match value.abs() {
         v if v.fract() == 0.0 && v < 1e12 => format!("{sign}{}", show_count(v as u64)),

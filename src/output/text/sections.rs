@@ -247,8 +247,8 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
     }
 }
 
-/// What was run and what came of it, in a few words.
-pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
+/// What was run and what came of it: labels and a few words for each.
+pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let total = &report.aggregated;
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
     let requests = match total.count {
@@ -319,15 +319,24 @@ pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
         );
         lines.insert(5, ("warm-up", text));
     }
+    lines.extend(report.logs.iter().map(|log| {
+        let text = format!("{} lines in {}", show_count(log.lines), one_line(&log.file));
+        ("log", text)
+    }));
     lines.extend(
         report
             .warnings
             .iter()
             .map(|warning| ("warning", one_line(warning))),
     );
+    lines
+}
+
+/// The end of the page.
+pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
     out.push_str("\n Overview\n");
     out.push_str(&rule(page));
-    for (label, text) in lines {
+    for (label, text) in facts(report) {
         let mut label = label;
         for line in wrapped(&text, page.saturating_sub(14)) {
             out.push_str(&format!(" {label:<11}  {line}\n"));

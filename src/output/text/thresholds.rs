@@ -47,7 +47,7 @@ pub(in crate::output) fn threshold_name(row: &ThresholdRow) -> String {
 }
 
 /// `GET /: p95 during 30s` and `< 300ms`.
-fn parts(row: &ThresholdRow) -> (String, String) {
+pub(in crate::output) fn parts(row: &ThresholdRow) -> (String, String) {
     let mut words = row.threshold.splitn(4, ' ');
     let mut next = || words.next().unwrap_or_default();
     let (figure, comparison, limit, options) = (next(), next(), next(), next());

@@ -5,7 +5,7 @@ use super::super::listing::{Entry, one_line};
 use super::super::pages::{label, listing, moment, ms_text, rate};
 use super::super::state::{State, Tab};
 use super::super::style::Meaning;
-use crate::metrics::{ErrorRow, Figures, Report, Snapshot};
+use crate::metrics::{ErrorRow, Exemplar, Figures, PhasesMs, Report, Snapshot};
 use crate::units::{show_count, show_size};
 
 type Lines = Vec<(Meaning, String)>;
@@ -67,7 +67,78 @@ fn about_error(error: &ErrorRow) -> Lines {
     line("count", show_count(error.count));
     line("first", moment(error.first_s));
     line("last", moment(error.last_s));
+    for (n, exemplar) in error.exemplars.iter().enumerate() {
+        let title = match n {
+            0 => "The first of these requests",
+            _ => "One of the slowest others",
+        };
+        lines.extend([blank(), (Meaning::Strong, title.to_owned())]);
+        lines.extend(about_exemplar(exemplar));
+    }
     lines
+}
+
+/// What was asked, what came back and when.
+fn about_exemplar(exemplar: &Exemplar) -> Lines {
+    let status = match exemplar.status {
+        0 => "no response".to_owned(),
+        status => status.to_string(),
+    };
+    let mut lines = Lines::new();
+    let mut line =
+        |name: &str, text: String| lines.push((Meaning::Plain, format!("{name:<10} {text}")));
+    line(
+        "request",
+        one_line(&format!("{} {}", exemplar.method, exemplar.url)),
+    );
+    if !exemplar.final_url.is_empty() {
+        line("from", one_line(&exemplar.final_url));
+    }
+    line(
+        "answer",
+        format!(
+            "{status} in {} · {} of body",
+            ms_text(exemplar.latency_ms),
+            show_size(exemplar.body_bytes as f64)
+        ),
+    );
+    line(
+        "when",
+        format!(
+            "{} into the run, by user {}",
+            moment(exemplar.start_ns as f64 / 1e9),
+            exemplar.user
+        ),
+    );
+    line("task", one_line(&exemplar.task));
+    line("phases", phases_text(&exemplar.phases_ms));
+    for (name, headers) in [
+        ("sent", &exemplar.request_headers),
+        ("received", &exemplar.response_headers),
+    ] {
+        for (n, header) in headers.iter().enumerate() {
+            line(if n == 0 { name } else { "" }, one_line(header));
+        }
+    }
+    for (n, text) in exemplar.body.lines().enumerate() {
+        line(if n == 0 { "body" } else { "" }, one_line(text));
+    }
+    lines
+}
+
+fn phases_text(phases: &PhasesMs) -> String {
+    let phases = [
+        ("dns", phases.dns),
+        ("connect", phases.connect),
+        ("tls", phases.tls),
+        ("send", phases.send),
+        ("first byte", phases.first_byte),
+        ("receive", phases.receive),
+    ];
+    let had = phases
+        .iter()
+        .filter_map(|(name, ms)| ms.map(|ms| format!("{name} {}", ms_text(ms))));
+    had.collect::<Vec<_>>().join(" · ")
 }
 
 fn about_request(name: &str, figures: &Figures, report: &Report) -> Lines {
@@ -118,19 +189,7 @@ fn about_request(name: &str, figures: &Figures, report: &Report) -> Lines {
         line("", texts[..4].join(" · "));
         line("", texts[4..].join(" · "));
     }
-    let phases = figures.phases_ms;
-    let phases = [
-        ("dns", phases.dns),
-        ("connect", phases.connect),
-        ("tls", phases.tls),
-        ("send", phases.send),
-        ("first byte", phases.first_byte),
-        ("receive", phases.receive),
-    ];
-    let had = phases
-        .iter()
-        .filter_map(|(name, ms)| ms.map(|ms| format!("{name} {}", ms_text(ms))));
-    line("phases", had.collect::<Vec<_>>().join(" · "));
+    line("phases", phases_text(&figures.phases_ms));
     let codes = figures
         .status
         .iter()

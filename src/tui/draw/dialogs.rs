@@ -1,5 +1,6 @@
 //! What lies over the page: help, questions, messages, and pages of text.
 
+use super::super::listing::broken;
 use super::super::state::Dialog;
 use super::super::style::{Meaning, Styles};
 use ratatui::buffer::Buffer;
@@ -69,10 +70,19 @@ pub(super) fn page(
         height: area.height.saturating_sub(2),
         ..area
     };
-    let most = (lines.len() as u16).saturating_sub(place.height.saturating_sub(2));
+    let inner = usize::from(place.width.saturating_sub(4)).max(1);
+    let lines: Vec<_> = lines
+        .iter()
+        .flat_map(|(meaning, line)| {
+            let parts = broken(line, inner).into_iter();
+            parts.map(|part| (*meaning, part))
+        })
+        .collect();
+    let most =
+        (lines.len().min(u16::MAX.into()) as u16).saturating_sub(place.height.saturating_sub(2));
     framed(
         "↑ ↓ scroll, any other key goes back",
-        lines,
+        &lines,
         from.min(most),
         place,
         buffer,

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::metrics::{
-    ErrorRow, Figures, Latency, LiveRow, Report, RequestRow, RunPhase, ScenarioRow, SeriesPoint,
-    TaskRow, ThresholdRow,
+    ErrorRow, Exemplar, Figures, Latency, LiveRow, NameSeries, PhasesMs, Report, RequestRow,
+    RunPhase, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -34,6 +34,28 @@ fn name(n: usize) -> String {
         3 => "検索結果ページの一覧とその他の言語のページ".to_owned(),
         4 => "bad\u{1b}[31mname\nof two lines e\u{301}".to_owned(),
         n => format!("page {n}"),
+    }
+}
+
+fn exemplar() -> Exemplar {
+    Exemplar {
+        start_ns: 2_250_000_000,
+        user: 3,
+        scenario: "visitor".into(),
+        task: "page".into(),
+        method: "GET".into(),
+        url: "http://127.0.0.1:43757/node/6?and=a-query-that-is-longer-than-the-line-of-a-small-terminal".into(),
+        final_url: String::new(),
+        status: 503,
+        latency_ms: 12.25,
+        phases_ms: PhasesMs {
+            first_byte: Some(12.0),
+            ..PhasesMs::default()
+        },
+        request_headers: vec!["cookie: ***".into(), "user-agent: lgoose/0.1.0".into()],
+        response_headers: vec!["content-type: text/html".into()],
+        body: "<h1>Error</h1>\n\u{1b}[2J<p>Try again later.</p>\n".into(),
+        body_bytes: 48,
     }
 }
 
@@ -76,6 +98,7 @@ fn run(names: usize) -> Snapshot {
         method: row.method.to_string(),
         name: row.name.to_string(),
         figures: figures(row),
+        series: NameSeries::default(),
     });
     let count = rows.iter().map(|row| row.count).sum();
     let failures: u64 = rows.iter().map(|row| row.failures).sum();
@@ -99,7 +122,7 @@ fn run(names: usize) -> Snapshot {
             line: Some("plans/drupal.lua:41".to_owned()),
             first_s: 2.25,
             last_s: 130.0,
-            exemplars: Vec::new(),
+            exemplars: vec![exemplar(), exemplar()],
         }],
     };
     let report = Report {
@@ -254,10 +277,15 @@ fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
             Dialog::Message("error: unknown field 'wieght' in task\n  --> plan.lua:3".to_owned()),
         ),
         ("detail", Dialog::Detail(0)),
+        ("error", Dialog::Detail(0)),
+        ("error_end", Dialog::Detail(99)),
     ];
     for (name, dialog) in dialogs {
         let mut state = watched(&snapshot);
         state.selected[0] = 2;
+        if name.starts_with("error") {
+            state.tab = Tab::Errors;
+        }
         state.dialog = dialog;
         compare(
             &format!("dialog_{name}.txt"),

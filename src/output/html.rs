@@ -1,0 +1,133 @@
+//! The report as one HTML page: no network, nothing of a plan or a target trusted, readable without scripts.
+//!
+//! The page is made here, tables and plain charts included; `html/*.js` then makes the charts live and the
+//! tables sortable. What scripts need lies in the page as JSON, one block a name, read only when it is shown.
+
+mod data;
+mod distribution;
+mod escape;
+mod exemplar;
+mod measures;
+mod sketch;
+mod summary;
+mod table;
+mod tables;
+
+use crate::metrics::Report;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use escape::text;
+use sha2::{Digest as _, Sha256};
+
+/// How the page looks and what moves on it.
+#[derive(Debug, Clone, Copy)]
+struct Assets<'a> {
+    style: &'a str,
+    script: &'a str,
+}
+
+/// What is shipped.
+const ASSETS: Assets<'_> = Assets {
+    style: include_str!("html/report.css"),
+    script: concat!(
+        "'use strict';\n",
+        include_str!("html/draw.js"),
+        include_str!("html/charts.js"),
+        include_str!("html/page.js"),
+    ),
+};
+
+/// The report as a page that opens from a file.
+pub fn to_html(report: &Report) -> String {
+    page(report, ASSETS)
+}
+
+fn page(report: &Report, assets: Assets<'_>) -> String {
+    let Assets { style, script } = assets;
+    let title = text(&format!("{} · {}", report.plan, report.host));
+    let (head, charts) = (summary::head(report), charts(report));
+    let sections = tables::sections(report);
+    let contents = contents(&sections);
+    let sections: String = sections.iter().map(|table| table.html()).collect();
+    let data = data::blocks(report);
+    let (style_hash, script_hash) = (hash(style), hash(script));
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{style_hash}'; \
+         script-src '{script_hash}'; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>lgoose · {title}</title>\n<style>{style}</style>\n</head>\n<body>\n\
+         {head}{contents}<main>\n{charts}{sections}</main>\n{data}<script>{script}</script>\n</body>\n</html>\n"
+    )
+}
+
+/// The only style and the only script that a browser may obey, whatever else got into the page.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", BASE64.encode(Sha256::digest(text)))
+}
+
+/// Links to the parts of the page.
+fn contents(sections: &[table::Table]) -> String {
+    let links: String = sections
+        .iter()
+        .map(|table| format!("<a href=\"#{}\">{}</a>", table.id, table.title))
+        .collect();
+    format!("<nav aria-label=\"Parts of this page\"><a href=\"#charts\">Charts</a>{links}</nav>\n")
+}
+
+/// The charts, plain as they are without scripts.
+fn charts(report: &Report) -> String {
+    let mut note = String::new();
+    if report.series.iter().any(|point| point.saturated) {
+        note += "<p class=\"note hatched\">Hatched: lgoose itself was the bottleneck there (a thread had no time left, \
+                 or timers woke late). Latencies of that time are partly its own, and the site could answer more.</p>\n";
+    }
+    if report.thresholds.iter().any(|row| row.broken_s.is_some()) {
+        note += "<p class=\"note dashed\">Dashed: a threshold broke at that moment.</p>\n";
+    }
+    let figure = |id: &str, title: &str, wide: bool, plot: &str| {
+        let class = if wide { "chart wide" } else { "chart" };
+        format!(
+            "<figure class=\"{class}\" id=\"{id}\"><figcaption><h3>{title}</h3></figcaption>\
+             <div class=\"plot\">{plot}</div></figure>\n"
+        )
+    };
+    let by_name = if report.requests.iter().any(|row| !row.series.is_empty()) {
+        let none = "<p class=\"note\">Lines of single names need scripts; their figures are in the tables.</p>";
+        figure("chart-names", "By name", true, none)
+    } else {
+        String::new()
+    };
+    format!(
+        "<section id=\"charts\" aria-label=\"Charts\">\n{note}<div class=\"charts\">\n{}{}{}{}{by_name}{}</div>\n</section>\n",
+        figure(
+            "chart-rate",
+            "Requests per second",
+            false,
+            &sketch::rate(report)
+        ),
+        figure(
+            "chart-latency",
+            "Latency over time",
+            false,
+            &sketch::latency(report)
+        ),
+        figure(
+            "chart-errors",
+            "Failures per second",
+            false,
+            &sketch::failures(report)
+        ),
+        figure("chart-users", "Users", false, &sketch::users(report)),
+        figure(
+            "chart-spread",
+            "Distribution of latencies",
+            true,
+            &sketch::distribution(report)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests;

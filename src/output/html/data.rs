@@ -1,0 +1,188 @@
+//! What the page's scripts draw from: JSON in script elements that no browser runs.
+//!
+//! One block for all requests, and one for each name that a browser need not read before its line is shown:
+//! an hour of 100 names is megabytes.
+
+use super::distribution::{self, STEPS};
+use super::escape::{json, shown};
+use crate::metrics::{NameSeries, Report, RequestRow, SeriesPoint};
+use crate::output::text::request_name;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+
+/// Latencies of names are told in steps of which so many double them: within 0.07 %, as in a histogram.
+const OCTAVE: f64 = 512.0;
+/// Where the steps begin, in milliseconds.
+const LEAST_MS: f64 = 1e-4;
+
+/// The script elements.
+pub(super) fn blocks(report: &Report) -> String {
+    let stretches = stretches(report);
+    let places = stretches
+        .keys()
+        .enumerate()
+        .map(|(at, second)| (*second, at));
+    let places: HashMap<u64, usize> = places.collect();
+    let mut out = block("data", &whole(report, &stretches));
+    for (at, row) in report.requests.iter().enumerate() {
+        out.push_str(&block(&format!("name-{at}"), &name(row, &places)));
+    }
+    out
+}
+
+fn block(id: &str, value: &Value) -> String {
+    format!(
+        "<script type=\"application/json\" id=\"{id}\">{}</script>\n",
+        json(value)
+    )
+}
+
+fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
+    let points = &report.series;
+    let names: Vec<Value> = report
+        .requests
+        .iter()
+        .map(|row| {
+            json!([
+                shown(&request_name(&row.method, &row.name)),
+                row.figures.count
+            ])
+        })
+        .collect();
+    let stretches: Vec<(&u64, f64)> = stretches
+        .iter()
+        .map(|(second, seconds)| (second, rounded(*seconds, 1e3)))
+        .collect();
+    let broken: Vec<f64> = report
+        .thresholds
+        .iter()
+        .filter_map(|row| row.broken_s)
+        .collect();
+    let marks = report.aggregated.latency_ms.map(|l| [l.p50, l.p95, l.p99]);
+    json!({
+        "elapsed": report.elapsed_s,
+        "second": column(points, |point| point.second),
+        "seconds": column(points, |point| rounded(point.seconds, 1e3)),
+        "users": column(points, |point| point.users),
+        "count": column(points, |point| point.count),
+        "failures": column(points, |point| point.failures),
+        "p50": column(points, |point| point.p50_ms.map(short)),
+        "p95": column(points, |point| point.p95_ms.map(short)),
+        "p99": column(points, |point| point.p99_ms.map(short)),
+        "saturated": saturated(points),
+        "broken": broken,
+        "names": names,
+        "stretches": stretches,
+        "octave": OCTAVE,
+        "least": LEAST_MS,
+        "steps": STEPS,
+        "spread": pairs(&distribution::steps(&report.aggregated.histogram)),
+        "marks": marks,
+    })
+}
+
+/// The stretches that the names' series are about: a name tells only which of them it has.
+fn stretches(report: &Report) -> BTreeMap<u64, f64> {
+    let mut stretches = BTreeMap::new();
+    for NameSeries {
+        second, seconds, ..
+    } in report.requests.iter().map(|row| &row.series)
+    {
+        stretches.extend(second.iter().copied().zip(seconds.iter().copied()));
+    }
+    stretches
+}
+
+/// Where a name's series has points: the first stretch of each unbroken run of them, and how many they are.
+fn runs(series: &NameSeries, places: &HashMap<u64, usize>) -> Vec<[usize; 2]> {
+    let mut runs: Vec<[usize; 2]> = Vec::new();
+    for at in series.second.iter().filter_map(|second| places.get(second)) {
+        match runs.last_mut().filter(|[from, count]| from + count == *at) {
+            Some([_, count]) => *count += 1,
+            None => runs.push([*at, 1]),
+        }
+    }
+    runs
+}
+
+fn name(row: &RequestRow, places: &HashMap<u64, usize>) -> Value {
+    let series = &row.series;
+    let counts =
+        |counts: &[u64]| pack(counts.iter().map(|n| i64::try_from(*n).unwrap_or(i64::MAX)));
+    let times = |ms: &[f64]| {
+        pack(
+            ms.iter()
+                .map(|ms| (ms.max(LEAST_MS) / LEAST_MS).log2() * OCTAVE)
+                .map(|steps| steps.round() as i64),
+        )
+    };
+    let mut value = json!({
+        "runs": runs(series, places),
+        "count": counts(&series.count),
+        "p50": times(&series.p50_ms),
+        "p95": times(&series.p95_ms),
+        "p99": times(&series.p99_ms),
+        "spread": pairs(&distribution::steps(&row.figures.histogram)),
+    });
+    if series.failures.iter().any(|failed| *failed > 0) {
+        value["failures"] = json!(counts(&series.failures));
+    }
+    value
+}
+
+/// Numbers that change little from one to the next, as text: base64 of the differences in groups of seven
+/// bits, the lowest first, the sign in the lowest bit.
+fn pack(values: impl Iterator<Item = i64>) -> String {
+    let (mut bytes, mut last) = (Vec::new(), 0_i64);
+    for value in values {
+        let difference = value.wrapping_sub(last);
+        let mut rest = (difference << 1 ^ difference >> 63) as u64;
+        while rest > 0x7f {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+        last = value;
+    }
+    BASE64.encode(bytes)
+}
+
+fn column<T: serde::Serialize>(points: &[SeriesPoint], of: impl Fn(&SeriesPoint) -> T) -> Value {
+    json!(points.iter().map(of).collect::<Vec<T>>())
+}
+
+/// Stretches in which the generator set the latency, neighbours joined.
+pub(super) fn saturated(points: &[SeriesPoint]) -> Vec<[f64; 2]> {
+    let mut stretches: Vec<[f64; 2]> = Vec::new();
+    for point in points.iter().filter(|point| point.saturated) {
+        let (from, to) = (point.second as f64, point.second as f64 + point.seconds);
+        match stretches.last_mut().filter(|last| from - last[1] < 0.5) {
+            Some(last) => last[1] = to,
+            None => stretches.push([from, to]),
+        }
+    }
+    stretches
+}
+
+fn pairs(steps: &BTreeMap<u32, u64>) -> Vec<[u64; 2]> {
+    steps
+        .iter()
+        .map(|(step, n)| [u64::from(*step), *n])
+        .collect()
+}
+
+/// Milliseconds with three to four significant digits: as many as a histogram has.
+fn short(ms: f64) -> f64 {
+    match ms {
+        ms if ms < 1.0 => rounded(ms, 1e4),
+        ms if ms < 10.0 => rounded(ms, 1e3),
+        ms if ms < 100.0 => rounded(ms, 1e2),
+        ms => rounded(ms, 1e1),
+    }
+}
+
+fn rounded(value: f64, parts: f64) -> f64 {
+    (value * parts).round() / parts
+}

@@ -1,0 +1,91 @@
+//! What unfolds below an error: its whole message, and requests that ended so with all that went over the wire.
+
+use super::escape::{block, text};
+use crate::metrics::{ErrorRow, Exemplar};
+use crate::output::text::{moment, time};
+use crate::units::{show_count, show_size};
+
+/// The label of what unfolds and its HTML; `whole` says that the row itself has the whole message.
+pub(super) fn detail(error: &ErrorRow, whole: bool) -> Option<(String, String)> {
+    let message = match whole {
+        true => String::new(),
+        false => format!(
+            "<p class=\"message\"><bdi>{}</bdi></p>",
+            text(&error.message)
+        ),
+    };
+    let label = match (whole, error.exemplars.len()) {
+        (true, 0) => return None,
+        (false, 0) => "whole message".to_owned(),
+        (_, 1) => "a request that ended so".to_owned(),
+        (_, n) => format!("the first and the slowest of these requests ({n})"),
+    };
+    let exemplars: String = error.exemplars.iter().map(html).collect();
+    Some((label, message + &exemplars))
+}
+
+fn html(exemplar: &Exemplar) -> String {
+    let status = match exemplar.status {
+        0 => "no response".to_owned(),
+        status => status.to_string(),
+    };
+    let address = format!("{} {}", exemplar.method, exemplar.url);
+    let mut inner = format!("<p class=\"note\">{}</p>", text(&whereabouts(exemplar)));
+    let body = match exemplar.body_bytes {
+        0 => String::new(),
+        bytes if bytes > exemplar.body.len() as u64 => format!(
+            "Body, its start of {} ({} bytes)",
+            show_size(bytes as f64),
+            show_count(bytes)
+        ),
+        _ => "Body".to_owned(),
+    };
+    for (title, content) in [
+        ("Request headers", exemplar.request_headers.join("\n")),
+        ("Response headers", exemplar.response_headers.join("\n")),
+        (body.as_str(), exemplar.body.clone()),
+    ] {
+        if !content.is_empty() {
+            inner += &format!("<h3>{title}</h3><pre>{}</pre>", block(&content));
+        }
+    }
+    format!(
+        "<details class=\"exemplar\"><summary><bdi>{}</bdi> → {status} in {}</summary>{inner}</details>",
+        text(&address),
+        text(&time(exemplar.latency_ms))
+    )
+}
+
+/// When, by whom and what the latency was made of, in a line.
+fn whereabouts(exemplar: &Exemplar) -> String {
+    let phases = &exemplar.phases_ms;
+    let phases = [
+        ("DNS", phases.dns),
+        ("connect", phases.connect),
+        ("TLS", phases.tls),
+        ("send", phases.send),
+        ("first byte", phases.first_byte),
+        ("receive", phases.receive),
+    ];
+    let phases: Vec<_> = phases
+        .iter()
+        .filter_map(|(name, ms)| ms.map(|ms| format!("{name} {}", time(ms))))
+        .collect();
+    let mut words = vec![
+        format!("{} into the run", moment(exemplar.start_ns as f64 / 1e9)),
+        format!("user {}", exemplar.user),
+    ];
+    for (label, value) in [
+        ("scenario", &exemplar.scenario),
+        ("task", &exemplar.task),
+        ("answered from", &exemplar.final_url),
+    ] {
+        if !value.is_empty() {
+            words.push(format!("{label} {value}"));
+        }
+    }
+    if !phases.is_empty() {
+        words.push(phases.join(", "));
+    }
+    words.join(" · ")
+}

@@ -1,0 +1,130 @@
+//! A table of the page: sortable by script, plain without.
+
+use super::escape::text;
+
+/// A table with its heading.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// Where links point to.
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    note: String,
+    /// Titles and whether numbers stand below.
+    columns: Vec<(String, bool)>,
+    body: String,
+    foot: String,
+}
+
+/// One cell.
+#[derive(Debug, Clone)]
+pub(super) enum Cell {
+    /// Foreign text.
+    Text(String),
+    /// A number for sorting and how it is shown.
+    Number(f64, String),
+    /// A number that is bad news.
+    Bad(f64, String),
+    /// Whether something held.
+    Mark(bool),
+    /// No figure.
+    None,
+}
+
+impl Table {
+    /// `columns` begin with `#` where numbers stand below.
+    pub(super) fn new(id: &'static str, title: &'static str, columns: &[&str]) -> Self {
+        let columns = columns.iter().map(|title| match title.strip_prefix('#') {
+            Some(title) => (title.to_owned(), true),
+            None => ((*title).to_owned(), false),
+        });
+        Table {
+            id,
+            title,
+            note: String::new(),
+            columns: columns.collect(),
+            body: String::new(),
+            foot: String::new(),
+        }
+    }
+
+    /// Our own words below the heading.
+    pub(super) fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
+        self
+    }
+
+    pub(super) fn row(&mut self, cells: &[Cell]) {
+        let row = self.cells(cells);
+        self.body
+            .push_str(&format!("<tbody><tr>{row}</tr></tbody>\n"));
+    }
+
+    /// A row and what unfolds below it, which stays with it when the table is sorted. `detail` is HTML.
+    pub(super) fn row_with_detail(&mut self, cells: &[Cell], summary: &str, detail: &str) {
+        let (row, width) = (self.cells(cells), self.columns.len());
+        self.body.push_str(&format!(
+            "<tbody><tr>{row}</tr><tr class=\"more\"><td colspan=\"{width}\"><details><summary>{summary}</summary>\
+             {detail}</details></td></tr></tbody>\n"
+        ));
+    }
+
+    /// A row that stays at the end.
+    pub(super) fn total(&mut self, cells: &[Cell]) {
+        let row = self.cells(cells);
+        self.foot.push_str(&format!("<tr>{row}</tr>\n"));
+    }
+
+    fn cells(&self, cells: &[Cell]) -> String {
+        let cell = |(cell, (_, numeric)): (&Cell, &(String, bool))| cell.html(*numeric);
+        cells.iter().zip(&self.columns).map(cell).collect()
+    }
+
+    pub(super) fn html(&self) -> String {
+        let Table { id, title, .. } = self;
+        let columns: String = self
+            .columns
+            .iter()
+            .map(|(title, numeric)| {
+                let class = if *numeric { " class=\"num\"" } else { "" };
+                format!("<th scope=\"col\"{class}>{}</th>", text(title))
+            })
+            .collect();
+        let note = match self.note.is_empty() {
+            true => String::new(),
+            false => format!("<p class=\"note\">{}</p>\n", self.note),
+        };
+        let foot = match self.foot.is_empty() {
+            true => String::new(),
+            false => format!("<tfoot>{}</tfoot>\n", self.foot),
+        };
+        format!(
+            "<section id=\"{id}\">\n<h2 id=\"{id}-title\">{title}</h2>\n{note}<div class=\"scroll\" role=\"region\" tabindex=\"0\" \
+             aria-labelledby=\"{id}-title\">\n<table>\n<thead><tr>{columns}</tr></thead>\n{}{foot}</table>\n</div>\n</section>\n",
+            self.body
+        )
+    }
+}
+
+impl Cell {
+    fn html(&self, numeric: bool) -> String {
+        let number = |value: &f64, shown: &str, class: &str| {
+            format!(
+                "<td class=\"{class}\" data-v=\"{value}\">{}</td>",
+                text(shown)
+            )
+        };
+        match self {
+            Cell::Text(foreign) => format!("<td><bdi>{}</bdi></td>", text(foreign)),
+            Cell::Number(value, shown) => number(value, shown, "num"),
+            Cell::Bad(value, shown) => number(value, shown, "num bad"),
+            Cell::Mark(true) => {
+                "<td data-v=\"1\"><span class=\"good\">✓ held</span></td>".to_owned()
+            }
+            Cell::Mark(false) => {
+                "<td data-v=\"0\"><span class=\"bad\">✗ broken</span></td>".to_owned()
+            }
+            Cell::None if numeric => "<td class=\"num none\">–</td>".to_owned(),
+            Cell::None => "<td></td>".to_owned(),
+        }
+    }
+}

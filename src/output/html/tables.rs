@@ -1,0 +1,269 @@
+//! The tables of requests, tasks and errors, and the order of all tables.
+
+use super::table::{Cell, Table};
+use super::{exemplar, measures};
+use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
+use crate::output::text::{moment, rate, request_name, time, with_share};
+use crate::units::{show_count, show_size};
+use std::collections::BTreeSet;
+
+/// Messages longer than this are shown whole only when asked for.
+const LONG_MESSAGE: usize = 160;
+
+/// The tables in the order they are read; one without rows is left out.
+pub(super) fn sections(report: &Report) -> Vec<Table> {
+    let mut all = Vec::new();
+    all.extend(measures::thresholds(report));
+    all.extend(errors(report));
+    if report.aggregated.count > 0 {
+        all.extend([requests(report), latency(report), percentiles(report)]);
+        all.extend(service(report));
+        all.extend([phases(report), status(report)]);
+    }
+    all.extend(scenarios(report));
+    all.extend(tasks(report));
+    all.extend(measures::checks(report));
+    all.extend(measures::metrics(report));
+    all.extend(measures::omission(report));
+    all.push(measures::overview(report));
+    all
+}
+
+/// A row for every request name and one for all.
+fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec<Cell>) {
+    for row in &report.requests {
+        let mut all = vec![Cell::Text(request_name(&row.method, &row.name))];
+        all.extend(cells(&row.figures));
+        table.row(&all);
+    }
+    let mut all = vec![Cell::Text("Aggregated".to_owned())];
+    all.extend(cells(&report.aggregated));
+    table.total(&all);
+}
+
+fn requests(report: &Report) -> Table {
+    let columns = [
+        "Name",
+        "#Requests",
+        "#Failures",
+        "#Requests/s",
+        "#Failures/s",
+        "#Bytes/s",
+        "#Redirects",
+        "#Retries",
+    ];
+    let mut table = Table::new("requests", "Requests", &columns);
+    let per_second = |amount: f64| amount / report.elapsed_s.max(f64::MIN_POSITIVE);
+    each_name(report, &mut table, |figures| {
+        let failing = per_second(figures.failures as f64);
+        let bytes = per_second(figures.bytes as f64);
+        vec![
+            count(figures.count),
+            failures(figures.failures, figures.count),
+            Cell::Number(figures.rate, rate(figures.rate)),
+            Cell::Number(failing, rate(failing)),
+            Cell::Number(bytes, show_size(bytes)),
+            count(figures.redirects),
+            count(figures.retries),
+        ]
+    });
+    table
+}
+
+fn latency(report: &Report) -> Table {
+    let columns = [
+        "Name",
+        "#Average",
+        "#Minimum",
+        "#Median",
+        "#Maximum",
+        "#Average of successes",
+        "#Maximum of successes",
+    ];
+    let mut table = Table::new("latency", "Latency", &columns)
+        .note("From the call until the last byte of the final answer. Failed requests count at the time they took.");
+    each_name(report, &mut table, |figures| {
+        let mut cells = times(figures.latency_ms.as_ref(), |l| {
+            [l.avg, l.min, l.p50, l.max]
+        });
+        cells.extend(times(figures.latency_ok_ms.as_ref(), |l| [l.avg, l.max]));
+        cells
+    });
+    table
+}
+
+fn percentiles(report: &Report) -> Table {
+    let columns = [
+        "Name", "#50%", "#75%", "#90%", "#95%", "#98%", "#99%", "#99.9%", "#99.99%",
+    ];
+    let mut table = Table::new("percentiles", "Percentiles", &columns);
+    let values = |l: &Latency| [l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99];
+    each_name(report, &mut table, |figures| {
+        times(figures.latency_ms.as_ref(), values)
+    });
+    table
+}
+
+/// In a run at a rate the tables before count from the scheduled start.
+fn service(report: &Report) -> Option<Table> {
+    report.aggregated.service_ms?;
+    let columns = [
+        "Name", "#Average", "#Minimum", "#50%", "#90%", "#95%", "#99%", "#Maximum",
+    ];
+    let mut table = Table::new("service", "Service time", &columns)
+        .note("Latency from the actual start; the tables before count from the scheduled one.");
+    let values = |l: &Latency| [l.avg, l.min, l.p50, l.p90, l.p95, l.p99, l.max];
+    each_name(report, &mut table, |figures| {
+        times(figures.service_ms.as_ref(), values)
+    });
+    Some(table)
+}
+
+fn phases(report: &Report) -> Table {
+    let columns = [
+        "Name",
+        "#DNS",
+        "#Connect",
+        "#TLS",
+        "#Send",
+        "#First byte",
+        "#Receive",
+    ];
+    let mut table = Table::new("phases", "Phases", &columns)
+        .note("What the latency was made of: the mean over the requests that had the phase.");
+    let values = |p: &PhasesMs| [p.dns, p.connect, p.tls, p.send, p.first_byte, p.receive];
+    each_name(report, &mut table, |figures| {
+        let cell = |ms: Option<f64>| ms.map_or(Cell::None, duration);
+        values(&figures.phases_ms).map(cell).to_vec()
+    });
+    table
+}
+
+fn status(report: &Report) -> Table {
+    let rows = report.requests.iter().map(|row| &row.figures);
+    let codes: BTreeSet<&str> = rows
+        .chain([&report.aggregated])
+        .flat_map(|figures| figures.status.keys())
+        .map(String::as_str)
+        .collect();
+    let titles = codes.iter().map(|code| match *code {
+        "0" => "#No response".to_owned(),
+        code => format!("#{code}"),
+    });
+    let titles: Vec<String> = std::iter::once("Name".to_owned()).chain(titles).collect();
+    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    let mut table = Table::new("status", "Status codes", &titles);
+    each_name(report, &mut table, |figures| {
+        let cell = |code: &&str| match figures.status.get(*code) {
+            None => Cell::None,
+            Some(n) if *code == "0" || *code >= "400" => Cell::Bad(*n as f64, show_count(*n)),
+            Some(n) => count(*n),
+        };
+        codes.iter().map(cell).collect()
+    });
+    table
+}
+
+fn errors(report: &Report) -> Option<Table> {
+    let columns = [
+        "#Count",
+        "Name",
+        "Message",
+        "#First seen",
+        "#Last seen",
+        "Plan",
+    ];
+    let mut table = Table::new("errors", "Errors", &columns);
+    for error in &report.errors {
+        let cells = [
+            Cell::Bad(error.count as f64, show_count(error.count)),
+            Cell::Text(error.name.clone()),
+            Cell::Text(start_of(&error.message)),
+            Cell::Number(error.first_s, moment(error.first_s)),
+            Cell::Number(error.last_s, moment(error.last_s)),
+            error.line.clone().map_or(Cell::None, Cell::Text),
+        ];
+        let whole = error.message.chars().nth(LONG_MESSAGE).is_none();
+        match exemplar::detail(error, whole) {
+            Some((label, detail)) => table.row_with_detail(&cells, &label, &detail),
+            None => table.row(&cells),
+        }
+    }
+    (!report.errors.is_empty()).then_some(table)
+}
+
+fn start_of(message: &str) -> String {
+    match message.char_indices().nth(LONG_MESSAGE) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message.to_owned(),
+    }
+}
+
+fn scenarios(report: &Report) -> Option<Table> {
+    let columns = ["Scenario", "#Users", "#Iterations"];
+    let mut table = Table::new("scenarios", "Scenarios", &columns);
+    for row in &report.scenarios {
+        let name = Cell::Text(row.name.clone());
+        table.row(&[name, count(row.users), count(row.iterations)]);
+    }
+    (!report.scenarios.is_empty()).then_some(table)
+}
+
+fn tasks(report: &Report) -> Option<Table> {
+    let columns = [
+        "Scenario",
+        "Task",
+        "#Runs",
+        "#Failures",
+        "#Runs/s",
+        "#Average",
+        "#Minimum",
+        "#Median",
+        "#95%",
+        "#Maximum",
+    ];
+    let mut table = Table::new("tasks", "Tasks and transactions", &columns);
+    for task in &report.tasks {
+        table.row(&task_cells(task, report.elapsed_s));
+    }
+    (!report.tasks.is_empty()).then_some(table)
+}
+
+fn task_cells(task: &TaskRow, elapsed_s: f64) -> Vec<Cell> {
+    let per_second = task.runs as f64 / elapsed_s.max(f64::MIN_POSITIVE);
+    let mut cells = vec![
+        Cell::Text(task.scenario.clone()),
+        Cell::Text(task.name.clone()),
+        count(task.runs),
+        failures(task.failures, task.runs),
+        Cell::Number(per_second, rate(per_second)),
+    ];
+    let values = |l: &Latency| [l.avg, l.min, l.p50, l.p95, l.max];
+    cells.extend(times(task.latency_ms.as_ref(), values));
+    cells
+}
+
+pub(super) fn count(n: u64) -> Cell {
+    Cell::Number(n as f64, show_count(n))
+}
+
+fn failures(n: u64, of: u64) -> Cell {
+    match n {
+        0 => count(0),
+        n => Cell::Bad(n as f64, with_share(n, of)),
+    }
+}
+
+fn duration(ms: f64) -> Cell {
+    Cell::Number(ms, time(ms))
+}
+
+pub(super) fn times<const N: usize>(
+    latency: Option<&Latency>,
+    values: impl Fn(&Latency) -> [f64; N],
+) -> Vec<Cell> {
+    match latency {
+        Some(latency) => values(latency).map(duration).to_vec(),
+        None => vec![Cell::None; N],
+    }
+}

@@ -1,0 +1,124 @@
+//! JSON that a person can read and that stays small: indented, but with numbers of a list in one line.
+
+use serde_json::ser::Formatter;
+use std::io::{Result, Write};
+
+/// The layout; how deep the text is, and what the innermost list holds.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    /// For each open list or object: whether something stands in a line of its own.
+    open: Vec<bool>,
+    /// An element of a list is due, and nothing of it is written.
+    due: bool,
+}
+
+impl Layout {
+    fn line<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
+        self.due = false;
+        if let Some(broken) = self.open.last_mut() {
+            *broken = true;
+        }
+        writer.write_all(b"\n")?;
+        self.open.iter().try_for_each(|_| writer.write_all(b"  "))
+    }
+
+    /// Opens a list or an object.
+    fn begin<W: Write + ?Sized>(&mut self, writer: &mut W, bracket: &[u8]) -> Result<()> {
+        if self.due {
+            self.line(writer)?;
+        }
+        self.open.push(false);
+        writer.write_all(bracket)
+    }
+
+    fn end<W: Write + ?Sized>(&mut self, writer: &mut W, bracket: &[u8]) -> Result<()> {
+        if self.open.pop() == Some(true) {
+            writer.write_all(b"\n")?;
+            self.open.iter().try_for_each(|_| writer.write_all(b"  "))?;
+        }
+        writer.write_all(bracket)
+    }
+}
+
+impl Formatter for Layout {
+    fn begin_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
+        self.begin(writer, b"[")
+    }
+
+    fn end_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
+        self.end(writer, b"]")
+    }
+
+    fn begin_array_value<W: Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> Result<()> {
+        self.due = true;
+        writer.write_all(if first { b"" } else { b"," })
+    }
+
+    fn end_array_value<W: Write + ?Sized>(&mut self, _writer: &mut W) -> Result<()> {
+        self.due = false;
+        Ok(())
+    }
+
+    fn begin_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
+        self.begin(writer, b"{")
+    }
+
+    fn end_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
+        self.end(writer, b"}")
+    }
+
+    fn begin_object_key<W: Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> Result<()> {
+        writer.write_all(if first { b"" } else { b"," })?;
+        self.line(writer)
+    }
+
+    fn begin_object_value<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
+        writer.write_all(b": ")
+    }
+
+    fn begin_string<W: Write + ?Sized>(&mut self, writer: &mut W) -> Result<()> {
+        if self.due {
+            self.line(writer)?;
+        }
+        writer.write_all(b"\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Serialize as _;
+    use serde_json::json;
+
+    #[test]
+    fn only_numbers_share_a_line() {
+        let value = json!({
+            "a": [1, 2.5, null],
+            "b": ["x", "y"],
+            "c": [{ "d": [] }, { "e": {}, "f": [[1, 2], [3]] }],
+        });
+        let mut text = Vec::new();
+        let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
+        value.serialize(&mut serializer).expect("plain values");
+        let expected = r#"{
+  "a": [1,2.5,null],
+  "b": [
+    "x",
+    "y"
+  ],
+  "c": [
+    {
+      "d": []
+    },
+    {
+      "e": {},
+      "f": [
+        [1,2],
+        [3]
+      ]
+    }
+  ]
+}"#;
+        assert_eq!(String::from_utf8_lossy(&text), expected);
+    }
+}

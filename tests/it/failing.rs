@@ -276,10 +276,10 @@ fn a_site_that_dies_in_the_middle_is_counted_by_class_and_the_run_ends_on_time()
     assert!(failures > 0 && failures < report.total("count"));
     let elapsed = report.json["elapsed_s"].as_f64().expect("a number");
     assert!(elapsed >= 2.0, "{elapsed}");
-    assert_eq!(
-        report.json["warnings"],
-        serde_json::json!([]),
-        "nothing had to be cut off"
+    let warnings = report.json["warnings"].to_string();
+    assert!(
+        !warnings.contains("--stop-timeout"),
+        "nothing had to be cut off: {warnings}"
     );
 }
 

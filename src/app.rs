@@ -6,6 +6,7 @@ mod log;
 mod outputs;
 mod preflight;
 mod prepare;
+mod reload;
 mod screen;
 mod starter;
 mod url_plan;
@@ -21,6 +22,7 @@ use crate::metrics::Journals;
 use crate::output::Strict;
 use crate::{lua, machine, output, plan};
 use prepare::{Prepared, prepare, site_named, target};
+use reload::Reloader;
 use screen::{
     announcement, complain, put, report_progress, say, tell, terminal_width, warn, writes_to_stdout,
 };
@@ -28,7 +30,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
-use view::View;
+use view::{Reloads, View};
 
 /// Runs the command of this process.
 pub fn main() -> ExitCode {
@@ -111,7 +113,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let config = prepared.config.clone();
     let logs = output::log::LogWriter::start(&config.logs)?;
     let journals = logs.as_ref().map(output::log::LogWriter::journals);
-    let outcome = runtime.block_on(drive(prepared, journals, flags));
+    let outcome = runtime.block_on(drive(path, prepared, journals, flags));
     let written = logs.map(|logs| runtime.block_on(finish(logs)));
     let mut outcome = outcome?;
     if let Some(written) = written {
@@ -145,6 +147,7 @@ fn enter_logs(written: output::log::Written, outcome: &mut Outcome) {
 
 /// Runs the test, obeys signals and prints the running figures.
 async fn drive(
+    path: &Path,
     prepared: Prepared,
     journals: Option<Journals>,
     flags: &cli::Run,
@@ -154,6 +157,9 @@ async fn drive(
     let target = target(&prepared);
     let config = prepared.config;
     let (interrupt, interrupts) = mpsc::unbounded_channel();
+    let (ask, asked) = mpsc::unbounded_channel();
+    let (news, told) = mpsc::unbounded_channel();
+    let (editions, adopted) = mpsc::unbounded_channel();
     let facts = view::facts(
         &prepared.name,
         target.clone(),
@@ -166,20 +172,35 @@ async fn drive(
             &flags.outputs.output,
             strict(&config),
             interrupt.clone(),
+            Reloads { ask, news: told },
         ),
         false => None,
     };
+    let edition = engine::Edition::new(
+        prepared.program.clone(),
+        prepared.plan,
+        prepared.hosts,
+        config.users,
+        config.thresholds.clone(),
+    );
+    let reloader = Reloader::new(
+        path,
+        flags,
+        config.clone(),
+        prepared.program,
+        prepared.demos,
+    );
     let run = engine::Run {
-        program: prepared.program,
-        plan: Arc::new(prepared.plan),
+        edition: Arc::new(edition),
         config: config.clone(),
-        hosts: prepared.hosts,
         name: prepared.name,
         client: prepared.client,
         resolver: Arc::new(prepared.resolver),
         journals,
         target,
     };
+    let news = view.is_some().then_some(news);
+    let reloading = reloader.serve(asked, editions, news);
     let shown = async {
         match view {
             Some(view) => view.show(pictures, commands.clone()).await,
@@ -187,12 +208,12 @@ async fn drive(
         }
     };
     let outcome = tokio::select! {
-        outcome = engine::run(run, obeyed, snapshots) => outcome,
+        outcome = engine::run(run, obeyed, adopted, snapshots) => outcome,
+        error = reloading => Err(error),
         error = listen(commands.clone(), interrupts) => Err(error),
         error = shown => Err(error),
     };
     drop(interrupt);
-    drop(prepared.demos);
     outcome
 }
 

@@ -2,6 +2,7 @@
 //! mean together is decided in `config`.
 
 mod brief;
+mod outputs;
 mod run;
 mod values;
 

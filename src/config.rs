@@ -43,7 +43,7 @@ pub enum Show {
 }
 
 /// What a run is told, all layers together.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// The base URL; missing if neither the command line, the environment nor the plan has one.
     pub host: Option<String>,

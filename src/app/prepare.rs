@@ -3,6 +3,7 @@
 
 use super::client::client;
 use super::env_file;
+use super::reload::may_load;
 use super::screen;
 use super::url_plan::UrlPlan;
 use crate::cli;
@@ -11,7 +12,7 @@ use crate::demo::{Behaviour, Demo, Site};
 use crate::error::{Diagnostic, Error, nearest};
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{self, Program};
-use crate::plan::Plan;
+use crate::plan::{Plan, Scenario};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,37 +30,32 @@ pub(super) struct Prepared {
     pub(super) demos: Vec<(String, Demo)>,
 }
 
+/// A plan and how its run is configured, before anything is started.
+pub(super) struct Composed {
+    pub(super) program: Arc<Program>,
+    pub(super) plan: Plan,
+    pub(super) config: Config,
+    pub(super) name: String,
+}
+
 pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> {
-    let (name, source, host) = read(path, flags)?;
+    if flags.screen.watch {
+        may_load(path, flags)?;
+    }
     let seed = flags
         .load
         .seed
         .unwrap_or_else(|| rand::random::<u32>().into());
-    let variables = variables(flags)?;
-    let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut typed = flags.settings();
-    typed.host = host.or(typed.host);
-    let settings = typed.over(settings.relative_to(folder_of(path)));
-    let mut config = Config::new(settings, cores, seed)?;
-    plan.keep_scenarios(&config.scenarios)?;
-    plan.keep_tags(&config.tags)?;
-    if flags.load.once {
-        once(&mut config, &mut plan);
-        config.show = match flags.screen.http_debug {
-            true => Show::Messages,
-            false => Show::Requests,
-        };
-    }
-    config.view = screen::wants_view(flags);
+    let Composed {
+        program,
+        plan,
+        config,
+        name,
+    } = compose(path, flags, seed)?;
     no_fixed_numbers(&config, &plan)?;
     let (client, resolver) = client(&config)?;
     let mut demos = Vec::new();
-    let hosts = plan
-        .scenarios
-        .iter()
-        .map(|scenario| base_url(scenario.host.as_ref().or(config.host.as_ref()), &mut demos))
-        .collect::<Result<Vec<_>, Error>>()?;
+    let hosts = hosts_of(&plan, &config, &mut demos)?;
     let secure = hosts.iter().any(|host| host.starts_with("https:"));
     if secure || client.transport.needs_tls() {
         client.tls.prepare()?;
@@ -77,6 +73,47 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
         resolver,
         demos,
     })
+}
+
+/// Reads a plan and merges the flags over it. `seed` counts where neither has one.
+pub(super) fn compose(path: &Path, flags: &cli::Run, seed: u64) -> Result<Composed, Error> {
+    let (name, source, host) = read(path, flags)?;
+    let variables = variables(flags)?;
+    let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut typed = flags.settings();
+    typed.host = host.or(typed.host);
+    let settings = typed.over(settings.relative_to(folder_of(path)));
+    let mut config = Config::new(settings, cores, seed)?;
+    plan.keep_scenarios(&config.scenarios)?;
+    plan.keep_tags(&config.tags)?;
+    if flags.load.once {
+        once(&mut config, &mut plan);
+        config.show = match flags.screen.http_debug {
+            true => Show::Messages,
+            false => Show::Requests,
+        };
+    }
+    config.view = screen::wants_view(flags);
+    Ok(Composed {
+        program,
+        plan,
+        config,
+        name,
+    })
+}
+
+/// The base URL of each scenario; the built-in sites that they name are started.
+pub(super) fn hosts_of(
+    plan: &Plan,
+    config: &Config,
+    demos: &mut Vec<(String, Demo)>,
+) -> Result<Vec<String>, Error> {
+    let host = |scenario: &Scenario| {
+        let host = scenario.host.as_ref().or(config.host.as_ref());
+        base_url(host, demos)
+    };
+    plan.scenarios.iter().map(host).collect()
 }
 
 /// The plan's name and text; the host too, if it is a URL.
@@ -102,7 +139,7 @@ fn folder_of(plan: &Path) -> &Path {
 }
 
 /// In a run at a rate users come and go as they are needed.
-fn no_fixed_numbers(config: &Config, plan: &Plan) -> Result<(), Diagnostic> {
+pub(super) fn no_fixed_numbers(config: &Config, plan: &Plan) -> Result<(), Diagnostic> {
     let fixed = plan.scenarios.iter().find(|s| s.users.is_some());
     let Some(scenario) = fixed.filter(|_| matches!(config.load, Load::Rate(..))) else {
         return Ok(());

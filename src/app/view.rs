@@ -2,6 +2,7 @@
 
 use super::log;
 use super::outputs::write_all;
+use super::reload::News;
 use crate::config::{Config, Format, Load, Output};
 use crate::control::Command;
 use crate::engine;
@@ -15,6 +16,12 @@ use tokio::sync::{mpsc, watch};
 /// Where a report goes that 'w' asks for, if the command line names no place.
 const REPORT: &str = "lgoose-report.json";
 
+/// How the view has the plan loaded anew.
+pub(super) struct Reloads {
+    pub(super) ask: mpsc::UnboundedSender<()>,
+    pub(super) news: mpsc::UnboundedReceiver<News>,
+}
+
 /// The view and what it needs.
 pub(super) struct View {
     screen: Screen,
@@ -25,6 +32,7 @@ pub(super) struct View {
     outputs: Vec<Output>,
     strict: Strict,
     interrupt: mpsc::UnboundedSender<()>,
+    reloads: Reloads,
 }
 
 impl View {
@@ -35,6 +43,7 @@ impl View {
         outputs: &[Output],
         strict: Strict,
         interrupt: mpsc::UnboundedSender<()>,
+        reloads: Reloads,
     ) -> Option<View> {
         let screen = Screen::open().ok()?;
         let (lines, log) = mpsc::unbounded_channel();
@@ -48,6 +57,7 @@ impl View {
             outputs: outputs.to_vec(),
             strict,
             interrupt,
+            reloads,
         })
     }
 
@@ -78,6 +88,7 @@ impl View {
                     }
                 }
                 Some(line) = self.log.recv() => self.state.say(line),
+                Some(news) = self.reloads.news.recv() => self.hear(news),
             }
         }
     }
@@ -104,12 +115,30 @@ impl View {
                 // Whoever listens may have ended.
                 let _over = self.interrupt.send(());
             }
+            Some(Wish::Reload) => {
+                self.state.notice = "loading the plan anew".to_owned();
+                let _over = self.reloads.ask.send(());
+            }
             Some(Wish::WriteReport) => self.write_report(snapshot),
             Some(Wish::Suspend) => self.screen.suspend().map_err(|error| {
                 Error::Trouble(format!("cannot give the terminal back: {error}"))
             })?,
         }
         Ok(())
+    }
+
+    /// What is wrong with the new plan has to be read, that it runs only to be seen.
+    fn hear(&mut self, news: News) {
+        match news {
+            Ok(told) => {
+                self.state.say(format!(" INFO {told}"));
+                self.state.notice = told;
+            }
+            Err(error) => {
+                let text = format!("{error}\n\nthe plan that was loaded before runs on");
+                self.state.dialog = Dialog::Message(text);
+            }
+        }
     }
 
     /// Writes what the command line asks for at the end, or JSON into a file of its own.

@@ -1,10 +1,9 @@
 //! `lgoose PLAN`: the options of a run, grouped as the help shows them. An option that a plan may set too
 //! is a line of [`Run::settings`].
 
+use super::outputs::Outputs;
 use super::values::{TestPlan, at_least_one, header, test_plan, threshold, users, variable, whole};
-use crate::config::{
-    Client, CoMitigation, Http, LogFile, Output, Pin, Proxy, Settings, Spacing, Stage, address,
-};
+use crate::config::{Client, Http, Pin, Proxy, Settings, Spacing, Stage, address};
 use crate::threshold::Threshold;
 use crate::units;
 use clap::Args;
@@ -32,18 +31,8 @@ With socks5 names are looked up here, as --resolve says; with the others the pro
 HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; without it they are ignored, so that no proxy is measured by \
 accident. 'none' sets aside the proxy of a plan. A proxy chooses --client reqwest.";
 
-/// What `--help` says of `--output`.
-const OUTPUT: &str = "\
-Write a report, such as json=run.json; several at once; the path - is standard output (repeatable)
-
-json: every figure, by a schema that stays; 'lgoose report' opens it again. yaml: the same as YAML. csv: a row for \
-each request name, all requests, scenario, task, check and metric; beside run.csv the series goes to \
-run_series.csv, but not from standard output, pipes and devices. hdr: a log for the tools of HdrHistogram, a line \
-for each name, values in microseconds. html: one page with charts and tables, which needs no network. md: tables for a pull request. junit: the verdicts as test cases; failed \
-requests are failed cases with --fail-on-error.";
-
 /// `lgoose PLAN`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Run {
     /// The plan, a Lua file; '-' reads it from standard input. A URL stands for a plan that asks for it
     #[arg(value_name = "PLAN.lua | URL")]
@@ -72,7 +61,7 @@ pub struct Run {
 }
 
 /// Who starts, when and for how long.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct Load {
     /// Users at the same time [default: number of cores]
@@ -132,7 +121,7 @@ pub struct Load {
 }
 
 /// Whom requests go to and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Target")]
 pub struct Target {
     /// The site's base URL, or 'demo:drupal' for the built-in one
@@ -186,7 +175,7 @@ pub struct Target {
 }
 
 /// How a URL is asked for that stands for a plan.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Request")]
 pub struct OneRequest {
     /// A header of every request, such as 'Accept: text/html' (repeatable)
@@ -201,7 +190,7 @@ pub struct OneRequest {
 }
 
 /// What is shown while it runs and at its end.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Screen")]
 pub struct Screen {
     /// With --once: show headers and bodies too
@@ -213,6 +202,14 @@ pub struct Screen {
     /// Print lines instead of the live view, which a terminal gets otherwise
     #[arg(long)]
     pub headless: bool,
+    /// Load the plan anew whenever it or a file that it reads has changed
+    ///
+    /// Each user takes the new plan at its next iteration: its on_stop runs, then the new on_start. The figures begin
+    /// anew, those of before are kept in the report. A plan with a mistake changes nothing; what is wrong is shown.
+    /// test_start is not run again, and of 'plan {}' only thresholds are taken over. In the live view 'r' does the
+    /// same once.
+    #[arg(long, conflicts_with_all = ["once", "list"])]
+    pub watch: bool,
     /// Use no colours; NO_COLOR in the environment says the same
     #[arg(long)]
     pub no_color: bool,
@@ -239,49 +236,8 @@ pub struct Screen {
     pub backtrace: bool,
 }
 
-/// What is written to files.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub struct Outputs {
-    /// Write a report: json, yaml, csv, hdr, html, md or junit, such as html=run.html or json=- (repeatable)
-    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse, long_help = OUTPUT)]
-    pub output: Vec<Output>,
-    /// Write every request to this file, .csv or .jsonl
-    ///
-    /// A line for each request that the report counts, with user, scenario, task, name, method, URL, status, times in
-    /// nanoseconds since the run's start, connection, phases, bytes, redirects, retries and error; a chain of redirects
-    /// is one line. Written beside the run and never waited for: lines that the disk could not take in time are left
-    /// out, which the last line and the report say.
-    #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
-    pub request_log: Option<LogFile>,
-    /// Sort that file by connection and time
-    ///
-    /// Done at the end of the run, with 64 MiB of memory and the room of the whole log again beside the file.
-    #[arg(long)]
-    pub request_log_sorted: bool,
-    /// Write every run of a task or transaction to this file, .csv or .jsonl
-    #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
-    pub task_log: Option<LogFile>,
-    /// Write every request, task and transaction that failed to this file, .csv or .jsonl
-    #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
-    pub error_log: Option<LogFile>,
-    /// Write failed requests with headers and the start of the body to this file, .csv or .jsonl
-    ///
-    /// Of a body the first 4 KiB. Values of cookies and credentials in headers are masked.
-    #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
-    pub debug_log: Option<LogFile>,
-    /// Also report latencies with the requests that late users could not make: average, minimum, maximum or
-    /// disabled [default: disabled]
-    ///
-    /// A user whose iteration takes more than twice its cadence (the average, minimum or maximum of its iterations
-    /// so far) did not ask for what it would have asked for meanwhile. That is filled in, and shown beside what
-    /// was measured.
-    #[arg(long, value_name = "CADENCE", value_parser = CoMitigation::parse)]
-    pub co_mitigation: Option<CoMitigation>,
-}
-
 /// What makes the exit code 1.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct Verdict {
     /// A limit, such as 'p95 < 300ms' or 'GET /cart: max < 1s' (repeatable)
@@ -303,7 +259,7 @@ pub struct Verdict {
 }
 
 /// What lgoose itself may use.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Machine")]
 pub struct Machine {
     /// Threads that drive users [default: number of cores]

@@ -1,6 +1,7 @@
 //! Keeps the run's time, tells the shards what to do and gathers what they measured.
 
 use super::directive::{Directive, Phase};
+use super::edition::Edition;
 use super::plant::Plant;
 use super::ports::PortWatch;
 use super::reset::Reset;
@@ -55,6 +56,7 @@ impl Conductor {
         &mut self,
         mut messages: mpsc::UnboundedReceiver<Message>,
         commands: &mut mpsc::UnboundedReceiver<Command>,
+        mut editions: mpsc::UnboundedReceiver<Arc<Edition>>,
     ) {
         let mut tick = tokio::time::interval(TICK);
         loop {
@@ -72,6 +74,7 @@ impl Conductor {
                     None => return,
                 },
                 Some(command) = commands.recv() => self.obey(command),
+                Some(edition) = editions.recv() => self.adopt(edition),
                 () = at(stop_at), if self.abort_at.is_none() && stop_at.is_some() => self.obey(Command::Stop),
                 () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
                 () = at(self.abort_at), if self.abort_at.is_some() => match self.caught {
@@ -105,8 +108,9 @@ impl Conductor {
         }
         if let Some((running, line)) = self.watchdog.look(Instant::now()) {
             self.caught = true;
+            let edition = self.directives.borrow().edition.clone();
             self.trouble
-                .get_or_insert(complaint(&self.plant.plan, &self.name, running, line));
+                .get_or_insert(complaint(&edition.plan, &self.name, running, line));
             self.abort_at = Some(Instant::now() + HAND_OVER);
             self.tell(|directive| directive.phase = Phase::Abort);
         }

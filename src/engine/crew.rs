@@ -23,6 +23,8 @@ pub(super) struct Crew {
     /// The number of users over all shards that this shard has come to.
     level: u64,
     members: HashMap<u64, Member>,
+    /// Users that had ended by themselves and are to run again.
+    again: Vec<u64>,
     /// How often users of a number have stopped; those who never have are not listed.
     lives: HashMap<u64, u64>,
 }
@@ -41,12 +43,14 @@ impl Crew {
             shards,
             level: 0,
             members: HashMap::new(),
+            again: Vec::new(),
             lives: HashMap::new(),
         }
     }
 
-    pub(super) fn level(&self) -> u64 {
-        self.level
+    /// Whether there is nobody to start or to stop to come to so many users over all shards.
+    pub(super) fn has_come_to(&self, target: u64) -> bool {
+        self.level == target && self.again.is_empty()
     }
 
     /// Goes on towards so many users over all shards: the next user of this shard to be started. Users on
@@ -55,6 +59,11 @@ impl Crew {
         while self.level > target {
             self.level -= 1;
             self.dismiss(self.level);
+        }
+        while let Some(number) = self.again.pop() {
+            if number < self.level && !self.members.contains_key(&number) {
+                return Some(self.start(number));
+            }
         }
         while self.level < target {
             let number = self.level;
@@ -81,6 +90,24 @@ impl Crew {
         }
     }
 
+    /// Lets everyone begin anew, each when its iteration has ended; who had ended by itself, too.
+    pub(super) fn renew(&mut self) {
+        let own = |number: &u64| shard_of(*number, self.shards) == self.index;
+        for number in (0..self.level).filter(own) {
+            *self.lives.entry(number).or_default() += 1;
+            match self.members.get_mut(&number) {
+                Some(member) => {
+                    (member.leaving, member.wanted) = (true, true);
+                    member.stop.tell_at_iteration_end();
+                }
+                None => self.again.push(number),
+            }
+        }
+        // From the end the first number is taken first.
+        self.again.sort_unstable_by(|a, b| b.cmp(a));
+        self.again.dedup();
+    }
+
     fn start(&self, number: u64) -> Start {
         let life = self.lives.get(&number).copied().unwrap_or(0);
         Start { number, life }
@@ -103,6 +130,7 @@ impl Crew {
 
     /// Tells everyone to stop.
     pub(super) fn dismiss_all(&mut self) {
+        self.again.clear();
         for member in self.members.values_mut() {
             member.wanted = false;
             member.stop.tell();
@@ -111,7 +139,7 @@ impl Crew {
 
     /// Whether nobody runs although somebody should: all have ended by themselves.
     pub(super) fn is_done(&self) -> bool {
-        self.members.is_empty() && self.level > 0
+        self.members.is_empty() && self.level > 0 && self.again.is_empty()
     }
 }
 
@@ -168,6 +196,26 @@ mod tests {
         assert!(!crew.is_done());
         assert_eq!(steer(&mut crew, 1), []);
         assert_eq!(steer(&mut crew, 2), [start(1, 1)]);
+    }
+
+    #[test]
+    fn everyone_begins_anew_under_the_same_number_also_who_had_ended() {
+        let mut crew = Crew::new(0, 1);
+        steer(&mut crew, 4);
+        assert_eq!(crew.ended(1), None);
+        assert_eq!(steer(&mut crew, 3), [], "the last is on its way out");
+        crew.renew();
+        assert!(!crew.has_come_to(3));
+        assert_eq!(steer(&mut crew, 3), [start(1, 1)]);
+        assert!(crew.has_come_to(3));
+        let told = |number| crew.members[&number].stop.is_told_at_iteration_end();
+        assert_eq!([0, 1, 2].map(told), [true, false, true]);
+        assert_eq!(crew.ended(0), Some(start(0, 1)));
+        crew.started(0, Rc::default());
+        assert_eq!(crew.ended(3), None, "nobody wants it back");
+        crew.renew();
+        assert_eq!(steer(&mut crew, 1), []);
+        assert_eq!(crew.ended(2), None, "it was to begin anew and then to go");
     }
 
     #[test]

@@ -43,7 +43,9 @@ impl Post {
                 return Some(scheduled);
             }
             if stop.is_told() {
-                self.free.borrow_mut()[self.scenario].retain(|number| *number != self.number);
+                if let Some(free) = self.free.borrow_mut().get_mut(self.scenario) {
+                    free.retain(|number| *number != self.number);
+                }
                 return None;
             }
             tokio::select! {
@@ -185,6 +187,15 @@ impl Desk {
         drop(free);
         self.dismiss(number);
         true
+    }
+
+    /// Lets nobody serve two arrivals more: the users to come are of another plan, with so many scenarios.
+    pub(super) fn renew(&mut self, scenarios: usize) {
+        while self.dismiss_free() {}
+        *self.free.borrow_mut() = vec![VecDeque::new(); scenarios];
+        for (_, stop) in self.users.values() {
+            stop.tell_at_iteration_end();
+        }
     }
 
     fn dismiss(&mut self, number: u64) {

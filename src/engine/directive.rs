@@ -1,6 +1,7 @@
 //! What the run tells its shards: one value that says how things are to be now. A shard that missed one in
 //! between has missed nothing.
 
+use super::edition::Edition;
 use crate::config::{Config, Load, Spacing};
 use crate::plan::{Arrivals, RateLine, Shape};
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub(super) struct Directive {
     pub(super) phase: Phase,
     pub(super) clock: Clock,
     pub(super) timetable: Arc<Timetable>,
+    /// What users run from their next iteration on.
+    pub(super) edition: Arc<Edition>,
     /// Counts what was steered, so that a shard's word that it has nothing left to do is about this.
     pub(super) version: u64,
     /// Counts the resets of the figures; a shard hands over what belongs to the earlier one.

@@ -1,6 +1,7 @@
 //! The plan's functions for the start and the end of a test: each is run once, by a user of its own, while
 //! no other user is at work. Their requests count like all others, under the event's name.
 
+use super::edition::Edition;
 use super::plant::Plant;
 use super::stop::Stop;
 use super::user::{Role, Shared, User};
@@ -19,18 +20,18 @@ use tokio::sync::mpsc;
 /// Trouble that keeps its user from starting.
 pub(super) async fn run_event(
     plant: &Plant,
+    edition: &Edition,
     event: Event,
     store: &mut Store,
     commands: &mut mpsc::UnboundedReceiver<Command>,
 ) -> Result<Option<Raised>, Error> {
-    if !plant.plan.events.contains(&event) {
+    if !edition.plan.events.contains(&event) {
         return Ok(None);
     }
     let index = plant.shards + event as usize;
     let shared = Shared::new(plant, index, plant.recorder(index), Arc::default());
     let stop = Rc::<Stop>::default();
-    let host = &plant.hosts[0];
-    let user = User::for_event(role(event, host), shared.clone(), stop.clone())?;
+    let user = User::for_event(role(event, edition), shared.clone(), stop.clone())?;
     let raised = {
         let mut run = std::pin::pin!(user.run_event(event));
         loop {
@@ -50,7 +51,7 @@ pub(super) async fn run_event(
 }
 
 /// The event's user has no tasks of its own.
-fn role(event: Event, host: &str) -> Rc<Role> {
+fn role(event: Event, edition: &Edition) -> Rc<Role> {
     let scenario = Scenario {
         name: event.name().to_owned(),
         weight: 1,
@@ -65,7 +66,8 @@ fn role(event: Event, host: &str) -> Rc<Role> {
         schedule: Schedule::new(&scenario),
         scenario,
         tasks: Vec::new(),
-        host: host.to_owned(),
+        host: edition.hosts[0].clone(),
+        program: edition.program.clone(),
     })
 }
 

@@ -6,6 +6,7 @@ mod conductor;
 mod crew;
 mod desk;
 mod directive;
+mod edition;
 mod effort;
 mod event;
 mod gate;
@@ -29,4 +30,5 @@ mod watchdog;
 mod whole_runs;
 
 pub use directive::end_of;
+pub use edition::Edition;
 pub use run::{Ending, Outcome, Run, run};

@@ -27,7 +27,7 @@ impl User {
             self.iterate_once(&mut cursor).await;
             // An iteration without a request leaves nothing to the next one.
             self.delay = Some(Duration::ZERO);
-            if self.stops() || self.iteration > limit {
+            if self.stops() || self.stop.is_told_at_iteration_end() || self.iteration > limit {
                 break;
             }
             self.vm.reclaim();

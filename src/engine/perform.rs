@@ -239,6 +239,7 @@ fn host_of(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::super::crew::Start;
+    use super::super::edition::Edition;
     use super::super::plant::plant;
     use super::super::run::Run;
     use super::super::user::{Role, Shared};
@@ -258,11 +259,12 @@ mod tests {
             crate::lua::load("p.lua", source, BTreeMap::new(), 0).expect("a plan");
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
+        let config = Arc::new(Config::new(Settings::default(), 1, 0).expect("the defaults"));
+        let hosts = vec![format!("http://{address}")];
+        let edition = Arc::new(Edition::new(program, plan, hosts, config.users, Vec::new()));
         let plant = plant(Run {
-            program,
-            plan: Arc::new(plan),
-            config: Arc::new(Config::new(Settings::default(), 1, 0).expect("the defaults")),
-            hosts: vec![format!("http://{address}")],
+            edition: edition.clone(),
+            config,
             name: "p.lua".to_owned(),
             target: address.to_string(),
             client: ClientConfig::default(),
@@ -270,12 +272,13 @@ mod tests {
             journals: None,
         });
         let mut recorder = Recorder::new(0);
-        let scenario = plant.plan.scenarios[0].clone();
+        let scenario = edition.plan.scenarios[0].clone();
         let role = Role {
             schedule: Schedule::new(&scenario),
             tasks: vec![(recorder.task("default", "t"), "t".to_owned())],
             scenario,
-            host: plant.hosts[0].clone(),
+            host: edition.hosts[0].clone(),
+            program: edition.program.clone(),
         };
         let shared = Shared::new(&plant, 0, recorder, Arc::default());
         let start = Start { number: 0, life: 0 };

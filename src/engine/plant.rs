@@ -4,9 +4,8 @@ use super::run::Run;
 use super::throttle::Throttle;
 use crate::config::{CoMitigation, Config};
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::{Program, Pulse};
+use crate::lua::Pulse;
 use crate::metrics::{Cadence, Journals, Recorder};
-use crate::plan::{Deal, Plan};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tokio::time::Instant;
@@ -14,13 +13,9 @@ use tokio::time::Instant;
 /// What all shards need to know.
 #[derive(Debug)]
 pub(super) struct Plant {
-    pub(super) program: Arc<Program>,
-    pub(super) plan: Arc<Plan>,
     pub(super) config: Arc<Config>,
-    pub(super) hosts: Vec<String>,
     pub(super) client: ClientConfig,
     pub(super) resolver: Arc<Resolver>,
-    pub(super) deal: Deal,
     /// How many arrivals of other shards each could take over, in a run at a rate.
     pub(super) rooms: Vec<AtomicU64>,
     pub(super) throttle: Option<Arc<Throttle>>,
@@ -47,14 +42,10 @@ pub(super) fn plant(run: Run) -> Plant {
     Plant {
         client: run.client,
         resolver: run.resolver,
-        deal: Deal::new(&run.plan.scenarios, config.users),
         rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
         throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, Instant::now()))),
         shards: config.threads,
         pulses: (0..config.threads).map(|_| Arc::default()).collect(),
-        program: run.program,
-        plan: run.plan,
-        hosts: run.hosts,
         begin: Instant::now(),
         origin: Instant::now(),
         journals: run.journals,

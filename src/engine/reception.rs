@@ -2,7 +2,7 @@
 //! one to spare, or dropped and counted.
 
 use super::desk::{Desk, Post, Service};
-use super::directive::{Clock, Timetable, arrivals};
+use super::directive::{Clock, Directive, Timetable, arrivals};
 use super::plant::Plant;
 use super::shard::{Shard, Wires, shard_of};
 use super::stop::Stop;
@@ -42,11 +42,11 @@ pub(super) struct Reception {
 
 impl Reception {
     /// None in a run of users.
-    pub(super) fn new(index: usize, plant: &Plant, timetable: &Timetable) -> Option<Reception> {
-        let Timetable::Arrivals { most, .. } = timetable else {
+    pub(super) fn new(index: usize, plant: &Plant, directive: &Directive) -> Option<Reception> {
+        let Timetable::Arrivals { most, .. } = &*directive.timetable else {
             return None;
         };
-        let scenarios = plant.plan.scenarios.len();
+        let scenarios = directive.edition.plan.scenarios.len();
         Some(Reception {
             index,
             shards: plant.shards,
@@ -120,7 +120,7 @@ impl Shard {
 
     /// Serves an arrival. One that another shard has passed on is not passed on again.
     pub(super) fn serve(&mut self, wires: &Wires, arrival: Arrival, own: bool) {
-        let scenario = self.plant.deal.scenario_of(arrival.number);
+        let scenario = self.directive.edition.deal.scenario_of(arrival.number);
         let Some(reception) = self.reception.as_mut() else {
             return;
         };

@@ -3,6 +3,7 @@
 
 use super::conductor::Conductor;
 use super::directive::{Clock, Directive, Phase, Timetable};
+use super::edition::Edition;
 use super::event::{raised_in, run_event};
 use super::plant::{Plant, cadence, plant};
 use super::ports::PortWatch;
@@ -14,9 +15,8 @@ use crate::config::Config;
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::Program;
 use crate::metrics::{Facts, Journals, Report, Snapshot, Store};
-use crate::plan::{Event, Plan, Task};
+use crate::plan::Event;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
@@ -26,14 +26,10 @@ use tokio::time::Instant;
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// The compiled plan.
-    pub program: Arc<Program>,
-    /// What it declares.
-    pub plan: Arc<Plan>,
+    /// What users run.
+    pub edition: Arc<Edition>,
     /// How to run it.
     pub config: Arc<Config>,
-    /// The base URL of each scenario, in their order.
-    pub hosts: Vec<String>,
     /// The plan's name for the report.
     pub name: String,
     /// The target as the report shows it.
@@ -68,16 +64,19 @@ pub struct Outcome {
     pub trouble: Option<Error>,
 }
 
-/// Runs a plan to its end. Snapshots are published four times a second; commands are obeyed at once.
+/// Runs a plan to its end. Snapshots are published four times a second; commands are obeyed at once. An edition
+/// of the plan that comes in between is taken by each user at its next iteration, and the figures begin anew;
+/// the report keeps what was before.
 ///
 /// # Errors
 /// Trouble that keeps the run from starting.
 pub async fn run(
     run: Run,
     commands: mpsc::UnboundedReceiver<Command>,
+    editions: mpsc::UnboundedReceiver<Arc<Edition>>,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
-    run_on(start_thread, run, commands, snapshots).await
+    run_on(start_thread, run, commands, editions, snapshots).await
 }
 
 /// Starts the shard of that number; `None` if it has no thread of its own.
@@ -103,11 +102,13 @@ pub(super) async fn run_on(
     start_shard: StartShard,
     run: Run,
     mut commands: mpsc::UnboundedReceiver<Command>,
+    editions: mpsc::UnboundedReceiver<Arc<Edition>>,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
     let config = run.config.clone();
+    let edition = run.edition.clone();
     let mut store = Store::new(Facts {
-        order: order(&run.plan),
+        order: run.edition.order(),
         co_mitigation: cadence(&config),
         ..Facts::new(
             run.name.clone(),
@@ -116,10 +117,18 @@ pub(super) async fn run_on(
             SystemTime::now(),
         )
     });
-    store.judge_by(config.thresholds.clone());
+    store.judge_by(edition.thresholds.clone());
     let name = run.name.clone();
     let mut plant = plant(run);
-    if let Some(raised) = run_event(&plant, Event::TestStart, &mut store, &mut commands).await? {
+    if let Some(raised) = run_event(
+        &plant,
+        &edition,
+        Event::TestStart,
+        &mut store,
+        &mut commands,
+    )
+    .await?
+    {
         return Ok(Outcome {
             report: store.report(plant.begin.elapsed()),
             ending: Ending::NotStarted,
@@ -134,6 +143,7 @@ pub(super) async fn run_on(
         phase: Phase::Go,
         clock: Clock::starting(plant.begin),
         timetable: Arc::new(timetable),
+        edition,
         version: 0,
         epoch: 0,
     });
@@ -179,7 +189,7 @@ pub(super) async fn run_on(
         ending: Ending::Complete,
         trouble: None,
     };
-    conductor.conduct(messages, &mut commands).await;
+    conductor.conduct(messages, &mut commands, editions).await;
     // A caught thread never ends, the process does.
     let ended = |thread: &JoinHandle<()>| !conductor.caught || thread.is_finished();
     threads.retain(ended);
@@ -191,9 +201,16 @@ pub(super) async fn run_on(
         }
     }
     let elapsed = plant.begin.elapsed();
-    if let Some(raised) =
-        run_event(&plant, Event::TestStop, &mut conductor.store, &mut commands).await?
-    {
+    let edition = conductor.directives.borrow().edition.clone();
+    let raised = run_event(
+        &plant,
+        &edition,
+        Event::TestStop,
+        &mut conductor.store,
+        &mut commands,
+    )
+    .await?;
+    if let Some(raised) = raised {
         conductor
             .store
             .warn(raised_in(Event::TestStop, &raised).to_string());
@@ -203,13 +220,4 @@ pub(super) async fn run_on(
         ending: conductor.ending,
         trouble: conductor.trouble,
     })
-}
-
-/// Scenarios and tasks in the order of the plan.
-fn order(plan: &Plan) -> Vec<(String, String)> {
-    let tasks = plan.scenarios.iter().flat_map(|scenario| {
-        let row = |task: &Task| (scenario.name.clone(), task.title());
-        scenario.tasks.iter().map(row).collect::<Vec<_>>()
-    });
-    tasks.collect()
 }

@@ -4,6 +4,7 @@
 use super::alarm::Alarm;
 use super::crew::{Crew, Start};
 use super::directive::{Directive, Phase, Timetable};
+use super::edition::Edition;
 use super::effort::Meter;
 use super::plant::Plant;
 use super::reception::{Reception, Transfers};
@@ -99,7 +100,7 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
     shard.end(index, &mut wires);
 }
 
-fn roles(plant: &Plant, recorder: &mut Recorder) -> Vec<Rc<Role>> {
+fn roles(edition: &Edition, recorder: &mut Recorder) -> Vec<Rc<Role>> {
     let mut role = |scenario: &crate::plan::Scenario, host: &String| {
         let tasks = scenario
             .tasks
@@ -110,13 +111,14 @@ fn roles(plant: &Plant, recorder: &mut Recorder) -> Vec<Rc<Role>> {
             schedule: Schedule::new(scenario),
             scenario: scenario.clone(),
             host: host.clone(),
+            program: edition.program.clone(),
         })
     };
-    plant
+    edition
         .plan
         .scenarios
         .iter()
-        .zip(&plant.hosts)
+        .zip(&edition.hosts)
         .map(|(scenario, host)| role(scenario, host))
         .collect::<Vec<_>>()
 }
@@ -141,12 +143,12 @@ pub(super) struct Shard {
 impl Shard {
     pub(super) fn new(index: usize, plant: &Arc<Plant>, wires: &mut Wires) -> Shard {
         let mut recorder = plant.recorder(index);
-        let roles = roles(plant, &mut recorder);
-        let shared = Shared::new(plant, index, recorder, plant.pulses[index].clone());
         let directive = wires.orders.borrow_and_update().clone();
+        let roles = roles(&directive.edition, &mut recorder);
+        let shared = Shared::new(plant, index, recorder, plant.pulses[index].clone());
         Shard {
             crew: Crew::new(index, plant.shards),
-            reception: Reception::new(index, plant, &directive.timetable),
+            reception: Reception::new(index, plant, &directive),
             plant: plant.clone(),
             roles,
             shared,
@@ -204,7 +206,11 @@ impl Shard {
         if reset {
             self.hand_over(index, wires);
         }
+        let renewed = !Arc::ptr_eq(&directive.edition, &self.directive.edition);
         self.directive = directive;
+        if renewed {
+            self.renew();
+        }
         if reset {
             // Empty: it says that what comes from here on is the new epoch's.
             self.hand_over(index, wires);
@@ -217,6 +223,16 @@ impl Shard {
         if self.directive.phase == Phase::Stop && self.going {
             self.serve_last(wires);
             self.stop();
+        }
+    }
+
+    /// Gives users another edition of the plan, each when its iteration has ended.
+    fn renew(&mut self) {
+        let edition = &self.directive.edition;
+        self.roles = roles(edition, &mut self.shared.recorder.borrow_mut());
+        match &mut self.reception {
+            Some(reception) => reception.desk.renew(self.roles.len()),
+            None => self.crew.renew(),
         }
     }
 
@@ -242,7 +258,7 @@ impl Shard {
             }
         };
         let elapsed = clock.elapsed(Instant::now());
-        match shape.users_at(elapsed) == self.crew.level() {
+        match self.crew.has_come_to(shape.users_at(elapsed)) {
             true => clock.instant(shape.next_change(elapsed)?),
             false => clock.instant(elapsed),
         }
@@ -265,7 +281,7 @@ impl Shard {
     }
 
     fn start(&mut self, wires: &Wires, start: Start) {
-        let role = self.roles[self.plant.deal.scenario_of(start.number)].clone();
+        let role = self.roles[self.directive.edition.deal.scenario_of(start.number)].clone();
         let stop = Rc::<Stop>::default();
         match User::new(start, role, self.shared.clone(), stop.clone()) {
             Ok(user) => {
@@ -311,7 +327,7 @@ impl Shard {
         let elapsed = self.directive.clock.elapsed(Instant::now());
         let over = self.users.is_empty()
             && self.crew.is_done()
-            && self.crew.level() == shape.users_at(elapsed)
+            && self.crew.has_come_to(shape.users_at(elapsed))
             && shape.next_change(elapsed).is_none();
         if over && self.idle != Some(self.directive.version) {
             self.idle = Some(self.directive.version);

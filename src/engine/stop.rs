@@ -1,4 +1,5 @@
-//! How a user learns that it is to stop: a flag to look at and a notice that ends waits.
+//! How a user learns that it is to stop: flags to look at and notices that end waits. It stops after its task, or
+//! after its iteration when it is to begin anew with another edition of the plan.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -12,12 +13,35 @@ const AFTER_STOP: Duration = Duration::from_millis(1);
 pub(super) struct Stop {
     told: Cell<bool>,
     notice: Notify,
+    told_at_iteration_end: Cell<bool>,
+    later: Notify,
 }
 
 impl Stop {
     pub(super) fn tell(&self) {
         self.told.set(true);
         self.notice.notify_waiters();
+    }
+
+    /// To stop when the iteration under way has ended; its waits take as long as they do.
+    pub(super) fn tell_at_iteration_end(&self) {
+        self.told_at_iteration_end.set(true);
+        self.later.notify_waiters();
+    }
+
+    /// Whether it is to stop at the end of an iteration, or before.
+    pub(super) fn is_told_at_iteration_end(&self) -> bool {
+        self.told_at_iteration_end.get() || self.told.get()
+    }
+
+    /// Until told to stop, now or at the end of an iteration, for users between two iterations.
+    pub(super) async fn at_iteration_end(&self) {
+        if !self.is_told_at_iteration_end() {
+            tokio::select! {
+                () = self.later.notified() => {}
+                () = self.notice.notified() => {}
+            }
+        }
     }
 
     /// Until told to stop.

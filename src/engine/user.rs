@@ -24,7 +24,6 @@ use tokio::time::Instant;
 /// What the users of a shard share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) program: Arc<Program>,
     pub(super) config: Arc<Config>,
     pub(super) client: Rc<Client>,
     // Never borrowed across an await nor while a VM runs: plans measure too.
@@ -48,7 +47,6 @@ impl Shared {
         let among = (plant.shards + EVENTS) as u64;
         let (client, resolver) = (plant.client.clone(), plant.resolver.clone());
         Rc::new(Shared {
-            program: plant.program.clone(),
             config: plant.config.clone(),
             client: Client::one_of(client, resolver, index as u64, among),
             recorder: Rc::new(RefCell::new(recorder)),
@@ -76,6 +74,8 @@ pub(super) struct Role {
     /// Where each task is counted, and what it is called there.
     pub(super) tasks: Vec<(TaskId, String)>,
     pub(super) host: String,
+    /// The code of its tasks.
+    pub(super) program: Arc<Program>,
 }
 
 /// Who makes a request, as logs tell it.
@@ -183,7 +183,7 @@ impl User {
             time: shared.config.lua_time,
             pulse: &shared.pulse,
         };
-        let vm = Vm::new(&shared.program, setup)?;
+        let vm = Vm::new(&role.program, setup)?;
         let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence)));
         Ok(User {
             random: stream(!shared.config.seed, draws),
@@ -245,7 +245,7 @@ impl User {
             }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
-                return self.stop.wait(Duration::MAX).await;
+                return self.stop.at_iteration_end().await;
             };
             let (_, end) = self.run_task(step.task, begin).await;
             let iteration = step.last_of_iteration.then(|| end - iteration_begin);
@@ -265,6 +265,9 @@ impl User {
             }
             if step.last_of_iteration {
                 self.end_cycle(begin - iteration_begin);
+                if self.stop.is_told_at_iteration_end() {
+                    return;
+                }
                 iteration_begin = begin;
             }
         }

@@ -119,6 +119,15 @@ impl Library {
         })
     }
 
+    /// Where the files are that have been read so far.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        let files = self.files.all();
+        files
+            .iter()
+            .map(|rows| self.folder.join(&rows.file))
+            .collect()
+    }
+
     fn shown(&self) -> String {
         match self.folder == Path::new(".") {
             true => String::new(),

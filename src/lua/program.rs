@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use mlua::Lua;
 use regex::bytes::Regex;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
@@ -47,6 +47,23 @@ pub struct Program {
     pub(super) data: Library,
     regexes: Stock<Regex>,
     selectors: Stock<Selector>,
+}
+
+impl Program {
+    /// Gives users what the `test_start` of another program returned, as if it were this one's.
+    pub fn share_as(&self, other: &Program) {
+        if let Some(shared) = other.shared.get() {
+            // One that has its own keeps it.
+            let _own = self.shared.set(shared.clone());
+        }
+    }
+
+    /// The files that it was made of so far: the plan, its modules and data.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let sources = self.sources.all();
+        let sources = sources.iter().map(|source| PathBuf::from(&source.name));
+        sources.chain(self.data.paths()).collect()
+    }
 }
 
 /// Loads a plan: runs its top level once, checks every declaration, compiles it for the users.

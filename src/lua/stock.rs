@@ -42,6 +42,12 @@ impl<T> Stock<T> {
         known.insert(text.to_owned(), value.clone());
         Ok(value)
     }
+
+    /// All there is, in no order.
+    pub(super) fn all(&self) -> Vec<Arc<T>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.values().cloned().collect()
+    }
 }
 
 #[cfg(test)]

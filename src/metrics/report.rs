@@ -74,6 +74,10 @@ pub struct Report {
     /// What came before the figures began to count (`--warmup`); only in runs that had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Box<Report>>,
+    /// What was measured under each earlier version of the plan, where it was loaded anew on the way, the last 20 of
+    /// them, without the series of names; only in runs in which it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Report>,
 }
 
 /// Iterations that were due to start in a run at a rate.

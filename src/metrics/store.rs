@@ -174,6 +174,11 @@ impl Store {
         self.judges.reset();
     }
 
+    /// The order of rows from now on, as [`Facts::order`].
+    pub fn order_by(&mut self, order: Vec<(String, String)>) {
+        self.facts.order = order;
+    }
+
     /// How far the run has come, for views.
     pub fn enter(&mut self, phase: RunPhase) {
         self.phase = phase;
@@ -250,6 +255,7 @@ impl Store {
             arrivals,
             generator,
             warmup: None,
+            earlier: Vec::new(),
         };
         report
             .requests

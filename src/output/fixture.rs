@@ -89,6 +89,11 @@ pub(crate) fn report() -> Report {
         arrivals: None,
         generator: Some(generator()),
         warmup: None,
+        earlier: vec![Report {
+            elapsed_s: 12.5,
+            aggregated: figures(1_310, 7, 2.5, "200 1303 503 7"),
+            ..Report::default()
+        }],
     }
 }
 

@@ -81,7 +81,8 @@ mod tests {
         assert!(text.ends_with("}\n"));
         let json: Value = serde_json::from_str(&text).expect("JSON");
         let top = "version plan host started elapsed_s users seed warnings requests aggregated scenarios tasks \
-                   series checks metrics errors co_mitigation thresholds logs generator";
+                   series checks metrics errors co_mitigation thresholds logs generator \
+                   earlier";
         let figures = "count failures redirects retries rate bytes latency_ms latency_ok_ms phases_ms status histogram";
         let latency = "avg min max p50 p75 p90 p95 p98 p99 p99.9 p99.99";
         assert_eq!(keys(&json), sorted(top));

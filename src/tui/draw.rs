@@ -156,12 +156,13 @@ fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> usize 
 
 /// What was done last, the filter, or the keys.
 fn last_line(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) {
-    const KEYS: [&str; 9] = [
+    const KEYS: [&str; 10] = [
         "? help",
         "q stop",
         "p pause",
         "+/- users",
         "↵ more",
+        "r reload",
         "/ filter",
         "s sort",
         "w write",

@@ -17,6 +17,8 @@ pub enum Wish {
     Interrupt,
     /// Go on and stand still in turns.
     TogglePause,
+    /// Load the plan anew.
+    Reload,
     /// Write a report of the run so far.
     WriteReport,
     /// Give the terminal back until the process is continued (Ctrl-Z).
@@ -113,6 +115,7 @@ impl State {
                 self.notice = "figures start anew".to_owned();
                 return Some(Wish::Command(Command::ResetStatistics));
             }
+            KeyCode::Char('r') => return Some(Wish::Reload),
             KeyCode::Char('w') => return Some(Wish::WriteReport),
             KeyCode::Char('?') => self.dialog = Dialog::Help,
             KeyCode::Char('q') => self.dialog = Dialog::Quit,

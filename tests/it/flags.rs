@@ -103,8 +103,9 @@ const MISFITS: [(&str, &str, &[&str]); 53] = [
 ];
 
 /// Flags without a value about what is shown, one whose every value is a path, and those of every program.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 13] = [
     "--headless",
+    "--watch",
     "--no-color",
     "--log-file",
     "--list",

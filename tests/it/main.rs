@@ -31,6 +31,7 @@ mod program;
 mod proxy;
 mod raising;
 mod rate;
+mod reload;
 mod report;
 mod sandbox;
 mod saturation;

@@ -4,7 +4,7 @@
 use crate::server::Server;
 use lgoose::config::{Config, Settings, Value};
 use lgoose::control::Command;
-use lgoose::engine::{Run, run};
+use lgoose::engine::{Edition, Run, run};
 use lgoose::metrics::{Report, Snapshot};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,10 +62,10 @@ fn steer(
         settings.set(name, value).expect("the field is fine");
     }
     let config = Config::new(settings, 2, 1).expect("nothing contradicts");
+    let hosts = vec![server.url(); plan.scenarios.len()];
+    let edition = Edition::new(program, plan, hosts, config.users, Vec::new());
     let run_it = Run {
-        program,
-        hosts: vec![server.url(); plan.scenarios.len()],
-        plan: Arc::new(plan),
+        edition: Arc::new(edition),
         config: Arc::new(config),
         name: "plan.lua".to_owned(),
         target: server.url(),
@@ -78,10 +78,11 @@ fn steer(
         .build()
         .expect("a runtime can be made");
     let (commands, obeyed) = mpsc::unbounded_channel();
+    let (_none, editions) = mpsc::unbounded_channel();
     let (shown, pictures) = watch::channel(None);
     let wheel = Wheel { commands, pictures };
-    let (outcome, ()) =
-        runtime.block_on(async { tokio::join!(run(run_it, obeyed, shown), script(wheel)) });
+    let (outcome, ()) = runtime
+        .block_on(async { tokio::join!(run(run_it, obeyed, editions, shown), script(wheel)) });
     let outcome = outcome.expect("the run starts");
     assert!(outcome.trouble.is_none(), "{:?}", outcome.trouble);
     outcome.report

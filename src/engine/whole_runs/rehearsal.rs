@@ -2,6 +2,7 @@
 //! site that is a script.
 
 use super::super::alarm::Alarm;
+use super::super::edition::Edition;
 use super::super::plant::Plant;
 use super::super::run::{Outcome, Run, run_on};
 use super::super::shard::{Shard, Wires};
@@ -29,6 +30,8 @@ pub(super) struct Rehearsal {
     pub(super) answer: fn(Duration, &str) -> Duration,
     /// What is asked of the run, and when.
     pub(super) commands: Vec<(Duration, Command)>,
+    /// What the plan becomes, and when.
+    pub(super) editions: Vec<(Duration, &'static str)>,
 }
 
 impl Rehearsal {
@@ -39,6 +42,7 @@ impl Rehearsal {
             threads: 2,
             answer: |_, _| Duration::ZERO,
             commands: Vec::new(),
+            editions: Vec::new(),
         }
     }
 
@@ -49,8 +53,6 @@ impl Rehearsal {
     /// Plays the run: what arrived at the site, and what it left behind.
     pub(super) async fn play(self) -> (Vec<Arrived>, Outcome) {
         let config = self.config();
-        let (program, plan, _) =
-            crate::lua::load("p.lua", self.source, BTreeMap::new(), 7).expect("a plan");
         let begin = Instant::now();
         let log = Arc::<Mutex<Vec<Arrived>>>::default();
         let (site, answer) = (log.clone(), self.answer);
@@ -60,9 +62,7 @@ impl Rehearsal {
             answer(at, path)
         });
         let run = Run {
-            hosts: vec!["http://site".to_owned(); plan.scenarios.len()],
-            program,
-            plan: Arc::new(plan),
+            edition: Arc::new(edition(self.source, &config)),
             config: Arc::new(config),
             name: "p.lua".to_owned(),
             target: "site".to_owned(),
@@ -73,7 +73,13 @@ impl Rehearsal {
             resolver: Arc::default(),
             journals: None,
         };
+        let (press, editions) = mpsc::unbounded_channel();
         let (sender, commands) = mpsc::unbounded_channel();
+        let later: Vec<_> = self
+            .editions
+            .iter()
+            .map(|(at, source)| (*at, edition(source, &run.config)))
+            .collect();
         let asked = self.commands;
         let local = LocalSet::new();
         local.spawn_local(async move {
@@ -84,14 +90,34 @@ impl Rehearsal {
             // Held until the run is over.
             std::future::pending::<()>().await;
         });
+        local.spawn_local(async move {
+            for (at, edition) in later {
+                tokio::time::sleep_until(begin + at).await;
+                press.send(Arc::new(edition)).expect("the run is under way");
+            }
+            std::future::pending::<()>().await;
+        });
         let (snapshots, _) = watch::channel(None);
         let outcome = local
-            .run_until(run_on(start_beside, run, commands, snapshots))
+            .run_until(run_on(start_beside, run, commands, editions, snapshots))
             .await
             .expect("it starts");
         let arrived = log.lock().expect("one thread").clone();
         (arrived, outcome)
     }
+}
+
+/// A plan whose scenarios all go to the site that is a script.
+fn edition(source: &str, config: &Config) -> Edition {
+    let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 7).expect("a plan");
+    let hosts = vec!["http://site".to_owned(); plan.scenarios.len()];
+    Edition::new(
+        program,
+        plan,
+        hosts,
+        config.users,
+        config.thresholds.clone(),
+    )
 }
 
 /// A shard on the thread of the test, whose time is played.

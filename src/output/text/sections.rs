@@ -319,6 +319,15 @@ pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         );
         lines.insert(5, ("warm-up", text));
     }
+    lines.extend(report.earlier.iter().map(|earlier| {
+        let text = format!(
+            "{} · {} requests, {} failed · not in the figures above",
+            exact_seconds(Duration::try_from_secs_f64(earlier.elapsed_s).unwrap_or_default()),
+            show_count(earlier.aggregated.count),
+            with_share(earlier.aggregated.failures, earlier.aggregated.count)
+        );
+        ("plan before", text)
+    }));
     lines.extend(report.logs.iter().map(|log| {
         let text = format!("{} lines in {}", show_count(log.lines), one_line(&log.file));
         ("log", text)

@@ -15,8 +15,8 @@ const HELP: &str = "\
 ↵            all about the row     Ctrl-Z   suspend, 'fg' comes back
 /            filter, Esc drops it  p        pause and go on
 s S          sort, turn round      + - u    users
-0            figures start anew    w        write a report
-?            this
+0            figures start anew    r        load the plan anew
+?            this                  w        write a report
 
 Requests and their latencies count from the beginning or the last '0';
 req/s and 'now' cover the last ten seconds.";

@@ -1,0 +1,50 @@
+//! What users run: the plan, compiled, and whom each of its scenarios goes to. Replaced as a whole when the plan is
+//! loaded anew in the middle of a run.
+
+use crate::lua::Program;
+use crate::plan::{Deal, Plan, Task};
+use crate::threshold::Threshold;
+use std::sync::Arc;
+
+/// One version of the plan.
+#[derive(Debug)]
+pub struct Edition {
+    /// The compiled plan.
+    pub(super) program: Arc<Program>,
+    /// What it declares.
+    pub(super) plan: Plan,
+    /// The base URL of each scenario, in their order.
+    pub(super) hosts: Vec<String>,
+    /// Which user runs which scenario.
+    pub(super) deal: Deal,
+    /// Limits that figures have to keep.
+    pub(super) thresholds: Vec<Threshold>,
+}
+
+impl Edition {
+    /// `hosts` has the base URL of each scenario of the plan, in their order; `users` is how many there are to be.
+    pub fn new(
+        program: Arc<Program>,
+        plan: Plan,
+        hosts: Vec<String>,
+        users: u64,
+        thresholds: Vec<Threshold>,
+    ) -> Edition {
+        Edition {
+            deal: Deal::new(&plan.scenarios, users),
+            thresholds,
+            program,
+            plan,
+            hosts,
+        }
+    }
+
+    /// Scenarios and tasks in the order of the plan, as the facts of a run have them.
+    pub(super) fn order(&self) -> Vec<(String, String)> {
+        let tasks = self.plan.scenarios.iter().flat_map(|scenario| {
+            let row = |task: &Task| (scenario.name.clone(), task.title());
+            scenario.tasks.iter().map(row).collect::<Vec<_>>()
+        });
+        tasks.collect()
+    }
+}

@@ -180,8 +180,7 @@ async fn drive(
         prepared.program.clone(),
         prepared.plan,
         prepared.hosts,
-        config.users,
-        config.thresholds.clone(),
+        config.clone(),
     );
     let reloader = Reloader::new(
         path,

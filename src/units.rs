@@ -121,6 +121,12 @@ fn decimal(text: &str) -> Option<f64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
+/// So many of them: `1 request`, `2,000 requests`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", show_count(count))
+}
+
 /// A duration for a table, three significant digits and the unit that fits: `874 µs`, `12.4 ms`, `6.28 s`.
 pub fn show_duration(duration: Duration) -> String {
     let us = duration.as_nanos() as f64 / 1e3;

@@ -106,18 +106,20 @@ impl Reloader {
         } = compose(&self.path, &self.flags, self.config.seed)?;
         no_fixed_numbers(&self.config, &plan)?;
         let hosts = hosts_of(&plan, &self.config, &mut self.demos)?;
-        let thresholds = config.thresholds.clone();
+        let judged = Config {
+            thresholds: config.thresholds.clone(),
+            ..(*self.config).clone()
+        };
         let mut told = "the plan is loaded anew: users take it at their next iteration".to_owned();
-        let changed = Config {
-            thresholds: self.config.thresholds.clone(),
-            view: self.config.view,
+        let same = Config {
+            view: judged.view,
             ..config
-        } != *self.config;
-        if changed {
+        };
+        if same != judged {
             told += "; other settings of 'plan {}' than thresholds count from the next run on";
         }
         self.program = program.clone();
-        let edition = Edition::new(program, plan, hosts, self.config.users, thresholds);
+        let edition = Edition::new(program, plan, hosts, Arc::new(judged));
         Ok((Arc::new(edition), told))
     }
 }

@@ -1,9 +1,9 @@
 //! What users run: the plan, compiled, and whom each of its scenarios goes to. Replaced as a whole when the plan is
 //! loaded anew in the middle of a run.
 
+use crate::config::Config;
 use crate::lua::Program;
 use crate::plan::{Deal, Plan, Task};
-use crate::threshold::Threshold;
 use std::sync::Arc;
 
 /// One version of the plan.
@@ -17,22 +17,21 @@ pub struct Edition {
     pub(super) hosts: Vec<String>,
     /// Which user runs which scenario.
     pub(super) deal: Deal,
-    /// Limits that figures have to keep.
-    pub(super) thresholds: Vec<Threshold>,
+    /// How it is to be judged.
+    pub(super) config: Arc<Config>,
 }
 
 impl Edition {
-    /// `hosts` has the base URL of each scenario of the plan, in their order; `users` is how many there are to be.
+    /// `hosts` has the base URL of each scenario of the plan, in their order. Of `config` users and thresholds count.
     pub fn new(
         program: Arc<Program>,
         plan: Plan,
         hosts: Vec<String>,
-        users: u64,
-        thresholds: Vec<Threshold>,
+        config: Arc<Config>,
     ) -> Edition {
         Edition {
-            deal: Deal::new(&plan.scenarios, users),
-            thresholds,
+            deal: Deal::new(&plan.scenarios, config.users),
+            config,
             program,
             plan,
             hosts,

@@ -261,7 +261,7 @@ mod tests {
         let address = listener.local_addr().expect("it is bound");
         let config = Arc::new(Config::new(Settings::default(), 1, 0).expect("the defaults"));
         let hosts = vec![format!("http://{address}")];
-        let edition = Arc::new(Edition::new(program, plan, hosts, config.users, Vec::new()));
+        let edition = Arc::new(Edition::new(program, plan, hosts, config.clone()));
         let plant = plant(Run {
             edition: edition.clone(),
             config,

@@ -109,7 +109,7 @@ impl Conductor {
         if std::mem::take(&mut self.reset.of_edition) {
             let edition = self.directives.borrow().edition.clone();
             self.store.order_by(edition.order());
-            self.store.judge_by(edition.thresholds.clone());
+            self.store.judge_by(edition.config.thresholds.clone());
         }
         for (shard, delta) in std::mem::take(&mut self.reset.later) {
             self.add(shard, delta);

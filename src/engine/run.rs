@@ -117,7 +117,7 @@ pub(super) async fn run_on(
             SystemTime::now(),
         )
     });
-    store.judge_by(edition.thresholds.clone());
+    store.judge_by(edition.config.thresholds.clone());
     let name = run.name.clone();
     let mut plant = plant(run);
     if let Some(raised) = run_event(

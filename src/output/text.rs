@@ -4,6 +4,7 @@
 
 mod measures;
 mod omission;
+mod overview;
 mod sections;
 mod table;
 mod thresholds;
@@ -14,7 +15,8 @@ use std::time::Duration;
 use table::{Table, spread};
 
 pub(super) use measures::{metric_cells, number};
-pub(super) use sections::{facts, moment, request_name};
+pub(super) use overview::facts;
+pub(super) use sections::{moment, request_name};
 pub(super) use table::{cut_middle, one_line, turns};
 pub use thresholds::broken_line;
 pub(super) use thresholds::{parts as threshold_parts, shown as threshold_figure, threshold_name};
@@ -54,7 +56,7 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
         out.push('\n');
         block.render(page, &mut out);
     }
-    sections::overview(report, page, &mut out);
+    overview::overview(report, page, &mut out);
     out
 }
 

@@ -61,12 +61,12 @@ fn steer(
     for (name, value) in fields {
         settings.set(name, value).expect("the field is fine");
     }
-    let config = Config::new(settings, 2, 1).expect("nothing contradicts");
+    let config = Arc::new(Config::new(settings, 2, 1).expect("nothing contradicts"));
     let hosts = vec![server.url(); plan.scenarios.len()];
-    let edition = Edition::new(program, plan, hosts, config.users, Vec::new());
+    let edition = Edition::new(program, plan, hosts, config.clone());
     let run_it = Run {
         edition: Arc::new(edition),
-        config: Arc::new(config),
+        config,
         name: "plan.lua".to_owned(),
         target: server.url(),
         client: Default::default(),

@@ -1,6 +1,6 @@
 //! The live view as a person uses it: on a terminal, with keys.
 
-use crate::program::{plan, scratch};
+use crate::program::{plan, scratch, wait_until};
 use crate::server::Server;
 use crate::terminal::Terminal;
 use rustix::process::{Pid, Signal, kill_process};
@@ -74,7 +74,9 @@ fn every_key_does_what_the_help_says() {
     view.wait_for("5 users");
     view.press_for("u", "sets the number");
     view.press_for("2\r", "2 users wanted");
+    let then = server.received();
     view.press_for("0", "figures start anew");
+    wait_until("new figures", || server.received() > then + 100);
     view.press_for("w", "written: lgoose-report.json");
     let written = std::fs::read_to_string(scratch("view_keys").join("lgoose-report.json"));
     assert!(written.expect("it was written").contains("\"requests\""));

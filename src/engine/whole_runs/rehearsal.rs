@@ -52,7 +52,7 @@ impl Rehearsal {
 
     /// Plays the run: what arrived at the site, and what it left behind.
     pub(super) async fn play(self) -> (Vec<Arrived>, Outcome) {
-        let config = self.config();
+        let config = Arc::new(self.config());
         let begin = Instant::now();
         let log = Arc::<Mutex<Vec<Arrived>>>::default();
         let (site, answer) = (log.clone(), self.answer);
@@ -62,8 +62,8 @@ impl Rehearsal {
             answer(at, path)
         });
         let run = Run {
-            edition: Arc::new(edition(self.source, &config)),
-            config: Arc::new(config),
+            edition: Arc::new(edition(self.source, config.clone())),
+            config,
             name: "p.lua".to_owned(),
             target: "site".to_owned(),
             client: ClientConfig {
@@ -78,7 +78,7 @@ impl Rehearsal {
         let later: Vec<_> = self
             .editions
             .iter()
-            .map(|(at, source)| (*at, edition(source, &run.config)))
+            .map(|(at, source)| (*at, edition(source, run.config.clone())))
             .collect();
         let asked = self.commands;
         let local = LocalSet::new();
@@ -108,16 +108,10 @@ impl Rehearsal {
 }
 
 /// A plan whose scenarios all go to the site that is a script.
-fn edition(source: &str, config: &Config) -> Edition {
+fn edition(source: &str, config: Arc<Config>) -> Edition {
     let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 7).expect("a plan");
     let hosts = vec!["http://site".to_owned(); plan.scenarios.len()];
-    Edition::new(
-        program,
-        plan,
-        hosts,
-        config.users,
-        config.thresholds.clone(),
-    )
+    Edition::new(program, plan, hosts, config)
 }
 
 /// A shard on the thread of the test, whose time is played.

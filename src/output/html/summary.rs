@@ -3,7 +3,7 @@
 use super::escape::text;
 use crate::metrics::Report;
 use crate::output::text::{broken_line, rate, share, time as duration};
-use crate::units::{show_count, show_duration, show_long, show_size, three_digits};
+use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
 /// Broken thresholds named beside the verdict; the table has all.
@@ -185,10 +185,6 @@ fn elapsed(report: &Report) -> String {
         true => show_duration(elapsed),
         false => show_long(elapsed),
     }
-}
-
-fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", show_count(n), if n == 1 { "" } else { "s" })
 }
 
 /// A time whose unit stays with it.

@@ -1,10 +1,10 @@
 //! Coordinated omission: what was measured, and beside it what it is with the requests filled in that late
 //! users could not make.
 
-use super::sections::{counted, request_name, times};
+use super::sections::{request_name, times};
 use super::table::Table;
 use crate::metrics::{Cadence, CoFigures, CoMitigation, Figures, Latency, Report};
-use crate::units::show_count;
+use crate::units::{counted, show_count};
 
 /// The table, if it was asked for.
 pub(super) fn table(report: &Report) -> Option<Table> {

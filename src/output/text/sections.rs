@@ -2,8 +2,8 @@
 
 use super::table::{Table, cut_middle, one_line, pad_left, pad_right, rule, spread, wrapped};
 use super::{rate, time, with_share};
-use crate::metrics::{ErrorRow, Figures, GeneratorRow, Latency, Report, TaskRow};
-use crate::units::{show_count, show_duration, show_long, show_size, three_digits};
+use crate::metrics::{ErrorRow, Figures, Latency, Report, TaskRow};
+use crate::units::{counted, show_count, show_long, show_size};
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -247,139 +247,6 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
     }
 }
 
-/// What was run and what came of it: labels and a few words for each.
-pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
-    let total = &report.aggregated;
-    let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
-    let requests = match total.count {
-        0 => "no requests were finished".to_owned(),
-        count => format!(
-            "{} · {}/s · {} failed",
-            show_count(count),
-            rate(total.rate),
-            with_share(total.failures, count)
-        ),
-    };
-    let transferred = show_size(total.bytes as f64);
-    let per_second = show_size(per_second(total.bytes as f64, report));
-    let mut lines = vec![
-        ("plan", one_line(&report.plan)),
-        ("host", one_line(&report.host)),
-        ("users", show_count(report.users)),
-        ("started", one_line(&report.started)),
-        ("elapsed", exact_seconds(elapsed)),
-        ("requests", requests),
-        ("transferred", format!("{transferred} · {per_second}/s")),
-        ("seed", report.seed.to_string()),
-        ("version", format!("lgoose {}", one_line(&report.version))),
-    ];
-    if total.retries > 0 {
-        let text = format!(
-            "{}, on connections that the site had closed",
-            show_count(total.retries)
-        );
-        lines.insert(6, ("retries", text));
-    }
-    if total.redirects > 0 {
-        lines.insert(
-            6,
-            (
-                "redirects",
-                format!(
-                    "{} hops, counted beside the requests",
-                    show_count(total.redirects)
-                ),
-            ),
-        );
-    }
-    if let Some(arrivals) = &report.arrivals {
-        let late = arrivals.delay_ms.map_or_else(String::new, |delay| {
-            format!(
-                " · started late by {}, 99% at most {}",
-                time(delay.avg),
-                time(delay.p99)
-            )
-        });
-        let text = format!(
-            "{} started · {} dropped{late}",
-            show_count(arrivals.started),
-            with_share(arrivals.dropped, arrivals.started + arrivals.dropped)
-        );
-        lines.insert(5, ("iterations", text));
-    }
-    if let Some(generator) = &report.generator {
-        lines.insert(lines.len() - 2, ("generator", generator_line(generator)));
-    }
-    if let Some(warmup) = &report.warmup {
-        let text = format!(
-            "{} · {} requests, {} failed · not in the figures above",
-            exact_seconds(Duration::try_from_secs_f64(warmup.elapsed_s).unwrap_or_default()),
-            show_count(warmup.aggregated.count),
-            with_share(warmup.aggregated.failures, warmup.aggregated.count)
-        );
-        lines.insert(5, ("warm-up", text));
-    }
-    lines.extend(report.earlier.iter().map(|earlier| {
-        let text = format!(
-            "{} · {} requests, {} failed · not in the figures above",
-            exact_seconds(Duration::try_from_secs_f64(earlier.elapsed_s).unwrap_or_default()),
-            show_count(earlier.aggregated.count),
-            with_share(earlier.aggregated.failures, earlier.aggregated.count)
-        );
-        ("plan before", text)
-    }));
-    lines.extend(report.logs.iter().map(|log| {
-        let text = format!("{} lines in {}", show_count(log.lines), one_line(&log.file));
-        ("log", text)
-    }));
-    lines.extend(
-        report
-            .warnings
-            .iter()
-            .map(|warning| ("warning", one_line(warning))),
-    );
-    lines
-}
-
-/// The end of the page.
-pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
-    out.push_str("\n Overview\n");
-    out.push_str(&rule(page));
-    for (label, text) in facts(report) {
-        let mut label = label;
-        for line in wrapped(&text, page.saturating_sub(14)) {
-            out.push_str(&format!(" {label:<11}  {line}\n"));
-            label = "";
-        }
-    }
-}
-
-/// How hard lgoose itself worked.
-fn generator_line(generator: &GeneratorRow) -> String {
-    let percent = |share: f64| format!("{}%", three_digits(share * 100.0));
-    let connections = match generator.connections {
-        0 => String::new(),
-        connections => format!(" · {}", counted(connections, "connection")),
-    };
-    format!(
-        "{}, {} busy, at most {} · timers late by {}, at most {}{connections}",
-        counted(generator.threads, "thread"),
-        percent(generator.busy),
-        percent(generator.busiest),
-        time(generator.lag_avg_ms),
-        time(generator.lag_max_ms)
-    )
-}
-
-/// `60.3 s`, and from a minute on also as the command line takes it: `1h2m3s (3,723 s)`.
-fn exact_seconds(elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs_f64();
-    match seconds {
-        s if s < 60.0 => show_duration(elapsed),
-        s => format!("{} ({} s)", show_long(elapsed), three_digits(s)),
-    }
-}
-
 /// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
 pub(in crate::output) fn moment(seconds: f64) -> String {
     match seconds {
@@ -388,15 +255,7 @@ pub(in crate::output) fn moment(seconds: f64) -> String {
     }
 }
 
-pub(super) fn counted(count: u64, noun: &str) -> String {
-    format!(
-        "{} {noun}{}",
-        show_count(count),
-        if count == 1 { "" } else { "s" }
-    )
-}
-
-fn per_second(amount: f64, report: &Report) -> f64 {
+pub(super) fn per_second(amount: f64, report: &Report) -> f64 {
     if report.elapsed_s > 0.0 {
         amount / report.elapsed_s
     } else {

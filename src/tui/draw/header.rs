@@ -161,61 +161,95 @@ fn figures(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles)
     }
 }
 
-/// Requests a second and the 95th percentile over the last two minutes.
-pub(super) fn graphs(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles) {
-    if area.height < 2 {
-        return;
-    }
-    let half = match area.width {
-        ..60 => area.width,
-        width => width / 2 - 1,
-    };
-    let left = Rect {
-        width: half,
-        ..area
-    };
-    let rates = |point: &SeriesPoint| point.count as f64 / point.seconds.max(0.001);
-    graph(snapshot, "requests/s", rates, rate, left, buffer, styles);
-    if half < area.width {
-        let right = Rect {
-            x: area.x + half + 2,
-            width: area.width - half - 2,
-            ..area
-        };
-        let slow = |point: &SeriesPoint| point.p95_ms.unwrap_or(0.0);
-        graph(snapshot, "p95", slow, ms_text, right, buffer, styles);
+/// One graph over time.
+struct Graph {
+    title: &'static str,
+    of: fn(&SeriesPoint) -> f64,
+    show: fn(f64) -> String,
+    /// What stands for several points where there is no room for each.
+    join: fn(&[f64]) -> f64,
+}
+
+const GRAPHS: [Graph; 4] = [
+    Graph {
+        title: "requests/s",
+        of: |point| point.count as f64 / point.seconds.max(0.001),
+        show: rate,
+        join: |values| values.iter().sum::<f64>() / values.len().max(1) as f64,
+    },
+    latency("p50", |point| point.p50_ms.unwrap_or(0.0)),
+    latency("p95", |point| point.p95_ms.unwrap_or(0.0)),
+    latency("p99", |point| point.p99_ms.unwrap_or(0.0)),
+];
+
+const fn latency(title: &'static str, of: fn(&SeriesPoint) -> f64) -> Graph {
+    Graph {
+        title,
+        of,
+        show: ms_text,
+        join: |values| values.iter().copied().fold(0.0, f64::max),
     }
 }
 
-fn graph(
-    snapshot: &Snapshot,
-    title: &str,
-    of: impl Fn(&SeriesPoint) -> f64,
-    show: fn(f64) -> String,
-    area: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
-) {
-    let from = snapshot.recent.len().saturating_sub(area.width as usize);
-    let values: Vec<f64> = snapshot.recent[from..].iter().map(of).collect();
+/// Requests a second and percentiles over the last two minutes, as many graphs side by side as can be read.
+pub(super) fn graphs(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles) {
+    const GAP: u16 = 2;
+    if area.height < 2 {
+        return;
+    }
+    let [rates, p50, p95, p99] = &GRAPHS;
+    let shown = match area.width {
+        ..60 => vec![rates],
+        60..110 => vec![rates, p95],
+        _ => vec![rates, p50, p95, p99],
+    };
+    let each = (area.width + GAP) / shown.len() as u16;
+    for (at, graph) in (0..).zip(&shown) {
+        let place = Rect {
+            x: area.x + at * each,
+            width: each - GAP,
+            ..area
+        };
+        draw_graph(snapshot, graph, place, buffer, styles);
+    }
+}
+
+fn draw_graph(snapshot: &Snapshot, graph: &Graph, area: Rect, buffer: &mut Buffer, styles: Styles) {
+    let Graph {
+        title, of, show, ..
+    } = graph;
+    let points = &snapshot.recent;
+    let values: Vec<f64> = points.iter().map(of).collect();
     let most = values.iter().copied().fold(0.0, f64::max);
     let x = put(buffer, area, area.x, title, Meaning::Faint, styles);
     if let Some(now) = values.last() {
-        let text = format!(
-            "  {} · most {} in {} s",
-            show(*now),
-            show(most),
-            values.len()
-        );
-        put(buffer, area, x, &text, Meaning::Faint, styles);
+        let now = format!("  {}", show(*now));
+        let highest = format!("{now} · most {}", show(most));
+        let whole = format!("{highest} in {} s", values.len());
+        let room = usize::from(area.right().saturating_sub(x));
+        let texts = [whole, highest, now];
+        let fits = texts.iter().find(|text| text.width() <= room);
+        let text = fits.map_or("", String::as_str);
+        put(buffer, area, x, text, Meaning::Faint, styles);
     }
     let bars = Rect {
         y: area.y + 1,
         height: area.height - 1,
         ..area
     };
+    // Points are joined by the second they began, so that a bar stays what it is while others come.
+    let joined = (points.len() as u64)
+        .div_ceil(area.width.max(1).into())
+        .max(1);
+    let bar_of = |point: &SeriesPoint| point.second / joined;
+    let columns: Vec<f64> = points
+        .chunk_by(|one, next| bar_of(one) == bar_of(next))
+        .map(|points| (graph.join)(&points.iter().map(of).collect::<Vec<_>>()))
+        .collect();
+    let columns = &columns[columns.len().saturating_sub(area.width.into())..];
+    let most = columns.iter().copied().fold(0.0, f64::max);
     // Whole numbers, fine enough for any height.
-    let scaled = values.iter().map(|value| match most > 0.0 {
+    let scaled = columns.iter().map(|value| match most > 0.0 {
         true => (value / most * 1_000.0).round() as u64,
         false => 0,
     });

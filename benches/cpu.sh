@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # CPU time per request of lgoose, with wrk beside it in the same run where wrk is installed.
 # The generator has one core, the target another. See README.md of this folder.
-#   ROUNDS=3 DURATION=5 CLIENTS=12 LOAD_CORE=0 TARGET_CORE=1 LGOOSE=path benches/cpu.sh [tiny] [drupal] [logs]
+#   ROUNDS=3 DURATION=5 CLIENTS=12 LOAD_CORE=0 TARGET_CORE=1 LGOOSE=path benches/cpu.sh [tiny] [drupal] [logs] [view]
 set -euo pipefail
 
 # shellcheck source=benches/common.sh
@@ -154,6 +154,30 @@ drupal() {
   table
 }
 
+# run_on_terminal TOOL OPTION...: plans/drupal.lua on a terminal of 120 columns, whose program counts as its own.
+run_on_terminal() {
+  local command count
+  printf -v command '%q ' "$lgoose" "$here/../plans/drupal.lua" -H "http://127.0.0.1:$demo_port" -u "$clients" -r 1000 \
+    -t "${duration}s" -o "json=$work/run.json" "${@:2}"
+  TERM=xterm-256color measure script -qec "stty cols 120 rows 40; exec $command" /dev/null
+  count=$(($(figure count "$work/run.json") + $(figure redirects "$work/run.json")))
+  note "$1" "$count" "$(figure elapsed_s "$work/run.json")"
+}
+
+# view: the live view, on the generator's core, and lines in its place.
+view() {
+  local anchor="lines"
+  start_demo
+  : >"$work/figures"
+  for ((round = 1; round <= rounds; round++)); do
+    run_on_terminal "$anchor" --headless
+    run_on_terminal "live view"
+  done
+  finish "$demo_pid"
+  printf '\nThe Drupal plan on the demo site, on a terminal, %s users, %s rounds of %s s\n\n' "$clients" "$rounds" "$duration"
+  table
+}
+
 have_two_cores
 find_lgoose
 wrk="$(command -v wrk || true)"
@@ -162,7 +186,7 @@ machine
 [ $# -gt 0 ] || set -- tiny drupal
 for part in "$@"; do
   case "$part" in
-    tiny | drupal | logs) "$part" ;;
-    *) fail "'$part' is not a benchmark: tiny, drupal, logs" ;;
+    tiny | drupal | logs | view) "$part" ;;
+    *) fail "'$part' is not a benchmark: tiny, drupal, logs, view" ;;
   esac
 done

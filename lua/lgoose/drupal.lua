@@ -41,7 +41,7 @@ function drupal.tokens(form)
   return { form_id = fields.form_id, form_build_id = fields.form_build_id, form_token = fields.form_token }
 end
 
----Submits a form. An answer with an error message counts as failed, whatever its status.
+---Submits a form. An answer with an error message counts as failed for that message, whatever its status.
 ---@param user lgoose.User
 ---@param form lgoose.Form
 ---@param fields? table<string, string|number|boolean> # over the form's own
@@ -49,7 +49,7 @@ end
 ---@return lgoose.Response answer
 function drupal.submit(user, form, fields, options)
   local answer = user:submit(form, fields, options)
-  local message = answer.ok and drupal.error_message(answer)
+  local message = drupal.error_message(answer)
   if message then answer:fail("refused: " .. message) end
   return answer
 end

@@ -41,6 +41,7 @@ mod stopping;
 mod terminal;
 mod thresholds;
 mod tools;
+mod umami;
 mod view;
 
 /// What sends the requests of runs that do not say; `tests/it_reqwest` has another.

@@ -18,7 +18,11 @@ local LOGIN_FORM = "#user-login, #user-login-form"
 ---@return string? message # nil if the page shows none
 function drupal.error_message(page)
   if page:contains "messages error" or page:contains "messages--error" then
-    return page:text ".messages.error, .messages--error"
+    local message = page:text ".messages.error, .messages--error" or ""
+    -- The heading that only screen readers see.
+    local heading = page:text ".messages.error h2, .messages--error h2" or ""
+    if message:sub(1, #heading) == heading then message = message:sub(#heading + 1) end
+    return (message:gsub("^%s+", ""))
   end
 end
 

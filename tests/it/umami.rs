@@ -244,7 +244,10 @@ fn a_dropped_form_token_is_shown_with_what_drupal_says() {
     assert_eq!((report.count(row), report.failures(row)), (2, 2));
     assert_eq!(report.total("failures"), 2, "{:?}", report.errors());
     let told = &report.errors()[0];
-    assert!(told.contains("The form has become outdated."), "{told}");
+    assert!(
+        told.contains("refused: The form has become outdated."),
+        "{told}"
+    );
     assert!(
         told.ends_with(&format!("({})", line_of(&plan, "drupal.submit("))),
         "{told}"
@@ -262,7 +265,7 @@ fn a_wrong_password_is_shown_and_so_is_what_it_forbids() {
     assert_eq!((report.count(login), report.failures(login)), (1, 1));
     let told = report.messages_of(login);
     assert!(
-        told[0].contains("Unrecognized username or password."),
+        told[0].starts_with("refused: Unrecognized username or password."),
         "{told:?}"
     );
     assert_eq!(

@@ -1,12 +1,15 @@
 -- A food magazine in English and Spanish under readers of both languages and an editor: the well-known Umami
 -- load test. Runs against any site with Drupal's Umami demo profile; 'demo:umami' is built in.
 -- The pages that are read are listed in umami/*.csv, each with its path and title in both languages.
+--
+--   lgoose plans/umami.lua -u 50 -t 1m
+--   lgoose plans/umami.lua -u 50 -t 1m -H https://umami.example.org -e ADMIN_NAME=me -e ADMIN_PASSWORD=secret
 
 local drupal = require "lgoose.drupal"
 
 plan { host = "demo:umami" }
 
--- Who edits: '-e ADMIN_NAME=… -e ADMIN_PASSWORD=…' for a site of your own.
+-- Who edits articles; these are the demo's.
 local ADMIN = env("ADMIN_NAME", "admin")
 local PASSWORD = env("ADMIN_PASSWORD", "admin")
 

@@ -97,6 +97,10 @@ pub enum Command {
 
 /// `lgoose demo`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Accounts: drupal has user2 to user5001 with the password 12345, umami has admin with the password \
+        admin. What a site has received, by method and path, is told as JSON at /_demo/served."
+)]
 pub struct Demo {
     /// Which site: 'drupal', a Drupal 7 of 10,000 articles, or 'umami', a Drupal 8 in English and Spanish
     pub site: String,

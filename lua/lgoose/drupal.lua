@@ -39,7 +39,7 @@ end
 ---What Drupal puts into a form to know it again. `user:submit` sends these by itself; they are for requests
 ---that are put together by hand.
 ---@param form lgoose.Form
----@return { form_id: string?, form_build_id: string?, form_token: string? } tokens # without form_token for anonymous users
+---@return table<string, any> tokens # form_id, form_build_id and, except for anonymous users, form_token
 function drupal.tokens(form)
   local fields = form.fields
   return { form_id = fields.form_id, form_build_id = fields.form_build_id, form_token = fields.form_token }

@@ -39,7 +39,7 @@ const BACKLOG: u32 = 8192;
 pub enum Site {
     /// Drupal 7 with 10,000 articles and 5,000 users, as the published Drupal load tests expect it.
     Drupal,
-    /// The bilingual Umami food magazine, the demo profile of Drupal 8, as the published Umami load test expects it.
+    /// Umami, the magazine in two languages that Drupal 8 has as a demo, as the published load test expects it.
     Umami,
 }
 

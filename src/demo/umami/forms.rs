@@ -3,11 +3,14 @@
 //! checked by nobody, as there.
 
 use crate::demo::fields::Fields;
+use crate::demo::template::escape;
 
 const OUTDATED: &str = "The form has become outdated. Press the back button, copy any unsaved work in the \
      form, and then reload the page.";
 const UNRECOGNIZED: &str = "Unrecognized username or password. \
      <a href=\"/en/user/password\">Forgot your password?</a>";
+/// How many characters a search may have.
+const KEYS_LIMIT: usize = 255;
 /// The one account that may edit.
 pub(super) const ADMIN: &str = "admin";
 const PASSWORD: &str = "admin";
@@ -61,7 +64,7 @@ pub(super) fn contact(fields: &Fields) -> Verdict {
         .split_once('@')
         .is_some_and(|(name, host)| !name.is_empty() && host.contains('.') && !host.contains('@'));
     if !mail.is_empty() && !is_address {
-        let mail = crate::demo::template::escape(mail);
+        let mail = escape(mail);
         errors.push(format!(
             "The email address <em class=\"placeholder\">{mail}</em> is not valid."
         ));
@@ -71,10 +74,15 @@ pub(super) fn contact(fields: &Fields) -> Verdict {
 
 /// Judges a search.
 pub(super) fn search(fields: &Fields) -> Verdict {
-    match (fields.get("form_id"), fields.get("keys").trim()) {
-        ("search_form", "") => Verdict::Again(vec!["Please enter some keywords.".to_owned()]),
-        ("search_form", _) => Verdict::Good,
-        _ => Verdict::Again(Vec::new()),
+    if fields.get("form_id") != "search_form" {
+        return Verdict::Again(Vec::new());
+    }
+    match fields.get("keys").trim().chars().count() {
+        0 => Verdict::Again(vec!["Please enter some keywords.".to_owned()]),
+        1..=KEYS_LIMIT => Verdict::Good,
+        length => Verdict::Again(vec![format!(
+            "Enter your keywords cannot be longer than {KEYS_LIMIT} characters but is currently {length} characters long."
+        )]),
     }
 }
 

@@ -82,10 +82,14 @@ const ROWS: [[&str; 3]; 18] = [
     row!("GET" "/user/logout"),
 ];
 
-/// Everything a request can be counted as. `%` stands for a number or a name; `/user` counts as `/user/%`.
+/// Everything a request can be counted as, the most frequent first: they are searched in order. `%` stands for a
+/// number or a name; `/user` counts as `/user/%`.
 pub(super) static LABELS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let more = ["GET /core", "GET /sites", "other"];
-    ROWS.into_iter().flatten().chain(more).collect()
+    let assets = ["GET /sites", "GET /core"].into_iter();
+    assets
+        .chain(ROWS.into_iter().flatten())
+        .chain(["other"])
+        .collect()
 });
 
 impl Place {

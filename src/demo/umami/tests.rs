@@ -331,6 +331,8 @@ fn a_search_leads_to_its_results() {
     assert!(results.says("no produjo resultados"));
     let empty = search("/en/search/node", " ");
     assert!(empty.status == 200 && empty.says("Please enter some keywords."));
+    let long = search("/en/search/node", &"x".repeat(256));
+    assert!(long.status == 200 && long.says("is currently 256 characters long"));
 }
 
 #[test]

@@ -18,7 +18,11 @@ local LOGIN_FORM = "#user-login, #user-login-form"
 ---@return string? message # nil if the page shows none
 function drupal.error_message(page)
   if page:contains "messages error" or page:contains "messages--error" then
-    return page:text ".messages.error, .messages--error"
+    local message = page:text ".messages.error, .messages--error" or ""
+    -- The heading that only screen readers see.
+    local heading = page:text ".messages.error h2, .messages--error h2" or ""
+    if message:sub(1, #heading) == heading then message = message:sub(#heading + 1) end
+    return (message:gsub("^%s+", ""))
   end
 end
 
@@ -35,13 +39,13 @@ end
 ---What Drupal puts into a form to know it again. `user:submit` sends these by itself; they are for requests
 ---that are put together by hand.
 ---@param form lgoose.Form
----@return { form_id: string?, form_build_id: string?, form_token: string? } tokens # without form_token for anonymous users
+---@return table<string, any> tokens # form_id, form_build_id and, except for anonymous users, form_token
 function drupal.tokens(form)
   local fields = form.fields
   return { form_id = fields.form_id, form_build_id = fields.form_build_id, form_token = fields.form_token }
 end
 
----Submits a form. An answer with an error message counts as failed, whatever its status.
+---Submits a form. An answer with an error message counts as failed for that message, whatever its status.
 ---@param user lgoose.User
 ---@param form lgoose.Form
 ---@param fields? table<string, string|number|boolean> # over the form's own
@@ -49,7 +53,7 @@ end
 ---@return lgoose.Response answer
 function drupal.submit(user, form, fields, options)
   local answer = user:submit(form, fields, options)
-  local message = answer.ok and drupal.error_message(answer)
+  local message = drupal.error_message(answer)
   if message then answer:fail("refused: " .. message) end
   return answer
 end

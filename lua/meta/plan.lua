@@ -11,7 +11,7 @@
 
 ---Defaults of the plan. A flag of the same name (`run_time`: `--run-time`) or its `LGOOSE_*` goes before.
 ---@class lgoose.Plan
----@field host? string # base URL, or "demo:drupal" for the built-in site
+---@field host? string # base URL, or "demo:drupal" or "demo:umami" for a built-in site
 ---@field users? integer # users at the same time (default: number of cores)
 ---@field hatch_rate? number|string # users started per second (default: 1)
 ---@field startup_time? lgoose.Duration # start all users within this time instead of by hatch_rate

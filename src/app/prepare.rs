@@ -205,7 +205,7 @@ pub(super) fn base_url(
         return Err(Diagnostic::new("no host is given")
             .help(
                 "name the site with '--host URL', with 'plan { host = \"URL\" }' in the plan, \
-                 or with LGOOSE_HOST in the environment; 'demo:drupal' is a built-in one to try",
+                 or with LGOOSE_HOST in the environment; 'demo:drupal' and 'demo:umami' are built-in ones to try",
             )
             .into());
     };

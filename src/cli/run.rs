@@ -124,7 +124,7 @@ pub struct Load {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Target")]
 pub struct Target {
-    /// The site's base URL, or 'demo:drupal' for the built-in one
+    /// The site's base URL, or 'demo:drupal' or 'demo:umami' for a built-in one
     #[arg(short = 'H', long, value_name = "URL")]
     pub host: Option<String>,
     /// A request's timeout [default: 60s]

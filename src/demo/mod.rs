@@ -1,12 +1,20 @@
 //! The built-in demo sites: something to test that is always there and needs no set-up. Driven by
 //! `lgoose demo` and by plans whose host is `demo:NAME`; knows nothing of plans, users or reports.
 
+mod assets;
+mod coded;
+mod cookie;
 mod counts;
 mod drupal;
+mod fields;
 mod server;
+mod sessions;
 mod stream;
+mod template;
 #[cfg(test)]
 mod testing;
+mod text;
+mod umami;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -31,16 +39,19 @@ const BACKLOG: u32 = 8192;
 pub enum Site {
     /// Drupal 7 with 10,000 articles and 5,000 users, as the published Drupal load tests expect it.
     Drupal,
+    /// Umami, the magazine in two languages that Drupal 8 has as a demo, as the published load test expects it.
+    Umami,
 }
 
 impl Site {
     /// The names of all sites, for messages.
-    pub const NAMES: &'static [&'static str] = &["drupal"];
+    pub const NAMES: &'static [&'static str] = &["drupal", "umami"];
 
     /// The site of that name, as written after `demo:`.
     pub fn from_name(name: &str) -> Option<Site> {
         match name {
             "drupal" => Some(Site::Drupal),
+            "umami" => Some(Site::Umami),
             _ => None,
         }
     }
@@ -48,6 +59,7 @@ impl Site {
     fn imitation(self) -> Box<dyn Imitation> {
         match self {
             Site::Drupal => Box::new(drupal::Drupal::new()),
+            Site::Umami => Box::new(umami::Umami::new()),
         }
     }
 }

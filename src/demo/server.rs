@@ -2,11 +2,12 @@
 //! and has the imitated site answer. Driven by `Demo`, one call of [`run`] a thread; knows no page.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use http::header::{ALLOW, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
@@ -30,6 +31,10 @@ pub(super) struct Visit<'a> {
     pub(super) method: &'a Method,
     /// The path alone, without the query.
     pub(super) path: &'a str,
+    /// What follows the '?', empty without one.
+    pub(super) query: &'a str,
+    /// Where the request came from.
+    pub(super) peer: IpAddr,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: &'a [u8],
 }
@@ -71,8 +76,8 @@ pub(super) async fn run(listener: TcpListener, worker: Arc<Worker>, mut stop: wa
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((tcp, _)) => {
-                    tokio::spawn(serve(tcp, worker.clone()));
+                Ok((tcp, peer)) => {
+                    tokio::spawn(serve(tcp, peer.ip(), worker.clone()));
                     // Lets another thread take the next connection of a burst.
                     tokio::task::yield_now().await;
                 }
@@ -85,18 +90,18 @@ pub(super) async fn run(listener: TcpListener, worker: Arc<Worker>, mut stop: wa
 }
 
 /// One connection, until either side closes it. How it ends concerns nobody here.
-async fn serve(tcp: TcpStream, worker: Arc<Worker>) {
+async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<Worker>) {
     let _ = tcp.set_nodelay(true);
     let service = service_fn(move |request| {
         let worker = worker.clone();
-        async move { Ok::<_, Infallible>(answer(&worker, request).await) }
+        async move { Ok::<_, Infallible>(answer(&worker, peer, request).await) }
     });
     let _ = http1::Builder::new()
         .serve_connection(Stream::new(tcp), service)
         .await;
 }
 
-async fn answer(worker: &Worker, request: Request<Incoming>) -> Answer {
+async fn answer(worker: &Worker, peer: IpAddr, request: Request<Incoming>) -> Answer {
     let shared = &worker.shared;
     let (head, body) = request.into_parts();
     let path = head.uri.path();
@@ -120,6 +125,8 @@ async fn answer(worker: &Worker, request: Request<Incoming>) -> Answer {
     shared.site.answer(&Visit {
         method: &head.method,
         path,
+        query: head.uri.query().unwrap_or_default(),
+        peer,
         headers: &head.headers,
         body: &body,
     })
@@ -170,6 +177,18 @@ pub(super) fn plain(status: StatusCode, text: &'static str) -> Answer {
     *answer.status_mut() = status;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     answer.headers_mut().insert(CONTENT_TYPE, plain);
+    answer
+}
+
+/// A refusal of any method but those.
+pub(super) fn not_allowed(methods: &'static str) -> Answer {
+    let mut answer = plain(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "This method is not for this page.\n",
+    );
+    answer
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static(methods));
     answer
 }
 
@@ -261,6 +280,8 @@ mod tests {
             let visit = Visit {
                 method: &Method::GET,
                 path: "/",
+                query: "",
+                peer: IpAddr::from([127, 0, 0, 1]),
                 headers: &headers,
                 body: b"",
             };

@@ -47,7 +47,12 @@ pub(super) struct Visitor {
 
 impl Visitor {
     pub(super) fn new(behaviour: Behaviour, threads: usize) -> Self {
-        let demo = Demo::start(Site::Drupal, 0, behaviour, threads);
+        Visitor::of(Site::Drupal, behaviour, threads)
+    }
+
+    /// A visitor of any of the sites.
+    pub(super) fn of(site: Site, behaviour: Behaviour, threads: usize) -> Self {
+        let demo = Demo::start(site, 0, behaviour, threads);
         Visitor {
             demo: demo.expect("a free port is found"),
             cookie: String::new(),
@@ -102,9 +107,14 @@ impl Visitor {
     pub(super) fn log_in(&mut self, name: &str, pass: &str) -> Reply {
         let fields = [("name", name), ("pass", pass), ("form_id", "user_login")];
         let reply = self.post("/user", &fields);
+        self.keep_cookie(&reply);
+        reply
+    }
+
+    /// Keeps the cookie that a reply sets.
+    pub(super) fn keep_cookie(&mut self, reply: &Reply) {
         if let Some(cookie) = reply.header("set-cookie") {
             self.cookie = cookie.split(';').next().unwrap_or_default().to_owned();
         }
-        reply
     }
 }

@@ -43,6 +43,7 @@ mod stopping;
 mod terminal;
 mod thresholds;
 mod tools;
+mod umami;
 mod view;
 
 /// What sends the requests of runs that do not say; `tests/it_reqwest` has another.

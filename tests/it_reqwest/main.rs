@@ -53,6 +53,8 @@ mod secure;
 mod server;
 #[path = "../it/stopping.rs"]
 mod stopping;
+#[path = "../it/umami.rs"]
+mod umami;
 
 /// What sends the requests of every run here.
 const CLIENT: Option<&str> = Some("reqwest");

@@ -1,10 +1,8 @@
 //! What Drupal makes of a submitted form: pure judgement, as observed on Drupal 7.105. Driven by the site,
 //! which acts on it; knows neither sessions nor pages.
 
-use http::header::CONTENT_TYPE;
-
-use super::template::escape;
-use crate::demo::server::Visit;
+use crate::demo::fields::Fields;
+use crate::demo::template::escape;
 
 const OUTDATED: &str = "The form has become outdated. Press the back button, copy any unsaved work in the \
      form, and then reload the page.";
@@ -12,26 +10,6 @@ const ILLEGAL: &str = "An illegal choice has been detected. Please contact the s
 const SUBJECT_LIMIT: usize = 64;
 const LAST_USER: u32 = 5_001;
 const PASSWORD: &str = "12345";
-
-/// The fields of a submitted form.
-pub(super) struct Fields(Vec<(String, String)>);
-
-impl Fields {
-    /// Reads the body as PHP does: anything but a urlencoded form has no fields.
-    pub(super) fn read(visit: &Visit<'_>) -> Self {
-        let content_type = visit.headers.get(CONTENT_TYPE);
-        let form = b"application/x-www-form-urlencoded";
-        let is_form = content_type.is_some_and(|found| found.as_bytes().starts_with(form));
-        let body = if is_form { visit.body } else { b"" };
-        Fields(url::form_urlencoded::parse(body).into_owned().collect())
-    }
-
-    /// The last value of that name; empty if there is none.
-    pub(super) fn get(&self, name: &str) -> &str {
-        let found = self.0.iter().rfind(|(known, _)| known == name);
-        found.map_or("", |(_, value)| value)
-    }
-}
 
 /// Whether there is a user of that number. There are 5,000, numbered from 2.
 pub(super) fn is_user(uid: u32) -> bool {
@@ -146,14 +124,6 @@ pub(super) fn lines(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn fields(body: &str) -> Fields {
-        Fields(
-            url::form_urlencoded::parse(body.as_bytes())
-                .into_owned()
-                .collect(),
-        )
-    }
-
     #[test]
     fn user_n_has_the_number_n_and_one_password_fits_all() {
         for (body, good) in [
@@ -168,7 +138,7 @@ mod tests {
             ("form_id=user_register&name=user7&pass=12345", None),
             ("", None),
         ] {
-            let judged = match login(&fields(body), "user_login") {
+            let judged = match login(&Fields::parse(body.as_bytes()), "user_login") {
                 Login::Good(uid) => Some(uid),
                 Login::Again(_) => None,
             };
@@ -180,7 +150,10 @@ mod tests {
     fn an_empty_login_names_both_fields() {
         let errors = ["Username field is required.", "Password field is required."];
         let expected = Login::Again(errors.map(str::to_owned).to_vec());
-        assert_eq!(login(&fields("form_id=user_login"), "user_login"), expected);
+        assert_eq!(
+            login(&Fields::parse(b"form_id=user_login"), "user_login"),
+            expected
+        );
     }
 
     #[test]
@@ -191,13 +164,16 @@ mod tests {
             subject: "short".to_owned(),
             body: "short".to_owned(),
         };
-        assert_eq!(reply(&fields(sent), "t"), Reply::Post(draft));
+        assert_eq!(
+            reply(&Fields::parse(sent.as_bytes()), "t"),
+            Reply::Post(draft)
+        );
     }
 
     #[test]
     fn a_comment_may_have_several_faults_at_once() {
         let sent = "form_id=comment_node_article_form&form_token=t&comment_body[und][0][format]=x";
-        let Reply::Again(errors, _) = reply(&fields(sent), "t") else {
+        let Reply::Again(errors, _) = reply(&Fields::parse(sent.as_bytes()), "t") else {
             panic!("a comment with faults was accepted");
         };
         assert_eq!(errors.len(), 2, "{errors:?}");

@@ -1,38 +1,30 @@
 //! The imitation of a Drupal 7 site: what is at which path, who may see it, and what posting does. Driven by
 //! the server for each request; leaves HTML to the pages and judgement of forms to the forms.
 
-mod assets;
 mod comments;
+mod files;
 mod forms;
 mod pages;
 mod place;
-mod sessions;
-mod template;
 #[cfg(test)]
 mod tests;
-mod text;
-
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Duration;
 
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_TYPE, COOKIE, EXPIRES, HeaderMap, HeaderName,
-    HeaderValue, LOCATION, SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_TYPE, EXPIRES, HeaderMap, HeaderName, HeaderValue,
+    LOCATION, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::{Method, Response, StatusCode};
 use http_body_util::Full;
-use jiff::Timestamp;
 
-use self::assets::Assets;
 use self::comments::Comments;
-use self::forms::{Draft, Fields, Login, Reply, is_user};
+use self::forms::{Draft, Login, Reply, is_user};
 use self::pages::{Frame, LAST_ARTICLE, Page, Pages};
 use self::place::Place;
-use self::sessions::{Member, Sessions};
-use super::server::{Answer, Imitation, Visit, plain};
-
-/// How long a browser keeps the session cookie.
-const COOKIE_AGE: Duration = Duration::from_secs(2_000_000);
+use super::assets::{Assets, Compress};
+use super::cookie;
+use super::fields::Fields;
+use super::server::{Answer, Imitation, Visit, not_allowed, plain};
+use super::sessions::{Member, Sessions};
 
 /// A Drupal 7 with 10,000 articles and the users user2 to user5001.
 pub(super) struct Drupal {
@@ -62,12 +54,12 @@ impl Imitation for Drupal {
             host,
             path: visit.path,
             member: self.member(visit.headers),
-            has_posted: false,
+            notice: None,
             errors: Vec::new(),
         };
         match *visit.method {
-            Method::GET | Method::HEAD => self.get(frame),
-            Method::POST => self.post(frame, &Fields::read(visit)),
+            Method::GET | Method::HEAD => self.get(frame, visit.headers),
+            Method::POST => self.post(frame, visit),
             _ => not_allowed("GET, HEAD, POST"),
         }
     }
@@ -75,17 +67,18 @@ impl Imitation for Drupal {
 
 impl Drupal {
     pub(super) fn new() -> Self {
+        let files = files::FILES.map(|(path, size)| (path.to_owned(), size));
         Drupal {
-            assets: Assets::new(),
+            assets: Assets::new(files, Compress::Nothing),
             pages: Pages::new(),
             sessions: Sessions::new(),
             comments: Comments::new(),
         }
     }
 
-    fn get(&self, frame: Frame<'_>) -> Answer {
+    fn get(&self, frame: Frame<'_>, headers: &HeaderMap) -> Answer {
         match Place::of(frame.path) {
-            Place::Asset(_) => match self.assets.answer(frame.path) {
+            Place::Asset(_) => match self.assets.answer(frame.path, headers) {
                 Some(answer) => answer,
                 None => self.show(frame, &Page::NotFound),
             },
@@ -98,15 +91,16 @@ impl Drupal {
     }
 
     /// Any page takes posts: what is posted to one without that form just gets the page.
-    fn post(&self, frame: Frame<'_>, fields: &Fields) -> Answer {
+    fn post(&self, frame: Frame<'_>, visit: &Visit<'_>) -> Answer {
+        let fields = &Fields::read(visit);
         match Place::of(frame.path) {
             Place::Asset(_) => not_allowed("GET, HEAD"),
             Place::Reply(nid) if is_article(nid) => self.comment(frame, nid, fields),
             Place::Account if frame.member.is_none() => self.log_in(frame, fields),
             _ if frame.member.is_none() && fields.get("form_id") == "user_login_block" => {
-                self.log_in_by_block(frame, fields)
+                self.log_in_by_block(frame, fields, visit.headers)
             }
-            _ => self.get(frame),
+            _ => self.get(frame, visit.headers),
         }
     }
 
@@ -133,27 +127,26 @@ impl Drupal {
     }
 
     /// The block beside each page that visitors see leads back to that page.
-    fn log_in_by_block(&self, mut frame: Frame<'_>, fields: &Fields) -> Answer {
+    fn log_in_by_block(
+        &self,
+        mut frame: Frame<'_>,
+        fields: &Fields,
+        headers: &HeaderMap,
+    ) -> Answer {
         match forms::login(fields, "user_login_block") {
             Login::Good(uid) => self.welcome(&frame, uid, frame.path.trim_matches('/')),
             Login::Again(errors) => {
                 frame.errors = errors;
-                self.get(frame)
+                self.get(frame, headers)
             }
         }
     }
 
     fn welcome(&self, frame: &Frame<'_>, uid: u32, path: &str) -> Answer {
         let member = self.sessions.open(uid);
-        let expires = Timestamp::now() + COOKIE_AGE;
-        let cookie = format!(
-            "{}={}; expires={}; Max-Age={}; path=/; HttpOnly",
-            cookie_name(frame.host),
-            member.session,
-            expires.strftime("%a, %d-%b-%Y %H:%M:%S GMT"),
-            COOKIE_AGE.as_secs(),
-        );
-        with_cookie(go(frame, path), cookie)
+        let mut answer = go(frame, path);
+        cookie::set(&mut answer, frame.host, &member.session);
+        answer
     }
 
     fn log_out(&self, frame: Frame<'_>) -> Answer {
@@ -161,11 +154,9 @@ impl Drupal {
             return self.show(frame, &Page::Forbidden);
         };
         self.sessions.close(member);
-        let cookie = format!(
-            "{}=deleted; expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; path=/; HttpOnly",
-            cookie_name(frame.host)
-        );
-        with_cookie(go(&frame, ""), cookie)
+        let mut answer = go(&frame, "");
+        cookie::delete(&mut answer, frame.host);
+        answer
     }
 
     fn comment(&self, mut frame: Frame<'_>, nid: u32, fields: &Fields) -> Answer {
@@ -177,7 +168,8 @@ impl Drupal {
                 let cid = self
                     .comments
                     .add(nid, member.uid, &draft.subject, &draft.body);
-                self.sessions.posted(member);
+                self.sessions
+                    .tell(member, "Your comment has been posted.".to_owned());
                 go(&frame, &format!("node/{nid}#comment-{cid}"))
             }
             Reply::Preview(draft) => self.show(frame, &Page::Preview(nid, draft)),
@@ -190,7 +182,7 @@ impl Drupal {
 
     fn show(&self, mut frame: Frame<'_>, page: &Page) -> Answer {
         let member = frame.member.as_ref();
-        frame.has_posted = member.is_some_and(|member| self.sessions.take_posted(member));
+        frame.notice = member.and_then(|member| self.sessions.take_notice(member));
         let html = self.pages.render(&frame, page, &self.comments);
         let status = match page {
             Page::Forbidden => StatusCode::FORBIDDEN,
@@ -202,29 +194,12 @@ impl Drupal {
 
     /// The member whose session cookie came along.
     fn member(&self, headers: &HeaderMap) -> Option<Member> {
-        let lines = headers.get_all(COOKIE).iter();
-        let lines = lines.filter_map(|line| line.to_str().ok());
-        let pairs = lines.flat_map(|line| line.split(';'));
-        let mut pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
-        pairs.find_map(|(name, value)| {
-            let is_session = name.starts_with("SESS");
-            is_session.then(|| self.sessions.member(value)).flatten()
-        })
+        cookie::values(headers).find_map(|session| self.sessions.member(session))
     }
 }
 
 fn is_article(nid: u32) -> bool {
     (1..=LAST_ARTICLE).contains(&nid)
-}
-
-/// `SESS` and 32 hexadecimal digits that depend on the host.
-fn cookie_name(host: &str) -> String {
-    let half = |seed: u8| {
-        let mut hasher = DefaultHasher::new();
-        (seed, host).hash(&mut hasher);
-        hasher.finish()
-    };
-    format!("SESS{:016x}{:016x}", half(0), half(1))
 }
 
 /// An answer with the headers of every page of the site.
@@ -255,22 +230,5 @@ fn go(frame: &Frame<'_>, path: &str) -> Answer {
     if let Ok(location) = HeaderValue::try_from(format!("http://{}/{path}", frame.host)) {
         answer.headers_mut().insert(LOCATION, location);
     }
-    answer
-}
-
-fn with_cookie(mut answer: Answer, cookie: String) -> Answer {
-    let cookie = HeaderValue::try_from(cookie).expect("cookies are made of plain characters");
-    answer.headers_mut().insert(SET_COOKIE, cookie);
-    answer
-}
-
-fn not_allowed(methods: &'static str) -> Answer {
-    let mut answer = plain(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "This method is not for this page.\n",
-    );
-    answer
-        .headers_mut()
-        .insert(ALLOW, HeaderValue::from_static(methods));
     answer
 }

@@ -3,9 +3,9 @@
 
 use super::comments::{Comment, Comments};
 use super::forms::{Draft, lines};
-use super::sessions::{Member, random_key};
-use super::template::{Template, escape};
-use super::text::Text;
+use crate::demo::sessions::{Member, random_key};
+use crate::demo::template::{Template, escape};
+use crate::demo::text::{ENGLISH, Text};
 
 /// The newest article; the front page shows the last ten.
 pub(super) const LAST_ARTICLE: u32 = 10_000;
@@ -21,8 +21,8 @@ pub(super) struct Frame<'a> {
     /// The path that was asked for.
     pub(super) path: &'a str,
     pub(super) member: Option<Member>,
-    /// Whether to say that a comment was posted.
-    pub(super) has_posted: bool,
+    /// What to say above the content, such as that a comment was posted.
+    pub(super) notice: Option<String>,
     /// HTML.
     pub(super) errors: Vec<String>,
 }
@@ -94,7 +94,7 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new() -> Self {
-        let text = Text::new();
+        let text = Text::new(&ENGLISH);
         Pages {
             teasers: [false, true].map(|is_member| teasers(&text, is_member)),
             text,
@@ -253,8 +253,12 @@ fn teasers(text: &Text, is_member: bool) -> String {
 
 fn messages(frame: &Frame<'_>) -> String {
     let mut html = String::new();
-    if frame.has_posted {
-        html.push_str("<div class=\"messages status\"><h2 class=\"element-invisible\">Status message</h2>Your comment has been posted.</div>\n");
+    if let Some(notice) = &frame.notice {
+        html.push_str(
+            "<div class=\"messages status\"><h2 class=\"element-invisible\">Status message</h2>",
+        );
+        html.push_str(notice);
+        html.push_str("</div>\n");
     }
     for error in &frame.errors {
         html.push_str(

@@ -1,4 +1,4 @@
-//! Who is logged in. Driven by the site on each request that carries a session cookie; knows no page.
+//! Who is logged in. Driven by a site on each request that carries a session cookie; knows no page.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,8 +36,8 @@ struct Shard {
 
 struct Session {
     member: Member,
-    /// A comment was posted and no page has said so yet.
-    has_posted: bool,
+    /// What the next page has to say.
+    notice: Option<String>,
     /// Seen since it was last considered for logging out.
     is_used: bool,
 }
@@ -61,7 +61,7 @@ impl Sessions {
         shard.ages.push_back(member.session.clone());
         let session = Session {
             member: member.clone(),
-            has_posted: false,
+            notice: None,
             is_used: false,
         };
         shard.sessions.insert(member.session.clone(), session);
@@ -76,22 +76,22 @@ impl Sessions {
         Some(session.member.clone())
     }
 
-    /// Remembers that a comment was posted, for the next page.
-    pub(super) fn posted(&self, member: &Member) {
+    /// Remembers what the next page has to say, such as that something was posted.
+    pub(super) fn tell(&self, member: &Member, notice: String) {
         if let Some(session) = self
             .shard(&member.session)
             .sessions
             .get_mut(&member.session)
         {
-            session.has_posted = true;
+            session.notice = Some(notice);
         }
     }
 
-    /// Whether this page has to say that a comment was posted; asking settles it.
-    pub(super) fn take_posted(&self, member: &Member) -> bool {
+    /// What this page has to say; asking settles it.
+    pub(super) fn take_notice(&self, member: &Member) -> Option<String> {
         let mut shard = self.shard(&member.session);
         let session = shard.sessions.get_mut(&member.session);
-        session.is_some_and(|session| std::mem::take(&mut session.has_posted))
+        session.and_then(|session| session.notice.take())
     }
 
     /// Logs out.
@@ -146,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn that_a_comment_was_posted_is_told_once() {
+    fn a_notice_is_told_once() {
         let sessions = Sessions::new();
         let member = sessions.open(7);
-        assert!(!sessions.take_posted(&member));
-        sessions.posted(&member);
-        assert!(sessions.take_posted(&member));
-        assert!(!sessions.take_posted(&member));
+        assert_eq!(sessions.take_notice(&member), None);
+        sessions.tell(&member, "posted".to_owned());
+        assert_eq!(sessions.take_notice(&member).as_deref(), Some("posted"));
+        assert_eq!(sessions.take_notice(&member), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Pieces of HTML with slots. Driven by the pages; knows neither their content nor Drupal.
+//! Pieces of HTML with slots. Driven by the pages; knows neither their content nor any site.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
-//! What the articles say: sentences of a fixed vocabulary, the same in every run. Driven by the pages.
+//! What pages say: sentences of a fixed vocabulary, the same in every run. Driven by the pages of the sites.
 
-/// Words of the articles; all ASCII, so that any byte is a place to cut.
-const WORDS: [&str; 48] = [
+/// English words; all ASCII, so that any byte is a place to cut.
+pub(super) const ENGLISH: [&str; 48] = [
     "harbour",
     "lantern",
     "meadow",
@@ -51,6 +51,14 @@ const WORDS: [&str; 48] = [
     "every",
     "another",
 ];
+/// Spanish words, in the same way.
+pub(super) const SPANISH: [&str; 40] = [
+    "cocina", "horno", "aceite", "pan", "huerta", "sopa", "verano", "mesa", "harina", "tomate",
+    "cebolla", "azafran", "mercado", "cuchara", "receta", "dulce", "salado", "fresco", "caliente",
+    "familia", "tarde", "vino", "queso", "hierba", "naranja", "canela", "mezcla", "sirve",
+    "reposa", "corta", "prueba", "lleva", "con", "sin", "para", "entre", "sobre", "la", "el",
+    "cada",
+];
 /// How much text there is; articles are windows on it.
 const LENGTH: usize = 64 << 10;
 
@@ -58,14 +66,15 @@ const LENGTH: usize = 64 << 10;
 pub(super) struct Text(String);
 
 impl Text {
-    pub(super) fn new() -> Self {
+    /// A text of these words, which are ASCII.
+    pub(super) fn new(words: &[&str]) -> Self {
         let mut text = String::with_capacity(LENGTH + 32);
         let mut state = 1_u32;
         let mut begins = true;
         while text.len() < LENGTH {
             // Numerical Recipes' linear congruential generator: only variety is asked of it.
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let word = WORDS[(state >> 16) as usize % WORDS.len()];
+            let word = words[(state >> 16) as usize % words.len()];
             if begins {
                 text.push_str(&word[..1].to_ascii_uppercase());
                 text.push_str(&word[1..]);
@@ -93,7 +102,7 @@ mod tests {
 
     #[test]
     fn articles_differ_and_have_their_length() {
-        let text = Text::new();
+        let text = Text::new(&ENGLISH);
         for nid in [0, 1, 5, 9_999, 10_000, u32::MAX] {
             assert_eq!(text.article(nid, 2_000).len(), 2_000);
         }

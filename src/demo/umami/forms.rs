@@ -1,0 +1,187 @@
+//! What Drupal makes of a submitted form: pure judgement, as observed on the Umami demo of Drupal 8.9. Driven by
+//! the site, which acts on it; knows neither sessions nor pages. Whether a form_build_id was ever given out is
+//! checked by nobody, as there.
+
+use crate::demo::fields::Fields;
+use crate::demo::template::escape;
+
+const OUTDATED: &str = "The form has become outdated. Press the back button, copy any unsaved work in the \
+     form, and then reload the page.";
+const UNRECOGNIZED: &str = "Unrecognized username or password. \
+     <a href=\"/en/user/password\">Forgot your password?</a>";
+/// How many characters a search may have.
+const KEYS_LIMIT: usize = 255;
+/// The one account that may edit.
+pub(super) const ADMIN: &str = "admin";
+const PASSWORD: &str = "admin";
+
+/// What becomes of a submitted form.
+#[derive(Debug, PartialEq)]
+pub(super) enum Verdict {
+    Good,
+    /// The form once more, with these errors in HTML.
+    Again(Vec<String>),
+}
+
+impl Verdict {
+    fn of(errors: Vec<String>) -> Verdict {
+        match errors.is_empty() {
+            true => Verdict::Good,
+            false => Verdict::Again(errors),
+        }
+    }
+}
+
+/// Judges a login.
+pub(super) fn login(fields: &Fields) -> Verdict {
+    if fields.get("form_id") != "user_login_form" {
+        return Verdict::Again(Vec::new());
+    }
+    let missing = missing(fields, &[("name", "Username"), ("pass", "Password")]);
+    if !missing.is_empty() {
+        return Verdict::Again(missing);
+    }
+    match fields.get("name").trim() == ADMIN && fields.get("pass") == PASSWORD {
+        true => Verdict::Good,
+        false => Verdict::Again(vec![UNRECOGNIZED.to_owned()]),
+    }
+}
+
+/// Judges a message to the site, which anonymous visitors may send as well.
+pub(super) fn contact(fields: &Fields) -> Verdict {
+    if fields.get("form_id") != "contact_message_feedback_form" {
+        return Verdict::Again(Vec::new());
+    }
+    let required = [
+        ("name", "Your name"),
+        ("mail", "Your email address"),
+        ("subject[0][value]", "Subject"),
+        ("message[0][value]", "Message"),
+    ];
+    let mut errors = missing(fields, &required);
+    let mail = fields.get("mail").trim();
+    let is_address = mail
+        .split_once('@')
+        .is_some_and(|(name, host)| !name.is_empty() && host.contains('.') && !host.contains('@'));
+    if !mail.is_empty() && !is_address {
+        let mail = escape(mail);
+        errors.push(format!(
+            "The email address <em class=\"placeholder\">{mail}</em> is not valid."
+        ));
+    }
+    Verdict::of(errors)
+}
+
+/// Judges a search.
+pub(super) fn search(fields: &Fields) -> Verdict {
+    if fields.get("form_id") != "search_form" {
+        return Verdict::Again(Vec::new());
+    }
+    match fields.get("keys").trim().chars().count() {
+        0 => Verdict::Again(vec!["Please enter some keywords.".to_owned()]),
+        1..=KEYS_LIMIT => Verdict::Good,
+        length => Verdict::Again(vec![format!(
+            "Enter your keywords cannot be longer than {KEYS_LIMIT} characters but is currently {length} characters long."
+        )]),
+    }
+}
+
+/// Judges a change to a node whose type has that machine name, by an editor whose form_token is `token`.
+pub(super) fn edit(fields: &Fields, machine_name: &str, token: &str) -> Verdict {
+    if fields.get("form_id") != format!("node_{machine_name}_edit_form") {
+        return Verdict::Again(Vec::new());
+    }
+    if fields.get("form_token") != token {
+        return Verdict::Again(vec![OUTDATED.to_owned()]);
+    }
+    // Whoever sends no title keeps the old one.
+    match fields.has("title[0][value]") {
+        true => Verdict::of(missing(fields, &[("title[0][value]", "Title")])),
+        false => Verdict::Good,
+    }
+}
+
+/// An error for each of these fields that is empty.
+fn missing(fields: &Fields, required: &[(&str, &str)]) -> Vec<String> {
+    let empty = required
+        .iter()
+        .filter(|(name, _)| fields.get(name).trim().is_empty());
+    empty
+        .map(|(_, label)| format!("{label} field is required."))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn errors(verdict: Verdict) -> Option<usize> {
+        match verdict {
+            Verdict::Good => None,
+            Verdict::Again(errors) => Some(errors.len()),
+        }
+    }
+
+    #[test]
+    fn each_form_is_judged_by_what_it_needs() {
+        type Judge = fn(&Fields) -> Verdict;
+        let edit: Judge = |fields| super::edit(fields, "article", "t");
+        let cases: [(Judge, &str, Option<usize>); 19] = [
+            (
+                login,
+                "form_id=user_login_form&name=admin&pass=admin&op=Log%2Bin",
+                None,
+            ),
+            (
+                login,
+                "form_id=user_login_form&name=admin&pass=wrong",
+                Some(1),
+            ),
+            (
+                login,
+                "form_id=user_login_form&name=root&pass=admin",
+                Some(1),
+            ),
+            (login, "form_id=user_login_form", Some(2)),
+            (login, "form_id=user_login&name=admin&pass=admin", Some(0)),
+            (search, "form_id=search_form&keys=carrots+soup", None),
+            (search, "form_id=search_form&keys=+", Some(1)),
+            (search, "keys=carrots", Some(0)),
+            (edit, "form_id=node_article_edit_form&form_token=t", None),
+            (
+                edit,
+                "form_id=node_article_edit_form&form_token=t&title[0][value]=x",
+                None,
+            ),
+            (
+                edit,
+                "form_id=node_article_edit_form&form_token=t&title[0][value]=",
+                Some(1),
+            ),
+            (edit, "form_id=node_article_edit_form&form_token=x", Some(1)),
+            (edit, "form_id=node_article_edit_form", Some(1)),
+            (edit, "form_id=node_recipe_edit_form&form_token=t", Some(0)),
+            (contact, "form_id=contact_message_feedback_form", Some(4)),
+            (contact, "", Some(0)),
+            (
+                contact,
+                "form_id=contact_message_feedback_form&name=a&mail=a&subject[0][value]=s&message[0][value]=m",
+                Some(1),
+            ),
+            (
+                contact,
+                "form_id=contact_message_feedback_form&name=a&mail=a@b.org&subject[0][value]=s&message[0][value]=m",
+                None,
+            ),
+            (
+                contact,
+                "form_id=contact_message_feedback_form&name=a&mail=@b.org&message[0][value]=m",
+                Some(2),
+            ),
+        ];
+        for (judge, sent, expected) in cases {
+            let verdict = judge(&Fields::parse(sent.as_bytes()));
+            assert_eq!(errors(verdict), expected, "{sent}");
+        }
+    }
+}

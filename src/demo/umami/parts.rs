@@ -1,0 +1,245 @@
+//! The content of pages as HTML, without what stands around it. Driven by the pages; knows neither paths nor
+//! requests.
+
+use super::content::{Node, Term, Type};
+use super::files::picture;
+use super::layout::{filled, term_links};
+use super::place::Lang;
+use super::words::Words;
+use crate::demo::sessions::{Member, random_key};
+use crate::demo::template::{Template, escape};
+use crate::demo::text::{ENGLISH, SPANISH, Text};
+
+/// Text that makes pages as large as on the observed site: 26 kB for a recipe, 33 kB for the front page, 35 kB
+/// for the list of articles, 61 kB for the form of a node.
+const NODE_BYTES: usize = 4_930;
+const FRONT_TEASER_BYTES: usize = 520;
+const LIST_TEASER_BYTES: usize = 705;
+const EDITED_BYTES: usize = 37_000;
+/// Recipes and articles on the front page.
+const ON_FRONT: [u32; 7] = [1, 11, 5, 15, 7, 13, 10];
+
+/// What contents are made from.
+pub(super) struct Parts {
+    pub(super) nodes: Vec<Node>,
+    pub(super) terms: Vec<Term>,
+    /// English and Spanish.
+    pub(super) texts: [Text; 2],
+    card: Template<6>,
+    hero: Template<4>,
+    node: Template<4>,
+    search: Template<6>,
+    edit: Template<7>,
+}
+
+impl Parts {
+    pub(super) fn new(nodes: Vec<Node>, terms: Vec<Term>) -> Self {
+        Parts {
+            nodes,
+            terms,
+            texts: [Text::new(&ENGLISH), Text::new(&SPANISH)],
+            card: Template::new(
+                include_str!("card.html"),
+                ["type", "title", "picture", "text", "path", "more"],
+            ),
+            hero: Template::new(include_str!("hero.html"), ["title", "text", "path", "more"]),
+            node: Template::new(
+                include_str!("node.html"),
+                ["type", "picture", "terms", "text"],
+            ),
+            search: Template::new(
+                include_str!("search.html"),
+                ["lang", "label", "search", "keys", "build_id", "results"],
+            ),
+            edit: Template::new(
+                include_str!("edit.html"),
+                [
+                    "type", "path", "title", "text", "terms", "build_id", "token",
+                ],
+            ),
+        }
+    }
+
+    pub(super) fn find(&self, nid: u32) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.nid == nid)
+    }
+
+    pub(super) fn front(&self, lang: Lang) -> String {
+        let nodes = ON_FRONT.iter().filter_map(|nid| self.find(*nid));
+        self.banner(lang, Type::Recipe) + &self.cards(lang, nodes, FRONT_TEASER_BYTES)
+    }
+
+    /// All articles or recipes.
+    pub(super) fn list(&self, lang: Lang, kind: Type) -> String {
+        let nodes = self.nodes.iter().filter(|node| node.kind() == kind);
+        self.banner(lang, kind) + &self.cards(lang, nodes, LIST_TEASER_BYTES)
+    }
+
+    /// What has a term.
+    pub(super) fn tagged(&self, lang: Lang, term: &Term) -> String {
+        let nodes = self
+            .nodes
+            .iter()
+            .filter(|node| term.nids.contains(&node.nid));
+        self.cards(lang, nodes, LIST_TEASER_BYTES)
+    }
+
+    pub(super) fn article(&self, lang: Lang, node: &Node) -> String {
+        let terms = self
+            .terms
+            .iter()
+            .filter(|term| term.nids.contains(&node.nid));
+        let picture = match node.kind() {
+            Type::Page => String::new(),
+            _ => picture(node, &node.titles[lang as usize]),
+        };
+        let values = [
+            node.kind().machine_name(),
+            &picture,
+            &term_links(lang, terms),
+            self.texts[lang as usize].article(node.nid, NODE_BYTES),
+        ];
+        filled(&self.node, values)
+    }
+
+    /// The form of a search for `keys`, which are HTML.
+    pub(super) fn search_form(&self, lang: Lang, keys: &str, results: &str) -> String {
+        let words = Words::of(lang);
+        let values = [
+            words.code,
+            words.search_label,
+            words.search,
+            keys,
+            &build_id(),
+            results,
+        ];
+        filled(&self.search, values)
+    }
+
+    /// What was found for these keys: the nodes whose title and terms have all of them.
+    pub(super) fn results(&self, lang: Lang, keys: &str) -> String {
+        let words = Words::of(lang);
+        let wanted: Vec<String> = keys.split_whitespace().map(str::to_lowercase).collect();
+        let found = self.nodes.iter().filter(|node| {
+            let text = self.searched(lang, node);
+            wanted.iter().all(|word| text.contains(word.as_str()))
+        });
+        let items = found.map(|node| {
+            let (path, title) = (&node.paths[lang as usize], &node.titles[lang as usize]);
+            let title = escape(title);
+            format!(
+                "<li><h3 class=\"search-result__title\"><a href=\"{path}\">{title}</a></h3></li>\n"
+            )
+        });
+        match items.collect::<String>().as_str() {
+            "" => format!("<h2>{}</h2>\n<h3>{}</h3>", words.results, words.no_results),
+            items => format!("<h2>{}</h2>\n<ol>\n{items}</ol>", words.results),
+        }
+    }
+
+    /// The form of a node, for an editor.
+    pub(super) fn edit_form(&self, lang: Lang, node: &Node, member: &Member) -> String {
+        let options = self.terms.iter().map(|term| {
+            let selected = match term.nids.contains(&node.nid) {
+                true => " selected=\"selected\"",
+                false => "",
+            };
+            let name = escape(&term.titles[lang as usize]);
+            format!("<option value=\"{name}\"{selected}>{name}</option>\n")
+        });
+        let values = [
+            node.kind().machine_name(),
+            &format!("/{}/node/{}/edit", Words::of(lang).code, node.nid),
+            &escape(&node.titles[lang as usize]),
+            self.texts[lang as usize].article(node.nid, EDITED_BYTES),
+            &options.collect::<String>(),
+            &build_id(),
+            &member.form_token,
+        ];
+        filled(&self.edit, values)
+    }
+
+    fn banner(&self, lang: Lang, kind: Type) -> String {
+        let Some(node) = self.nodes.iter().rfind(|node| node.kind() == kind) else {
+            return String::new();
+        };
+        let values = [
+            &*escape(&node.titles[lang as usize]),
+            self.texts[lang as usize].article(100 + node.nid, FRONT_TEASER_BYTES),
+            &node.paths[lang as usize],
+            Words::of(lang).more,
+        ];
+        filled(&self.hero, values)
+    }
+
+    fn cards<'a>(
+        &self,
+        lang: Lang,
+        nodes: impl Iterator<Item = &'a Node>,
+        teaser_bytes: usize,
+    ) -> String {
+        let card = |node: &Node| {
+            let title = &node.titles[lang as usize];
+            let values = [
+                node.kind().machine_name(),
+                &*escape(title),
+                &picture(node, title),
+                self.texts[lang as usize].article(node.nid, teaser_bytes),
+                &node.paths[lang as usize],
+                Words::of(lang).more,
+            ];
+            filled(&self.card, values)
+        };
+        nodes.map(card).collect()
+    }
+
+    /// What a search looks through, in lower case.
+    fn searched(&self, lang: Lang, node: &Node) -> String {
+        let terms = self
+            .terms
+            .iter()
+            .filter(|term| term.nids.contains(&node.nid));
+        let mut text = node.titles[lang as usize].to_lowercase();
+        for term in terms {
+            text.push(' ');
+            text.push_str(&term.titles[lang as usize].to_lowercase());
+        }
+        text
+    }
+}
+
+/// The login form.
+pub(super) fn login(words: &Words) -> String {
+    let names = ["lang", "username", "password", "log_in", "build_id"];
+    let values = [
+        words.code,
+        words.username,
+        words.password,
+        words.log_in,
+        &build_id(),
+    ];
+    filled(&Template::new(include_str!("login.html"), names), values)
+}
+
+/// The form for a message to the site.
+pub(super) fn contact(words: &Words) -> String {
+    let names = [
+        "lang", "name", "mail", "subject", "message", "send", "preview", "build_id",
+    ];
+    let values = [
+        words.code,
+        words.name,
+        words.mail,
+        words.subject,
+        words.message,
+        words.send,
+        words.preview,
+        &build_id(),
+    ];
+    filled(&Template::new(include_str!("contact.html"), names), values)
+}
+
+/// One for each form that is made: forms of pages that everybody gets keep theirs, as in Drupal's page cache.
+fn build_id() -> String {
+    format!("form-{}", random_key())
+}

@@ -239,8 +239,10 @@ impl User {
         }
         while !self.stops() && self.iteration <= limit {
             if self.shared.gate.is_closed() {
+                let closed = Instant::now();
                 self.shared.gate.pass(&self.stop).await;
                 begin = Instant::now();
+                self.paused(begin - closed);
                 continue;
             }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {

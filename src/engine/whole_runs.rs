@@ -4,7 +4,7 @@
 mod rehearsal;
 mod reload;
 
-use crate::config::{Load, Settings, Stage};
+use crate::config::{CoMitigation, Load, Settings, Stage};
 use crate::control::Command;
 use crate::plan::Shape;
 use rehearsal::{Arrived, Rehearsal};
@@ -307,4 +307,27 @@ async fn a_pause_stops_the_clock_and_a_new_number_of_users_is_reached_at_the_hat
         "{starts:?}"
     );
     assert_eq!(outcome.report.users, 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_paused_has_no_late_users_for_that() {
+    let settings = Settings {
+        users: Some(4),
+        hatch_rate: Some(100.0),
+        run_time: Some(ms(4_000)),
+        co_mitigation: Some(CoMitigation::Average),
+        ..Settings::default()
+    };
+    let rehearsal = Rehearsal {
+        answer: |_, _| ms(50),
+        commands: vec![(ms(2_000), Command::Pause), (ms(3_500), Command::Resume)],
+        ..Rehearsal::new(
+            "task { wait = 0.05, function(user) user:get \"/\" end }",
+            settings,
+        )
+    };
+    let (_, outcome) = rehearsal.play().await;
+    let omission = outcome.report.co_mitigation.expect("it was asked for");
+    assert_eq!(omission.late_cycles, 0, "{omission:?}");
+    assert!(outcome.report.aggregated.count > 100);
 }

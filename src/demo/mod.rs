@@ -1,6 +1,7 @@
 //! The built-in demo sites: something to test that is always there and needs no set-up. Driven by
 //! `lgoose demo` and by plans whose host is `demo:NAME`; knows nothing of plans, users or reports.
 
+mod api;
 mod counts;
 mod drupal;
 mod server;
@@ -31,16 +32,19 @@ const BACKLOG: u32 = 8192;
 pub enum Site {
     /// Drupal 7 with 10,000 articles and 5,000 users, as the published Drupal load tests expect it.
     Drupal,
+    /// A small shop with an API in JSON and GraphQL, bearer tokens, basic authentication and uploads.
+    Api,
 }
 
 impl Site {
     /// The names of all sites, for messages.
-    pub const NAMES: &'static [&'static str] = &["drupal"];
+    pub const NAMES: &'static [&'static str] = &["drupal", "api"];
 
     /// The site of that name, as written after `demo:`.
     pub fn from_name(name: &str) -> Option<Site> {
         match name {
             "drupal" => Some(Site::Drupal),
+            "api" => Some(Site::Api),
             _ => None,
         }
     }
@@ -48,6 +52,7 @@ impl Site {
     fn imitation(self) -> Box<dyn Imitation> {
         match self {
             Site::Drupal => Box::new(drupal::Drupal::new()),
+            Site::Api => Box::new(api::Api::new()),
         }
     }
 }

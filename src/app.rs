@@ -1,6 +1,7 @@
 //! The command from flags to exit code; the only file that knows everyone.
 
 mod client;
+mod embed;
 mod env_file;
 mod log;
 mod outputs;
@@ -26,9 +27,10 @@ use screen::{
 };
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 use view::View;
+
+pub use embed::{Running, Test};
 
 /// Runs the command of this process.
 pub fn main() -> ExitCode {
@@ -151,12 +153,11 @@ async fn drive(
 ) -> Result<Outcome, Error> {
     let (commands, obeyed) = mpsc::unbounded_channel();
     let (snapshots, pictures) = watch::channel(None);
-    let target = target(&prepared);
-    let config = prepared.config;
+    let config = prepared.config.clone();
     let (interrupt, interrupts) = mpsc::unbounded_channel();
     let facts = view::facts(
         &prepared.name,
-        target.clone(),
+        target(&prepared),
         &config,
         screen::may_colour(flags),
     );
@@ -169,17 +170,7 @@ async fn drive(
         ),
         false => None,
     };
-    let run = engine::Run {
-        program: prepared.program,
-        plan: Arc::new(prepared.plan),
-        config: config.clone(),
-        hosts: prepared.hosts,
-        name: prepared.name,
-        client: prepared.client,
-        resolver: Arc::new(prepared.resolver),
-        journals,
-        target,
-    };
+    let (run, demos) = prepared.into_run(journals);
     let shown = async {
         match view {
             Some(view) => view.show(pictures, commands.clone()).await,
@@ -192,7 +183,7 @@ async fn drive(
         error = shown => Err(error),
     };
     drop(interrupt);
-    drop(prepared.demos);
+    drop(demos);
     outcome
 }
 
@@ -316,7 +307,7 @@ fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
         &name,
         &source,
         variables,
-        flags,
+        flags.load.seed,
         flags.load.seed.unwrap_or(0),
     )?;
     say(plan::list(&plan).trim_end())?;

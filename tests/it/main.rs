@@ -7,6 +7,7 @@ mod command_line;
 mod connections;
 mod content;
 mod drupal;
+mod embed;
 mod failing;
 mod faults;
 mod faulty;

@@ -25,6 +25,9 @@ use self::orders::{Orders, Wish};
 use self::route::{LABELS, Route};
 use super::server::{Answer, Imitation, Visit};
 
+/// Why a request is not done.
+type Refusal = (StatusCode, &'static str);
+
 /// The shop with its 100 products and the users user1 to user1000.
 pub(super) struct Api {
     accounts: Accounts,
@@ -95,7 +98,7 @@ impl Api {
     fn log_in(&self, visit: &Visit<'_>) -> Answer {
         let wanted = match read_json(visit) {
             Ok(wanted) => wanted,
-            Err(refused) => return refused,
+            Err((status, why)) => return refusal(status, why),
         };
         let text = |key: &str| wanted[key].as_str().unwrap_or_default();
         match accounts::check(text("username"), text("password")) {
@@ -163,7 +166,7 @@ impl Api {
                     let answer = with_status(found(order), StatusCode::CREATED);
                     with(answer, LOCATION, &place)
                 }
-                Err(refused) => refused,
+                Err((status, why)) => refusal(status, why),
             },
             (Route::Orders, _) => found(self.orders.list(member)),
             (Route::Order(id), "DELETE") => match self.orders.remove(member, id) {
@@ -180,7 +183,7 @@ impl Api {
                         .orders
                         .change(member, id, wish)
                         .map_or_else(none, found),
-                    Err(refused) => refused,
+                    Err((status, why)) => refusal(status, why),
                 }
             }
             (Route::Order(id), _) => self.orders.get(member, id).map_or_else(none, found),
@@ -204,7 +207,7 @@ impl Api {
 fn graphql(visit: &Visit<'_>) -> Answer {
     match read_json(visit) {
         Ok(asked) => found(graphql::answer(&asked)),
-        Err(refused) => refused,
+        Err((status, why)) => refusal(status, why),
     }
 }
 
@@ -228,22 +231,21 @@ fn authorization<'a>(visit: &Visit<'a>) -> &'a str {
 }
 
 /// The body, which has to say that it is JSON and to be that.
-fn read_json(visit: &Visit<'_>) -> Result<Value, Answer> {
+fn read_json(visit: &Visit<'_>) -> Result<Value, Refusal> {
     let kind = visit.headers.get(CONTENT_TYPE);
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
-        return Err(refusal(
+        return Err((
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "the body must be of the type application/json",
         ));
     }
     serde_json::from_slice(visit.body)
-        .map_err(|_| refusal(StatusCode::BAD_REQUEST, "the body is not JSON"))
+        .map_err(|_| (StatusCode::BAD_REQUEST, "the body is not JSON"))
 }
 
 /// What an order is to be; what the body leaves out is as in `below`, if there is that.
-fn read_wish(visit: &Visit<'_>, below: Option<Wish>) -> Result<Wish, Answer> {
-    Wish::read(&read_json(visit)?, below)
-        .map_err(|why| refusal(StatusCode::UNPROCESSABLE_ENTITY, why))
+fn read_wish(visit: &Visit<'_>, below: Option<Wish>) -> Result<Wish, Refusal> {
+    Wish::read(&read_json(visit)?, below).map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why))
 }
 
 fn found(value: Value) -> Answer {

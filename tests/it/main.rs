@@ -27,6 +27,7 @@ mod mistakes;
 mod one_page;
 mod outputs;
 mod parts;
+mod plans;
 mod program;
 mod proxy;
 mod raising;

@@ -32,6 +32,7 @@ mod program;
 mod proxy;
 mod raising;
 mod rate;
+mod readme;
 mod report;
 mod sandbox;
 mod saturation;

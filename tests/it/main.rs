@@ -45,6 +45,7 @@ mod terminal;
 mod thresholds;
 mod tools;
 mod view;
+mod wordpress;
 
 /// What sends the requests of runs that do not say; `tests/it_reqwest` has another.
 const CLIENT: Option<&str> = None;

@@ -6,7 +6,7 @@ use crate::report::read;
 use std::path::{Path, PathBuf};
 
 /// Plans that need more than a built-in site, and the test that runs each instead.
-const ELSEWHERE: [(&str, &str); 0] = [];
+const ELSEWHERE: [(&str, &str); 1] = [("plans/wordpress.lua", "tests/it/wordpress.rs")];
 
 /// How many run at the same time.
 const AT_ONCE: usize = 6;

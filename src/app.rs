@@ -1,6 +1,7 @@
 //! The command from flags to exit code; the only file that knows everyone.
 
 mod client;
+mod embed;
 mod env_file;
 mod log;
 mod outputs;
@@ -28,9 +29,10 @@ use screen::{
 };
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 use view::{Reloads, View};
+
+pub use embed::{Running, Test};
 
 /// Runs the command of this process.
 pub fn main() -> ExitCode {
@@ -154,15 +156,14 @@ async fn drive(
 ) -> Result<Outcome, Error> {
     let (commands, obeyed) = mpsc::unbounded_channel();
     let (snapshots, pictures) = watch::channel(None);
-    let target = target(&prepared);
-    let config = prepared.config;
+    let config = prepared.config.clone();
     let (interrupt, interrupts) = mpsc::unbounded_channel();
     let (ask, asked) = mpsc::unbounded_channel();
     let (news, told) = mpsc::unbounded_channel();
     let (editions, adopted) = mpsc::unbounded_channel();
     let facts = view::facts(
         &prepared.name,
-        target.clone(),
+        target(&prepared),
         &config,
         screen::may_colour(flags),
     );
@@ -176,28 +177,9 @@ async fn drive(
         ),
         false => None,
     };
-    let edition = engine::Edition::new(
-        prepared.program.clone(),
-        prepared.plan,
-        prepared.hosts,
-        config.clone(),
-    );
-    let reloader = Reloader::new(
-        path,
-        flags,
-        config.clone(),
-        prepared.program,
-        prepared.demos,
-    );
-    let run = engine::Run {
-        edition: Arc::new(edition),
-        config: config.clone(),
-        name: prepared.name,
-        client: prepared.client,
-        resolver: Arc::new(prepared.resolver),
-        journals,
-        target,
-    };
+    let program = prepared.program.clone();
+    let (run, demos) = prepared.into_run(journals);
+    let reloader = Reloader::new(path, flags, config.clone(), program, demos);
     let news = view.is_some().then_some(news);
     let reloading = reloader.serve(asked, editions, news);
     let shown = async {
@@ -336,7 +318,7 @@ fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
         &name,
         &source,
         variables,
-        flags,
+        flags.load.seed,
         flags.load.seed.unwrap_or(0),
     )?;
     say(plan::list(&plan).trim_end())?;

@@ -83,7 +83,7 @@ pub enum Command {
         #[arg(default_value = ".")]
         dir: PathBuf,
     },
-    /// Run one of the built-in sites, drupal or umami, until Ctrl-C
+    /// Run one of the built-in sites, drupal, umami or api, until Ctrl-C
     Demo(Demo),
     /// Show a run that was saved with '-o json=FILE', or write it in other formats
     Report(Saved),
@@ -99,11 +99,13 @@ pub enum Command {
 /// `lgoose demo`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Accounts: drupal has user2 to user5001 with the password 12345, umami has admin with the password \
-        admin. What a site has received, by method and path, is told as JSON at /_demo/served."
+    after_help = "Accounts: drupal has user2 to user5001 and api user1 to user1000, all with the password 12345; umami \
+        has admin with the password admin. What a site has received, by method and path, is told as JSON at \
+        /_demo/served."
 )]
 pub struct Demo {
-    /// Which site: 'drupal', a Drupal 7 of 10,000 articles, or 'umami', a Drupal 8 in English and Spanish
+    /// Which site: 'drupal', a Drupal 7 of 10,000 articles; 'umami', a Drupal 8 in English and Spanish; 'api', a shop
+    /// with an API in JSON and GraphQL
     pub site: String,
     /// The port on 127.0.0.1; 0 takes any free one
     #[arg(long, default_value_t = 8080)]

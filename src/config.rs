@@ -59,6 +59,8 @@ pub struct Config {
     pub iterations: Option<u64>,
     /// Requests per second of all users together, at most.
     pub throttle_requests: Option<f64>,
+    /// What every pause of the plan is multiplied by.
+    pub wait_factor: f64,
     /// The scenarios that run, `*` standing for any text; none: all.
     pub scenarios: Vec<String>,
     /// The tags of the tasks that run; none: all.
@@ -152,6 +154,7 @@ impl Config {
             run_time,
             load,
             throttle_requests: settings.throttle_requests,
+            wait_factor: settings.wait_factor.unwrap_or(1.0),
             scenarios: settings.scenarios.unwrap_or_default(),
             tags: settings.tags.unwrap_or_default(),
             warmup: settings.warmup,

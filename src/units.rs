@@ -75,6 +75,16 @@ pub fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Reads what something is multiplied by: `2`, `0.1`, `0`.
+///
+/// # Errors
+/// A sentence that quotes the text.
+pub fn factor(text: &str) -> Result<f64, String> {
+    decimal(text.trim()).ok_or_else(|| {
+        format!("'{text}' is not a factor: write a number of at least 0, such as 0.1")
+    })
+}
+
 /// Reads a size in bytes: `1024`, `64KiB`, `64MiB`, `1GiB`, `10MB`.
 ///
 /// # Errors

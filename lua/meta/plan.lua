@@ -11,7 +11,7 @@
 
 ---Defaults of the plan. A flag of the same name (`run_time`: `--run-time`) or its `LGOOSE_*` goes before.
 ---@class lgoose.Plan
----@field host? string # base URL, or "demo:drupal" or "demo:umami" for a built-in site
+---@field host? string # base URL, or "demo:drupal", "demo:umami" or "demo:api" for a built-in site
 ---@field users? integer # users at the same time (default: number of cores)
 ---@field hatch_rate? number|string # users started per second (default: 1)
 ---@field startup_time? lgoose.Duration # start all users within this time instead of by hatch_rate
@@ -22,6 +22,7 @@
 ---@field max_users? integer # with a rate: users at the same time at most (default: 1000)
 ---@field arrivals? "even"|"poisson" # with a rate: at equal distances or at random (default: "even")
 ---@field iterations? integer # per user (default: no limit)
+---@field wait_factor? number # what every pause is multiplied by; 0 = no pauses (default: 1)
 ---@field scenarios? string[] # the scenarios that run, "*" stands for any text (default: all)
 ---@field tags? string|string[] # only the tasks that have one of these tags run, themselves or by their scenario (default: all)
 ---@field warmup? lgoose.Duration # keep the figures of this first time apart

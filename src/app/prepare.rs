@@ -9,12 +9,14 @@ use super::url_plan::UrlPlan;
 use crate::cli;
 use crate::config::{CoMitigation, Config, Load, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
+use crate::engine;
 use crate::error::{Diagnostic, Error, nearest};
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{self, Program};
+use crate::metrics::Journals;
 use crate::plan::{Plan, Scenario};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Everything a run needs, put together from the plan and the flags.
@@ -30,6 +32,38 @@ pub(super) struct Prepared {
     pub(super) demos: Vec<(String, Demo)>,
 }
 
+impl Prepared {
+    /// What the engine is told, and the built-in sites that have to outlive the run.
+    pub(super) fn into_run(self, journals: Option<Journals>) -> (engine::Run, Vec<(String, Demo)>) {
+        let target = target(&self);
+        let edition =
+            engine::Edition::new(self.program, self.plan, self.hosts, self.config.clone());
+        let run = engine::Run {
+            edition: Arc::new(edition),
+            config: self.config,
+            name: self.name,
+            target,
+            client: self.client,
+            resolver: Arc::new(self.resolver),
+            journals,
+        };
+        (run, self.demos)
+    }
+}
+
+/// A plan, and what was said beside it.
+pub(super) struct Given {
+    /// Its path, or what stands for it in messages.
+    pub(super) name: String,
+    pub(super) source: String,
+    /// Where paths in the plan's options are seen from.
+    pub(super) folder: PathBuf,
+    /// The options that go before the plan's own.
+    pub(super) typed: Settings,
+    /// What `env()` knows beside the environment.
+    pub(super) variables: BTreeMap<String, String>,
+}
+
 /// A plan and how its run is configured, before anything is started.
 pub(super) struct Composed {
     pub(super) program: Arc<Program>,
@@ -42,16 +76,24 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     if flags.screen.watch {
         may_load(path, flags)?;
     }
-    let seed = flags
-        .load
-        .seed
-        .unwrap_or_else(|| rand::random::<u32>().into());
+    assemble(given(path, flags)?, |config, plan| {
+        adapt(config, plan, flags)
+    })
+}
+
+/// Puts a run together; `adapt` has the last word on its configuration.
+pub(super) fn assemble(
+    given: Given,
+    adapt: impl FnOnce(&mut Config, &mut Plan),
+) -> Result<Prepared, Error> {
+    let random = || rand::random::<u32>().into();
+    let seed = given.typed.seed.unwrap_or_else(random);
     let Composed {
         program,
         plan,
         config,
         name,
-    } = compose(path, flags, seed)?;
+    } = compose(given, seed, adapt)?;
     no_fixed_numbers(&config, &plan)?;
     let (client, resolver) = client(&config)?;
     let mut demos = Vec::new();
@@ -75,26 +117,47 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     })
 }
 
-/// Reads a plan and merges the flags over it. `seed` counts where neither has one.
-pub(super) fn compose(path: &Path, flags: &cli::Run, seed: u64) -> Result<Composed, Error> {
+/// What the command line says of the plan at that path.
+pub(super) fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
     let (name, source, host) = read(path, flags)?;
-    let variables = variables(flags)?;
-    let (program, mut plan, settings) = load(&name, &source, variables, flags, seed)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut typed = flags.settings();
     typed.host = host.or(typed.host);
-    let settings = typed.over(settings.relative_to(folder_of(path)));
-    let mut config = Config::new(settings, cores, seed)?;
-    plan.keep_scenarios(&config.scenarios)?;
-    plan.keep_tags(&config.tags)?;
+    Ok(Given {
+        name,
+        source,
+        folder: folder_of(path).to_owned(),
+        typed,
+        variables: variables(flags)?,
+    })
+}
+
+/// What flags say that no plan can.
+pub(super) fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
     if flags.load.once {
-        once(&mut config, &mut plan);
+        once(config, plan);
         config.show = match flags.screen.http_debug {
             true => Show::Messages,
             false => Show::Requests,
         };
     }
     config.view = screen::wants_view(flags);
+}
+
+/// Loads a plan and merges what was typed over its options. `seed` counts where neither has one.
+pub(super) fn compose(
+    given: Given,
+    seed: u64,
+    adapt: impl FnOnce(&mut Config, &mut Plan),
+) -> Result<Composed, Error> {
+    let (name, typed) = (given.name, given.typed);
+    let (program, mut plan, settings) =
+        load(&name, &given.source, given.variables, typed.seed, seed)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let settings = typed.over(settings.relative_to(&given.folder));
+    let mut config = Config::new(settings, cores, seed)?;
+    plan.keep_scenarios(&config.scenarios)?;
+    plan.keep_tags(&config.tags)?;
+    adapt(&mut config, &mut plan);
     Ok(Composed {
         program,
         plan,
@@ -186,11 +249,11 @@ pub(super) fn load(
     name: &str,
     source: &str,
     variables: BTreeMap<String, String>,
-    flags: &cli::Run,
+    typed_seed: Option<u64>,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let loaded = lua::load(name, source, variables.clone(), seed)?;
-    match (flags.load.seed, loaded.2.seed) {
+    match (typed_seed, loaded.2.seed) {
         (None, Some(planned)) if planned != seed => lua::load(name, source, variables, planned),
         _ => Ok(loaded),
     }
@@ -205,7 +268,7 @@ pub(super) fn base_url(
         return Err(Diagnostic::new("no host is given")
             .help(
                 "name the site with '--host URL', with 'plan { host = \"URL\" }' in the plan, \
-                 or with LGOOSE_HOST in the environment; 'demo:drupal' and 'demo:umami' are built-in ones to try",
+                 or with LGOOSE_HOST in the environment; 'demo:drupal', 'demo:umami' and 'demo:api' are built-in ones to try",
             )
             .into());
     };

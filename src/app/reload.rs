@@ -1,7 +1,7 @@
 //! Loads the plan anew in the middle of a run: when the view asks for it, or with `--watch` when one of its files
 //! has changed. A plan with a mistake changes nothing.
 
-use super::prepare::{Composed, compose, hosts_of, no_fixed_numbers};
+use super::prepare::{Composed, adapt, compose, given, hosts_of, no_fixed_numbers};
 use super::screen::complain;
 use crate::cli;
 use crate::config::Config;
@@ -103,7 +103,11 @@ impl Reloader {
             plan,
             config,
             ..
-        } = compose(&self.path, &self.flags, self.config.seed)?;
+        } = compose(
+            given(&self.path, &self.flags)?,
+            self.config.seed,
+            |config, plan| adapt(config, plan, &self.flags),
+        )?;
         no_fixed_numbers(&self.config, &plan)?;
         let hosts = hosts_of(&plan, &self.config, &mut self.demos)?;
         let judged = Config {

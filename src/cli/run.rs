@@ -2,7 +2,9 @@
 //! is a line of [`Run::settings`].
 
 use super::outputs::Outputs;
-use super::values::{TestPlan, at_least_one, header, test_plan, threshold, users, variable, whole};
+use super::values::{
+    TestPlan, at_least_one, header, some, test_plan, threshold, users, variable, whole,
+};
 use crate::config::{Client, Http, Pin, Proxy, Settings, Spacing, Stage, address};
 use crate::threshold::Threshold;
 use crate::units;
@@ -94,6 +96,9 @@ pub struct Load {
     /// At most so many requests per second of all users together
     #[arg(long, value_name = "RATE", value_parser = units::rate)]
     pub throttle_requests: Option<f64>,
+    /// Multiply every pause of the plan: 0.1 for tenths, 0 for none [default: 1]
+    #[arg(long, value_name = "N", value_parser = units::factor)]
+    pub wait_factor: Option<f64>,
     /// Run only the scenarios of this name, '*' for any text (repeatable)
     #[arg(long, value_name = "NAME")]
     pub scenario: Vec<String>,
@@ -124,7 +129,7 @@ pub struct Load {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Target")]
 pub struct Target {
-    /// The site's base URL, or 'demo:drupal' or 'demo:umami' for a built-in one
+    /// The site's base URL, or 'demo:drupal', 'demo:umami' or 'demo:api' for a built-in one
     #[arg(short = 'H', long, value_name = "URL")]
     pub host: Option<String>,
     /// A request's timeout [default: 60s]
@@ -305,6 +310,7 @@ impl Run {
             arrivals: self.load.arrivals,
             iterations: self.load.iterations,
             throttle_requests: self.load.throttle_requests,
+            wait_factor: self.load.wait_factor,
             scenarios: some(&self.load.scenario),
             tags: some(&self.load.tags),
             warmup: self.load.warmup,
@@ -346,9 +352,4 @@ impl Run {
             lua_time: self.machine.lua_time,
         }
     }
-}
-
-/// What was given at least once.
-fn some<T: Clone>(given: &[T]) -> Option<Vec<T>> {
-    (!given.is_empty()).then(|| given.to_vec())
 }

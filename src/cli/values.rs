@@ -63,3 +63,8 @@ pub(super) fn variable(text: &str) -> Result<(String, String), String> {
         _ => Err(format!("'{text}' is not a variable: write NAME=VALUE")),
     }
 }
+
+/// What was given at least once.
+pub(super) fn some<T: Clone>(given: &[T]) -> Option<Vec<T>> {
+    (!given.is_empty()).then(|| given.to_vec())
+}

@@ -76,6 +76,8 @@ settings! {
     iterations: u64 = |value| value.whole(1);
     /// Requests per second of all users together, at most.
     throttle_requests: f64 = Value::rate;
+    /// What every pause is multiplied by.
+    wait_factor: f64 = Value::factor;
     /// The scenarios that run; '*' stands for any text.
     scenarios: Vec<String> = |value| value.each(|name| Ok(name.to_owned()));
     /// The tags of the tasks that run.

@@ -58,6 +58,13 @@ impl Value {
         }
     }
 
+    pub(super) fn factor(&self) -> Result<f64, String> {
+        match self {
+            Value::Number(factor) => units::factor(&factor.to_string()),
+            other => Err(format!("a number is wanted, not {}", other.type_name())),
+        }
+    }
+
     pub(super) fn size(&self) -> Result<u64, String> {
         match self {
             Value::Text(text) => units::size(text),

@@ -1,6 +1,7 @@
 //! The built-in demo sites: something to test that is always there and needs no set-up. Driven by
 //! `lgoose demo` and by plans whose host is `demo:NAME`; knows nothing of plans, users or reports.
 
+mod api;
 mod assets;
 mod coded;
 mod cookie;
@@ -41,17 +42,20 @@ pub enum Site {
     Drupal,
     /// Umami, the magazine in two languages that Drupal 8 has as a demo, as the published load test expects it.
     Umami,
+    /// A small shop with an API in JSON and GraphQL, bearer tokens, basic authentication and uploads.
+    Api,
 }
 
 impl Site {
     /// The names of all sites, for messages.
-    pub const NAMES: &'static [&'static str] = &["drupal", "umami"];
+    pub const NAMES: &'static [&'static str] = &["drupal", "umami", "api"];
 
     /// The site of that name, as written after `demo:`.
     pub fn from_name(name: &str) -> Option<Site> {
         match name {
             "drupal" => Some(Site::Drupal),
             "umami" => Some(Site::Umami),
+            "api" => Some(Site::Api),
             _ => None,
         }
     }
@@ -60,6 +64,7 @@ impl Site {
         match self {
             Site::Drupal => Box::new(drupal::Drupal::new()),
             Site::Umami => Box::new(umami::Umami::new()),
+            Site::Api => Box::new(api::Api::new()),
         }
     }
 }

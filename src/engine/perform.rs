@@ -57,7 +57,7 @@ impl User {
             Op::Wait(time) => {
                 self.vm.reclaim();
                 let begin = self.cycles.is_some().then(Instant::now);
-                self.stop.wait(time).await;
+                self.stop.wait(self.shared.pause(time)).await;
                 if let Some(begin) = begin {
                     self.paused(begin.elapsed());
                 }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::http::{Client, Session};
 use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup, stream};
 use crate::metrics::{Account, Context, Cycles, Failure, Recorder, TaskContext, TaskId, TaskRun};
-use crate::plan::{Cursor, Event, Scenario, Schedule};
+use crate::plan::{Cursor, Event, Scenario, Schedule, scaled};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::RefCell;
 use std::num::NonZeroU64;
@@ -58,6 +58,11 @@ impl Shared {
 }
 
 impl Shared {
+    /// A pause of the plan as long as this run wants it.
+    pub(super) fn pause(&self, planned: Duration) -> Duration {
+        scaled(planned, self.config.wait_factor)
+    }
+
     /// Waits for the turn of one request, if there is a ceiling on them.
     pub(super) async fn pass_throttle(&self) {
         if let Some(throttle) = &self.throttle {
@@ -258,6 +263,7 @@ impl User {
             let task = &self.role.scenario.tasks[step.task];
             let wait = self.role.scenario.wait_of(task);
             let pause = wait.after_task(&mut self.random, end - begin, iteration);
+            let pause = self.shared.pause(pause);
             begin = end;
             if !pause.is_zero() && !self.stops() && self.iteration <= limit {
                 self.vm.reclaim();

@@ -60,6 +60,8 @@ fn long_iterations(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
 
 fn idle_tasks(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let tasks = plan.scenarios.iter().flat_map(|scenario| &scenario.tasks);
+    // What a user does at its beginning or end may be to set something and no more.
+    let tasks = tasks.filter(|task| !task.on_start && !task.on_stop);
     let idle = tasks.filter_map(|task| {
         let span = program.spans.get(task.function)?;
         let (file, first, last) = span.function.as_ref()?;

@@ -64,6 +64,14 @@ impl Wait {
     }
 }
 
+/// A pause so many times as long; no more than the longest there is.
+pub fn scaled(pause: Duration, factor: f64) -> Duration {
+    match factor == 1.0 {
+        true => pause,
+        false => seconds(pause.as_secs_f64() * factor),
+    }
+}
+
 /// A draw from the normal distribution of mean 0 and deviation 1 (Box and Muller, 1958).
 fn standard_normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     let radius = (-2.0 * open_unit(rng).ln()).sqrt();
@@ -156,6 +164,14 @@ mod tests {
             let got = total / f64::from(DRAWS);
             assert!((got / mean - 1.0).abs() < 0.03, "{wait:?}: {got}");
         }
+    }
+
+    #[test]
+    fn a_factor_stretches_a_pause_and_never_overflows() {
+        for (factor, pause) in [(1.0, 400), (0.1, 40), (0.0, 0), (2.5, 1_000)] {
+            assert_eq!(scaled(ms(400), factor), ms(pause), "{factor}");
+        }
+        assert_eq!(scaled(Duration::MAX, 2.0), Duration::MAX);
     }
 
     #[test]

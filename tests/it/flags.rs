@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, one that does not fit, and words that the message must have beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 53] = [
+const MISFITS: [(&str, &str, &[&str]); 54] = [
     ("--users", "0", &["'0' is not a whole number of at least 1"]),
     (
         "--hatch-rate",
@@ -32,6 +32,7 @@ const MISFITS: [(&str, &str, &[&str]); 53] = [
     ),
     ("--arrivals", "odd", &["'odd'", "even", "poisson"]),
     ("--throttle-requests", "0", &["'0' is not a rate"]),
+    ("--wait-factor", "-1", &["'-1' is not a factor", "0.1"]),
     ("--scenario", "nobody", &["nobody", "AnonBrowsingUser"]),
     (
         "--tags",

@@ -198,6 +198,15 @@ fn every_kind_of_wait_lasts_as_long_as_it_says() {
 }
 
 #[test]
+fn a_run_may_do_without_a_plans_pauses() {
+    let server = Server::start();
+    let text = "scenario { \"hermit\", wait = 3600, task { function(user) user:get \"/\" user:wait(3600) end } }";
+    let path = plan("hermit.lua", text);
+    let report = iterate_with(&path, &server, 2, 3, &["--wait-factor", "0"]);
+    assert_eq!(report.total("count"), 6);
+}
+
+#[test]
 fn a_wait_ends_when_the_user_is_told_to_stop() {
     let server = Server::start();
     let text = "scenario { \"between\", wait = 3600, users = 1,\n  task { function(user) user:get \"/a\" end },\n  \

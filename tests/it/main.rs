@@ -7,6 +7,7 @@ mod command_line;
 mod connections;
 mod content;
 mod drupal;
+mod embed;
 mod failing;
 mod faults;
 mod faulty;
@@ -27,10 +28,12 @@ mod one_page;
 mod outputs;
 mod page;
 mod parts;
+mod plans;
 mod program;
 mod proxy;
 mod raising;
 mod rate;
+mod readme;
 mod reload;
 mod report;
 mod sandbox;
@@ -45,6 +48,7 @@ mod thresholds;
 mod tools;
 mod umami;
 mod view;
+mod wordpress;
 
 /// What sends the requests of runs that do not say; `tests/it_reqwest` has another.
 const CLIENT: Option<&str> = None;

@@ -169,6 +169,11 @@ impl Running {
         text(&self.stderr)
     }
 
+    /// Whether both streams are closed, which the end of the program does.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.closed.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected)
+    }
+
     /// What Ctrl-C does.
     pub(crate) fn interrupt(&self) {
         self.signal(rustix::process::Signal::INT);

@@ -1,5 +1,6 @@
 //! The tools around a plan: `new`, `--list`, `check` with its warnings, and plans of several files.
 
+use crate::plans::plans_below;
 use crate::program::{Lgoose, in_repository, plan, scratch};
 use crate::report::run;
 use crate::server::Server;
@@ -49,7 +50,8 @@ fn list_prints_scenarios_and_tasks_one_per_line() {
 fn a_warning_has_its_line_and_leaves_the_exit_code_alone() {
     let path = plan(
         "idle.lua",
-        "local x = 1\ntask { \"idle\", function() x = 2 end }\n",
+        "local x = 1\ntask { \"idle\", function() x = 2 end }\n\
+         task { \"set up\", on_start = true, function() x = 3 end }\n",
     );
     let ended = Lgoose::new(["check", path.as_str()]).finish();
     assert_eq!(ended.code, 0);
@@ -122,22 +124,12 @@ end }
 
 #[test]
 fn every_plan_of_the_repository_checks_without_a_warning() {
-    let mut checked = 0;
-    for folder in ["plans", "examples"] {
-        let entries = std::fs::read_dir(in_repository(folder)).expect("the folder can be listed");
-        let files = entries.map(|entry| entry.expect("the folder can be listed").path());
-        for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "lua")) {
-            let ended = Lgoose::new(["check".as_ref(), file.as_os_str()]).finish();
-            assert_eq!(
-                (ended.code, ended.stderr.as_str()),
-                (0, ""),
-                "{}",
-                file.display()
-            );
-            checked += 1;
-        }
+    let plans = [plans_below("plans"), plans_below("examples")].concat();
+    for plan in &plans {
+        let ended = Lgoose::new(["check", plan.as_str()]).finish();
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{plan}");
     }
-    assert!(checked >= 2, "{checked} plans");
+    assert!(plans.len() >= 2, "{plans:?}");
 }
 
 #[test]

@@ -1,0 +1,218 @@
+//! lgoose as a Rust library: a plan, what it is run with, and its report. Does what the command does, without its
+//! flags, signals and prints; the plan's log goes to `tracing`.
+
+use super::enter_logs;
+use super::preflight::preflight;
+use super::prepare::{Given, Prepared, assemble};
+use crate::config::{Settings, Value};
+use crate::control::Command;
+use crate::engine::{self, Outcome};
+use crate::error::{Diagnostic, Error};
+use crate::metrics::{Report, Snapshot};
+use crate::{lua, output};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+
+/// A plan and how to run it. Options that are not given are those of the plan, then lgoose's own; `LGOOSE_*` of the
+/// environment is for the command alone.
+#[derive(Debug, Clone)]
+pub struct Test {
+    name: String,
+    source: String,
+    folder: PathBuf,
+    settings: Settings,
+    variables: BTreeMap<String, String>,
+    /// The first option that did not fit.
+    mistake: Option<Diagnostic>,
+}
+
+impl Test {
+    /// A plan as text. Modules and data that it names are looked for in the current folder.
+    pub fn from_source(source: impl Into<String>) -> Test {
+        Test {
+            name: "plan".to_owned(),
+            source: source.into(),
+            folder: PathBuf::new(),
+            settings: Settings::default(),
+            variables: BTreeMap::new(),
+            mistake: None,
+        }
+    }
+
+    /// The plan in a file.
+    ///
+    /// # Errors
+    /// A diagnostic that names the file if it cannot be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Test, Error> {
+        let path = path.as_ref();
+        let (name, source) = lua::read(path)?;
+        Ok(Test {
+            name,
+            folder: path.parent().map(Path::to_owned).unwrap_or_default(),
+            ..Test::from_source(source)
+        })
+    }
+
+    /// The base URL, or `demo:drupal` and such for a built-in site.
+    #[must_use]
+    pub fn host(self, host: impl Into<String>) -> Test {
+        self.option("host", Value::Text(host.into()))
+    }
+
+    /// Users at the same time.
+    #[must_use]
+    pub fn users(self, users: u64) -> Test {
+        self.option("users", Value::Number(users as f64))
+    }
+
+    /// Users started per second.
+    #[must_use]
+    pub fn hatch_rate(self, rate: f64) -> Test {
+        self.option("hatch_rate", Value::Number(rate))
+    }
+
+    /// How long to run once all users have started. Without it or [`iterations`](Test::iterations), here or in the
+    /// plan, a run ends when it is stopped.
+    #[must_use]
+    pub fn run_time(mut self, time: Duration) -> Test {
+        self.settings.run_time = Some(time);
+        self
+    }
+
+    /// Iterations per user.
+    #[must_use]
+    pub fn iterations(self, iterations: u64) -> Test {
+        self.option("iterations", Value::Number(iterations as f64))
+    }
+
+    /// The seed of all random choices.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Test {
+        self.settings.seed = Some(seed);
+        self
+    }
+
+    /// A variable for the plan's `env()`.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Test {
+        self.variables.insert(name.into(), value.into());
+        self
+    }
+
+    /// Any field of `plan {}`, such as `stages` or `thresholds`. One that does not fit is told when the run starts.
+    #[must_use]
+    pub fn option(mut self, name: &str, value: Value) -> Test {
+        if let Err(mistake) = self.settings.set(name, &value) {
+            self.mistake.get_or_insert(mistake);
+        }
+        self
+    }
+
+    /// Runs to the end and gives the figures, with the verdict on the plan's thresholds among them.
+    ///
+    /// # Errors
+    /// The mistakes of [`start`](Test::start), and trouble of lgoose's own during the run.
+    pub fn run(self) -> Result<Report, Error> {
+        let outcome = self.start()?.wait()?;
+        match outcome.trouble {
+            Some(trouble) => Err(trouble),
+            None => Ok(outcome.report),
+        }
+    }
+
+    /// Starts on threads of its own, inside and outside of async code.
+    ///
+    /// # Errors
+    /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own; nothing was sent then.
+    pub fn start(self) -> Result<Running, Error> {
+        if let Some(mistake) = self.mistake {
+            return Err(mistake.into());
+        }
+        let given = Given {
+            name: self.name,
+            source: self.source,
+            folder: self.folder,
+            typed: self.settings,
+            variables: self.variables,
+        };
+        let prepared = assemble(given, |_, _| {})?;
+        let (commands, obeyed) = mpsc::unbounded_channel();
+        let (publish, snapshots) = watch::channel(None);
+        let thread = std::thread::Builder::new()
+            .name("lgoose".to_owned())
+            .spawn(move || conduct(prepared, obeyed, publish))
+            .map_err(|error| Error::Trouble(format!("cannot start a thread: {error}")))?;
+        Ok(Running {
+            commands,
+            snapshots,
+            thread,
+        })
+    }
+}
+
+/// A test that goes on. It also does when this is dropped.
+#[derive(Debug)]
+pub struct Running {
+    commands: mpsc::UnboundedSender<Command>,
+    snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+    thread: JoinHandle<Result<Outcome, Error>>,
+}
+
+impl Running {
+    /// Lets running tasks finish and ends.
+    pub fn stop(&self) {
+        self.command(Command::Stop);
+    }
+
+    /// Changes the run on its way: pause, another number of users and so on. Too late is no error.
+    pub fn command(&self, command: Command) {
+        let _over = self.commands.send(command);
+    }
+
+    /// The latest figures, renewed four times a second; `None` before the first.
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.snapshots.borrow().clone()
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// Trouble that kept the run from starting. Later trouble is in the outcome, beside what was measured.
+    pub fn wait(self) -> Result<Outcome, Error> {
+        let fault = |_| Error::Trouble("the run ended by a fault in lgoose".to_owned());
+        self.thread.join().map_err(fault)?
+    }
+}
+
+/// A whole run, on the thread that it is called on.
+fn conduct(
+    prepared: Prepared,
+    commands: mpsc::UnboundedReceiver<Command>,
+    snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+) -> Result<Outcome, Error> {
+    let shortages = preflight(&prepared);
+    let logs = output::log::LogWriter::start(&prepared.config.logs)?;
+    let journals = logs.as_ref().map(output::log::LogWriter::journals);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
+    let (run, demos) = prepared.into_run(journals);
+    let (_none, editions) = mpsc::unbounded_channel();
+    let outcome = runtime.block_on(engine::run(run, commands, editions, snapshots));
+    drop(demos);
+    let written = logs.map(output::log::LogWriter::finish);
+    let mut outcome = outcome?;
+    if let Some(written) = written {
+        enter_logs(written, &mut outcome);
+    }
+    let told = shortages
+        .iter()
+        .map(|shortage| shortage.message().to_owned());
+    outcome.report.warnings.extend(told);
+    Ok(outcome)
+}

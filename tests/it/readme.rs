@@ -1,0 +1,151 @@
+//! The README keeps its word: every command in it is understood, and those that need no site of somebody else's run.
+//! Its plans are run by `tools`.
+
+use crate::program::{Ended, Lgoose, Running, in_repository, scratch, wait_until};
+use std::path::{Path, PathBuf};
+
+/// How many commands run at the same time.
+const AT_ONCE: usize = 6;
+
+/// A plan for `lgoose shop.lua --tags smoke,checkout`, which the reader is to think of as their own.
+const SHOP: &str = "plan { host = \"demo:api\" }\n\
+                    task { \"pay\", tags = \"smoke\", function(user) user:get \"/\" end }\n\
+                    task { \"browse\", tags = \"checkout\", function(user) user:get \"/about\" end }\n";
+
+fn readme() -> String {
+    std::fs::read_to_string(in_repository("README.md")).expect("there is a README")
+}
+
+/// The contents of all blocks of a language.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let open = format!("```{language}\n");
+    let parts = text.split(open.as_str()).skip(1);
+    parts.filter_map(|part| part.split("```").next()).collect()
+}
+
+/// The arguments of every `lgoose` command, in their order.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let lines = blocks(text, "sh").into_iter().flat_map(str::lines);
+    let commands = lines.filter_map(|line| line.strip_prefix("lgoose "));
+    commands.map(words).collect()
+}
+
+/// Words as a shell reads them: quotes hold them together, a `#` ends them.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = None::<String>;
+    let mut quote = None;
+    for c in line.chars() {
+        match (c, quote) {
+            ('#', None) if word.is_none() => break,
+            (' ', None) => words.extend(word.take()),
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, Some(open)) if c == open => quote = None,
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// A folder as a reader of the README has it: the repository's plans, and the files that it speaks of.
+fn folder() -> PathBuf {
+    let folder = scratch("readme");
+    // Left by an earlier run of the tests.
+    let _absent = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir(&folder).expect("the scratch folder takes a folder");
+    for name in ["plans", "examples"] {
+        let link = std::os::unix::fs::symlink(in_repository(name), folder.join(name));
+        link.expect("the folder takes a link");
+    }
+    let text = readme();
+    for (name, content) in [
+        ("reader.lua", blocks(&text, "lua")[0]),
+        ("shop.lua", SHOP),
+        ("staging.env", "SITE=demo:api\n"),
+    ] {
+        std::fs::write(folder.join(name), content).expect("the folder takes a file");
+    }
+    folder
+}
+
+/// A site of somebody else's, or one that another command of the README serves.
+fn needs_a_site(words: &[String]) -> bool {
+    let is_away = |word: &String| word.contains("example.org") || word.contains("http://127.0.0.1");
+    words.iter().any(is_away)
+}
+
+fn start(words: &[String], folder: &Path) -> Running {
+    let more: &[&str] = match (words[0].as_str(), needs_a_site(words)) {
+        ("new" | "check" | "report", _) => &[],
+        (_, true) => &["--list"],
+        _ => &["--running-metrics", "200ms"],
+    };
+    let words = words.iter().map(String::as_str);
+    Lgoose::new(words.chain(more.iter().copied()))
+        .within(folder)
+        .start()
+}
+
+/// Lets a run make requests and stops it, since some last for minutes.
+fn end(run: Running) -> Ended {
+    let has_asked = || {
+        let lines = run.stdout();
+        let mut counts = lines
+            .lines()
+            .filter_map(|line| line.split(" requests ·").next());
+        counts.any(|count| count.ends_with(|c: char| c.is_ascii_digit()) && !count.ends_with(" 0"))
+    };
+    wait_until("it asks for something or ends", || {
+        has_asked() || run.has_ended()
+    });
+    if !run.has_ended() {
+        run.interrupt();
+    }
+    run.end()
+}
+
+#[test]
+fn every_command_of_the_readme_does_what_it_says() {
+    let folder = folder();
+    let mut commands = commands(&readme());
+    commands.retain(|words| words[0] != "demo");
+    assert!(commands.len() > 30, "{commands:?}");
+    // Some read what others wrote: they come after those, one by one.
+    let alone = |words: &Vec<String>| {
+        let of_new = words.iter().any(|word| word.contains("mytest"));
+        of_new || words[0] == "report"
+    };
+    let (then, first): (Vec<_>, Vec<_>) = commands.into_iter().partition(alone);
+    for some in first.chunks(AT_ONCE) {
+        let running: Vec<_> = some.iter().map(|words| start(words, &folder)).collect();
+        for (words, run) in some.iter().zip(running) {
+            judge(words, &end(run));
+        }
+    }
+    for words in &then {
+        judge(words, &end(start(words, &folder)));
+    }
+}
+
+fn judge(words: &[String], ended: &Ended) {
+    // How quick a busy machine is decides these.
+    let may_break = words.iter().any(|word| word == "--threshold");
+    let fine = ended.code == 0 || (may_break && ended.code == 1);
+    assert!(fine, "lgoose {words:?}: {ended:?}");
+}
+
+#[test]
+fn the_files_that_the_readme_links_to_exist() {
+    let text = readme();
+    let links = text.split("](").skip(1);
+    let links = links.filter_map(|rest| rest.split(')').next());
+    let local: Vec<_> = links.filter(|link| !link.contains("://")).collect();
+    assert!(local.len() > 20, "{local:?}");
+    for link in local {
+        assert!(in_repository(link).exists(), "{link}");
+    }
+}

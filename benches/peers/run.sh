@@ -271,6 +271,15 @@ many() {
   compare "A response of 2 bytes" lgoose wrk
 }
 
+# on_terminal: changes 'argv', a quiet lgoose, into one with its live view on a terminal of 120 columns.
+on_terminal() {
+  local word command=""
+  for word in "${argv[@]}"; do
+    [ "$word" = -q ] || printf -v command '%s%q ' "$command" "$word"
+  done
+  argv=(script -qec "stty cols 120 rows 40; TERM=xterm-256color exec $command" /dev/null)
+}
+
 # steady: how even the load is, by the moments at which nginx answered.
 steady() {
   local row from
@@ -279,10 +288,13 @@ steady() {
     "$users" "$rounds" "$seconds"
   printf '%-24s %6s %8s %8s %8s %8s\n' "" round mean least most "CoV %"
   for ((round = 1; round <= rounds; round++)); do
-    for row in lgoose wrk; do
+    for row in lgoose "lgoose, live view" wrk; do
       from="$(wc -c <"$work/steady.log")"
       run_s=$((seconds + 2))
-      command_of "$row"
+      command_of "${row%%,*}"
+      if [ "$row" != "${row%%,*}" ]; then
+        on_terminal
+      fi
       taskset -c "$load_core" "${argv[@]}" >"$work/out" 2>&1 || fail "$row: $(tail -n 3 "$work/out")"
       # nginx writes its log once a second.
       sleep 1.5

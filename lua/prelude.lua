@@ -106,7 +106,8 @@ end
 
 -- The method of user that sends such requests, with a body or without.
 local function sends(op)
-  return function(_, path, options)
+  return function(_, path, options, more)
+    if more ~= nil then fail("this request has no body: options are the second argument, as in user:get(path, { name = ... })") end
     if options == nil then return receive(yield(op, path)) end
     return receive(yield(op, path, nil, simple(options)))
   end
@@ -177,7 +178,9 @@ end
 -- A form found on a page, with the plan's fields over the page's own.
 function User.submit(_, form, fields, options)
   if type(form) ~= "table" or type(form.fields) ~= "table" then
-    fail("user:submit takes a form found with response:form(css)" .. (form == nil and "; this one was not found" or ""))
+    local missed = form == nil and H.missed_form() or ""
+    fail("user:submit takes a form found with response:form(css)" .. (form == nil and "; this one was not found" or "")
+      .. (missed ~= "" and ": " .. missed or ""))
   end
   local merged = {}
   for name, value in next, form.fields do

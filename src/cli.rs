@@ -99,8 +99,8 @@ pub enum Command {
 /// `lgoose demo`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Accounts: drupal has user2 to user5001 and api user1 to user1000, all with the password 12345; umami \
-        has admin with the password admin. What a site has received, by method and path, is told as JSON at \
+    after_help = "Accounts: drupal has user2 to user5001 and api user1 to user1000, all with the password 12345; umami has \
+        admin with the password admin, and takes five messages an hour from an address. What a site has received, by method and path, is told as JSON at \
         /_demo/served."
 )]
 pub struct Demo {

@@ -135,7 +135,9 @@ impl View {
                 self.state.notice = told;
             }
             Err(error) => {
-                let text = format!("{error}\n\nthe plan that was loaded before runs on");
+                let text = format!(
+                    "{error}\n\nthe plan that was loaded before runs on; mend it and press r"
+                );
                 self.state.dialog = Dialog::Message(text);
             }
         }

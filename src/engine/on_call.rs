@@ -21,6 +21,7 @@ impl User {
             self.shared.recorder.borrow_mut().arrival(delay);
             self.delay = Some(delay);
             if !began && !self.begin(true).await {
+                self.tell_lost();
                 return self.count(|recorder, scenario| recorder.user_stopped(scenario));
             }
             began = true;

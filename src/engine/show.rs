@@ -7,7 +7,7 @@ use crate::units::{show_duration, show_size};
 use std::fmt::Write as _;
 
 /// The most that is shown of a body, in bytes.
-const MOST_BODY: usize = 4096;
+const MOST_BODY: usize = 64 << 10;
 
 /// Writes one request and its outcome to the log.
 pub(super) fn show(show: Show, op: &RequestOp, task: &str, finished: &Finished) {

@@ -215,8 +215,19 @@ impl User {
         if self.begin(false).await {
             self.iterate().await;
             self.end().await;
+        } else {
+            self.tell_lost();
         }
         self.count(|recorder, scenario| recorder.user_stopped(scenario));
+    }
+
+    /// Fewer users than asked for is what the report must not be silent about.
+    pub(super) fn tell_lost(&self) {
+        self.count(|recorder, scenario| {
+            recorder.warn(format!(
+                "users of scenario '{scenario}' ended at once: an 'on_start' task of theirs failed, so fewer run than asked for"
+            ));
+        });
     }
 
     /// Runs the `on_start` tasks, after a stop only if it is to be done `anyway`; false if one of them raised,

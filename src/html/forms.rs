@@ -93,6 +93,20 @@ fn action(doc: &Document, action: &str, page: &Url) -> Url {
     url
 }
 
+/// What tells the forms of a page apart, as selectors: `#user-login`, `form[action="/search"]`.
+pub fn form_selectors(doc: &Document) -> Vec<String> {
+    let forms = elements(doc).filter(is_form);
+    let selector = |form: ElementRef<'_>| {
+        let value = form.value();
+        match (value.id(), value.attr("action")) {
+            (Some(id), _) => format!("#{id}"),
+            (None, Some(action)) => format!("form[action=\"{action}\"]"),
+            (None, None) => "form".to_owned(),
+        }
+    };
+    forms.map(selector).collect()
+}
+
 fn elements(doc: &Document) -> impl Iterator<Item = ElementRef<'_>> {
     doc.root()
         .into_iter()

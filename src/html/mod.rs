@@ -26,7 +26,7 @@ mod fixtures;
 pub use assets::{assets, links};
 pub use document::{Document, NodeKey, Selector};
 pub use entities::decode_entities;
-pub use forms::{Form, FormMethod, encode_form, find_form, form};
+pub use forms::{Form, FormMethod, encode_form, find_form, form, form_selectors};
 pub use title::title;
 
 /// Text with each run of ASCII white space made one space, none at the ends. A no-break space stays.

@@ -33,6 +33,8 @@ pub(super) struct Host {
     /// loaded.
     pub(super) stopped: Cell<bool>,
     pub(super) limits: Limits,
+    /// Which form was looked for in vain at last, and which there are; empty before.
+    pub(super) missed_form: RefCell<String>,
 }
 
 impl Host {
@@ -55,6 +57,7 @@ impl Host {
             begin: Instant::now(),
             stopped: Cell::new(false),
             limits,
+            missed_form: RefCell::default(),
         }
     }
 

@@ -74,6 +74,11 @@ impl State {
                 KeyCode::PageUp => self.dialog = Dialog::Detail(line.saturating_sub(10)),
                 _ => self.dialog = Dialog::None,
             },
+            // What was wrong with the plan is mended: once more.
+            Dialog::Message(_) if key.code == KeyCode::Char('r') => {
+                self.dialog = Dialog::None;
+                return Some(Wish::Reload);
+            }
             Dialog::Help | Dialog::Message(_) => self.dialog = Dialog::None,
         }
         None

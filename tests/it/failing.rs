@@ -361,3 +361,29 @@ fn a_plan_can_ask_for_the_strict_verdict_and_for_less_on_the_screen() {
         ended.stdout
     );
 }
+
+#[test]
+fn a_user_that_its_on_start_ends_and_a_form_that_is_not_there_are_told_with_the_remedy() {
+    let text = "plan { host = \"demo:drupal\", iterations = 1 }\n\
+                scenario { \"editor\",\n  \
+                task { \"log in\", on_start = true, function(user)\n    \
+                user:submit(user:get(\"/user\"):form \"#user-logon\", {})\n  end },\n  \
+                task { function(user) user:get \"/\" end },\n}\n\
+                scenario { \"reader\",\n  \
+                task { \"options\", function(user) user:get(\"/\", {}, { name = \"x\" }) end },\n  \
+                task { \"front\", function(user) user:get \"/\" end },\n}";
+    let report = run([&plan("lost.lua", text), "-u", "2", "-r", "100"]);
+    let errors = report.errors().join("\n");
+    assert!(errors.contains("#user-logon'; there are #"), "{errors}");
+    assert!(errors.contains("#user-login"), "{errors}");
+    assert!(
+        errors.contains("options are the second argument"),
+        "{errors}"
+    );
+    let warnings = report.json["warnings"].to_string();
+    assert!(
+        warnings.contains("users of scenario 'editor' ended at once"),
+        "{warnings}"
+    );
+    assert!(!warnings.contains("'reader'"), "{warnings}");
+}

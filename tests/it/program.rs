@@ -207,8 +207,11 @@ impl Running {
         let (stdout, stderr) = (self.stdout(), self.stderr());
         assert!(in_time, "the program did not end\n{stdout}\n{stderr}");
         let status = self.child.wait().expect("the child can be waited for");
+        let Some(code) = status.code() else {
+            panic!("the program did not end by itself: {status}\n{stdout}\n{stderr}");
+        };
         Ended {
-            code: status.code().expect("the program ends by itself"),
+            code,
             stdout,
             stderr,
         }

@@ -96,8 +96,8 @@ fn end(run: Running) -> Ended {
         let lines = run.stdout();
         let mut counts = lines
             .lines()
-            .filter_map(|line| line.split(" requests ·").next());
-        counts.any(|count| count.ends_with(|c: char| c.is_ascii_digit()) && !count.ends_with(" 0"))
+            .filter_map(|line| line.split_once(" requests ·"));
+        counts.any(|(count, _)| !count.ends_with(" 0"))
     };
     wait_until("it asks for something or ends", || {
         has_asked() || run.has_ended()

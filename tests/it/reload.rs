@@ -95,7 +95,6 @@ fn in_the_live_view_a_key_loads_the_plan_or_shows_what_is_wrong_with_it() {
     save(&plan, "task { wieght = 3, function() end }");
     view.press_for("r", "unknown field 'wieght'");
     view.wait_for("the plan that was loaded before runs on");
-    view.press_for(" ", "trend");
     let then = server.received();
     wait_until("the plan runs on", || server.received() > then + 3);
     save(&plan, &asking_for("/mended"));

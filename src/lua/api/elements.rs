@@ -50,6 +50,27 @@ pub(super) fn attr(
     Ok(value.map(str::to_owned))
 }
 
+/// What to say to whoever goes on without the form.
+fn missed(document: &Document, css: &Value, page: &url::Url) -> String {
+    const MOST: usize = 8;
+    let mut there = html::form_selectors(document);
+    if there.is_empty() {
+        return format!("{page} has no form");
+    }
+    let more = there.len().saturating_sub(MOST);
+    there.truncate(MOST);
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let wanted = css.as_string().map_or_else(
+        || "what was looked for".to_owned(),
+        |css| format!("'{}'", css.to_string_lossy()),
+    );
+    let there = there.join(", ");
+    format!("no form of {page} is {wanted}; there are {there}{more}")
+}
+
 /// The form that the selector names, the first one without it: `action`, `method` and `fields`.
 pub(super) fn form(
     lua: &Lua,
@@ -62,6 +83,7 @@ pub(super) fn form(
         css => Some(selector(lua, css)?),
     };
     let Some(form) = html::find_form(document, selector.as_deref(), page) else {
+        *Host::of(lua).missed_form.borrow_mut() = missed(document, css, page);
         return Ok(None);
     };
     let fields = lua.create_table()?;

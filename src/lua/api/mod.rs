@@ -127,6 +127,9 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             .into_lua(lua),
         "mark" => lua.create_function(response::mark)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
+        "missed_form" => lua
+            .create_function(|lua, ()| Ok(Host::of(lua).missed_form.borrow().clone()))?
+            .into_lua(lua),
         "log" => lua.create_function(log::log)?.into_lua(lua),
         "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
         "share" => lua.create_function(session::share)?.into_lua(lua),

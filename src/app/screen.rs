@@ -80,10 +80,7 @@ impl Told {
 /// What is about to happen: `plans/drupal.lua: 12 users, 1 started per second, for 30s`.
 pub(super) fn announcement(prepared: &Prepared) -> String {
     let config = &prepared.config;
-    let users = match config.users {
-        1 => "1 user".to_owned(),
-        users => format!("{} users", units::show_count(users)),
-    };
+    let users = units::counted(config.users, "user");
     let each = config
         .iterations
         .filter(|_| !matches!(config.load, Load::Rate(..)));

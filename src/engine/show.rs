@@ -3,7 +3,7 @@
 use crate::config::Show;
 use crate::error::printable;
 use crate::lua::{Finished, RequestOp};
-use crate::units::{show_duration, show_size};
+use crate::units::{counted, show_duration, show_size};
 use std::fmt::Write as _;
 
 /// The most that is shown of a body, in bytes.
@@ -36,7 +36,7 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
         show_size(exchange.bytes as f64),
     );
     if exchange.redirects > 0 {
-        text += &format!(", {} redirects", exchange.redirects);
+        text += &format!(", {}", counted(exchange.redirects.into(), "redirect"));
     }
     if let (Some(failure), Ok(_)) = (&finished.failure, &exchange.outcome) {
         text += &format!("; failed: {failure}");

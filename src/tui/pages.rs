@@ -4,7 +4,7 @@ use super::history::History;
 use super::listing::{Entry, Listing, column, one_line};
 use super::state::{State, Tab};
 use crate::metrics::{Latency, LiveRow, Metric, MetricKind, Report, Snapshot, ThresholdRow};
-use crate::units::{show_count, show_duration, three_digits};
+use crate::units::{counted, show_count, show_duration, three_digits};
 use std::time::Duration;
 
 /// Columns of a trend.
@@ -134,10 +134,10 @@ fn tasks(report: &Report) -> Listing {
     for scenario in &report.scenarios {
         rows.push(Entry {
             name: format!(
-                "{} · {} users · {} iterations",
+                "{} · {} · {}",
                 one_line(&scenario.name),
-                show_count(scenario.users),
-                show_count(scenario.iterations)
+                counted(scenario.users, "user"),
+                counted(scenario.iterations, "iteration")
             ),
             heading: true,
             ..Entry::default()

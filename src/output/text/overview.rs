@@ -46,8 +46,8 @@ pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
             (
                 "redirects",
                 format!(
-                    "{} hops, counted beside the requests",
-                    show_count(total.redirects)
+                    "{}, counted beside the requests",
+                    counted(total.redirects, "hop")
                 ),
             ),
         );

@@ -7,7 +7,7 @@ use super::super::state::State;
 use super::super::style::{Meaning, Styles};
 use super::put;
 use crate::metrics::{RunPhase, SeriesPoint, Snapshot};
-use crate::units::{show_count, show_long, show_size};
+use crate::units::{counted, show_count, show_long, show_size};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Sparkline, Widget as _};
@@ -31,7 +31,7 @@ pub(super) fn draw(
         ..area
     };
     let width = area.width as usize;
-    let users = format!("{} users", show_count(snapshot.users));
+    let users = counted(snapshot.users, "user");
     let room = width.saturating_sub(users.width() + 12);
     let what = format!("{} → {}", one_line(&facts.plan), one_line(&facts.host));
     let x = put(buffer, line(0), area.x, "lgoose ", Meaning::Title, styles);

@@ -105,6 +105,8 @@ pub struct Config {
     pub sticky_follow: bool,
     /// Whether and how the requests that late users could not make are filled in.
     pub co_mitigation: CoMitigation,
+    /// Whether that was asked for: then what it makes of the figures is shown also where it changes nothing.
+    pub co_wanted: bool,
     /// Limits that figures have to keep.
     pub thresholds: Vec<Threshold>,
     /// Whether a failed request or task makes the exit code 1.
@@ -146,6 +148,7 @@ impl Config {
             None => settings.hatch_rate.unwrap_or(1.0),
         };
         let logs = Logs::of(&mut settings)?;
+        let open = matches!(load, Load::Rate(..));
         let proxy = settings.proxy.unwrap_or_default();
         Ok(Config {
             host: settings.host,
@@ -177,7 +180,11 @@ impl Config {
             keep_alive: !settings.no_keepalive.unwrap_or(false),
             cookies: !settings.no_cookies.unwrap_or(false),
             sticky_follow: settings.sticky_follow.unwrap_or(false),
-            co_mitigation: settings.co_mitigation.unwrap_or_default(),
+            co_mitigation: settings.co_mitigation.unwrap_or(match open {
+                true => CoMitigation::Disabled,
+                false => CoMitigation::Average,
+            }),
+            co_wanted: settings.co_mitigation.is_some(),
             thresholds: settings.thresholds.unwrap_or_default(),
             fail_on_error: settings.fail_on_error.unwrap_or(false),
             fail_on_saturation: settings.fail_on_saturation.unwrap_or(false),

@@ -17,6 +17,8 @@ pub struct Threshold {
     /// The row it is about, as reports show it: `GET front page`, also without the method, `task log in`, or
     /// the name of a check or a custom metric; `checks` is all checks. `None` is all requests.
     pub name: Option<String>,
+    /// Which requests a latency is of.
+    pub among: Among,
     /// What is compared.
     pub figure: Figure,
     /// How.
@@ -29,9 +31,21 @@ pub struct Threshold {
     pub during: Option<Duration>,
     /// Stop the run as soon as it is broken.
     pub abort: bool,
-    /// How much of the run's beginning is left out: `abort` looks from this time on, and a stretch begins no
-    /// sooner.
+    /// How much of the run's beginning is left out. Of what only grows (`count`, `value`) nothing is: there it is
+    /// the time from which on `abort` looks.
     pub after: Option<Duration>,
+}
+
+/// Which requests a latency is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Among {
+    /// All of them, failed ones at the time they took.
+    #[default]
+    All,
+    /// Those that succeeded.
+    Ok,
+    /// All of them, and those that users could not make while they waited (coordinated omission).
+    Corrected,
 }
 
 /// A figure of a row.
@@ -53,6 +67,8 @@ pub enum Figure {
     Count,
     /// The share of checks that held.
     Checks,
+    /// How long the oldest request took so far, answered or still under way.
+    Oldest,
     /// What the report shows as the value of a custom metric.
     Value,
 }
@@ -111,9 +127,13 @@ impl Threshold {
         if self.during.is_some_and(|during| during < SHORTEST_WINDOW) {
             return Err("'during' is a stretch of at least 1s".to_owned());
         }
-        if self.after.is_some() && !self.abort && self.during.is_none() {
-            let help = "'after' says from when on 'abort' or 'during' look: give one of them too";
-            return Err(help.to_owned());
+        let counts = matches!(self.figure, Figure::Count | Figure::Value);
+        if counts && self.after.is_some() && !self.abort && self.during.is_none() {
+            let help = format!(
+                "'after' says from when on 'abort' or 'during' look at a '{}': give one of them too",
+                self.figure
+            );
+            return Err(help);
         }
         let grows = match self.figure {
             Figure::Count | Figure::Value => true,
@@ -134,6 +154,11 @@ impl Threshold {
 impl fmt::Display for Threshold {
     /// The text without the name: `p95 < 300ms during 30s abort`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.among {
+            Among::All => {}
+            Among::Ok => f.write_str("ok ")?,
+            Among::Corrected => f.write_str("corrected ")?,
+        }
         write!(f, "{} {} {}", self.figure, self.comparison, self.limit)?;
         write!(f, "{}", self.unit)?;
         if let Some(during) = self.during {
@@ -160,6 +185,7 @@ impl fmt::Display for Figure {
             Figure::Rate => f.write_str("rate"),
             Figure::Count => f.write_str("count"),
             Figure::Checks => f.write_str("checks"),
+            Figure::Oldest => f.write_str("oldest"),
             Figure::Value => f.write_str("value"),
         }
     }

@@ -232,6 +232,7 @@ fn once(config: &mut Config, plan: &mut Plan) {
     // One iteration is for looking, not for judging.
     config.thresholds.clear();
     config.co_mitigation = CoMitigation::Disabled;
+    config.co_wanted = false;
 }
 
 /// What the plan's `env()` knows beside the environment.

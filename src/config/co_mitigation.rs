@@ -3,10 +3,9 @@
 use super::Value;
 
 /// What a user's cycle is compared with to find out that it was late.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CoMitigation {
     /// With nothing: only what was measured is reported.
-    #[default]
     Disabled,
     /// With the mean of its cycles so far.
     Average,

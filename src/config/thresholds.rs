@@ -275,7 +275,7 @@ mod tests {
             ),
             (
                 table_of(
-                    &[table_of(&[text("p95 < 1s")], &[("after", text("5s"))])],
+                    &[table_of(&[text("count > 1")], &[("after", text("5s"))])],
                     &[],
                 ),
                 "give one of them too",

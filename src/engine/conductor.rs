@@ -10,7 +10,8 @@ use super::shard::Message;
 use super::watchdog::{Watchdog, complaint};
 use crate::control::Command;
 use crate::error::Error;
-use crate::metrics::{Delta, RunPhase, Snapshot, Store};
+use crate::metrics::{Delta, EventKind, RunPhase, Snapshot, Store};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -18,6 +19,9 @@ use tokio::time::Instant;
 
 /// How often the figures are merged into a snapshot.
 const TICK: Duration = Duration::from_millis(250);
+
+/// How much later than those of the shards its own ticks are.
+const AFTER_SHARDS: Duration = Duration::from_millis(20);
 
 /// How often a live view gets a whole report.
 const SHOW: Duration = Duration::from_millis(900);
@@ -39,6 +43,8 @@ pub(super) struct Conductor {
     pub(super) stop_timeout: Duration,
     pub(super) watchdog: Watchdog,
     pub(super) ports: PortWatch,
+    /// The stages to come: when each begins by the timetable, and what it is.
+    pub(super) stages: VecDeque<(Duration, String)>,
     /// When a live view was last given a whole report.
     pub(super) shown: Instant,
     /// A shard will never answer.
@@ -58,14 +64,15 @@ impl Conductor {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         mut editions: mpsc::UnboundedReceiver<Arc<Edition>>,
     ) {
-        let mut tick = tokio::time::interval(TICK);
+        // A little after the shards', so that what they hand over is in it.
+        let mut tick = tokio::time::interval_at(self.begin + AFTER_SHARDS, TICK);
         loop {
             let clock = self.directives.borrow().clock;
             let moment = |due: Option<Duration>| due.and_then(|due| clock.instant(due));
             let (stop_at, reset_at) = (moment(self.end), moment(self.reset.due));
             tokio::select! {
                 message = messages.recv() => match message {
-                    Some(Message::Delta(shard, epoch, delta)) => self.merge(shard, epoch, delta),
+                    Some(Message::Delta(shard, delta)) => self.merge(shard, *delta),
                     Some(Message::Idle(shard, version)) => self.rest(shard, version),
                     Some(Message::Failed(error)) => {
                         self.trouble.get_or_insert(error);
@@ -93,9 +100,22 @@ impl Conductor {
                     if let Some(warning) = self.ports.look(Instant::now(), connections) {
                         self.store.warn(warning);
                     }
+                    self.note_stages();
                     self.heed_thresholds();
                     self.watch();
                 }
+            }
+        }
+    }
+
+    /// Enters the stages that have begun.
+    fn note_stages(&mut self) {
+        let clock = self.directives.borrow().clock;
+        let elapsed = clock.elapsed(Instant::now());
+        while let Some((due, text)) = self.stages.pop_front_if(|(due, _)| *due <= elapsed) {
+            if let Some(at) = clock.instant(due) {
+                let at = at.duration_since(self.begin);
+                self.store.happened(at, EventKind::Stage, text);
             }
         }
     }
@@ -165,7 +185,12 @@ impl Conductor {
     fn obey(&mut self, command: Command) {
         match command {
             Command::Stop if self.abort_at.is_none() => {
-                self.store.load_ended();
+                let now = self.begin.elapsed();
+                // Whoever stayed in a pause until now goes on to stop.
+                self.store.resume(now);
+                self.store.load_ended(now);
+                self.store
+                    .happened(now, EventKind::Stop, "users were told to stop");
                 self.abort_at = Some(Instant::now() + self.stop_timeout);
                 self.tell(|directive| directive.phase = Phase::Stop);
             }

@@ -4,6 +4,8 @@
 use super::edition::Edition;
 use crate::config::{Config, Load, Spacing};
 use crate::plan::{Arrivals, RateLine, Shape};
+use crate::units;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -18,8 +20,36 @@ pub(super) struct Directive {
     pub(super) edition: Arc<Edition>,
     /// Counts what was steered, so that a shard's word that it has nothing left to do is about this.
     pub(super) version: u64,
-    /// Counts the resets of the figures; a shard hands over what belongs to the earlier one.
+    /// The figures begin anew then; what a shard measured before belongs to an earlier measurement.
+    pub(super) measurement: Measurement,
+}
+
+/// The measurement that began last or is to begin next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Measurement {
+    /// Counts them; the first is 0.
     pub(super) epoch: u64,
+    pub(super) begins: Begins,
+}
+
+/// When a measurement begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Begins {
+    WithTheRun,
+    /// When the timetable's clock shows so much.
+    On(Duration),
+    At(Instant),
+}
+
+impl Directive {
+    /// When its measurement begins; `None` if it began with the run, or as long as a pause puts it off.
+    pub(super) fn measured_from(&self) -> Option<Instant> {
+        match self.measurement.begins {
+            Begins::WithTheRun => None,
+            Begins::On(due) => self.clock.instant(due),
+            Begins::At(moment) => Some(moment),
+        }
+    }
 }
 
 /// How far a run has come.
@@ -87,6 +117,34 @@ impl Timetable {
 /// When the options say that a run ends, since its beginning; `None` for never.
 pub fn end_of(config: &Config) -> Option<Duration> {
     Timetable::of(config).1
+}
+
+/// When each stage but the first begins, and what it is.
+pub(super) fn stages(config: &Config) -> VecDeque<(Duration, String)> {
+    let named: Vec<(Duration, String)> = match &config.load {
+        Load::Users => Vec::new(),
+        Load::Stages(stages) => {
+            let named = stages.iter();
+            named
+                .map(|(time, users)| (*time, format!("to {}", units::counted(*users, "user"))))
+                .collect()
+        }
+        Load::Rate(stages, _) => {
+            let named = stages.iter();
+            named
+                .map(|(time, rate)| (*time, format!("to {rate} iterations a second")))
+                .collect()
+        }
+    };
+    let mut begins = Duration::ZERO;
+    let mut stages = VecDeque::new();
+    for (time, goal) in named {
+        if !begins.is_zero() && !time.is_zero() {
+            stages.push_back((begins, format!("stage {goal}")));
+        }
+        begins += time;
+    }
+    stages
 }
 
 /// The arrivals of a run, the same for every shard.

@@ -1,5 +1,5 @@
 //! The plan's functions for the start and the end of a test: each is run once, by a user of its own, while
-//! no other user is at work. Their requests count like all others, under the event's name.
+//! no other user is at work. Their requests count apart from those of users, under the event's name.
 
 use super::edition::Edition;
 use super::plant::Plant;
@@ -46,7 +46,7 @@ pub(super) async fn run_event(
             }
         }
     };
-    store.merge(shared.recorder.borrow_mut().take());
+    store.merge_event(shared.recorder.borrow_mut().take());
     Ok(raised)
 }
 

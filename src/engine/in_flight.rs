@@ -1,65 +1,85 @@
-//! Requests under way when a run is aborted are counted too: their guard records them when it is dropped
-//! before they came to an end.
+//! A request under way: counted among those from its begin on, and recorded as aborted when it is dropped before
+//! it came to an end.
 
 use super::open::Told;
 use super::user::User;
-use crate::http::ErrorClass;
+use crate::http::{ErrorClass, Exchange};
 use crate::lua::RequestOp;
-use crate::metrics::{Failure, Phases, Sample};
+use crate::metrics::{Failure, Flight, Phases, RequestId, Sample};
+use std::time::Duration;
 use tokio::time::Instant;
 
 pub(super) struct InFlight<'a> {
     user: &'a User,
-    ops: &'a [RequestOp],
+    op: &'a RequestOp,
+    row: RequestId,
     begin: Instant,
-    ended: bool,
+    /// None once it has ended.
+    flight: Option<Flight>,
 }
 
 impl<'a> InFlight<'a> {
-    /// For the requests that `user` has begun, which are open.
-    pub(super) fn new(user: &'a User, ops: &'a [RequestOp], begin: Instant) -> Self {
+    /// For a request that `user` begins, which is open at that place.
+    pub(super) fn new(user: &'a User, op: &'a RequestOp, place: usize, begin: Instant) -> Self {
+        let mut recorder = user.shared.recorder.borrow_mut();
         InFlight {
             user,
-            ops,
+            op,
+            row: user.open.rows[place],
             begin,
-            ended: false,
+            flight: Some(recorder.request_begins(begin.into_std())),
         }
     }
 
-    pub(super) fn end(mut self) {
-        self.ended = true;
+    /// It has ended.
+    pub(super) fn end(mut self, exchange: &Exchange) {
+        let silent = |class| matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout);
+        let answered = match &exchange.outcome {
+            Ok(_) => true,
+            Err(failure) => !silent(failure.class),
+        };
+        self.land(exchange.latency, answered);
+    }
+
+    fn land(&mut self, latency: Duration, answered: bool) -> bool {
+        let Some(flight) = self.flight.take() else {
+            return false;
+        };
+        let begin = self.begin.into_std();
+        let mut recorder = self.user.shared.recorder.borrow_mut();
+        recorder.request_ends(flight, begin, latency, answered);
+        true
     }
 }
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        if self.ended {
+        let latency = self.begin.elapsed();
+        if !self.land(latency, false) {
             return;
         }
         let user = self.user;
-        let mut recorder = user.shared.recorder.borrow_mut();
-        for (request, op) in user.open.rows.iter().zip(self.ops) {
-            let told = Told {
-                session: &user.session,
-                base: user.open.base.as_deref(),
-                op,
-                finished: None,
-            };
-            recorder.record(&Sample {
-                request: *request,
-                latency: self.begin.elapsed(),
-                delay: user.open.delay,
-                phases: Phases::default(),
-                status: 0,
-                redirects: 0,
-                retries: 0,
-                bytes: 0,
-                failure: Some(Failure {
-                    message: ErrorClass::Aborted.name(),
-                    line: None,
-                }),
-                context: Some(user.identity().context(self.begin, None, &told)),
-            });
-        }
+        let told = Told {
+            session: &user.session,
+            base: user.open.base.as_deref(),
+            op: self.op,
+            finished: None,
+        };
+        user.shared.recorder.borrow_mut().record(&Sample {
+            request: self.row,
+            begin: self.begin.into_std(),
+            latency,
+            delay: user.open.delay,
+            phases: Phases::default(),
+            status: 0,
+            redirects: 0,
+            retries: 0,
+            bytes: 0,
+            failure: Some(Failure {
+                message: ErrorClass::Aborted.name(),
+                line: None,
+            }),
+            context: Some(user.identity().context(None, &told)),
+        });
     }
 }

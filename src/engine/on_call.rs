@@ -11,7 +11,7 @@ impl User {
     /// `on_start` is part of serving that one, and the delay with which the iteration began belongs to the
     /// first request of either.
     pub(super) async fn live_on_call(mut self, post: Post) {
-        self.count(|recorder, scenario| recorder.user_started(scenario));
+        let born = self.arrives();
         let limit = self.shared.config.iterations.unwrap_or(u64::MAX);
         let mut cursor = Cursor::new();
         let mut began = false;
@@ -20,9 +20,9 @@ impl User {
             let delay = Instant::now().saturating_duration_since(scheduled);
             self.shared.recorder.borrow_mut().arrival(delay);
             self.delay = Some(delay);
-            if !began && !self.begin(true).await {
+            if !began && !self.begin(true, born).await {
                 self.tell_lost();
-                return self.count(|recorder, scenario| recorder.user_stopped(scenario));
+                return self.leaves(Instant::now());
             }
             began = true;
             self.iterate_once(&mut cursor).await;
@@ -35,7 +35,6 @@ impl User {
             call = post.next(&self.stop).await;
         }
         self.end().await;
-        self.count(|recorder, scenario| recorder.user_stopped(scenario));
     }
 
     /// One pass through the schedule. What was due before a stop still begins, with its first task: those that

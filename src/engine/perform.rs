@@ -1,12 +1,12 @@
 //! Carries out what a plan's code asks for: requests, fetches and waits.
 
 use super::in_flight::InFlight;
-use super::open::Told;
+use super::open::{Open, Told};
 use super::show::show;
 use super::user::{Identity, User};
-use crate::http::Exchange;
-use crate::lua::{Finished, Op, RequestOp, Step};
-use crate::metrics::{Failure, Phases, RequestId, Sample};
+use crate::http::{Exchange, Session};
+use crate::lua::{Counted, Finished, Op, RequestOp, Step};
+use crate::metrics::{Entered, Failure, Phases, RequestId, Sample};
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
@@ -26,35 +26,30 @@ impl User {
     pub(super) async fn perform(&mut self, op: Op, task: &str) -> Step {
         match op {
             Op::Request(op) => {
-                self.back_off().await;
                 self.settle();
+                self.back_off().await;
                 self.open_rows(std::slice::from_ref(&op), task);
                 self.shared.pass_throttle().await;
                 let begin = Instant::now();
-                let flight = InFlight::new(self, std::slice::from_ref(&op), begin);
+                let flight = InFlight::new(self, &op, 0, begin);
                 let exchange = self.session.send(&op.request, begin).await;
-                flight.end();
-                self.note_refusals(std::slice::from_ref(&exchange));
+                flight.end(&exchange);
+                self.note_refusals(std::iter::once(&exchange));
                 let finished = self.judged(&op, task, exchange);
                 self.open.keep(op);
                 self.vm.answer(finished)
             }
             Op::Fetch(ops) => {
-                self.back_off().await;
                 self.settle();
+                self.back_off().await;
                 self.open_rows(&ops, task);
-                let begin = Instant::now();
-                let flight = InFlight::new(self, &ops, begin);
-                let exchanges = self.fetch(&ops).await;
-                flight.end();
-                self.note_refusals(&exchanges);
-                let finished = ops.iter().zip(exchanges);
-                let finished = finished.map(|(op, exchange)| self.judged(op, task, exchange));
-                let finished = finished.collect();
+                let finished = self.fetch(&ops, task).await;
+                self.note_refusals(finished.iter().map(|finished| &finished.exchange));
                 self.open.keep_all(ops);
                 self.vm.answer_list(finished)
             }
             Op::Wait(time) => {
+                self.enter_open();
                 self.vm.reclaim();
                 let begin = self.cycles.is_some().then(Instant::now);
                 self.stop.wait(self.shared.pause(time)).await;
@@ -78,36 +73,56 @@ impl User {
         let cycles = &mut self.cycles;
         let recorder = &mut *self.shared.recorder.borrow_mut();
         self.vm.settle(|place, finished| {
-            let exchange = &finished.exchange;
             if let Some(cycles) = cycles {
-                cycles.request(open.rows[place], exchange.latency);
+                cycles.request(open.rows[place], finished.exchange.latency);
             }
-            let told = open.asked(place).map(|op| Told {
-                session,
-                base: open.base.as_deref(),
-                op,
-                finished: Some(finished),
-            });
+            let told = told(open, session, open.asked(place), finished);
             let verdict = finished.verdict();
-            recorder.record(&Sample {
-                request: open.rows[place],
-                latency: exchange.latency,
-                delay: open.delay,
-                phases: phases(exchange),
-                status: finished.status(),
-                redirects: exchange.redirects,
-                retries: exchange.retries,
-                bytes: exchange.bytes,
-                failure: verdict.as_deref().map(|message| Failure {
-                    message,
-                    line: finished.line.as_deref(),
-                }),
+            let sample = Sample {
                 context: told
                     .as_ref()
-                    .map(|told| identity.context(exchange.begin, exchange.connection, told)),
-            });
+                    .map(|told| identity.context(finished.exchange.connection, told)),
+                ..sample(open, place, finished, verdict.as_deref())
+            };
+            match &finished.entered {
+                None => recorder.record(&sample),
+                Some(counted) => recorder.conclude(&sample, &before(counted)),
+            }
         });
         self.open.clear();
+    }
+
+    /// Counts the requests of the latest operation as they stand: the plan is about to wait, and they have ended.
+    fn enter_open(&mut self) {
+        let open = &self.open;
+        let session = &*self.session;
+        let identity = Identity::of(self.number, &self.role, self.task);
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        self.vm.each_open(|place, finished| {
+            let verdict = finished.verdict().map(std::borrow::Cow::into_owned);
+            let sample = sample(open, place, finished, verdict.as_deref());
+            if finished.entered.is_none() {
+                recorder.enter(&sample);
+            }
+            let counted = Counted {
+                failed: sample.failure.is_some(),
+                told: None,
+            };
+            let entered = finished.entered.as_ref().unwrap_or(&counted);
+            let told = told(open, session, open.asked(place), finished);
+            let sample = Sample {
+                context: told
+                    .as_ref()
+                    .map(|told| identity.context(finished.exchange.connection, told)),
+                ..sample
+            };
+            recorder.revise(&sample, &before(entered));
+            let line = finished.line.clone();
+            finished.entered = Some(Counted {
+                failed: verdict.is_some(),
+                told: verdict.map(|message| (message, line)),
+            });
+        });
     }
 
     /// Requests are under way from now on. The delay of a late start belongs to the first request after it,
@@ -142,8 +157,9 @@ impl User {
         self.shared.recorder.borrow_mut().request(method, name)
     }
 
-    /// Sends requests side by side, at most six at a time per host; outcomes in the order of the list.
-    async fn fetch(&self, ops: &[RequestOp]) -> Vec<Exchange> {
+    /// Sends requests side by side, at most six at a time per host, and counts each when it ends; outcomes in the
+    /// order of the list.
+    async fn fetch(&self, ops: &[RequestOp], task: &str) -> Vec<Finished> {
         let mut hosts: Vec<(&str, Vec<usize>)> = Vec::new();
         for (place, op) in ops.iter().enumerate() {
             let host = host_of(&op.request.url);
@@ -155,27 +171,32 @@ impl User {
         let per_host = hosts.into_iter().map(|(_, places)| {
             let sends = places.into_iter().map(async |place| {
                 self.shared.pass_throttle().await;
-                (place, self.session.send_beside(&ops[place].request).await)
+                let op = &ops[place];
+                let begin = Instant::now();
+                let flight = InFlight::new(self, op, place, begin);
+                let exchange = self.session.send_beside(&op.request, begin).await;
+                flight.end(&exchange);
+                let mut finished = self.judged(op, task, exchange);
+                let verdict = finished.verdict();
+                let sample = sample(&self.open, place, &finished, verdict.as_deref());
+                self.shared.recorder.borrow_mut().enter(&sample);
+                let failed = verdict.is_some();
+                finished.entered = Some(Counted { failed, told: None });
+                (place, finished)
             });
             stream::iter(sends)
                 .buffer_unordered(SIDE_BY_SIDE)
                 .collect::<Vec<_>>()
         });
-        let mut exchanges = join_all(per_host)
-            .await
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>();
-        exchanges.sort_unstable_by_key(|(place, _)| *place);
-        exchanges
-            .into_iter()
-            .map(|(_, exchange)| exchange)
-            .collect()
+        let finished = join_all(per_host).await.into_iter().flatten();
+        let mut finished = finished.collect::<Vec<_>>();
+        finished.sort_unstable_by_key(|(place, _)| *place);
+        finished.into_iter().map(|(_, finished)| finished).collect()
     }
 
     /// Says how long the user waits before its next request.
-    fn note_refusals(&mut self, exchanges: &[Exchange]) {
-        if exchanges.iter().any(|exchange| exchange.outcome.is_ok()) {
+    fn note_refusals<'a>(&mut self, exchanges: impl Iterator<Item = &'a Exchange> + Clone) {
+        if exchanges.clone().any(|exchange| exchange.outcome.is_ok()) {
             self.refusals = 0;
             self.rest = None;
             return;
@@ -187,7 +208,7 @@ impl User {
                 .is_err_and(|failure| failure.is_connect())
         };
         self.rest = Some(Duration::ZERO);
-        if exchanges.iter().any(refused) {
+        if exchanges.into_iter().any(refused) {
             let pause = FIRST_BACK_OFF * 2u32.pow(self.refusals.min(7));
             self.refusals += 1;
             self.rest = Some(pause.min(LONGEST_BACK_OFF));
@@ -201,6 +222,58 @@ impl User {
         if let Some(pause) = self.rest.take() {
             self.stop.wait(pause).await;
         }
+    }
+}
+
+/// A request that has ended, with the verdict on it as it stands.
+fn sample<'a>(
+    open: &Open,
+    place: usize,
+    finished: &'a Finished,
+    verdict: Option<&'a str>,
+) -> Sample<'a> {
+    let exchange = &finished.exchange;
+    Sample {
+        request: open.rows[place],
+        begin: exchange.begin.into_std(),
+        latency: exchange.latency,
+        delay: open.delay,
+        phases: phases(exchange),
+        status: finished.status(),
+        redirects: exchange.redirects,
+        retries: exchange.retries,
+        bytes: exchange.bytes,
+        failure: verdict.map(|message| Failure {
+            message,
+            line: finished.line.as_deref(),
+        }),
+        context: None,
+    }
+}
+
+/// What logs and exemplars tell of a request.
+fn told<'a>(
+    open: &'a Open,
+    session: &'a Session,
+    op: Option<&'a RequestOp>,
+    finished: &'a Finished,
+) -> Option<Told<'a>> {
+    Some(Told {
+        session,
+        base: open.base.as_deref(),
+        op: op?,
+        finished: Some(finished),
+    })
+}
+
+fn before(counted: &Counted) -> Entered<'_> {
+    let told = counted.told.as_ref();
+    Entered {
+        failed: counted.failed,
+        told: told.map(|(message, line)| Failure {
+            message,
+            line: line.as_deref(),
+        }),
     }
 }
 

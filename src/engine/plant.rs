@@ -24,14 +24,15 @@ pub(super) struct Plant {
     pub(super) pulses: Vec<Arc<Pulse>>,
     pub(super) begin: Instant,
     /// Where the times of logs count from: before `test_start`.
-    origin: Instant,
+    pub(super) origin: Instant,
     journals: Option<Journals>,
 }
 
 impl Plant {
     /// The recorder of that number.
     pub(super) fn recorder(&self, number: usize) -> Recorder {
-        Recorder::new(number).of_run(self.origin.into_std(), self.journals.as_ref())
+        let (origin, begin) = (self.origin.into_std(), self.begin.into_std());
+        Recorder::new(number).of_run(origin, begin, self.journals.as_ref())
     }
 }
 
@@ -39,15 +40,16 @@ impl Plant {
 pub(super) fn plant(run: Run) -> Plant {
     let config = &run.config;
     let throttle = config.throttle_requests;
+    let begin = Instant::now();
     Plant {
         client: run.client,
         resolver: run.resolver,
         rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
-        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, Instant::now()))),
+        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, begin))),
         shards: config.threads,
         pulses: (0..config.threads).map(|_| Arc::default()).collect(),
-        begin: Instant::now(),
-        origin: Instant::now(),
+        begin,
+        origin: begin,
         journals: run.journals,
         config: run.config,
     }

@@ -1,32 +1,55 @@
 //! Figures that begin anew in the middle of a run: after `--warmup`, when all users have started, when a
-//! view asks for it, or when the plan is loaded anew. Every shard hands over what it had measured before it was told, so that a request counts
-//! on one side only.
+//! view asks for it, or when the plan is loaded anew. Every shard is told the moment, and counts what ended before it
+//! and after it apart; when all have come so far, the earlier measurement is over.
 
 use super::conductor::Conductor;
-use super::directive::Timetable;
+use super::directive::{Begins, Measurement, Timetable};
 use super::edition::Edition;
 use crate::config::Config;
-use crate::metrics::{Delta, NameSeries, Report};
+use crate::metrics::{Delta, EventKind, NameSeries, Report};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
+
+/// How far ahead a measurement begins that somebody asks for: shards are to know of it before.
+const AHEAD: Duration = Duration::from_millis(100);
 
 /// A reset that is due or under way.
 #[derive(Debug)]
 pub(super) struct Reset {
     /// When the figures are to begin anew by themselves, as the timetable counts.
     pub(super) due: Option<Duration>,
-    /// Whether the reset under way is the end of the warm-up, and whether it is the end of an edition of the plan:
-    /// then what was before is kept, as a report of its own.
-    of_warmup: bool,
-    of_edition: bool,
-    /// When the reset under way was asked for, since the run began.
-    asked: Duration,
-    /// Shards that have not handed over what is from before.
-    missing: usize,
-    /// What shards measured since, until all have handed over.
-    later: Vec<(usize, Box<Delta>)>,
+    /// Whether that is the end of the warm-up.
+    warmup_due: bool,
+    /// The measurement that begins, and the one that the store has.
+    under_way: Option<UnderWay>,
+    epoch: u64,
+    /// What shards measured since, until all have come so far.
+    later: Vec<Delta>,
     warmup: Option<Report>,
     earlier: Vec<Report>,
+}
+
+/// A measurement that has not begun on every shard.
+#[derive(Debug)]
+struct UnderWay {
+    epoch: u64,
+    at: Instant,
+    cause: Cause,
+    /// Whether each shard has come so far.
+    reached: Vec<bool>,
+}
+
+/// Why figures begin anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// What was before is kept as a report of its own.
+    Warmup,
+    /// The same, of an earlier version of the plan.
+    Edition,
+    /// All users have started.
+    Started,
+    Asked,
 }
 
 /// The most reports that are kept of editions; the first go.
@@ -37,13 +60,30 @@ impl Reset {
         let all_running = || timetable.all_running_at().filter(|_| config.reset_stats);
         Reset {
             due: config.warmup.or_else(all_running),
-            of_warmup: false,
-            of_edition: false,
-            asked: Duration::ZERO,
-            missing: 0,
+            warmup_due: config.warmup.is_some(),
+            under_way: None,
+            epoch: 0,
             later: Vec::new(),
             warmup: None,
             earlier: Vec::new(),
+        }
+    }
+
+    /// What the shards are told of the measurement to come.
+    pub(super) fn measurement(&self) -> Measurement {
+        match (&self.under_way, self.due) {
+            (Some(begins), _) => Measurement {
+                epoch: begins.epoch,
+                begins: Begins::At(begins.at),
+            },
+            (None, Some(due)) => Measurement {
+                epoch: self.epoch + 1,
+                begins: Begins::On(due),
+            },
+            (None, None) => Measurement {
+                epoch: self.epoch,
+                begins: Begins::WithTheRun,
+            },
         }
     }
 }
@@ -51,9 +91,30 @@ impl Reset {
 impl Conductor {
     /// The moment of `--warmup` or `--reset-stats` has come.
     pub(super) fn reset_at_its_time(&mut self) {
+        let clock = self.directives.borrow().clock;
+        let Some(at) = self.reset.due.and_then(|due| clock.instant(due)) else {
+            return;
+        };
         self.reset.due = None;
-        self.reset.of_warmup = self.plant.config.warmup.is_some();
-        self.begin_reset();
+        let cause = match self.reset.warmup_due {
+            true => Cause::Warmup,
+            false => Cause::Started,
+        };
+        self.begin_reset(at, cause);
+    }
+
+    /// The same if it has come already, before the clock is changed.
+    pub(super) fn reset_if_due(&mut self) {
+        let clock = self.directives.borrow().clock;
+        let at = self.reset.due.and_then(|due| clock.instant(due));
+        if at.is_some_and(|at| at <= Instant::now()) {
+            self.reset_at_its_time();
+        }
+    }
+
+    /// A view wants the figures to begin anew.
+    pub(super) fn reset_as_asked(&mut self) {
+        self.begin_reset(Instant::now() + AHEAD, Cause::Asked);
     }
 
     /// Users are to run another edition of the plan, each from its next iteration on. What `test_start` gave
@@ -65,8 +126,10 @@ impl Conductor {
         edition
             .program
             .share_as(&self.directives.borrow().edition.program);
-        self.reset.of_edition = true;
-        self.begin_reset();
+        match &mut self.reset.under_way {
+            Some(under_way) => under_way.cause = Cause::Edition,
+            None => self.begin_reset(Instant::now() + AHEAD, Cause::Edition),
+        }
         self.tell(|directive| {
             directive.edition = edition;
             // Whoever had nothing left to do may have.
@@ -74,45 +137,75 @@ impl Conductor {
         });
     }
 
-    /// Tells the shards to hand over. A reset that is under way is not begun again.
-    pub(super) fn begin_reset(&mut self) {
-        if self.reset.missing == 0 && !self.is_stopping() {
-            self.reset.asked = self.begin.elapsed();
-            self.reset.missing = self.emptied.len();
-            self.tell(|directive| directive.epoch += 1);
+    /// Tells the shards when the next measurement begins. While one begins, no other does.
+    fn begin_reset(&mut self, at: Instant, cause: Cause) {
+        if self.reset.under_way.is_some() || self.is_stopping() {
+            return;
         }
+        self.reset.under_way = Some(UnderWay {
+            epoch: self.reset.epoch + 1,
+            at,
+            cause,
+            reached: vec![false; self.emptied.len()],
+        });
+        let measurement = self.reset.measurement();
+        self.tell(|directive| directive.measurement = measurement);
     }
 
-    /// Adds what a shard measured in an epoch.
-    pub(super) fn merge(&mut self, shard: usize, epoch: u64, delta: Box<Delta>) {
-        let current = self.directives.borrow().epoch;
-        if self.reset.missing == 0 || epoch < current {
-            self.add(shard, delta);
-        } else {
-            let first = self.reset.later.iter().all(|(known, _)| *known != shard);
-            self.reset.later.push((shard, delta));
-            self.reset.missing -= usize::from(first);
-            if self.reset.missing == 0 {
+    /// Adds what a shard measured; what belongs to the measurement that begins waits until all shards have come so
+    /// far.
+    pub(super) fn merge(&mut self, shard: usize, mut delta: Delta) {
+        let next = self.reset.epoch + 1;
+        let reached = delta.reaches(next);
+        if reached && self.reset.under_way.is_none() {
+            // The shard was faster than the timer here.
+            self.reset_at_its_time();
+        }
+        if reached {
+            self.reset.later.push(delta.split_off(next));
+        }
+        self.add(shard, delta);
+        if let Some(under_way) = &mut self.reset.under_way {
+            under_way.reached[shard] |= reached;
+            if under_way.reached.iter().all(|reached| *reached) {
                 self.finish_reset();
             }
         }
     }
 
     fn finish_reset(&mut self) {
-        let now = self.reset.asked;
-        if std::mem::take(&mut self.reset.of_warmup) {
-            self.reset.warmup = Some(self.store.report(now));
-        } else if self.reset.of_edition {
-            self.keep_edition(now);
+        let Some(under_way) = self.reset.under_way.take() else {
+            return;
+        };
+        let now = under_way.at.duration_since(self.begin);
+        match under_way.cause {
+            Cause::Warmup => self.reset.warmup = Some(self.store.report(now)),
+            Cause::Edition => self.keep_edition(now),
+            Cause::Started | Cause::Asked => {}
         }
-        self.store.reset(now);
-        if std::mem::take(&mut self.reset.of_edition) {
+        self.reset.epoch = under_way.epoch;
+        self.store.reset(now, under_way.epoch);
+        let (kind, text) = match under_way.cause {
+            Cause::Warmup => (EventKind::Reset, "the warm-up ended"),
+            Cause::Started => (EventKind::Reset, "all users had started"),
+            Cause::Asked => (EventKind::Reset, "the figures began anew"),
+            Cause::Edition => (EventKind::Reload, "users took the edited plan over"),
+        };
+        self.store.happened(now, kind, text);
+        if under_way.cause == Cause::Edition {
             let edition = self.directives.borrow().edition.clone();
             self.store.order_by(edition.order());
             self.store.judge_by(edition.config.thresholds.clone());
         }
-        for (shard, delta) in std::mem::take(&mut self.reset.later) {
-            self.add(shard, delta);
+        if self.reset.due.is_some() {
+            self.store.hold_judgement();
+        }
+        let measurement = self.reset.measurement();
+        if measurement.begins != Begins::WithTheRun {
+            self.tell(|directive| directive.measurement = measurement);
+        }
+        for delta in std::mem::take(&mut self.reset.later) {
+            self.add(delta.shard(), delta);
         }
     }
 
@@ -132,16 +225,17 @@ impl Conductor {
         self.reset.earlier.push(report);
     }
 
-    fn add(&mut self, shard: usize, delta: Box<Delta>) {
-        let delta = self.store.merge(*delta);
+    fn add(&mut self, shard: usize, delta: Delta) {
+        let delta = self.store.merge(delta);
         // A shard that has ended needs no delta.
         let _ended = self.emptied[shard].send(Box::new(delta));
     }
 
     /// The report of the run, with that of its warm-up.
     pub(super) fn report(&mut self, elapsed: Duration) -> Report {
-        for (shard, delta) in std::mem::take(&mut self.reset.later) {
-            self.add(shard, delta);
+        // Shards that ended before have nothing to add.
+        if !self.reset.later.is_empty() {
+            self.finish_reset();
         }
         let mut report = self.store.report(elapsed);
         report.warmup = self.reset.warmup.take().map(Box::new);

@@ -2,7 +2,7 @@
 //! the end.
 
 use super::conductor::Conductor;
-use super::directive::{Clock, Directive, Phase, Timetable};
+use super::directive::{Clock, Directive, Phase, Timetable, stages};
 use super::edition::Edition;
 use super::event::{raised_in, run_event};
 use super::plant::{Plant, cadence, plant};
@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::metrics::{Facts, Journals, Report, Snapshot, Store};
+use crate::metrics::{EventKind, Facts, Journals, Report, Snapshot, Store};
 use crate::plan::Event;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -110,6 +110,7 @@ pub(super) async fn run_on(
     let mut store = Store::new(Facts {
         order: run.edition.order(),
         co_mitigation: cadence(&config),
+        co_wanted: config.co_wanted,
         ..Facts::new(
             run.name.clone(),
             run.target.clone(),
@@ -118,6 +119,9 @@ pub(super) async fn run_on(
         )
     });
     store.judge_by(edition.config.thresholds.clone());
+    if config.warmup.is_some() || config.reset_stats {
+        store.hold_judgement();
+    }
     let name = run.name.clone();
     let mut plant = plant(run);
     if let Some(raised) = run_event(
@@ -135,7 +139,11 @@ pub(super) async fn run_on(
             trouble: Some(raised_in(Event::TestStart, &raised)),
         });
     }
-    plant.begin = Instant::now();
+    if edition.plan.events.contains(&Event::TestStart) {
+        plant.begin = Instant::now();
+        store.begin_at(plant.begin.duration_since(plant.origin));
+    }
+    store.expect(plant.shards);
     let plant = Arc::new(plant);
     let (timetable, end) = Timetable::of(&config);
     let reset = Reset::new(&config, &timetable);
@@ -145,7 +153,7 @@ pub(super) async fn run_on(
         timetable: Arc::new(timetable),
         edition,
         version: 0,
-        epoch: 0,
+        measurement: reset.measurement(),
     });
     let (sender, messages) = mpsc::unbounded_channel();
     let mut threads = Vec::new();
@@ -182,6 +190,7 @@ pub(super) async fn run_on(
         stop_timeout: config.stop_timeout,
         watchdog: Watchdog::new(&plant.pulses, config.lua_time, plant.begin),
         ports: PortWatch::new(plant.begin),
+        stages: stages(&config),
         shown: plant.begin,
         caught: false,
         plant: plant.clone(),
@@ -201,6 +210,9 @@ pub(super) async fn run_on(
         }
     }
     let elapsed = plant.begin.elapsed();
+    conductor
+        .store
+        .happened(elapsed, EventKind::End, "the run was over");
     let edition = conductor.directives.borrow().edition.clone();
     let raised = run_event(
         &plant,

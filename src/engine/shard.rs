@@ -31,8 +31,8 @@ const AT_A_TIME: Duration = Duration::from_millis(1);
 /// What a shard tells the run.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// The figures of the shard of that number since the last one, and the epoch they belong to.
-    Delta(usize, u64, Box<Delta>),
+    /// The figures of the shard of that number since the last one.
+    Delta(usize, Box<Delta>),
     /// The shard of that number has nothing left to do under the directive of that version.
     Idle(usize, u64),
     /// The shard cannot go on.
@@ -70,12 +70,12 @@ impl Wires {
         let _over = self.messages.send(message);
     }
 
-    fn hand_over(&mut self, index: usize, epoch: u64, recorder: &RefCell<Recorder>) {
+    fn hand_over(&mut self, index: usize, recorder: &RefCell<Recorder>) {
         let mut recorder = recorder.borrow_mut();
         while let Ok(delta) = self.returned.try_recv() {
             recorder.recycle(*delta);
         }
-        self.send(Message::Delta(index, epoch, Box::new(recorder.take())));
+        self.send(Message::Delta(index, Box::new(recorder.take())));
     }
 }
 
@@ -146,7 +146,7 @@ impl Shard {
         let directive = wires.orders.borrow_and_update().clone();
         let roles = roles(&directive.edition, &mut recorder);
         let shared = Shared::new(plant, index, recorder, plant.pulses[index].clone());
-        Shard {
+        let shard = Shard {
             crew: Crew::new(index, plant.shards),
             reception: Reception::new(index, plant, &directive),
             plant: plant.clone(),
@@ -157,12 +157,15 @@ impl Shard {
             meter: Meter::new(),
             directive,
             idle: None,
-        }
+        };
+        shard.measure();
+        shard
     }
 
     /// Until the last user has ended after a stop, or at once if the run is aborted.
     pub(super) async fn drive(&mut self, index: usize, wires: &mut Wires, mut alarm: Alarm) {
-        let mut tick = tokio::time::interval(TICK);
+        // In step with the borders of the first measurement, so that a tick is seldom about two seconds.
+        let mut tick = tokio::time::interval_at(self.plant.begin + TICK, TICK);
         // One late tick is one, not as many as it took the place of.
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while self.going || !self.users.is_empty() {
@@ -176,7 +179,7 @@ impl Shard {
                     if changed.is_err() || directive.phase == Phase::Abort {
                         return self.users.abort_all();
                     }
-                    self.obey(index, wires, directive);
+                    self.obey(wires, directive);
                 }
                 // However much is due, figures are handed over and places are taken back.
                 due = tick.tick() => {
@@ -197,24 +200,19 @@ impl Shard {
     /// Hands over what is left when all users are gone.
     pub(super) fn end(mut self, index: usize, wires: &mut Wires) {
         self.drop_incoming(wires);
+        let now = Instant::now().into_std();
+        self.shared.recorder.borrow_mut().end(now);
         self.hand_over(index, wires);
     }
 
-    fn obey(&mut self, index: usize, wires: &mut Wires, directive: Directive) {
+    fn obey(&mut self, wires: &mut Wires, directive: Directive) {
         self.shared.gate.set(directive.clock.is_paused());
-        let reset = directive.epoch != self.directive.epoch;
-        if reset {
-            self.hand_over(index, wires);
-        }
         let renewed = !Arc::ptr_eq(&directive.edition, &self.directive.edition);
         self.directive = directive;
         if renewed {
             self.renew();
         }
-        if reset {
-            // Empty: it says that what comes from here on is the new epoch's.
-            self.hand_over(index, wires);
-        }
+        self.measure();
         if let (Some(reception), Timetable::Arrivals { most, .. }) =
             (&mut self.reception, &*self.directive.timetable)
         {
@@ -223,6 +221,17 @@ impl Shard {
         if self.directive.phase == Phase::Stop && self.going {
             self.serve_last(wires);
             self.stop();
+        }
+    }
+
+    /// Lets the figures begin anew when the directive says so.
+    fn measure(&self) {
+        let mut recorder = self.shared.recorder.borrow_mut();
+        match self.directive.measured_from() {
+            Some(moment) => {
+                recorder.begin_measurement(self.directive.measurement.epoch, moment.into_std());
+            }
+            None => recorder.stay(),
         }
     }
 
@@ -337,8 +346,12 @@ impl Shard {
 
     fn hand_over(&mut self, index: usize, wires: &mut Wires) {
         let effort = self.meter.take(self.shared.client.open_connections());
-        self.shared.recorder.borrow_mut().effort(effort);
-        wires.hand_over(index, self.directive.epoch, &self.shared.recorder);
+        {
+            let mut recorder = self.shared.recorder.borrow_mut();
+            recorder.effort(effort);
+            recorder.come_to(Instant::now().into_std());
+        }
+        wires.hand_over(index, &self.shared.recorder);
     }
 }
 

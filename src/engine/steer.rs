@@ -5,6 +5,8 @@ use super::conductor::Conductor;
 use super::directive::Timetable;
 use crate::config::MOST_USERS;
 use crate::control::Command;
+use crate::metrics::EventKind;
+use crate::units;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -16,15 +18,26 @@ impl Conductor {
         }
         let now = Instant::now();
         match command {
-            Command::Pause => self.tell(|directive| directive.clock.pause(now)),
-            Command::Resume => self.tell(|directive| directive.clock.resume(now)),
-            Command::ResetStatistics => self.begin_reset(),
+            Command::Pause => {
+                self.reset_if_due();
+                self.store.pause(now.duration_since(self.begin));
+                self.tell(|directive| directive.clock.pause(now));
+            }
+            Command::Resume => {
+                self.store.resume(now.duration_since(self.begin));
+                self.tell(|directive| directive.clock.resume(now));
+            }
+            Command::ResetStatistics => self.reset_as_asked(),
             _ => {
                 let directive = self.directives.borrow().clone();
                 let elapsed = directive.clock.elapsed(now);
                 let Some(steered) = self.steered(&directive.timetable, elapsed, command) else {
                     return;
                 };
+                if let Some(text) = steered_to(command) {
+                    let at = now.duration_since(self.begin);
+                    self.store.happened(at, EventKind::Steered, text);
+                }
                 self.tell(|directive| {
                     directive.timetable = Arc::new(steered);
                     directive.version += 1;
@@ -64,5 +77,14 @@ impl Conductor {
             }
             _ => None,
         }
+    }
+}
+
+/// What became of the load, for the list of events.
+fn steered_to(command: Command) -> Option<String> {
+    match command {
+        Command::SetUsers(users) => Some(format!("set to {}", units::counted(users, "user"))),
+        Command::SetRate(rate) => Some(format!("set to {rate} iterations a second")),
+        _ => None,
     }
 }

@@ -103,12 +103,10 @@ impl<'a> Identity<'a> {
     /// A request of theirs.
     pub(super) fn context(
         self,
-        begin: Instant,
         connection: Option<NonZeroU64>,
         account: &'a dyn Account,
     ) -> Context<'a> {
         Context {
-            begin: begin.into_std(),
             user: self.user,
             scenario: self.scenario,
             task: self.task,
@@ -189,7 +187,8 @@ impl User {
             pulse: &shared.pulse,
         };
         let vm = Vm::new(&role.program, setup)?;
-        let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence)));
+        let wanted = shared.config.co_wanted;
+        let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence, wanted)));
         Ok(User {
             random: stream(!shared.config.seed, draws),
             stop,
@@ -211,14 +210,26 @@ impl User {
 
     /// Lives the user's life.
     pub(super) async fn live(mut self) {
-        self.count(|recorder, scenario| recorder.user_started(scenario));
-        if self.begin(false).await {
+        let born = self.arrives();
+        if self.begin(false, born).await {
             self.iterate().await;
             self.end().await;
         } else {
             self.tell_lost();
+            self.leaves(Instant::now());
         }
-        self.count(|recorder, scenario| recorder.user_stopped(scenario));
+    }
+
+    /// Counts the user among those at work from now on, which is returned.
+    pub(super) fn arrives(&self) -> Instant {
+        let now = Instant::now();
+        self.count(|recorder, scenario| recorder.user_started(scenario, now.into_std()));
+        now
+    }
+
+    /// Counts the user no longer.
+    pub(super) fn leaves(&self, at: Instant) {
+        self.count(|recorder, scenario| recorder.user_stopped(scenario, at.into_std()));
     }
 
     /// Fewer users than asked for is what the report must not be silent about.
@@ -231,15 +242,18 @@ impl User {
     }
 
     /// Runs the `on_start` tasks, after a stop only if it is to be done `anyway`; false if one of them raised,
-    /// which ends the user.
-    pub(super) async fn begin(&mut self, anyway: bool) -> bool {
+    /// which ends the user. The first begins at `born`.
+    pub(super) async fn begin(&mut self, anyway: bool, born: Instant) -> bool {
+        let mut begin = born;
         for task in self.role.schedule.on_start(&mut self.random) {
             if self.ended || (self.stop.is_told() && !anyway) {
                 return true;
             }
-            if !self.run_task(task, Instant::now()).await.0 {
+            let (went_well, end) = self.run_task(task, begin).await;
+            if !went_well {
                 return false;
             }
+            begin = end;
         }
         true
     }
@@ -294,10 +308,13 @@ impl User {
         self.end_cycle(begin - iteration_begin);
     }
 
+    /// Runs the `on_stop` tasks; with the last of them the user is gone.
     pub(super) async fn end(&mut self) {
+        let mut now = Instant::now();
         for task in self.role.schedule.on_stop(&mut self.random) {
-            self.run_task(task, Instant::now()).await;
+            (_, now) = self.run_task(task, now).await;
         }
+        self.leaves(now);
     }
 
     pub(super) fn paused(&mut self, time: Duration) {
@@ -356,13 +373,13 @@ impl User {
         let (task, name) = &self.role.tasks[index];
         self.shared.recorder.borrow_mut().record_task(&TaskRun {
             task: *task,
+            begin: begin.into_std(),
             latency,
             failure: raised.map(|raised| Failure {
                 message: &raised.message,
                 line: raised.line.as_deref(),
             }),
             context: Some(TaskContext {
-                begin: begin.into_std(),
                 user: self.number,
                 scenario: &self.role.scenario.name,
                 name,

@@ -99,9 +99,8 @@ impl Session {
         progress.exchange(begin, outcome)
     }
 
-    /// Carries out one request while others of the same session are under way.
-    pub async fn send_beside(&self, request: &Request) -> Exchange {
-        let begin = Instant::now();
+    /// Carries out one request that begins now while others of the same session are under way.
+    pub async fn send_beside(&self, request: &Request, begin: Instant) -> Exchange {
         let mut progress = Progress::starting(begin);
         let outcome =
             tokio::time::timeout(self.limit(request), self.follow(request, &mut progress)).await;

@@ -40,7 +40,7 @@ pub use host::stream;
 pub use op::{Op, RequestOp};
 pub use program::{Program, load, read};
 pub use pulse::{Pulse, Running};
-pub use responses::Finished;
+pub use responses::{Counted, Finished};
 pub use review::review;
 pub use stubs::STUBS;
 pub use vm::{Step, Vm, VmSetup};

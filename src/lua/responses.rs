@@ -18,7 +18,18 @@ pub struct Finished {
     pub(super) overruled: bool,
     /// The line of the plan that sent it, known for failed ones.
     pub line: Option<Rc<str>>,
+    /// What was counted of it before its verdict was final; `None` if nothing was.
+    pub entered: Option<Counted>,
     pub(super) document: Option<Rc<Document>>,
+}
+
+/// How a request was counted before its verdict was final.
+#[derive(Debug, Default)]
+pub struct Counted {
+    /// Whether it counted as failed.
+    pub failed: bool,
+    /// The error that was told of it: its message and the plan's line.
+    pub told: Option<(String, Option<Rc<str>>)>,
 }
 
 impl Finished {
@@ -29,6 +40,7 @@ impl Finished {
             failure,
             overruled: false,
             line: None,
+            entered: None,
             document: None,
         }
     }

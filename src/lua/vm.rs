@@ -327,6 +327,14 @@ impl Vm {
         }
     }
 
+    /// Calls `look` for every response of the latest operation, on which the plan may still have its say.
+    pub fn each_open(&mut self, mut look: impl FnMut(usize, &mut Finished)) {
+        let mut responses = self.host.responses.borrow_mut();
+        for (place, finished) in responses.open().iter_mut().enumerate() {
+            look(place, finished);
+        }
+    }
+
     /// Gives back the bodies that the plan no longer holds. Worth its few microseconds when the user is
     /// about to wait.
     pub fn reclaim(&mut self) {

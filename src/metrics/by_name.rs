@@ -4,14 +4,19 @@
 //! requests; when there are too many points, of one name or of all, neighbours are joined and every point
 //! covers twice the time. So nothing is left out: a run of many names is told in less detail instead.
 
+use super::axis::SECOND;
 use super::columns::NameSeries;
 use super::latency::{Burst, Exact};
+use super::sketch::{Sketch, Sketcher};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Stretches kept, and so points of one name: an hour of seconds.
 const MAX_POINTS: usize = 3_600;
-/// Points kept of all names together, 24 bytes each: 100 names for an hour of seconds.
-const MAX_IN_ALL: usize = 360_000;
+/// Memory of all names' points together: 12 names for an hour of seconds, with room to spare.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+/// What shows of a point.
+const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// The points of all names, by the store's row numbers.
 #[derive(Debug)]
@@ -19,43 +24,57 @@ pub(super) struct ByName {
     /// The stretches that points are about, closed ones.
     stretches: Vec<Stretch>,
     rows: Vec<Row>,
-    /// Rows with requests since the last stretch was closed.
-    touched: Vec<usize>,
-    since: Duration,
+    /// Rows with requests, by the second that is still open.
+    touched: BTreeMap<u64, Vec<usize>>,
+    /// The first second that is open.
+    next: u64,
     /// Whole seconds that a stretch covers.
     width_s: u64,
-    /// Closed points of all rows.
-    points: usize,
+    /// What the closed points of all rows take, and may take.
+    bytes: usize,
+    most_bytes: usize,
+    sketcher: Sketcher,
 }
 
-/// A part of the run: whole seconds from its start to the stretch's, and how long that lasted.
+/// A part of the run: whole seconds from its start to the stretch's, and how much of it was not spent in a pause.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     second: u64,
-    seconds: f64,
+    lasted: Duration,
 }
 
 #[derive(Debug, Default)]
 struct Row {
     points: Vec<Point>,
-    open: Open,
+    /// By their seconds; two or three at a time.
+    open: Vec<(u64, Open)>,
+    /// Emptied ones, for reuse.
+    spare: Vec<Open>,
 }
 
 /// The point being filled.
 #[derive(Debug, Default)]
 struct Open {
     exact: Exact,
-    failures: u64,
+    failures: i64,
     latencies: Burst,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Point {
     stretch: u32,
-    count: u32,
-    failures: u32,
-    /// p50, p95, p99 in milliseconds; a float has more digits than a histogram.
-    percentiles: [f32; 3],
+    failures: i32,
+    exact: Exact,
+    percentiles: [Duration; 3],
+    sketch: Sketch,
+}
+
+/// What is added to a second of one name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct More<'a> {
+    pub(super) exact: Exact,
+    pub(super) failures: i64,
+    pub(super) latencies: &'a Burst,
 }
 
 impl Default for ByName {
@@ -63,70 +82,142 @@ impl Default for ByName {
         ByName {
             stretches: Vec::new(),
             rows: Vec::new(),
-            touched: Vec::new(),
-            since: Duration::ZERO,
+            touched: BTreeMap::new(),
+            next: 0,
             width_s: 1,
-            points: 0,
+            bytes: 0,
+            most_bytes: MAX_BYTES,
+            sketcher: Sketcher::default(),
         }
     }
 }
 
 impl ByName {
-    /// Adds what one name had within one tick.
-    pub(super) fn add(&mut self, row: usize, exact: &Exact, failures: u64, latencies: &Burst) {
+    /// Adds what one name had in a second.
+    pub(super) fn add(&mut self, row: usize, second: u64, more: More<'_>) {
         if self.rows.len() <= row {
             self.rows.resize_with(row + 1, Row::default);
         }
-        let open = &mut self.rows[row].open;
-        if open.exact.count == 0 {
-            self.touched.push(row);
+        if second < self.next {
+            return self.amend(row, second, more);
         }
-        open.exact = open.exact.merged(exact);
-        open.failures += failures;
-        open.latencies.merge(latencies);
+        let Row { open, spare, .. } = &mut self.rows[row];
+        let place = match open.iter().position(|(known, _)| *known == second) {
+            Some(place) => place,
+            None => {
+                self.touched.entry(second).or_default().push(row);
+                open.push((second, spare.pop().unwrap_or_default()));
+                open.len() - 1
+            }
+        };
+        open[place].1.add(&more);
     }
 
-    /// Ends a tick `now` after the measurement began; closes the stretch when its time is over.
-    pub(super) fn tick(&mut self, now: Duration) {
-        let slot = |time: Duration| time.as_secs() / self.width_s;
-        if slot(now) == slot(self.since) {
+    /// Adds to a second that is closed.
+    fn amend(&mut self, row: usize, second: u64, more: More<'_>) {
+        let after = self
+            .stretches
+            .partition_point(|stretch| stretch.second <= second);
+        let mut late = Open::default();
+        late.add(&more);
+        let point = late.point(after.saturating_sub(1) as u32, &mut self.sketcher);
+        let points = &mut self.rows[row].points;
+        match points.binary_search_by_key(&point.stretch, |known| known.stretch) {
+            Ok(place) => {
+                self.bytes -= points[place].bytes();
+                points[place].join(&point, &mut self.sketcher);
+                self.bytes += points[place].bytes();
+            }
+            Err(place) if more.exact.count > 0 => {
+                self.bytes += point.bytes();
+                points.insert(place, point);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Closes every second that is over `until` so many nanoseconds after the measurement began. `lasted` says how
+    /// much of a second, given by its two ends, was not spent in a pause.
+    pub(super) fn close(&mut self, until: u64, lasted: impl Fn(u64, u64) -> Duration) {
+        while (self.next + 1) * SECOND <= until {
+            let second = self.next;
+            let stretch = Stretch {
+                second,
+                lasted: lasted(second * SECOND, (second + 1) * SECOND),
+            };
+            self.next += 1;
+            match self.stretches.last_mut() {
+                Some(last) if last.second / self.width_s == second / self.width_s => {
+                    last.lasted += stretch.lasted;
+                }
+                _ => self.stretches.push(stretch),
+            }
+            let number = self.stretches.len() as u32 - 1;
+            for row in self.touched.remove(&second).unwrap_or_default() {
+                self.close_point(row, second, number);
+            }
+            // Where points are far apart, joining neighbours may take several rounds to help.
+            while self.stretches.len() >= MAX_POINTS || self.bytes >= self.most_bytes {
+                self.join();
+            }
+        }
+    }
+
+    fn close_point(&mut self, row: usize, second: u64, number: u32) {
+        let Row {
+            points,
+            open,
+            spare,
+        } = &mut self.rows[row];
+        let Some(place) = open.iter().position(|(known, _)| *known == second) else {
             return;
-        }
-        let number = self.stretches.len() as u32;
-        self.points += self.touched.len();
-        for row in self.touched.drain(..) {
-            let Row { points, open } = &mut self.rows[row];
-            points.push(open.point(number));
-            open.clear();
-        }
-        self.stretches.push(Stretch::between(self.since, now));
-        self.since = now;
-        // Where points are far apart, joining neighbours may take several rounds to help.
-        while self.stretches.len() >= MAX_POINTS || self.points >= MAX_IN_ALL {
-            self.join();
+        };
+        let (_, mut closing) = open.swap_remove(place);
+        let point = closing.point(number, &mut self.sketcher);
+        closing.clear();
+        spare.push(closing);
+        match points.last_mut() {
+            Some(last) if last.stretch == number => {
+                self.bytes -= last.bytes();
+                last.join(&point, &mut self.sketcher);
+                self.bytes += last.bytes();
+            }
+            _ => {
+                self.bytes += point.bytes();
+                points.push(point);
+            }
         }
     }
 
-    /// One row up to `now`; the open point is the last one.
-    pub(super) fn columns(&mut self, row: usize, now: Duration) -> NameSeries {
+    /// One row up to `now`, in nanoseconds since the measurement began; what is still open comes last. With its
+    /// sketches if it is to be `whole`.
+    pub(super) fn columns(
+        &mut self,
+        row: usize,
+        now: u64,
+        lasted: impl Fn(u64, u64) -> Duration,
+        whole: bool,
+    ) -> NameSeries {
         let mut columns = NameSeries::default();
-        let last = Stretch::between(self.since, now);
-        let number = self.stretches.len() as u32;
-        let Some(Row { points, open }) = self.rows.get_mut(row) else {
+        let Some(Row { points, open, .. }) = self.rows.get_mut(row) else {
             return columns;
         };
-        let open = (open.exact.count > 0).then(|| open.point(number));
-        for point in points.iter().copied().chain(open) {
-            let stretch = self.stretches.get(point.stretch as usize);
-            let Stretch { second, seconds } = *stretch.unwrap_or(&last);
-            let [p50, p95, p99] = point.percentiles.map(|ms| rounded(ms.into(), 1e4));
-            columns.second.push(second);
-            columns.seconds.push(rounded(seconds, 1e3));
-            columns.count.push(point.count.into());
-            columns.failures.push(point.failures.into());
-            columns.p50_ms.push(p50);
-            columns.p95_ms.push(p95);
-            columns.p99_ms.push(p99);
+        for point in points {
+            let stretch = self.stretches[point.stretch as usize];
+            columns.push(stretch.second, stretch.lasted, point.figures());
+            if whole {
+                columns.histogram.push(point.sketch.text());
+            }
+        }
+        open.sort_unstable_by_key(|(second, _)| *second);
+        for (second, open) in open.iter_mut().filter(|(_, open)| open.exact.count > 0) {
+            let from = *second * SECOND;
+            let lasted = lasted(from, (from + SECOND).min(now.max(from)));
+            let point = open.point(0, &mut self.sketcher);
+            columns.push(*second, lasted, point.figures());
+            if whole {
+                columns.histogram.push(point.sketch.text());
+            }
         }
         columns
     }
@@ -139,13 +230,14 @@ impl ByName {
         for stretch in &self.stretches {
             let slot = |stretch: &Stretch| stretch.second / self.width_s;
             match joined.last_mut().filter(|last| slot(last) == slot(stretch)) {
-                Some(last) => last.seconds += stretch.seconds,
+                Some(last) => last.lasted += stretch.lasted,
                 None => joined.push(*stretch),
             }
             places.push(joined.len() as u32 - 1);
         }
         self.stretches = joined;
-        self.points = 0;
+        self.bytes = 0;
+        let sketcher = &mut self.sketcher;
         for Row { points, .. } in &mut self.rows {
             for point in &mut *points {
                 point.stretch = places[point.stretch as usize];
@@ -153,34 +245,40 @@ impl ByName {
             points.dedup_by(|next, first| {
                 let same = first.stretch == next.stretch;
                 if same {
-                    first.join(next);
+                    first.join(next, sketcher);
                 }
                 same
             });
-            self.points += points.len();
+            points.shrink_to_fit();
+            self.bytes += points.iter().map(Point::bytes).sum::<usize>();
         }
     }
-}
 
-impl Stretch {
-    fn between(since: Duration, now: Duration) -> Self {
-        Stretch {
-            second: since.as_secs(),
-            seconds: now.saturating_sub(since).as_secs_f64(),
-        }
+    /// Bytes of memory that closed points take.
+    #[cfg(test)]
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.bytes + self.stretches.capacity() * size_of::<Stretch>()
     }
 }
 
 impl Open {
+    fn add(&mut self, more: &More<'_>) {
+        self.exact = self.exact.merged(&more.exact);
+        self.failures += more.failures;
+        self.latencies.merge(more.latencies);
+    }
+
     /// Sorts what it holds, or asks its histogram, but changes no figure.
-    fn point(&mut self, stretch: u32) -> Point {
+    fn point(&mut self, stretch: u32, sketcher: &mut Sketcher) -> Point {
         let (min, max) = (self.exact.min(), self.exact.max());
-        let percentiles = self.latencies.quantiles([0.5, 0.95, 0.99]);
+        let sketch = sketcher.of_burst(&self.latencies);
+        let percentiles = self.latencies.quantiles(QUANTILES);
         Point {
             stretch,
-            count: u32::try_from(self.exact.count).unwrap_or(u32::MAX),
-            failures: u32::try_from(self.failures).unwrap_or(u32::MAX),
-            percentiles: percentiles.map(|value| value.clamp(min, max).as_secs_f32() * 1e3),
+            failures: self.failures as i32,
+            exact: self.exact,
+            percentiles: percentiles.map(|value| value.clamp(min, max)),
+            sketch,
         }
     }
 
@@ -193,13 +291,46 @@ impl Open {
 
 impl Point {
     /// Adds the one after it.
-    fn join(&mut self, next: &Point) {
-        self.count = self.count.saturating_add(next.count);
+    fn join(&mut self, next: &Point, sketcher: &mut Sketcher) {
         self.failures = self.failures.saturating_add(next.failures);
-        for (worse, other) in self.percentiles.iter_mut().zip(next.percentiles) {
-            *worse = worse.max(other);
+        if next.exact.count == 0 {
+            return;
         }
+        self.exact = self.exact.merged(&next.exact);
+        self.sketch = sketcher.joined([&self.sketch, &next.sketch]);
+        self.percentiles = sketcher.quantiles([&self.sketch], &self.exact, QUANTILES);
     }
+
+    /// What it takes of memory, the allocator's part of its sketch included.
+    fn bytes(&self) -> usize {
+        const ALLOCATION: usize = 16;
+        size_of::<Point>() + self.sketch.heap_bytes() + ALLOCATION
+    }
+
+    fn figures(&self) -> (Exact, u64, [Duration; 3]) {
+        (self.exact, self.failures.max(0) as u64, self.percentiles)
+    }
+}
+
+impl NameSeries {
+    fn push(&mut self, second: u64, lasted: Duration, figures: (Exact, u64, [Duration; 3])) {
+        let (exact, failures, percentiles) = figures;
+        let [p50, p95, p99] = percentiles.map(ms);
+        self.second.push(second);
+        self.seconds.push(rounded(lasted.as_secs_f64(), 1e3));
+        self.count.push(exact.count);
+        self.failures.push(failures);
+        self.min_ms.push(ms(exact.min()));
+        self.max_ms.push(ms(exact.max()));
+        self.sum_ms.push(rounded(exact.sum_ms(), 1e4));
+        self.p50_ms.push(p50);
+        self.p95_ms.push(p95);
+        self.p99_ms.push(p99);
+    }
+}
+
+fn ms(time: Duration) -> f64 {
+    rounded(time.as_secs_f64() * 1e3, 1e4)
 }
 
 /// A short decimal number: what is behind the histogram's digits is noise.
@@ -211,15 +342,30 @@ fn rounded(value: f64, parts: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Requests of one row that end in the second `at`, which is then over.
-    fn second(series: &mut ByName, at: u64, row: usize, latencies_ms: &[u64]) {
+    const WHOLE: fn(u64, u64) -> Duration = |from, to| Duration::from_nanos(to - from);
+
+    fn add(series: &mut ByName, second: u64, row: usize, latencies_ms: &[u64]) {
         let (mut exact, mut burst) = (Exact::default(), Burst::default());
         for ms in latencies_ms {
             exact.record(ms * 1_000_000);
             burst.record(ms * 1_000_000);
         }
-        series.add(row, &exact, 1, &burst);
-        series.tick(Duration::from_secs(at + 1));
+        let more = More {
+            exact,
+            failures: 1,
+            latencies: &burst,
+        };
+        series.add(row, second, more);
+    }
+
+    /// Requests of one row that end in the second `at`, which is then over.
+    fn second(series: &mut ByName, at: u64, row: usize, latencies_ms: &[u64]) {
+        add(series, at, row, latencies_ms);
+        series.close((at + 1) * SECOND, WHOLE);
+    }
+
+    fn columns(series: &mut ByName, row: usize, now_ms: u64) -> NameSeries {
+        series.columns(row, now_ms * 1_000_000, WHOLE, false)
     }
 
     #[test]
@@ -228,49 +374,54 @@ mod tests {
         second(&mut series, 0, 2, &[3, 1, 2]);
         second(&mut series, 1, 0, &[7]);
         second(&mut series, 2, 2, &[5]);
-        let columns = series.columns(2, Duration::from_secs(3));
-        assert_eq!((columns.second, columns.count), (vec![0, 2], vec![3, 1]));
+        let told = columns(&mut series, 2, 3_000);
+        assert_eq!((told.second, told.count), (vec![0, 2], vec![3, 1]));
+        assert_eq!((told.p50_ms, told.p99_ms), (vec![2.0, 5.0], vec![3.0, 5.0]));
         assert_eq!(
-            (columns.p50_ms, columns.p99_ms),
-            (vec![2.0, 5.0], vec![3.0, 5.0])
+            (told.min_ms, told.max_ms, told.sum_ms),
+            (vec![1.0, 5.0], vec![3.0, 5.0], vec![6.0, 5.0])
         );
-        assert_eq!(
-            (columns.failures, columns.seconds),
-            (vec![1, 1], vec![1.0, 1.0])
-        );
-        assert!(series.columns(1, Duration::from_secs(3)).is_empty());
-        assert!(series.columns(9, Duration::from_secs(3)).is_empty());
+        assert_eq!((told.failures, told.seconds), (vec![1, 1], vec![1.0, 1.0]));
+        assert!(columns(&mut series, 1, 3_000).is_empty());
+        assert!(columns(&mut series, 9, 3_000).is_empty());
     }
 
     #[test]
     fn the_open_point_is_the_last_one_and_goes_on() {
         let mut series = ByName::default();
-        let (mut exact, mut burst) = (Exact::default(), Burst::default());
-        exact.record(4_000_000);
-        burst.record(4_000_000);
-        series.add(0, &exact, 0, &burst);
-        let early = series.columns(0, Duration::from_millis(250));
+        add(&mut series, 0, 0, &[4]);
+        let early = columns(&mut series, 0, 250);
         assert_eq!((early.count, early.seconds), (vec![1], vec![0.25]));
         second(&mut series, 0, 0, &[8]);
-        assert_eq!(series.columns(0, Duration::from_secs(1)).count, [2]);
+        assert_eq!(columns(&mut series, 0, 1_000).count, [2]);
+    }
+
+    #[test]
+    fn what_comes_late_counts_in_its_own_second() {
+        let mut series = ByName::default();
+        second(&mut series, 0, 0, &[4]);
+        second(&mut series, 1, 1, &[4]);
+        second(&mut series, 2, 0, &[4]);
+        add(&mut series, 0, 0, &[6]);
+        add(&mut series, 1, 0, &[9]);
+        let told = columns(&mut series, 0, 3_000);
+        assert_eq!((told.second, told.count), (vec![0, 1, 2], vec![2, 1, 1]));
+        assert_eq!(told.max_ms, [6.0, 9.0, 4.0]);
     }
 
     #[test]
     fn a_long_run_keeps_a_bounded_number_of_points_and_every_request() {
         let mut series = ByName::default();
-        for at in 0..10_000 {
-            second(&mut series, at, 0, &[if at == 5_001 { 80 } else { 1 }]);
+        for at in 0..5_000 {
+            second(&mut series, at, 0, &[if at == 4_001 { 80 } else { 1 }; 50]);
         }
-        let columns = series.columns(0, Duration::from_secs(10_000));
-        assert!(
-            columns.second.len() < MAX_POINTS,
-            "{}",
-            columns.second.len()
-        );
-        assert_eq!(columns.count.iter().sum::<u64>(), 10_000);
-        assert_eq!(columns.seconds.iter().sum::<f64>(), 10_000.0);
-        assert!(columns.p99_ms.contains(&80.0));
-        assert!(columns.second.is_sorted());
+        let told = columns(&mut series, 0, 5_000_000);
+        assert!(told.second.len() < MAX_POINTS, "{}", told.second.len());
+        assert_eq!(told.count.iter().sum::<u64>(), 250_000);
+        assert_eq!(told.seconds.iter().sum::<f64>(), 5_000.0);
+        assert_eq!(told.max_ms.iter().filter(|max| **max == 80.0).count(), 1);
+        assert!(told.p50_ms.iter().all(|p50| (p50 - 1.0).abs() < 0.005));
+        assert!(told.second.is_sorted());
     }
 
     #[test]
@@ -281,29 +432,34 @@ mod tests {
         second(&mut series, 2, 0, &[1]);
         second(&mut series, 3, 0, &[1]);
         series.join();
-        let columns = series.columns(0, Duration::from_secs(4));
-        assert_eq!((columns.second, columns.count), (vec![0, 2], vec![1, 2]));
-        assert_eq!(columns.seconds, [2.0, 2.0]);
-        let columns = series.columns(1, Duration::from_secs(4));
-        assert_eq!((columns.second, columns.seconds), (vec![0], vec![2.0]));
+        let told = columns(&mut series, 0, 4_000);
+        assert_eq!((told.second, told.count), (vec![0, 2], vec![1, 2]));
+        assert_eq!(told.seconds, [2.0, 2.0]);
+        let told = columns(&mut series, 1, 4_000);
+        assert_eq!((told.second, told.seconds), (vec![0], vec![2.0]));
+        second(&mut series, 4, 0, &[1]);
+        second(&mut series, 5, 0, &[1]);
+        let told = columns(&mut series, 0, 6_000);
+        assert_eq!((told.second, told.count), (vec![0, 2, 4], vec![1, 2, 2]));
     }
 
     #[test]
-    fn two_thousand_names_are_told_in_less_detail_and_none_is_left_out() {
-        let mut series = ByName::default();
-        let (mut exact, mut burst) = (Exact::default(), Burst::default());
-        exact.record(1_000_000);
-        burst.record(1_000_000);
-        for at in 0..400 {
-            for row in 0..2_000 {
-                series.add(row, &exact, 0, &burst);
+    fn many_names_are_told_in_less_detail_and_none_is_left_out() {
+        let mut series = ByName {
+            most_bytes: 200_000,
+            ..ByName::default()
+        };
+        for at in 0..100 {
+            for row in 0..100 {
+                add(&mut series, at, row, &[1]);
             }
-            series.tick(Duration::from_secs(at + 1));
-            assert!(series.points < MAX_IN_ALL);
+            series.close((at + 1) * SECOND, WHOLE);
+            assert!(series.bytes < series.most_bytes);
         }
-        for row in [0, 999, 1_999] {
-            let columns = series.columns(row, Duration::from_secs(400));
-            assert_eq!(columns.count.iter().sum::<u64>(), 400);
+        assert!(series.width_s > 1, "it was too much");
+        for row in [0, 49, 99] {
+            let told = columns(&mut series, row, 100_000);
+            assert_eq!(told.count.iter().sum::<u64>(), 100);
         }
     }
 }

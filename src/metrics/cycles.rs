@@ -1,5 +1,5 @@
 //! One user's cycles, to fill in what it could not ask for while the target kept it waiting (coordinated
-//! omission, as Gil Tene calls it). Owned by the user when `--co-mitigation` is on; knows no clock.
+//! omission, as Gil Tene calls it). Owned by the user, unless `--co-mitigation` is `disabled`; knows no clock.
 //!
 //! A user in a closed loop sends nothing while it waits for a slow answer, so its bad time is one slow
 //! request where at its usual pace there would have been many. A cycle is an iteration and the pauses in it. Its
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Cycles that make a cadence.
 const ENOUGH: u64 = 3;
 /// Requests of one cycle that are kept. A plan may loop forever within one iteration.
-const MOST_REQUESTS: usize = 10_000;
+const MOST_REQUESTS: usize = 1_000;
 /// Steps in which the missed cycles of one late one are recorded; more are taken together.
 const MOST_STEPS: u64 = 10_000;
 
@@ -28,6 +28,8 @@ const MOST_STEPS: u64 = 10_000;
 #[derive(Debug)]
 pub struct Cycles {
     cadence: Cadence,
+    /// Somebody asked for it.
+    wanted: bool,
     /// Of the cycles so far, in nanoseconds of work, pauses left out.
     count: u64,
     total: u64,
@@ -42,10 +44,11 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// No cycle yet.
-    pub fn new(cadence: Cadence) -> Cycles {
+    /// No cycle yet. It warns of what it leaves out only if it is `wanted`.
+    pub fn new(cadence: Cadence, wanted: bool) -> Cycles {
         Cycles {
             cadence,
+            wanted,
             count: 0,
             total: 0,
             shortest: u64::MAX,
@@ -81,9 +84,9 @@ impl Cycles {
         if self.requests.is_empty() {
             return self.begin();
         }
-        if self.requests.len() == MOST_REQUESTS {
+        if self.requests.len() == MOST_REQUESTS && self.wanted {
             recorder.warn(
-                "an iteration has more than 10,000 requests: '--co-mitigation' fills in the first of them only"
+                "an iteration has more than 1,000 requests: '--co-mitigation' fills in the first of them only"
                     .to_owned(),
             );
         }
@@ -152,7 +155,7 @@ mod tests {
     /// The report of one user's cycles; work is the sum of the latencies.
     fn filled_in(cadence: Cadence, cycles: &[Cycle<'_>]) -> CoMitigation {
         let mut recorder = Recorder::new(0);
-        let mut user = Cycles::new(cadence);
+        let mut user = Cycles::new(cadence, true);
         for (requests, pause) in cycles {
             let mut took = MS * *pause;
             user.pause(took);
@@ -161,6 +164,7 @@ mod tests {
                 let latency = MS * *ms;
                 recorder.record(&Sample {
                     request,
+                    begin: recorder.zero(),
                     delay: None,
                     latency,
                     phases: Phases::default(),
@@ -178,6 +182,7 @@ mod tests {
         }
         let mut store = Store::new(Facts {
             co_mitigation: Some(cadence),
+            co_wanted: true,
             ..Facts::default()
         });
         store.merge(recorder.take());

@@ -1,15 +1,19 @@
 //! What one shard measured since its last tick: the unit in which metrics travel.
 //!
 //! Filled by a [`Recorder`](super::Recorder), merged and emptied by the [`Store`](super::Store), then handed
-//! back so that a tick reuses its memory. Rows carry their names, so a delta explains itself.
+//! back so that a tick reuses its memory. It consists of slices, each within one second of a measurement, so that
+//! everything counts in the second in which it happened. Rows carry their names, so a delta explains itself.
 
 use super::arrivals::ArrivalDelta;
+use super::axis::Span;
 use super::exemplars::Exemplars;
 use super::generator::Effort;
-use super::latency::{Burst, Exact, Filled, nanoseconds};
+use super::latency::{Burst, Exact};
 use super::measures::MeasureDelta;
 use super::names::Label;
-use super::sample::{Failure, Sample};
+use super::request::RequestDelta;
+use super::sample::Failure;
+use super::under_way::Quiet;
 use std::sync::Arc;
 
 /// Distinct errors kept, here and in the store; the rest is only counted.
@@ -19,17 +23,15 @@ pub(super) const MAX_ERRORS: usize = 100;
 #[derive(Debug, Default)]
 pub struct Delta {
     pub(super) shard: usize,
-    pub(super) requests: Vec<RequestDelta>,
-    pub(super) tasks: Vec<TaskDelta>,
-    pub(super) scenarios: Vec<ScenarioDelta>,
-    pub(super) measures: Vec<MeasureDelta>,
-    pub(super) arrivals: ArrivalDelta,
-    /// The cadences of cycles that were late.
-    pub(super) late: Exact,
-    pub(super) errors: Vec<ErrorDelta>,
-    pub(super) errors_left_out: u64,
+    /// In order of time; the last one is still open, unless the shard has ended.
+    pub(super) slices: Vec<SliceDelta>,
     pub(super) warnings: Vec<String>,
     pub(super) effort: Effort,
+    /// Up to when everything that happened was handed over, in nanoseconds since the run began; all of it once the
+    /// shard has ended.
+    pub(super) covered: u64,
+    /// The time without an answer that goes on.
+    pub(super) quiet: Option<Quiet>,
 }
 
 impl Delta {
@@ -40,9 +42,70 @@ impl Delta {
         }
     }
 
+    /// The shard that it is of.
+    pub fn shard(&self) -> usize {
+        self.shard
+    }
+
     /// Whether it says nothing at all.
     pub fn is_empty(&self) -> bool {
-        self.requests.iter().all(|row| row.counts.count() == 0)
+        self.slices.iter().all(SliceDelta::is_empty) && self.warnings.is_empty()
+    }
+
+    /// Whether it knows of measurement number `epoch` or a later one.
+    pub fn reaches(&self, epoch: u64) -> bool {
+        self.slices.iter().any(|slice| slice.span.epoch >= epoch)
+    }
+
+    /// Takes out what belongs to measurement number `epoch` or a later one.
+    pub fn split_off(&mut self, epoch: u64) -> Delta {
+        let later = self
+            .slices
+            .iter()
+            .position(|slice| slice.span.epoch >= epoch);
+        let at = later.unwrap_or(self.slices.len());
+        Delta {
+            slices: self.slices.split_off(at),
+            covered: self.covered,
+            quiet: self.quiet,
+            ..Delta::new(self.shard)
+        }
+    }
+}
+
+/// How a shard stood at the end of a slice that is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Border {
+    /// Users at work.
+    pub(super) users: u64,
+    /// Requests under way.
+    pub(super) under_way: u64,
+    /// How long the oldest of them had been, in nanoseconds.
+    pub(super) oldest: u64,
+}
+
+/// Everything one shard measured within one slice of time, or a part of it.
+#[derive(Debug, Default)]
+pub(super) struct SliceDelta {
+    pub(super) span: Span,
+    pub(super) requests: Vec<RequestDelta>,
+    pub(super) tasks: Vec<TaskDelta>,
+    pub(super) scenarios: Vec<ScenarioDelta>,
+    pub(super) measures: Vec<MeasureDelta>,
+    pub(super) arrivals: ArrivalDelta,
+    /// The cadences of cycles that were late.
+    pub(super) late: Exact,
+    pub(super) errors: Vec<ErrorDelta>,
+    pub(super) errors_left_out: i64,
+    /// Times without an answer that ended in it.
+    pub(super) quiet: Vec<Quiet>,
+    /// None while more of the slice may come.
+    pub(super) border: Option<Border>,
+}
+
+impl SliceDelta {
+    fn is_empty(&self) -> bool {
+        self.requests.iter().all(|row| row.counts.is_empty())
             && self
                 .tasks
                 .iter()
@@ -51,25 +114,31 @@ impl Delta {
             && self.scenarios.iter().all(|row| row.is_empty())
             && self.measures.iter().all(|row| row.measure.is_empty())
             && self.arrivals.is_empty()
-            && self.warnings.is_empty()
+            && self.quiet.is_empty()
+            && self.border.is_none()
     }
 
-    /// Makes a row for every name, those of `requests` and `tasks` being all that the shard knows.
-    pub(super) fn cover(&mut self, requests: &[Arc<Label>], tasks: &[Arc<Label>]) {
-        for label in requests.iter().skip(self.requests.len()) {
+    /// Makes a row for every name, those given being all that the shard knows.
+    pub(super) fn cover_requests(&mut self, labels: &[Arc<Label>]) {
+        for label in &labels[self.requests.len()..] {
             self.requests.push(RequestDelta::new(label.clone()));
         }
-        for label in tasks.iter().skip(self.tasks.len()) {
+    }
+
+    /// The same for tasks.
+    pub(super) fn cover_tasks(&mut self, labels: &[Arc<Label>]) {
+        for label in &labels[self.tasks.len()..] {
             self.tasks.push(TaskDelta::new(label.clone()));
         }
     }
 
-    /// Counts a failure under its source, message and line. Equal ones are found by scanning: there are few.
-    /// Its row, if it is among those that are kept.
+    /// Counts a failure under its source, message and line, or takes one back. Equal ones are found by scanning:
+    /// there are few. Its row, if it is among those that are kept.
     pub(super) fn fail(
         &mut self,
         source: Source,
         failure: &Failure<'_>,
+        count: i64,
     ) -> Option<&mut ErrorDelta> {
         let known = self.errors.iter().position(|error| {
             error.source == source
@@ -89,12 +158,12 @@ impl Delta {
                 self.errors.len() - 1
             }
             None => {
-                self.errors_left_out += 1;
+                self.errors_left_out += count;
                 return None;
             }
         };
         let error = &mut self.errors[at];
-        error.count += 1;
+        error.count += count;
         Some(error)
     }
 
@@ -111,7 +180,7 @@ impl Delta {
         for row in self
             .requests
             .iter_mut()
-            .filter(|row| row.counts.count() > 0)
+            .filter(|row| !row.counts.is_empty())
         {
             row.counts.clear();
             row.all.clear();
@@ -139,122 +208,12 @@ impl Delta {
         self.arrivals.clear();
         self.errors.clear();
         self.errors_left_out = 0;
-        self.warnings.clear();
-        self.effort = Effort::default();
+        self.quiet.clear();
+        self.border = None;
     }
 }
 
-/// One request name within one tick.
-#[derive(Debug)]
-pub(super) struct RequestDelta {
-    pub(super) label: Arc<Label>,
-    pub(super) counts: RequestCounts,
-    pub(super) all: Burst,
-    /// The failed ones again, so that successes alone can be told by subtracting.
-    pub(super) failures: Burst,
-    /// All of them from their actual start, where `all` is from the scheduled one; else empty.
-    pub(super) service: Burst,
-    /// Filled in for late users; made at the first.
-    pub(super) filled: Option<Box<Filled>>,
-}
-
-impl RequestDelta {
-    pub(super) fn new(label: Arc<Label>) -> Self {
-        RequestDelta {
-            label,
-            counts: RequestCounts::default(),
-            all: Burst::default(),
-            failures: Burst::default(),
-            service: Burst::default(),
-            filled: None,
-        }
-    }
-
-    pub(super) fn record(&mut self, sample: &Sample<'_>) {
-        let mut ns = nanoseconds(sample.latency);
-        if let Some(delay) = sample.delay {
-            self.service.record(ns);
-            self.counts.service.record(ns);
-            ns = ns.saturating_add(nanoseconds(delay));
-        }
-        self.all.record(ns);
-        if sample.failure.is_none() {
-            self.counts.ok.record(ns);
-        } else {
-            self.counts.failed.record(ns);
-            self.failures.record(ns);
-        }
-        self.counts.bytes += sample.bytes;
-        self.counts.redirects += u64::from(sample.redirects);
-        self.counts.retries += u64::from(sample.retries);
-        self.counts.add_status(sample.status, 1);
-        for (sum, phase) in self.counts.phases.iter_mut().zip(sample.phases.in_order()) {
-            sum.ns += nanoseconds(phase);
-            sum.count += u64::from(!phase.is_zero());
-        }
-    }
-}
-
-/// The plain counters of one request name, of a tick or of a whole run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct RequestCounts {
-    pub(super) ok: Exact,
-    pub(super) failed: Exact,
-    /// All from their actual start, where `ok` and `failed` are from the scheduled one.
-    pub(super) service: Exact,
-    pub(super) bytes: u64,
-    pub(super) redirects: u64,
-    pub(super) retries: u64,
-    pub(super) status: Vec<(u16, u64)>,
-    pub(super) phases: [PhaseSum; 6],
-}
-
-impl RequestCounts {
-    pub(super) fn count(&self) -> u64 {
-        self.ok.count + self.failed.count
-    }
-
-    pub(super) fn add_status(&mut self, status: u16, count: u64) {
-        match self.status.iter_mut().find(|(known, _)| *known == status) {
-            Some((_, sum)) => *sum += count,
-            None => self.status.push((status, count)),
-        }
-    }
-
-    pub(super) fn add(&mut self, other: &RequestCounts) {
-        self.ok = self.ok.merged(&other.ok);
-        self.failed = self.failed.merged(&other.failed);
-        self.service = self.service.merged(&other.service);
-        self.bytes += other.bytes;
-        self.redirects += other.redirects;
-        self.retries += other.retries;
-        for (status, count) in &other.status {
-            self.add_status(*status, *count);
-        }
-        for (sum, more) in self.phases.iter_mut().zip(other.phases) {
-            sum.ns += more.ns;
-            sum.count += more.count;
-        }
-    }
-
-    fn clear(&mut self) {
-        let mut status = std::mem::take(&mut self.status);
-        status.clear();
-        *self = RequestCounts {
-            status,
-            ..RequestCounts::default()
-        };
-    }
-}
-
-/// The time that one phase took in all, and how many requests had it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct PhaseSum {
-    pub(super) ns: u64,
-    pub(super) count: u64,
-}
-
-/// One task or transaction within one tick.
+/// One task or transaction within one slice.
 #[derive(Debug)]
 pub(super) struct TaskDelta {
     pub(super) label: Arc<Label>,
@@ -274,14 +233,14 @@ impl TaskDelta {
     }
 }
 
-/// One scenario within one tick.
+/// One scenario within one slice.
 #[derive(Debug)]
 pub(super) struct ScenarioDelta {
     pub(super) name: Arc<str>,
     pub(super) iterations: u64,
     /// Users started less users stopped.
     pub(super) change: i64,
-    /// The highest that `change` was within the tick.
+    /// The highest that `change` was within the slice.
     pub(super) rise: i64,
 }
 
@@ -307,13 +266,14 @@ pub(super) enum Source {
     Task(u32),
 }
 
-/// Equal errors within one tick.
+/// Equal errors within one slice.
 #[derive(Debug)]
 pub(super) struct ErrorDelta {
     pub(super) source: Source,
     pub(super) message: String,
     pub(super) line: Option<String>,
-    pub(super) count: u64,
+    /// Fewer than none where a verdict was taken back.
+    pub(super) count: i64,
     /// Of requests; tasks have none.
     pub(super) exemplars: Exemplars,
 }

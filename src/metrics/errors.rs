@@ -1,10 +1,9 @@
 //! The errors of a run: equal ones counted together, the first hundred kinds kept.
 
-use super::delta::{Delta, MAX_ERRORS, Source};
+use super::delta::{MAX_ERRORS, SliceDelta, Source};
 use super::exemplars::{Exemplar, Exemplars};
 use super::names::Label;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// The message under which all further kinds are counted.
 const OTHER_ERRORS: &str = "(other errors)";
@@ -21,9 +20,9 @@ pub struct ErrorRow {
     pub message: String,
     /// The plan's line, as in `plans/drupal.lua:12`.
     pub line: Option<String>,
-    /// Seconds into the measurement when it first came, exact to a tick.
+    /// Seconds into the measurement when it first came, exact to a quarter of a second.
     pub first_s: f64,
-    /// Seconds into the measurement when it last came, exact to a tick.
+    /// Seconds into the measurement when it last came, likewise.
     pub last_s: f64,
     /// Of requests, the first and the slowest three others; credentials in headers are masked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -38,9 +37,8 @@ pub(super) struct ErrorLog {
 }
 
 impl ErrorLog {
-    /// Adds what a shard met. `now` is the last tick's time, so first and last seen are exact to a tick.
-    pub(super) fn merge(&mut self, delta: &Delta, now: Duration) {
-        let now_s = now.as_secs_f64();
+    /// Adds what a shard met within a slice that began so many seconds into the measurement.
+    pub(super) fn merge(&mut self, delta: &SliceDelta, now_s: f64) {
         for error in &delta.errors {
             let name = match error.source {
                 Source::Request(id) => request_name(&delta.requests[id as usize].label),
@@ -52,13 +50,14 @@ impl ErrorLog {
             match known {
                 Some(at) => {
                     let (row, exemplars) = &mut self.rows[at];
-                    row.count += error.count;
-                    row.last_s = now_s;
+                    row.count = row.count.saturating_add_signed(error.count);
+                    row.first_s = row.first_s.min(now_s);
+                    row.last_s = row.last_s.max(now_s);
                     exemplars.merge(&error.exemplars);
                 }
                 None if self.rows.len() < MAX_ERRORS => {
                     let row = ErrorRow {
-                        count: error.count,
+                        count: error.count.max(0) as u64,
                         name,
                         message: error.message.clone(),
                         line: error.line.clone(),
@@ -71,7 +70,7 @@ impl ErrorLog {
                 None => self.leave_out(error.count, now_s),
             }
         }
-        if delta.errors_left_out > 0 {
+        if delta.errors_left_out != 0 {
             self.leave_out(delta.errors_left_out, now_s);
         }
     }
@@ -92,12 +91,13 @@ impl ErrorLog {
     }
 
     fn in_order(&self) -> impl Iterator<Item = &(ErrorRow, Exemplars)> {
-        let mut order: Vec<_> = self.rows.iter().collect();
+        // A verdict that was taken back leaves none.
+        let mut order: Vec<_> = self.rows.iter().filter(|(row, _)| row.count > 0).collect();
         order.sort_by_key(|(row, _)| std::cmp::Reverse(row.count));
         order.into_iter()
     }
 
-    fn leave_out(&mut self, count: u64, now_s: f64) {
+    fn leave_out(&mut self, count: i64, now_s: f64) {
         let row = self.left_out.get_or_insert_with(|| ErrorRow {
             count: 0,
             name: String::new(),
@@ -107,8 +107,8 @@ impl ErrorLog {
             last_s: now_s,
             exemplars: Vec::new(),
         });
-        row.count += count;
-        row.last_s = now_s;
+        row.count = row.count.saturating_add_signed(count);
+        row.last_s = row.last_s.max(now_s);
     }
 }
 

@@ -70,7 +70,7 @@ impl Exemplar {
             .map(|phase| (!phase.is_zero()).then(|| ms(phase)));
         let lines = |text: &str| text.lines().map(str::to_owned).collect();
         Exemplar {
-            start_ns: context.begin.saturating_duration_since(origin).as_nanos() as u64,
+            start_ns: sample.begin.saturating_duration_since(origin).as_nanos() as u64,
             user: context.user,
             scenario: context.scenario.to_owned(),
             task: context.task.to_owned(),

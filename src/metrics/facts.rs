@@ -18,6 +18,10 @@ pub struct Facts {
     pub seed: u64,
     /// What a late user is compared with, if what it could not ask for is filled in.
     pub co_mitigation: Option<Cadence>,
+    /// Whether somebody asked for that: then it is shown also where it changes nothing.
+    pub co_wanted: bool,
+    /// When the load began on the clock of the logs, in nanoseconds: after `test_start`.
+    pub begin_ns: u64,
     /// Scenarios and tasks in the order of the plan, in which rows are shown. What is not among them comes
     /// after them, in the order of its first appearance.
     pub order: Vec<(String, String)>,
@@ -39,6 +43,8 @@ impl Facts {
             started: format!("{seconds:.3}"),
             seed,
             co_mitigation: None,
+            co_wanted: false,
+            begin_ns: 0,
             order: Vec::new(),
         }
     }

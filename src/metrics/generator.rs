@@ -2,6 +2,7 @@
 //! latency.
 
 use super::report::GeneratorRow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A thread that had less than a tenth of its time to itself served its users late.
@@ -37,8 +38,8 @@ struct Stretch {
 /// The efforts of all shards.
 #[derive(Debug, Default)]
 pub(super) struct GeneratorLog {
-    /// Since the last stretch was closed, by shard.
-    open: Vec<Stretch>,
+    /// By second and shard, as far as seconds are not closed.
+    open: BTreeMap<u64, Vec<Stretch>>,
     /// Over the whole run, by shard.
     whole: Vec<Stretch>,
     lag_max: Duration,
@@ -82,9 +83,19 @@ impl Stretch {
     }
 }
 
+impl Strain {
+    /// Adds the one after it: the worse of the two stands.
+    pub(super) fn join(&mut self, next: &Strain) {
+        self.busy = self.busy.max(next.busy);
+        self.lag = self.lag.max(next.lag);
+        self.saturated |= next.saturated;
+    }
+}
+
 impl GeneratorLog {
-    pub(super) fn add(&mut self, shard: usize, effort: &Effort) {
-        for stretches in [&mut self.open, &mut self.whole] {
+    /// Adds what a shard took, most of it within a second of the measurement.
+    pub(super) fn add(&mut self, second: u64, shard: usize, effort: &Effort) {
+        for stretches in [self.open.entry(second).or_default(), &mut self.whole] {
             if stretches.len() <= shard {
                 stretches.resize(shard + 1, Stretch::default());
             }
@@ -94,13 +105,16 @@ impl GeneratorLog {
         self.connections = self.connections.max(self.connections_now());
     }
 
-    /// What the open stretch amounts to, the median latency in it being `median`.
-    pub(super) fn strain(&self, median: Option<Duration>) -> Strain {
-        let busy = self.open.iter().map(Stretch::share).fold(0.0, f64::max);
-        let lag = self.open.iter().map(Stretch::mean_lag).max();
+    /// What a second that is open amounts to, its requests having this median and 99th percentile.
+    pub(super) fn strain(&self, second: u64, latencies: Option<[Duration; 2]>) -> Strain {
+        let Some(open) = self.open.get(&second) else {
+            return Strain::default();
+        };
+        let busy = open.iter().map(Stretch::share).fold(0.0, f64::max);
+        let lag = open.iter().map(Stretch::mean_lag).max();
         let lag = lag.unwrap_or_default();
-        let long_enough = self.open.iter().any(|stretch| stretch.wall >= LEAST);
-        let late = lag >= LATE && median.is_some_and(|median| lag >= median / 10);
+        let long_enough = open.iter().any(|stretch| stretch.wall >= LEAST);
+        let late = lag >= LATE && latencies.is_some_and(|[median, _]| lag >= median / 10);
         Strain {
             busy,
             lag,
@@ -108,23 +122,25 @@ impl GeneratorLog {
         }
     }
 
-    /// Closes the open stretch, which lasted `seconds`.
-    pub(super) fn close(&mut self, strain: &Strain, lasted: Duration) {
+    /// Closes a second, which lasted so long.
+    pub(super) fn close(
+        &mut self,
+        second: u64,
+        latencies: Option<[Duration; 2]>,
+        lasted: Duration,
+    ) -> Strain {
+        let strain = self.strain(second, latencies);
         self.judged += lasted;
         self.busiest = self.busiest.max(strain.busy);
         if strain.saturated {
             self.saturated += lasted;
         }
-        for stretch in &mut self.open {
-            *stretch = Stretch {
-                connections: stretch.connections,
-                ..Stretch::default()
-            };
-        }
+        self.open = self.open.split_off(&(second + 1));
+        strain
     }
 
     pub(super) fn connections_now(&self) -> u64 {
-        self.open.iter().map(|stretch| stretch.connections).sum()
+        self.whole.iter().map(|stretch| stretch.connections).sum()
     }
 
     /// None before any shard has told of itself.
@@ -180,12 +196,11 @@ mod tests {
     /// A second of four ticks of a busy and of an idle shard.
     fn second(log: &mut GeneratorLog, busy_ms: u64, lag_ms: u64, median_ms: u64) -> Strain {
         for _ in 0..4 {
-            log.add(0, &effort(1, 0));
-            log.add(1, &effort(busy_ms, lag_ms));
+            log.add(0, 0, &effort(1, 0));
+            log.add(0, 1, &effort(busy_ms, lag_ms));
         }
-        let strain = log.strain(Some(Duration::from_millis(median_ms)));
-        log.close(&strain, Duration::from_secs(1));
-        strain
+        let median = Duration::from_millis(median_ms);
+        log.close(0, Some([median, median]), Duration::from_secs(1))
     }
 
     #[test]
@@ -226,7 +241,7 @@ mod tests {
     #[test]
     fn a_stretch_that_is_too_short_is_not_judged() {
         let mut log = GeneratorLog::default();
-        log.add(0, &effort(250, 100));
-        assert!(!log.strain(Some(Duration::ZERO)).saturated);
+        log.add(0, 0, &effort(250, 100));
+        assert!(!log.strain(0, Some([Duration::ZERO; 2])).saturated);
     }
 }

@@ -184,7 +184,7 @@ impl Journal {
             return;
         }
         let account = context.account;
-        let start = since(self.origin, context.begin);
+        let start = since(self.origin, sample.begin);
         let messages =
             logs[LogKind::Debug as usize].then(|| messages(account, MOST_HEADERS, MOST_BODY));
         let final_url = match sample.redirects {
@@ -237,7 +237,7 @@ impl Journal {
         if logs == Wanted::default() {
             return;
         }
-        let start = since(self.origin, context.begin);
+        let start = since(self.origin, run.begin);
         let entry = TaskEntry {
             user: context.user,
             scenario: cut(context.scenario),

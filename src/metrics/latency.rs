@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use std::time::Duration;
 
 /// Longest latency a histogram tells apart, in microseconds: one hour.
-const LONGEST_US: u64 = 3_600_000_000;
+pub(super) const LONGEST_US: u64 = 3_600_000_000;
 /// Latencies of one name that a tick keeps as they are. Up to here merging costs one record each; a
 /// histogram costs 5–13 µs to add and 16 KiB and more to hold, whatever is in it.
 const FEW: usize = 1_024;
@@ -24,10 +24,24 @@ pub(super) fn record(histogram: &mut Histogram<u64>, us: u32) {
         .expect("a growing histogram takes an hour");
 }
 
+/// The same as if it had come so many times.
+pub(super) fn record_many(histogram: &mut Histogram<u64>, us: u64, times: u64) {
+    histogram
+        .record_n(us.min(LONGEST_US), times)
+        .expect("a growing histogram takes an hour");
+}
+
 /// Adds one histogram to another.
 pub(super) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
     to.add(from)
         .expect("a growing histogram takes what another one holds");
+}
+
+/// Gives each value of a histogram with its count, in rising order.
+pub(super) fn each_recorded(histogram: &Histogram<u64>, mut give: impl FnMut(u64, u64)) {
+    for value in histogram.iter_recorded() {
+        give(value.value_iterated_to(), value.count_at_value());
+    }
 }
 
 /// A duration in nanoseconds; more than 584 years saturate.
@@ -87,6 +101,11 @@ impl Exact {
         Duration::from_nanos(self.max_ns)
     }
 
+    /// The sum in milliseconds.
+    pub(super) fn sum_ms(&self) -> f64 {
+        self.sum_ns as f64 / 1e6
+    }
+
     /// In milliseconds; zero when nothing was recorded.
     pub(super) fn mean_ms(&self) -> f64 {
         self.sum_ns as f64 / self.count.max(1) as f64 / 1e6
@@ -128,10 +147,7 @@ impl Filled {
     /// Takes nanoseconds, as if measured so many times.
     pub(super) fn record(&mut self, ns: u64, times: u64) {
         self.exact.record_many(ns, times);
-        let us = (ns.saturating_add(500) / 1_000).min(LONGEST_US);
-        self.histogram
-            .record_n(us, times)
-            .expect("a growing histogram takes an hour");
+        record_many(&mut self.histogram, ns.saturating_add(500) / 1_000, times);
     }
 
     pub(super) fn merge(&mut self, other: &Filled) {
@@ -204,6 +220,16 @@ impl Burst {
         }
         if let Some(many) = &self.many {
             add(to, many);
+        }
+    }
+
+    /// Gives each latency in microseconds with its count, in no order.
+    pub(super) fn each(&self, mut give: impl FnMut(u64, u64)) {
+        for us in &self.few {
+            give(u64::from(*us), 1);
+        }
+        if let Some(many) = &self.many {
+            each_recorded(many, give);
         }
     }
 

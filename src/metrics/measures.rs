@@ -3,10 +3,10 @@
 //! One kind of row for all of them, in a shard's delta and in the store; what a row means is said by its
 //! kind when the report is made.
 
-use super::delta::Delta;
+use super::delta::SliceDelta;
 use super::names::{Label, Names};
 use super::report::{Check, Metric, MetricKind};
-use super::sight::{Sight, Subject, Values};
+use super::sight::{Sight, Subject};
 use super::spread::Spread;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,6 +19,10 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    pub(super) fn is_check(self) -> bool {
+        self == Kind::Check
+    }
+
     /// The group its names are kept in.
     pub(super) fn group(self) -> &'static str {
         match self {
@@ -105,7 +109,7 @@ impl Measure {
     }
 
     /// For thresholds.
-    fn sight(&self) -> Sight {
+    pub(super) fn sight(&self) -> Sight {
         let (subject, has_truth) = match self.kind {
             Kind::Check => (Subject::Checks, true),
             Kind::Metric(kind) => (Subject::Metric(kind), kind == MetricKind::Rate),
@@ -116,14 +120,11 @@ impl Measure {
             0
         };
         Sight {
-            subject,
-            count: self.count,
-            failures,
             sum: self.sum,
             min: self.min,
             max: self.max,
             last: self.last.map(|(_, value)| value),
-            values: Values::Numbers(self.spread.clone()),
+            ..Sight::numbers(subject, self.count, failures, &self.spread)
         }
     }
 
@@ -185,7 +186,7 @@ pub(super) struct MeasureLog {
 
 impl MeasureLog {
     /// Adds what a shard measured. Whether a name had to be counted with the others.
-    pub(super) fn merge(&mut self, delta: &Delta) -> bool {
+    pub(super) fn merge(&mut self, delta: &SliceDelta) -> bool {
         let mut overflow = false;
         for row in delta.measures.iter().filter(|row| !row.measure.is_empty()) {
             let kind = row.measure.kind;
@@ -224,7 +225,10 @@ impl MeasureLog {
         let checks = used
             .filter(|row| row.kind == Kind::Check)
             .map(Measure::sight);
-        checks.reduce(|all, check| all.with(&check))
+        checks.reduce(|mut all, check| {
+            all.add(&check);
+            all
+        })
     }
 
     /// The metric or else the check of that name.
@@ -364,7 +368,7 @@ mod tests {
             (snapshot.checks[0].passes, snapshot.metrics[0].count),
             (1, 1)
         );
-        store.reset(SECOND);
+        store.reset(SECOND, 0);
         let snapshot = store.tick(2 * SECOND);
         assert!(snapshot.checks.is_empty() && snapshot.metrics.is_empty());
         recorder.check("title", false);

@@ -5,12 +5,14 @@
 //! and, at the end, the [`Report`] that every output is made from. Nothing here knows Lua, HTTP or a screen.
 
 mod arrivals;
+mod axis;
 mod by_name;
 mod columns;
 mod cycles;
 mod delta;
 mod distribution;
 mod errors;
+mod events;
 mod exemplars;
 mod facts;
 mod generator;
@@ -21,14 +23,19 @@ mod names;
 mod recent;
 mod recorder;
 mod report;
+mod request;
 mod sample;
 mod series;
 mod sight;
+mod silence;
+mod sketch;
+mod slices;
 mod snapshot;
 mod spread;
 mod store;
 mod tally;
 mod thresholds;
+mod under_way;
 mod users;
 
 pub use columns::NameSeries;
@@ -41,12 +48,13 @@ pub use journal::{
 };
 pub use recorder::Recorder;
 pub use report::{
-    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Exemplar, Figures,
-    GeneratorRow, Latency, LogRow, Metric, MetricKind, PhasesMs, Report, RequestRow, ScenarioRow,
-    SeriesPoint, TaskRow, ThresholdRow,
+    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Event, EventKind,
+    Exemplar, Figures, GeneratorRow, Latency, LogRow, Metric, MetricKind, PhasesMs, Report,
+    RequestRow, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
 };
 pub use sample::{
-    Account, Context, Failure, Phases, RequestId, Sample, TaskContext, TaskId, TaskRun,
+    Account, Context, Entered, Failure, Phases, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
 pub use snapshot::{LiveRow, RunPhase, Snapshot};
 pub use store::Store;
+pub use under_way::Flight;

@@ -13,7 +13,8 @@ const WINDOW: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) requests: u64,
-    pub(super) failures: u64,
+    /// Fewer than none where verdicts were taken back.
+    pub(super) failures: i64,
 }
 
 /// The window over all names, by the store's row numbers.
@@ -80,14 +81,11 @@ impl Recent {
 
     fn per_second(&self, counts: Counts) -> (f64, f64) {
         let seconds = self.to.saturating_sub(self.from).as_secs_f64();
-        let rate = |count: u64| {
-            if seconds > 0.0 {
-                count as f64 / seconds
-            } else {
-                0.0
-            }
-        };
-        (rate(counts.requests), rate(counts.failures))
+        let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        (
+            rate(counts.requests as f64),
+            rate(counts.failures.max(0) as f64),
+        )
     }
 }
 

@@ -3,16 +3,19 @@
 //! Single-threaded and without locks. The engine's shard owns it and calls [`Recorder::take`] each tick; it
 //! does not know the other shards, the clock or who reads the figures.
 
-use super::delta::{Delta, RequestDelta, Source, TaskDelta};
+use super::delta::{Delta, SliceDelta, Source};
 use super::generator::Effort;
 use super::journal::{Journal, Journals};
 use super::latency::nanoseconds;
 use super::measures::{Kind, Measure, MeasureDelta};
 use super::names::{MAX_NAMES, Names};
 use super::report::MetricKind;
-use super::sample::{RequestId, Sample, TaskId, TaskRun};
+use super::sample::{Entered, Failure, RequestId, Sample, TaskId, TaskRun};
+use super::slices::Slices;
+use super::under_way::Flight;
 use crate::units::show_count;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Distinct warnings that one shard passes on.
@@ -23,11 +26,10 @@ const MAX_WARNINGS: usize = 100;
 pub struct Recorder {
     requests: Names,
     tasks: Names,
-    /// Checks and metrics with the kind of each; the delta in use has a row for all of them.
+    /// Checks and metrics with the kind of each.
     measures: Names,
-    delta: Delta,
-    /// Emptied deltas that came back; one is enough when the store keeps up.
-    spare: Vec<Delta>,
+    kinds: Vec<Kind>,
+    slices: Slices,
     told: HashSet<String>,
     /// Whether the warning of too many request names was given: its text is not built on every request.
     overflowed: bool,
@@ -38,26 +40,49 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for the shard of that number. No two recorders of a run may share a number.
+    /// A recorder for the shard of that number, whose run begins now. No two recorders of a run may share a number.
     pub fn new(shard: usize) -> Self {
+        let slices = Slices::new(shard);
         Recorder {
             requests: Names::default(),
             tasks: Names::default(),
             measures: Names::default(),
-            delta: Delta::new(shard),
-            spare: Vec::new(),
+            kinds: Vec::new(),
+            origin: slices.zero(),
+            slices,
             told: HashSet::new(),
             overflowed: false,
-            origin: Instant::now(),
             journal: None,
         }
     }
 
-    /// The same for a run that began at `origin`, with logs if they are kept.
-    pub fn of_run(mut self, origin: Instant, journals: Option<&Journals>) -> Self {
+    /// The same for a run that began at `begin`, with logs if they are kept; their times count from `origin`.
+    pub fn of_run(mut self, origin: Instant, begin: Instant, journals: Option<&Journals>) -> Self {
+        self.slices.start(begin);
         self.origin = origin;
         self.journal = journals.map(|journals| Box::new(journals.journal(origin)));
         self
+    }
+
+    /// When its run began.
+    pub fn zero(&self) -> Instant {
+        self.slices.zero()
+    }
+
+    /// Counts apart what comes before and after each of these times since a measurement began, in rising order.
+    pub fn mark(&mut self, marks: &[Duration]) {
+        let marks: Arc<[u64]> = marks.iter().copied().map(nanoseconds).collect();
+        self.slices.mark(marks);
+    }
+
+    /// Lets measurement number `epoch` begin at that moment, which may lie ahead. One that has begun stays as it is.
+    pub fn begin_measurement(&mut self, epoch: u64, at: Instant) {
+        self.slices.begin_measurement(epoch, at);
+    }
+
+    /// Calls off a measurement that was to begin and has not.
+    pub fn stay(&mut self) {
+        self.slices.stay();
     }
 
     /// The number of a request name. A known name costs one hash and no memory; after 2,000 distinct ones
@@ -68,11 +93,6 @@ impl Recorder {
             self.overflowed = true;
             self.warn(too_many_requests());
         }
-        let labels = self.requests.labels();
-        if self.delta.requests.len() < labels.len() {
-            let label = labels[interned.id as usize].clone();
-            self.delta.requests.push(RequestDelta::new(label));
-        }
         RequestId(interned.id)
     }
 
@@ -82,28 +102,74 @@ impl Recorder {
         if interned.overflow && !self.told.contains(TOO_MANY_TASKS) {
             self.warn(TOO_MANY_TASKS.to_owned());
         }
-        let labels = self.tasks.labels();
-        if self.delta.tasks.len() < labels.len() {
-            let label = labels[interned.id as usize].clone();
-            self.delta.tasks.push(TaskDelta::new(label));
-        }
         TaskId(interned.id)
     }
 
-    /// Records one finished request.
+    /// A request goes out. What is returned is given back to [`Recorder::request_ends`].
+    pub fn request_begins(&mut self, at: Instant) -> Flight {
+        self.slices.request_begins(at)
+    }
+
+    /// A request that began at `begin` has ended, `answered` or not. It is recorded apart from this.
+    pub fn request_ends(
+        &mut self,
+        flight: Flight,
+        begin: Instant,
+        latency: Duration,
+        answered: bool,
+    ) {
+        let ns = nanoseconds(latency);
+        self.slices.request_ends(flight, begin, ns, answered);
+    }
+
+    /// Records a finished request whose verdict is final.
     ///
     /// # Panics
-    /// When the sample's request is not from this recorder.
+    /// When the sample's request is not from this recorder, as in all that take a sample.
     pub fn record(&mut self, sample: &Sample<'_>) {
-        let id = sample.request.0;
-        self.delta.requests[id as usize].record(sample);
-        if let Some(failure) = &sample.failure
-            && let Some(error) = self.delta.fail(Source::Request(id), failure)
-        {
-            error.exemplars.consider(sample, self.origin);
+        let slice = slice_of(&mut self.slices, &self.requests, sample);
+        let row = &mut slice.requests[sample.request.0 as usize];
+        row.enter(sample);
+        row.conclude(sample);
+        if let Some(failure) = &sample.failure {
+            fail(slice, sample, failure, self.origin);
         }
+        self.log(sample);
+    }
+
+    /// Counts a finished request on whose verdict the plan may still have its say; no error is told yet.
+    /// [`Recorder::conclude`] makes it final.
+    pub fn enter(&mut self, sample: &Sample<'_>) {
+        let slice = slice_of(&mut self.slices, &self.requests, sample);
+        slice.requests[sample.request.0 as usize].enter(sample);
+    }
+
+    /// Corrects a request that was entered to what the sample says, and tells its error, in the second in which it
+    /// ended.
+    pub fn revise(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
+        let slice = slice_of(&mut self.slices, &self.requests, sample);
+        slice.requests[sample.request.0 as usize].revise(sample, before.failed);
+        if sample.failure != before.told {
+            if let Some(told) = &before.told {
+                slice.fail(Source::Request(sample.request.0), told, -1);
+            }
+            if let Some(failure) = &sample.failure {
+                fail(slice, sample, failure, self.origin);
+            }
+        }
+    }
+
+    /// The same, and final.
+    pub fn conclude(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
+        self.revise(sample, before);
+        let slice = slice_of(&mut self.slices, &self.requests, sample);
+        slice.requests[sample.request.0 as usize].conclude(sample);
+        self.log(sample);
+    }
+
+    fn log(&mut self, sample: &Sample<'_>) {
         if let (Some(journal), Some(context)) = (&mut self.journal, &sample.context) {
-            let label = &self.requests.labels()[id as usize];
+            let label = &self.requests.labels()[sample.request.0 as usize];
             journal.request(label, sample, context);
         }
     }
@@ -115,13 +181,17 @@ impl Recorder {
     pub fn record_task(&mut self, run: &TaskRun<'_>) {
         let TaskId(id) = run.task;
         let ns = nanoseconds(run.latency);
-        let row = &mut self.delta.tasks[id as usize];
+        let slice = self.slices.of(run.begin, ns);
+        if slice.tasks.len() <= id as usize {
+            slice.cover_tasks(self.tasks.labels());
+        }
+        let row = &mut slice.tasks[id as usize];
         row.all.record(ns);
         match &run.failure {
             None => row.ok.record(ns),
             Some(failure) => {
                 row.failed.record(ns);
-                self.delta.fail(Source::Task(id), failure);
+                slice.fail(Source::Task(id), failure, 1);
             }
         }
         if let Some(journal) = &mut self.journal {
@@ -158,71 +228,88 @@ impl Recorder {
             .value(value);
     }
 
-    /// The row of a check or metric, made when it is new.
+    /// The row of a check or metric in the open slice, made when it is new.
     fn measure(&mut self, kind: Kind, name: &str) -> &mut Measure {
         let interned = self.measures.intern_grouped(kind.group(), name);
         if interned.overflow && !self.told.contains(TOO_MANY_MEASURES) {
             self.warn(TOO_MANY_MEASURES.to_owned());
         }
         let id = interned.id as usize;
-        if self.delta.measures.len() == id {
-            self.delta.measures.push(MeasureDelta {
-                label: self.measures.labels()[id].clone(),
-                measure: Measure::new(kind),
+        if self.kinds.len() == id {
+            self.kinds.push(kind);
+        }
+        let rows = &mut self.slices.open().measures;
+        let labels = self.measures.labels().iter().zip(&self.kinds);
+        for (label, kind) in labels.take(id + 1).skip(rows.len()) {
+            rows.push(MeasureDelta {
+                label: label.clone(),
+                measure: Measure::new(*kind),
             });
         }
-        &mut self.delta.measures[id].measure
+        &mut rows[id].measure
     }
 
     /// A user's cycle took more than twice this cadence.
     pub(super) fn late_cycle(&mut self, cadence: Duration) {
-        self.delta.late.record(nanoseconds(cadence));
+        self.slices.open().late.record(nanoseconds(cadence));
     }
 
     /// Counts requests that a late user could not make, as if each had taken so many nanoseconds.
     pub(super) fn fill_in(&mut self, request: RequestId, ns: u64, times: u64) {
-        let row = &mut self.delta.requests[request.0 as usize];
+        let slice = self.slices.open();
+        slice.cover_requests(self.requests.labels());
+        let row = &mut slice.requests[request.0 as usize];
         row.filled.get_or_insert_default().record(ns, times);
     }
 
     /// A user of the scenario came to the end of one iteration.
     pub fn iteration(&mut self, scenario: &str) {
-        self.delta.scenario(scenario).iterations += 1;
+        self.slices.open().scenario(scenario).iterations += 1;
     }
 
     /// An iteration of a run at a rate was started, so much later than on schedule.
     pub fn arrival(&mut self, delay: Duration) {
-        self.delta.arrivals.started(delay);
+        self.slices.open().arrivals.started(delay);
     }
 
     /// An iteration of a run at a rate found no free user.
     pub fn dropped(&mut self) {
-        self.delta.arrivals.dropped();
+        self.slices.open().arrivals.dropped();
     }
 
-    /// A user of the scenario started.
-    pub fn user_started(&mut self, scenario: &str) {
-        let row = self.delta.scenario(scenario);
+    /// A user of the scenario starts.
+    pub fn user_started(&mut self, scenario: &str, at: Instant) {
+        let row = self.slices.user_started(at).scenario(scenario);
         row.change += 1;
         row.rise = row.rise.max(row.change);
     }
 
-    /// A user of the scenario stopped.
-    pub fn user_stopped(&mut self, scenario: &str) {
-        self.delta.scenario(scenario).change -= 1;
+    /// A user of the scenario has stopped.
+    pub fn user_stopped(&mut self, scenario: &str, at: Instant) {
+        self.slices.user_stopped(at).scenario(scenario).change -= 1;
     }
 
     /// Passes a warning on to every view and the report, once.
     pub fn warn(&mut self, warning: String) {
         if self.told.len() < MAX_WARNINGS && !self.told.contains(&warning) {
             self.told.insert(warning.clone());
-            self.delta.warnings.push(warning);
+            self.slices.delta().warnings.push(warning);
         }
     }
 
     /// What the shard took of the machine since the last [`Recorder::take`].
     pub fn effort(&mut self, effort: Effort) {
-        self.delta.effort = effort;
+        self.slices.delta().effort = effort;
+    }
+
+    /// Time has come to `now`: what [`Recorder::take`] gives next is all until then.
+    pub fn come_to(&mut self, now: Instant) {
+        self.slices.come_to(now);
+    }
+
+    /// The shard has ended: what [`Recorder::take`] gives next is the last.
+    pub fn end(&mut self, now: Instant) {
+        self.slices.end(now);
     }
 
     /// Hands over what was measured since the last call and starts anew.
@@ -230,26 +317,29 @@ impl Recorder {
         if let Some(journal) = &mut self.journal {
             journal.hand_over();
         }
-        let mut next = self
-            .spare
-            .pop()
-            .unwrap_or_else(|| Delta::new(self.delta.shard));
-        next.cover(self.requests.labels(), self.tasks.labels());
-        for row in &self.delta.measures[next.measures.len()..] {
-            next.measures.push(MeasureDelta {
-                label: row.label.clone(),
-                measure: Measure::new(row.measure.kind),
-            });
-        }
-        std::mem::replace(&mut self.delta, next)
+        self.slices.take()
     }
 
     /// Takes an emptied delta back, as [`Store::merge`](super::Store::merge) returns it, for the next tick.
     /// One of another shard is dropped.
     pub fn recycle(&mut self, delta: Delta) {
-        if delta.shard == self.delta.shard && delta.is_empty() {
-            self.spare.push(delta);
-        }
+        self.slices.recycle(delta);
+    }
+}
+
+/// The slice in which a request ended, with a row for it.
+fn slice_of<'a>(slices: &'a mut Slices, names: &Names, sample: &Sample<'_>) -> &'a mut SliceDelta {
+    let slice = slices.of(sample.begin, nanoseconds(sample.latency));
+    if slice.requests.len() <= sample.request.0 as usize {
+        slice.cover_requests(names.labels());
+    }
+    slice
+}
+
+/// Counts the failure of a request.
+fn fail(slice: &mut SliceDelta, sample: &Sample<'_>, failure: &Failure<'_>, origin: Instant) {
+    if let Some(error) = slice.fail(Source::Request(sample.request.0), failure, 1) {
+        error.exemplars.consider(sample, origin);
     }
 }
 
@@ -272,12 +362,14 @@ pub(super) fn too_many_requests() -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::delta::Border;
     use super::*;
     use crate::metrics::{Failure, Phases};
 
-    fn sample(request: RequestId, failure: Option<Failure<'_>>) -> Sample<'_> {
+    fn sample(begin: Instant, request: RequestId, failure: Option<Failure<'_>>) -> Sample<'_> {
         Sample {
             request,
+            begin,
             latency: Duration::from_millis(3),
             delay: None,
             phases: Phases::default(),
@@ -294,9 +386,9 @@ mod tests {
     fn what_was_taken_is_not_counted_again() {
         let mut recorder = Recorder::new(0);
         let id = recorder.request("GET", "/");
-        recorder.record(&sample(id, None));
+        recorder.record(&sample(recorder.zero(), id, None));
         let taken = recorder.take();
-        assert_eq!(taken.requests[0].counts.count(), 1);
+        assert_eq!(taken.slices[0].requests[0].counts.count(), 1);
         assert!(recorder.take().is_empty());
     }
 
@@ -304,17 +396,17 @@ mod tests {
     fn a_recycled_delta_covers_names_that_came_since() {
         let mut recorder = Recorder::new(0);
         let first = recorder.request("GET", "/");
-        recorder.record(&sample(first, None));
+        recorder.record(&sample(recorder.zero(), first, None));
         let mut delta = recorder.take();
         let second = recorder.request("GET", "/new");
-        delta.clear();
+        delta.slices[0].clear();
         recorder.recycle(delta);
         recorder.take();
-        recorder.record(&sample(second, None));
-        recorder.record(&sample(first, None));
+        recorder.record(&sample(recorder.zero(), second, None));
+        recorder.record(&sample(recorder.zero(), first, None));
         let delta = recorder.take();
-        assert_eq!(&*delta.requests[1].label.name, "/new");
-        assert_eq!(delta.requests[1].counts.count(), 1);
+        assert_eq!(&*delta.slices[0].requests[1].label.name, "/new");
+        assert_eq!(delta.slices[0].requests[1].counts.count(), 1);
     }
 
     #[test]
@@ -327,11 +419,117 @@ mod tests {
                 message: &message,
                 line: None,
             };
-            recorder.record(&sample(id, Some(failure)));
+            recorder.record(&sample(recorder.zero(), id, Some(failure)));
         }
-        let delta = recorder.take();
+        let delta = recorder.take().slices.remove(0);
         assert_eq!((delta.errors.len(), delta.errors[0].count), (100, 2));
         assert_eq!(delta.errors_left_out, 1);
+    }
+
+    /// Slices that have a request: where each begins in milliseconds, requests and failures, and how the shard
+    /// stood at its end if it is over.
+    fn told(delta: &Delta) -> Vec<(u64, u64, i64, Option<Border>)> {
+        let slices = delta.slices.iter().map(|slice| {
+            let rows = || slice.requests.iter().map(|row| &row.counts);
+            (
+                slice.span.from / 1_000_000,
+                rows().map(|counts| counts.count()).sum(),
+                rows().map(|counts| counts.failures_change()).sum(),
+                slice.border,
+            )
+        });
+        slices
+            .filter(|(_, count, failures, _)| (*count, *failures) != (0, 0))
+            .collect()
+    }
+
+    #[test]
+    fn a_request_counts_in_the_slice_in_which_it_ended_whenever_it_is_recorded() {
+        let mut recorder = Recorder::new(0);
+        let id = recorder.request("GET", "/");
+        let zero = recorder.zero();
+        let at = |ms| zero + Duration::from_millis(ms);
+        recorder.user_started("s", at(10));
+        let flight = recorder.request_begins(at(100));
+        // It takes 3 ms; time has gone on when it is recorded.
+        recorder.request_ends(flight, at(1_246), Duration::from_millis(3), true);
+        let _under_way = recorder.request_begins(at(1_249));
+        recorder.come_to(at(2_100));
+        recorder.record(&sample(at(1_246), id, None));
+        recorder.record(&sample(at(1_247), id, None));
+        let over = |under_way, oldest_ms: u64| {
+            Some(Border {
+                users: 1,
+                under_way,
+                oldest: oldest_ms * 1_000_000,
+            })
+        };
+        let delta = recorder.take();
+        assert_eq!(
+            told(&delta),
+            [(1_000, 1, 0, over(1, 1)), (1_250, 1, 0, over(1, 251))]
+        );
+        // Handed over already: the slice is told of again, but it ended once.
+        recorder.record(&sample(at(1_246), id, None));
+        assert_eq!(told(&recorder.take()), [(1_000, 1, 0, None)]);
+    }
+
+    #[test]
+    fn a_later_verdict_reaches_the_slice_of_its_request() {
+        let mut recorder = Recorder::new(0);
+        let id = recorder.request("GET", "/");
+        let zero = recorder.zero();
+        let bad = Failure {
+            message: "bad",
+            line: None,
+        };
+        let plain = sample(zero, id, None);
+        recorder.enter(&plain);
+        let entered = recorder.take();
+        assert_eq!(told(&entered), [(0, 1, 0, None)]);
+        assert_eq!(entered.slices[0].requests[0].counts.ok.count, 0);
+        recorder.come_to(zero + Duration::from_secs(3));
+        recorder.conclude(&sample(zero, id, Some(bad)), &Entered::default());
+        let concluded = recorder.take();
+        let first = &concluded.slices[0];
+        assert_eq!((told(&concluded)[0].1, told(&concluded)[0].2), (0, 1));
+        assert_eq!(first.requests[0].counts.failed.count, 1);
+        assert_eq!(
+            (first.errors[0].count, first.errors[0].message.as_str()),
+            (1, "bad")
+        );
+        // The other way round: what failed is passed after all.
+        recorder.enter(&sample(zero, id, Some(bad)));
+        let before = Entered {
+            failed: true,
+            told: Some(bad),
+        };
+        recorder.conclude(&plain, &before);
+        let passed = recorder.take();
+        assert_eq!(told(&passed), [(0, 1, 0, None)]);
+        assert_eq!(passed.slices[0].errors[0].count, -1);
+    }
+
+    #[test]
+    fn a_measurement_that_begins_divides_what_ended_before_and_after_it() {
+        let mut recorder = Recorder::new(0);
+        let id = recorder.request("GET", "/");
+        let zero = recorder.zero();
+        recorder.begin_measurement(1, zero + Duration::from_millis(1_100));
+        recorder.come_to(zero + Duration::from_millis(1_500));
+        for ms in [1_096, 1_097, 1_098, 1_400] {
+            recorder.record(&sample(zero + Duration::from_millis(ms), id, None));
+        }
+        let mut delta = recorder.take();
+        let later = delta.split_off(1);
+        let counts = |delta: &Delta| {
+            told(delta)
+                .iter()
+                .map(|slice| (slice.0, slice.1))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(counts(&delta), [(1_000, 1)]);
+        assert_eq!(counts(&later), [(0, 2), (250, 1)]);
     }
 
     #[test]

@@ -48,6 +48,8 @@ impl Phases {
 pub struct Sample<'a> {
     /// The name it counts under, from [`Recorder::request`](super::Recorder::request).
     pub request: RequestId,
+    /// When it began; it counts in the second in which it ended, which is `latency` later.
+    pub begin: Instant,
     /// From the call until the last byte of the body of the final response.
     pub latency: Duration,
     /// In a run at a rate, how much later than on schedule it began: its latency as a visitor sees it is
@@ -69,11 +71,9 @@ pub struct Sample<'a> {
     pub context: Option<Context<'a>>,
 }
 
-/// Who made a request, and when.
+/// Who made a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// When it began.
-    pub begin: Instant,
     /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
     pub user: u64,
     /// The user's scenario.
@@ -109,6 +109,8 @@ pub trait Account: std::fmt::Debug {
 pub struct TaskRun<'a> {
     /// What it counts as, from [`Recorder::task`](super::Recorder::task).
     pub task: TaskId,
+    /// When it began; it counts in the second in which it ended.
+    pub begin: Instant,
     /// How long it took.
     pub latency: Duration,
     /// Why it counts as failed; `None` is a success.
@@ -117,11 +119,9 @@ pub struct TaskRun<'a> {
     pub context: Option<TaskContext<'a>>,
 }
 
-/// Whose run of a task it was, and when.
+/// Whose run of a task it was.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskContext<'a> {
-    /// When it began.
-    pub begin: Instant,
     /// The user's number.
     pub user: u64,
     /// The user's scenario.
@@ -139,4 +139,13 @@ pub struct Failure<'a> {
     pub message: &'a str,
     /// The plan's line, as in `plans/drupal.lua:12`.
     pub line: Option<&'a str>,
+}
+
+/// What was counted of a request before its verdict was final.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Entered<'a> {
+    /// Whether it counted as failed.
+    pub failed: bool,
+    /// The error that was told of it.
+    pub told: Option<Failure<'a>>,
 }

@@ -1,207 +1,441 @@
 //! How a run went over time: one point a second, coarser as the run grows.
+//!
+//! Seconds are those in which requests ended. The latest are open: shards hand over what belongs to them some time
+//! after they are over. A closed point keeps a [`Sketch`] of its latencies, so that points can be joined and a
+//! straggler can still be added.
 
+use super::axis::SECOND;
+use super::delta::Border;
 use super::generator::{GeneratorLog, Strain};
 use super::latency::{self, Exact};
 use super::report::SeriesPoint;
+use super::sketch::{Sketch, Sketcher};
 use hdrhistogram::Histogram;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Points kept: an hour of seconds. Beyond it neighbours are joined and each point covers twice the time.
 const MAX_POINTS: usize = 3_600;
 
-/// Points of all requests together, the open one included.
+/// Points of all requests together.
 #[derive(Debug)]
 pub(super) struct Series {
-    points: Vec<SeriesPoint>,
+    closed: Vec<Point>,
     /// Whole seconds that a point covers.
     width_s: u64,
-    open: Open,
+    /// The first second that is open, and what is known of it and of those after it.
+    next: u64,
+    open: VecDeque<Open>,
+    /// Emptied ones, for reuse.
+    spare: Vec<Open>,
+    sketcher: Sketcher,
 }
 
-/// The point being filled.
+/// A second that is being filled.
 #[derive(Debug)]
 struct Open {
-    since: Duration,
     exact: Exact,
-    failures: u64,
+    /// Fewer than none where a verdict was taken back.
+    failures: i64,
     bytes: u64,
     latencies: Histogram<u64>,
+    border: Border,
 }
+
+/// A point that is closed.
+#[derive(Debug, Clone)]
+struct Point {
+    second: u64,
+    lasted: Duration,
+    exact: Exact,
+    failures: i64,
+    bytes: u64,
+    percentiles: [Duration; 3],
+    sketch: Sketch,
+    border: Border,
+    strain: Strain,
+}
+
+/// What reports show of a point.
+const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 impl Default for Series {
     fn default() -> Self {
         Series {
-            points: Vec::new(),
+            closed: Vec::new(),
             width_s: 1,
-            open: Open {
-                since: Duration::ZERO,
-                exact: Exact::default(),
-                failures: 0,
-                bytes: 0,
-                latencies: latency::histogram(),
-            },
+            next: 0,
+            open: VecDeque::new(),
+            spare: Vec::new(),
+            sketcher: Sketcher::default(),
         }
     }
 }
 
+/// What is added to a second.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct More<'a> {
+    pub(super) exact: Exact,
+    pub(super) failures: i64,
+    pub(super) bytes: u64,
+    pub(super) latencies: &'a Histogram<u64>,
+}
+
 impl Series {
-    /// Adds the counters of one name within one tick.
-    pub(super) fn count(&mut self, exact: &Exact, failures: u64, bytes: u64) {
-        self.open.exact = self.open.exact.merged(exact);
-        self.open.failures += failures;
-        self.open.bytes += bytes;
+    /// Adds requests that ended in a second.
+    pub(super) fn add(&mut self, second: u64, more: More<'_>) {
+        if second < self.next {
+            return self.amend(second, more);
+        }
+        let open = self.open(second);
+        open.exact = open.exact.merged(&more.exact);
+        open.failures += more.failures;
+        open.bytes += more.bytes;
+        latency::add(&mut open.latencies, more.latencies);
     }
 
-    /// Adds the latencies of all names within one tick.
-    pub(super) fn add(&mut self, latencies: &Histogram<u64>) {
-        latency::add(&mut self.open.latencies, latencies);
+    /// Adds how a shard stood at the end of a second.
+    pub(super) fn stood(&mut self, second: u64, border: &Border) {
+        let joined = |all: &Border| Border {
+            users: all.users + border.users,
+            under_way: all.under_way + border.under_way,
+            oldest: all.oldest.max(border.oldest),
+        };
+        if second >= self.next {
+            let open = self.open(second);
+            open.border = joined(&open.border);
+        } else if self.width_s == 1
+            && let Some(point) = self.point(second)
+        {
+            point.border = joined(&point.border);
+        }
     }
 
-    /// Ends a tick `now` after the measurement began; closes the point, and with it the generator's stretch,
-    /// when its time is over.
-    pub(super) fn tick(&mut self, now: Duration, users: u64, generator: &mut GeneratorLog) {
-        let slot = |time: Duration| time.as_secs() / self.width_s;
-        if slot(now) == slot(self.open.since) {
-            return;
+    fn open(&mut self, second: u64) -> &mut Open {
+        let place = (second - self.next) as usize;
+        while self.open.len() <= place {
+            self.open.push_back(self.spare.pop().unwrap_or_default());
         }
-        let strain = generator.strain(self.open.median());
-        generator.close(&strain, now.saturating_sub(self.open.since));
-        if let Some(point) = self.open.point(now, users, &strain) {
-            self.points.push(point);
+        &mut self.open[place]
+    }
+
+    /// The closed point that a second is part of.
+    fn point(&mut self, second: u64) -> Option<&mut Point> {
+        let after = self.closed.partition_point(|point| point.second <= second);
+        self.closed.get_mut(after.checked_sub(1)?)
+    }
+
+    /// Adds to a point that is closed.
+    fn amend(&mut self, second: u64, more: More<'_>) {
+        let sketch = self.sketcher.of(more.latencies);
+        let mut sketcher = std::mem::take(&mut self.sketcher);
+        if let Some(point) = self.point(second) {
+            point.failures += more.failures;
+            point.bytes += more.bytes;
+            if more.exact.count > 0 {
+                point.exact = point.exact.merged(&more.exact);
+                point.sketch = sketcher.joined([&point.sketch, &sketch]);
+                point.percentiles = sketcher.quantiles([&point.sketch], &point.exact, QUANTILES);
+            }
         }
-        self.open.since = now;
-        self.open.exact = Exact::default();
-        (self.open.failures, self.open.bytes) = (0, 0);
-        self.open.latencies.reset();
-        if self.points.len() >= MAX_POINTS {
-            self.points = self.points.chunks(2).map(joined).collect();
+        self.sketcher = sketcher;
+    }
+
+    /// Closes every second that is over `until` so many nanoseconds after the measurement began. `lasted` says how
+    /// much of a second, given by its two ends, was not spent in a pause.
+    pub(super) fn close(
+        &mut self,
+        until: u64,
+        lasted: impl Fn(u64, u64) -> Duration,
+        generator: &mut GeneratorLog,
+    ) {
+        while (self.next + 1) * SECOND <= until {
+            let second = self.next;
+            let mut open = self
+                .open
+                .pop_front()
+                .or_else(|| self.spare.pop())
+                .unwrap_or_default();
+            let lasted = lasted(second * SECOND, (second + 1) * SECOND);
+            let percentiles = open.exact.quantiles(&open.latencies, QUANTILES);
+            let strain = generator.close(second, open.judged(), lasted);
+            let point = Point {
+                second,
+                lasted,
+                exact: open.exact,
+                failures: open.failures,
+                bytes: open.bytes,
+                percentiles,
+                sketch: self.sketcher.of(&open.latencies),
+                border: open.border,
+                strain,
+            };
+            self.next += 1;
+            open.clear();
+            self.spare.push(open);
+            self.push(point);
+        }
+    }
+
+    fn push(&mut self, point: Point) {
+        let slot = |point: &Point| point.second / self.width_s;
+        match self.closed.last_mut() {
+            Some(last) if slot(last) == slot(&point) => last.join(&point, &mut self.sketcher),
+            _ => self.closed.push(point),
+        }
+        if self.closed.len() >= MAX_POINTS {
             self.width_s *= 2;
+            let mut joined: Vec<Point> = Vec::with_capacity(MAX_POINTS);
+            for point in self.closed.drain(..) {
+                let slot = |point: &Point| point.second / self.width_s;
+                match joined.last_mut() {
+                    Some(last) if slot(last) == slot(&point) => {
+                        last.join(&point, &mut self.sketcher);
+                    }
+                    _ => joined.push(point),
+                }
+            }
+            self.closed = joined;
         }
     }
 
-    /// Everything up to `now`; the open point is the last one.
+    /// Everything up to `now`, in nanoseconds since the measurement began; what is still open comes last. With
+    /// their sketches if they are to be `whole`.
     pub(super) fn points(
-        &self,
-        now: Duration,
+        &mut self,
+        now: u64,
         users: u64,
+        lasted: impl Fn(u64, u64) -> Duration,
         generator: &GeneratorLog,
+        whole: bool,
     ) -> Vec<SeriesPoint> {
-        let strain = generator.strain(self.open.median());
-        let open = self.open.point(now, users, &strain);
-        let open = open.filter(|point| point.count > 0);
-        self.points.iter().cloned().chain(open).collect()
+        let mut points: Vec<SeriesPoint> = self.closed.iter().map(Point::row).collect();
+        if whole {
+            for (row, point) in points.iter_mut().zip(&self.closed) {
+                row.histogram = point.sketch.text();
+            }
+        }
+        for (place, open) in self.open.iter().enumerate() {
+            let second = self.next + place as u64;
+            let from = second * SECOND;
+            let to = (from + SECOND).min(now.max(from));
+            if open.exact.count == 0 && (to == from || open.border == Border::default()) {
+                continue;
+            }
+            let mut border = open.border;
+            if to < from + SECOND {
+                border.users = users;
+            }
+            let lasted = lasted(from, to);
+            let point = Point {
+                second,
+                lasted,
+                exact: open.exact,
+                failures: open.failures,
+                bytes: open.bytes,
+                percentiles: open.exact.quantiles(&open.latencies, QUANTILES),
+                sketch: self.sketcher.of(&open.latencies),
+                border,
+                strain: generator.strain(second, open.judged()),
+            };
+            let mut row = point.row();
+            if whole {
+                row.histogram = point.sketch.text();
+            }
+            points.push(row);
+        }
+        points
     }
 
     /// At most the last `limit` closed points.
-    pub(super) fn last(&self, limit: usize) -> &[SeriesPoint] {
-        &self.points[self.points.len().saturating_sub(limit)..]
+    pub(super) fn last(&self, limit: usize) -> Vec<SeriesPoint> {
+        let first = self.closed.len().saturating_sub(limit);
+        self.closed[first..].iter().map(Point::row).collect()
+    }
+
+    /// Bytes of memory that closed points take.
+    #[cfg(test)]
+    pub(super) fn heap_bytes(&self) -> usize {
+        let points = self.closed.capacity() * size_of::<Point>();
+        let sketches = self.closed.iter().map(|point| point.sketch.heap_bytes());
+        points + sketches.sum::<usize>()
+    }
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        Open {
+            exact: Exact::default(),
+            failures: 0,
+            bytes: 0,
+            latencies: latency::histogram(),
+            border: Border::default(),
+        }
     }
 }
 
 impl Open {
-    fn median(&self) -> Option<Duration> {
-        let [median] = self.exact.quantiles(&self.latencies, [0.5]);
-        (self.exact.count > 0).then_some(median)
+    /// Median and 99th percentile, if there is a request.
+    fn judged(&self) -> Option<[Duration; 2]> {
+        let found = self.exact.quantiles(&self.latencies, [0.5, 0.99]);
+        (self.exact.count > 0).then_some(found)
     }
 
-    /// `None` for a point that would cover no time and no request.
-    fn point(&self, now: Duration, users: u64, strain: &Strain) -> Option<SeriesPoint> {
-        let covers = now.saturating_sub(self.since);
-        if covers.is_zero() && self.exact.count == 0 {
-            return None;
-        }
-        let values = self.exact.quantiles(&self.latencies, [0.5, 0.95, 0.99]);
-        let [p50_ms, p95_ms, p99_ms] =
-            values.map(|value| (self.exact.count > 0).then_some(value.as_secs_f64() * 1e3));
-        Some(SeriesPoint {
-            second: self.since.as_secs(),
-            seconds: covers.as_secs_f64(),
-            users,
-            count: self.exact.count,
-            failures: self.failures,
-            bytes: self.bytes,
-            p50_ms,
-            p95_ms,
-            p99_ms,
-            busy: strain.busy,
-            lag_ms: strain.lag.as_secs_f64() * 1e3,
-            saturated: strain.saturated,
-        })
+    /// Empties it and keeps its memory.
+    fn clear(&mut self) {
+        self.exact = Exact::default();
+        (self.failures, self.bytes) = (0, 0);
+        self.latencies.reset();
+        self.border = Border::default();
     }
 }
 
-/// One or two neighbours as one point. Percentiles cannot be averaged: the worse of the two is kept, so a
-/// stall stays visible in a long run. Users likewise.
-fn joined(pair: &[SeriesPoint]) -> SeriesPoint {
-    let worse = |a: Option<f64>, b: Option<f64>| match (a, b) {
-        (Some(a), Some(b)) => Some(a.max(b)),
-        (a, b) => a.or(b),
-    };
-    let mut first = pair[0].clone();
-    for next in &pair[1..] {
-        first.seconds += next.seconds;
-        first.users = first.users.max(next.users);
-        first.count += next.count;
-        first.failures += next.failures;
-        first.bytes += next.bytes;
-        first.p50_ms = worse(first.p50_ms, next.p50_ms);
-        first.p95_ms = worse(first.p95_ms, next.p95_ms);
-        first.p99_ms = worse(first.p99_ms, next.p99_ms);
-        first.busy = first.busy.max(next.busy);
-        first.lag_ms = first.lag_ms.max(next.lag_ms);
-        first.saturated |= next.saturated;
+impl Point {
+    /// Adds the one after it. What cannot be added up is the most of both.
+    fn join(&mut self, next: &Point, sketcher: &mut Sketcher) {
+        self.lasted += next.lasted;
+        self.failures += next.failures;
+        self.bytes += next.bytes;
+        self.border = Border {
+            users: self.border.users.max(next.border.users),
+            under_way: self.border.under_way.max(next.border.under_way),
+            oldest: self.border.oldest.max(next.border.oldest),
+        };
+        self.strain.join(&next.strain);
+        if next.exact.count == 0 {
+            return;
+        }
+        self.exact = self.exact.merged(&next.exact);
+        self.sketch = sketcher.joined([&self.sketch, &next.sketch]);
+        self.percentiles = sketcher.quantiles([&self.sketch], &self.exact, QUANTILES);
     }
-    first
+
+    fn row(&self) -> SeriesPoint {
+        let ms = |time: Duration| (self.exact.count > 0).then_some(time.as_secs_f64() * 1e3);
+        let [p50_ms, p95_ms, p99_ms] = self.percentiles.map(ms);
+        SeriesPoint {
+            second: self.second,
+            seconds: self.lasted.as_secs_f64(),
+            users: self.border.users,
+            count: self.exact.count,
+            failures: self.failures.max(0) as u64,
+            bytes: self.bytes,
+            min_ms: ms(self.exact.min()),
+            max_ms: ms(self.exact.max()),
+            sum_ms: self.exact.sum_ms(),
+            p50_ms,
+            p95_ms,
+            p99_ms,
+            under_way: self.border.under_way,
+            oldest_ms: self.border.oldest as f64 / 1e6,
+            busy: self.strain.busy,
+            lag_ms: self.strain.lag.as_secs_f64() * 1e3,
+            saturated: self.strain.saturated,
+            histogram: String::new(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn second(series: &mut Series, at: u64, latency_us: u32) {
-        let mut exact = Exact::default();
-        exact.record(u64::from(latency_us) * 1_000);
-        let mut latencies = latency::histogram();
-        latency::record(&mut latencies, latency_us);
-        series.count(&exact, 0, 10);
-        series.add(&latencies);
-        let generator = &mut GeneratorLog::default();
-        series.tick(Duration::from_secs(at + 1), 5, generator);
-    }
+    const WHOLE: fn(u64, u64) -> Duration = |from, to| Duration::from_nanos(to - from);
 
-    #[test]
-    fn a_point_holds_its_own_second_only() {
-        let mut series = Series::default();
-        second(&mut series, 0, 4_000);
-        second(&mut series, 1, 9_000);
-        let points = series.points(Duration::from_secs(2), 5, &GeneratorLog::default());
-        assert_eq!(points.len(), 2);
-        assert_eq!((points[1].second, points[1].count), (1, 1));
-        assert_eq!(points[1].p50_ms, Some(9.0));
-    }
-
-    #[test]
-    fn a_long_run_keeps_a_bounded_number_of_points_and_every_request() {
-        let mut series = Series::default();
-        for at in 0..10_000 {
-            second(&mut series, at, if at == 5_001 { 80_000 } else { 1_000 });
+    /// Requests of so many microseconds each that end in a second.
+    fn add(series: &mut Series, second: u64, latencies_us: &[u64]) {
+        let (mut exact, mut latencies) = (Exact::default(), latency::histogram());
+        for us in latencies_us {
+            exact.record(us * 1_000);
+            latency::record(&mut latencies, *us as u32);
         }
-        let points = series.points(Duration::from_secs(10_000), 5, &GeneratorLog::default());
-        assert!(points.len() <= MAX_POINTS, "{}", points.len());
-        assert_eq!(points.iter().map(|point| point.count).sum::<u64>(), 10_000);
-        assert!(points.iter().any(|point| point.p99_ms == Some(80.0)));
-        assert!(points.is_sorted_by(|a, b| a.second < b.second));
+        let more = More {
+            exact,
+            failures: 0,
+            bytes: 10,
+            latencies: &latencies,
+        };
+        series.add(second, more);
+    }
+
+    fn close(series: &mut Series, until: u64) {
+        series.close(until * SECOND, WHOLE, &mut GeneratorLog::default());
+    }
+
+    fn points(series: &mut Series, now_ms: u64) -> Vec<SeriesPoint> {
+        let now = now_ms * 1_000_000;
+        series.points(now, 5, WHOLE, &GeneratorLog::default(), false)
+    }
+
+    #[test]
+    fn a_point_holds_its_own_second_only_and_a_fragment_says_its_length() {
+        let mut series = Series::default();
+        add(&mut series, 0, &[4_000]);
+        add(&mut series, 1, &[9_000, 9_000]);
+        add(&mut series, 2, &[1_000]);
+        close(&mut series, 1);
+        let points = points(&mut series, 2_100);
+        let told: Vec<_> = points
+            .iter()
+            .map(|point| (point.second, point.seconds, point.count, point.p50_ms))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (0, 1.0, 1, Some(4.0)),
+                (1, 1.0, 2, Some(9.0)),
+                (2, 0.1, 1, Some(1.0))
+            ]
+        );
+        assert_eq!(points[2].rate(), None, "nobody knows from a tenth");
+        assert_eq!((points[1].rate(), points[1].sum_ms), (Some(2.0), 18.0));
+    }
+
+    #[test]
+    fn what_comes_after_its_second_was_closed_still_counts_there() {
+        let mut series = Series::default();
+        add(&mut series, 0, &[4_000; 10]);
+        close(&mut series, 3);
+        add(&mut series, 0, &[80_000; 10]);
+        let points = points(&mut series, 3_000);
+        assert_eq!((points[0].count, points[0].max_ms), (20, Some(80.0)));
+        let p95 = points[0].p95_ms.expect("there are requests");
+        assert!((p95 / 80.0 - 1.0).abs() < 0.005, "{p95}");
+        assert_eq!((points[1].count, points[2].count), (0, 0));
     }
 
     #[test]
     fn a_silent_second_is_a_point_without_percentiles() {
         let mut series = Series::default();
-        let mut generator = GeneratorLog::default();
-        series.tick(Duration::from_secs(1), 0, &mut generator);
-        let points = series.points(Duration::from_secs(1), 0, &generator);
+        close(&mut series, 1);
+        let points = points(&mut series, 1_000);
         assert_eq!(
             (points.len(), points[0].count, points[0].p50_ms),
             (1, 0, None)
         );
+    }
+
+    #[test]
+    fn joined_points_are_true_to_all_their_requests() {
+        let mut series = Series::default();
+        for second in 0..5_000 {
+            let latency = if second == 4_001 { 80_000 } else { 1_000 };
+            add(&mut series, second, &[latency; 50]);
+            close(&mut series, second + 1);
+        }
+        let points = points(&mut series, 5_000_000);
+        assert!(points.len() <= MAX_POINTS, "{}", points.len());
+        assert_eq!(points.iter().map(|point| point.count).sum::<u64>(), 250_000);
+        assert!(points.is_sorted_by(|a, b| a.second < b.second));
+        for point in points {
+            let tail = point.second <= 4_001 && 4_001 < point.second + 2;
+            let p50 = point.p50_ms.expect("there are requests");
+            assert!(
+                (p50 - 1.0).abs() < 0.005,
+                "half of them is not more than half"
+            );
+            assert_eq!(point.p99_ms.is_some_and(|p99| p99 > 79.0), tail);
+            assert_eq!(point.max_ms, Some(if tail { 80.0 } else { 1.0 }));
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! What a threshold looks at: the figures of requests, checks or a metric, of the run so far or of a stretch
 //! of it. Made by the store, read by the judges of thresholds.
 
-use super::latency::{self, Exact};
+use super::latency::{self, Exact, Filled};
 use super::report::MetricKind;
+use super::request::{RequestCounts, RequestDelta};
 use super::spread::Spread;
-use crate::threshold::{Figure, Threshold, Unit};
+use crate::threshold::{Among, Figure, Threshold, Unit};
 use hdrhistogram::Histogram;
+use std::time::Duration;
 
 /// Everything that is known of one subject at one moment.
 #[derive(Debug, Clone)]
@@ -20,7 +22,11 @@ pub(super) struct Sight {
     pub(super) max: f64,
     /// The latest value of a gauge.
     pub(super) last: Option<f64>,
+    /// How old a request was that is not among them: under way, or waited for in a silence.
+    pub(super) oldest: f64,
     pub(super) values: Values,
+    /// Of requests, the failed ones, where only the successful ones are wanted.
+    pub(super) without: Option<Histogram<u64>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,67 +45,153 @@ pub(super) enum Values {
 }
 
 impl Sight {
-    /// Of requests or tasks.
-    pub(super) fn latencies(
-        subject: Subject,
-        ok: &Exact,
-        failed: &Exact,
-        histogram: &Histogram<u64>,
-    ) -> Sight {
-        let all = ok.merged(failed);
+    /// Nothing was seen.
+    pub(super) fn nothing(subject: Subject) -> Sight {
         Sight {
             subject,
-            count: all.count,
-            failures: failed.count,
-            sum: all.mean_ms() * all.count as f64,
-            min: all.min().as_secs_f64() * 1e3,
-            max: all.max().as_secs_f64() * 1e3,
+            count: 0,
+            failures: 0,
+            sum: 0.0,
+            min: f64::INFINITY,
+            max: 0.0,
             last: None,
-            values: Values::Latencies(histogram.clone()),
+            oldest: 0.0,
+            values: match subject {
+                Subject::Requests | Subject::Tasks => Values::Latencies(latency::histogram()),
+                Subject::Checks | Subject::Metric(_) => Values::Numbers(Spread::default()),
+            },
+            without: None,
         }
     }
 
-    /// The same subject with the figures of another row.
-    pub(super) fn with(mut self, other: &Sight) -> Sight {
+    /// Of checks or a metric.
+    pub(super) fn numbers(subject: Subject, count: u64, failures: u64, values: &Spread) -> Sight {
+        Sight {
+            count,
+            failures,
+            values: Values::Numbers(values.clone()),
+            ..Sight::nothing(subject)
+        }
+    }
+
+    /// Adds tasks or transactions.
+    pub(super) fn add_tasks(
+        &mut self,
+        ok: &Exact,
+        failed: &Exact,
+        add: impl FnOnce(&mut Histogram<u64>),
+    ) {
+        self.failures += failed.count;
+        self.add_exact(&ok.merged(failed));
+        if let Values::Latencies(all) = &mut self.values {
+            add(all);
+        }
+    }
+
+    /// Adds requests of a whole run.
+    pub(super) fn add_requests(
+        &mut self,
+        among: Among,
+        counts: &RequestCounts,
+        all: &Histogram<u64>,
+        failed: Option<&Histogram<u64>>,
+        filled: Option<&Filled>,
+    ) {
+        let put = |to: &mut Histogram<u64>| latency::add(to, all);
+        let less = |to: &mut Histogram<u64>| {
+            if let Some(failed) = failed {
+                latency::add(to, failed);
+            }
+        };
+        self.add_counts(among, counts, put, less, filled);
+    }
+
+    /// Adds requests of a slice.
+    pub(super) fn add_slice(&mut self, among: Among, row: &RequestDelta) {
+        let put = |to: &mut Histogram<u64>| row.all.add_to(to);
+        let less = |to: &mut Histogram<u64>| row.failures.add_to(to);
+        self.add_counts(among, &row.counts, put, less, row.filled.as_deref());
+    }
+
+    fn add_counts(
+        &mut self,
+        among: Among,
+        counts: &RequestCounts,
+        put: impl FnOnce(&mut Histogram<u64>),
+        less: impl FnOnce(&mut Histogram<u64>),
+        filled: Option<&Filled>,
+    ) {
+        let Values::Latencies(all) = &mut self.values else {
+            return;
+        };
+        put(all);
+        match among {
+            Among::Ok => {
+                less(self.without.get_or_insert_with(latency::histogram));
+                self.add_exact(&counts.ok);
+            }
+            Among::All => self.add_exact(&counts.all),
+            Among::Corrected => {
+                if let Some(filled) = filled {
+                    latency::add(all, &filled.histogram);
+                    self.add_exact(&filled.exact);
+                }
+                self.add_exact(&counts.all);
+            }
+        }
+        self.failures = self
+            .failures
+            .saturating_add_signed(counts.failures_change());
+    }
+
+    fn add_exact(&mut self, exact: &Exact) {
+        if exact.count > 0 {
+            self.count += exact.count;
+            self.sum += exact.sum_ms();
+            self.min = self.min.min(exact.min().as_secs_f64() * 1e3);
+            self.max = self.max.max(exact.max().as_secs_f64() * 1e3);
+        }
+    }
+
+    /// Adds the figures of another row, or of a later stretch of the same.
+    pub(super) fn add(&mut self, other: &Sight) {
         self.count += other.count;
         self.failures += other.failures;
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
+        self.last = other.last.or(self.last);
+        self.oldest = self.oldest.max(other.oldest);
         match (&mut self.values, &other.values) {
             (Values::Latencies(all), Values::Latencies(more)) => latency::add(all, more),
             (Values::Numbers(all), Values::Numbers(more)) => all.add(more),
             _ => {}
         }
-        self
+        if let Some(more) = &other.without {
+            latency::add(self.without.get_or_insert_with(latency::histogram), more);
+        }
     }
 
-    /// What came since an earlier moment. Its extremes are exact to 0.1 %.
-    pub(super) fn since(&self, earlier: &Sight) -> Sight {
-        let mut stretch = self.clone();
-        // The name stood for something else then.
-        if self.subject != earlier.subject {
-            return stretch;
-        }
-        stretch.count -= earlier.count;
-        stretch.failures -= earlier.failures;
-        stretch.sum -= earlier.sum;
-        match (&mut stretch.values, &earlier.values) {
-            (Values::Latencies(all), Values::Latencies(before)) => {
-                all.subtract(before)
-                    .expect("what was counted before is part of all");
-                stretch.min = self.min.max(all.min() as f64 / 1e3);
-                stretch.max = self.max.min(all.max() as f64 / 1e3);
+    /// Adds so many requests as if they had waited for anything from nothing to `longest`, evenly.
+    pub(super) fn wait_evenly(&mut self, requests: u64, longest: Duration) {
+        const STEPS: u64 = 100;
+        let Values::Latencies(all) = &mut self.values else {
+            return;
+        };
+        let longest_ms = longest.as_secs_f64() * 1e3;
+        for step in 1..=STEPS {
+            // Rounded so that the steps add up, the longest waits coming first.
+            let times = (requests * (STEPS - step + 1)).div_ceil(STEPS)
+                - (requests * (STEPS - step)).div_ceil(STEPS);
+            if times > 0 {
+                let us = longest_ms * 1e3 * (STEPS - step + 1) as f64 / STEPS as f64;
+                latency::record_many(all, us as u64, times);
             }
-            (Values::Numbers(all), Values::Numbers(before)) => {
-                all.subtract(before);
-                let [min, max] = all.quantiles([0.0, 1.0]);
-                stretch.min = min.clamp(self.min, self.max);
-                stretch.max = max.clamp(self.min, self.max);
-            }
-            _ => {}
         }
-        stretch
+        self.count += requests;
+        self.sum += requests as f64 * longest_ms / 2.0;
+        self.max = self.max.max(longest_ms);
+        self.min = self.min.min(longest_ms);
     }
 
     /// The figure of a threshold in its unit, over so many seconds; `None` is no data.
@@ -122,6 +214,10 @@ impl Sight {
             (_, Figure::Failures, Unit::Percent) if self.has_failures() => share(self.failures),
             (_, Figure::Failures, _) if self.has_failures() => {
                 (self.count > 0).then_some(self.failures as f64)
+            }
+            (Subject::Requests, Figure::Oldest, _) => {
+                let scale = unit.per_millisecond().ok_or(self.figures())?;
+                Some(self.oldest.max(self.max) * scale)
             }
             (Subject::Requests | Subject::Tasks, ..) => {
                 let scale = unit.per_millisecond().ok_or(self.figures())?;
@@ -169,7 +265,20 @@ impl Sight {
         if self.count == 0 {
             return Ok(None);
         }
-        let value = match (figure, &self.values) {
+        let successes;
+        let values = match (&self.values, &self.without) {
+            (Values::Latencies(all), Some(failed)) => {
+                let mut ok = all.clone();
+                // A verdict that is on its way may be ahead of its request.
+                if ok.subtract(failed).is_err() {
+                    ok = all.clone();
+                }
+                successes = Values::Latencies(ok);
+                &successes
+            }
+            (values, _) => values,
+        };
+        let value = match (figure, values) {
             (Figure::Avg, _) => self.sum / self.count as f64,
             (Figure::Min, _) => self.min,
             (Figure::Max, _) => self.max,
@@ -190,7 +299,7 @@ impl Sight {
         match self.subject {
             Subject::Requests | Subject::Tasks => {
                 "requests and tasks have p50 to p99.99, avg, min and max in us, ms or s, failures in % or as a \
-                 number, rate in /s, and count"
+                 number, rate in /s, and count; all requests together also have 'oldest'"
             }
             Subject::Checks => {
                 "checks have 'checks' and rate in %, failures in % or as a number, rate in /s, and count"

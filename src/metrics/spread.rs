@@ -28,17 +28,6 @@ impl Spread {
         self.count += other.count;
     }
 
-    /// Takes away what was recorded before; it must be a part of this.
-    pub(super) fn subtract(&mut self, earlier: &Spread) {
-        for (bucket, count) in &earlier.buckets {
-            if let Some(all) = self.buckets.get_mut(bucket) {
-                *all = all.saturating_sub(*count);
-            }
-        }
-        self.buckets.retain(|_, count| *count > 0);
-        self.count = self.count.saturating_sub(earlier.count);
-    }
-
     /// The smallest bucket's middle that at least this share of all values is not above, for each of the
     /// rising `quantiles`; within 0.05 % of a value that was recorded. Zero when there is none.
     pub(super) fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> [f64; N] {
@@ -110,11 +99,6 @@ mod tests {
         let [mut sum, other] = parts;
         sum.add(&other);
         assert_eq!(sum, whole);
-        sum.subtract(&other);
-        sum.add(&other);
-        assert_eq!(sum, whole);
-        sum.subtract(&whole);
-        assert_eq!(sum, Spread::default());
         assert_eq!(Spread::default().quantiles([0.5]), [0.0]);
     }
 }

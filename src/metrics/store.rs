@@ -2,15 +2,20 @@
 //!
 //! Driven by whoever owns the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms,
 //! [`Store::report`] at the end. Names are what counts here; a shard's numbers are translated by a memo.
+//! A second is closed when every shard has handed over what belongs to it.
 
 mod filling;
+mod happening;
 mod judging;
+mod reporting;
 mod scenarios;
 
 use super::arrivals::ArrivalLog;
-use super::by_name::ByName;
-use super::delta::Delta;
+use super::axis::SECOND;
+use super::by_name::{self, ByName};
+use super::delta::{Delta, SliceDelta};
 use super::errors::ErrorLog;
+use super::events::{EventLog, Pauses};
 use super::facts::Facts;
 use super::generator::GeneratorLog;
 use super::latency::{self, Exact};
@@ -18,8 +23,9 @@ use super::measures::MeasureLog;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
-use super::report::{ArrivalsRow, GeneratorRow, Report, RequestRow, TaskRow};
-use super::series::Series;
+use super::report::Report;
+use super::series::{self, Series};
+use super::silence::{Silence, Silences};
 use super::snapshot::{LiveRow, RunPhase, Snapshot};
 use super::tally::{RequestTally, TaskTally, per_second};
 use super::thresholds::Judges;
@@ -34,6 +40,9 @@ use std::time::Duration;
 const LIVE_ERRORS: usize = 20;
 /// Points over time that a snapshot shows.
 const LIVE_POINTS: usize = 120;
+/// A second is closed without a shard that has not handed over for so long: one that is stuck must not hide what the
+/// others do. What it hands over later still counts where it belongs.
+const PATIENCE: u64 = 2 * SECOND;
 
 /// Everything measured in a run. Grows with the number of names, not of requests.
 #[derive(Debug)]
@@ -44,10 +53,19 @@ pub struct Store {
     scenarios: Vec<Scenario>,
     users: Users,
     total: RequestTally,
-    /// Latencies of all names since the last tick: gathered once, then added to the total and the series.
+    /// Latencies of all names within a slice: gathered once, then added to the total and the series.
     fresh: Histogram<u64>,
     series: Series,
     by_name: ByName,
+    /// The requests of `test_start` and `test_stop`.
+    start_stop: Table<RequestTally>,
+    silences: Silences,
+    /// Silences that were told as events, for the windows of thresholds.
+    told: Vec<Silence>,
+    events: EventLog,
+    pauses: Pauses,
+    /// Up to when each shard has handed over, in nanoseconds since the run began.
+    covered: Vec<u64>,
     recent: Recent,
     measures: MeasureLog,
     arrivals: ArrivalLog,
@@ -57,6 +75,8 @@ pub struct Store {
     late: Exact,
     warnings: Arc<[String]>,
     judges: Judges,
+    /// The number of the measurement under way.
+    epoch: u64,
     phase: RunPhase,
     /// The report that snapshots carry, once a view has asked for it.
     latest: Option<Arc<Report>>,
@@ -87,6 +107,12 @@ impl Store {
             fresh: latency::histogram(),
             series: Series::default(),
             by_name: ByName::default(),
+            start_stop: Table::new(),
+            silences: Silences::default(),
+            told: Vec::new(),
+            events: EventLog::default(),
+            pauses: Pauses::default(),
+            covered: Vec::new(),
             recent: Recent::default(),
             measures: MeasureLog::default(),
             arrivals: ArrivalLog::default(),
@@ -95,6 +121,7 @@ impl Store {
             late: Exact::default(),
             warnings: Arc::new([]),
             judges: Judges::default(),
+            epoch: 0,
             phase: RunPhase::Running,
             latest: None,
             now: Duration::ZERO,
@@ -102,58 +129,122 @@ impl Store {
         }
     }
 
-    /// Adds what a shard measured. Returns the delta, emptied, for that shard's
-    /// [`Recorder::recycle`](super::Recorder::recycle).
+    /// Closes no second before so many shards have handed over what belongs to it.
+    pub fn expect(&mut self, shards: usize) {
+        self.covered = vec![0; shards];
+    }
+
+    /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns
+    /// the delta, emptied, for that shard's [`Recorder::recycle`](super::Recorder::recycle).
     pub fn merge(&mut self, mut delta: Delta) -> Delta {
-        self.merge_requests(&delta);
-        self.merge_filled(&delta);
-        for (id, row) in delta.tasks.iter().enumerate() {
+        let shard = delta.shard;
+        for slice in &mut delta.slices {
+            if slice.span.epoch >= self.epoch {
+                self.merge_slice(shard, slice);
+            }
+            slice.clear();
+        }
+        self.merge_effort(&delta);
+        self.silences.stands(shard, delta.quiet);
+        if let Some(covered) = self.covered.get_mut(shard) {
+            *covered = delta.covered.max(*covered);
+        }
+        for warning in delta.warnings.drain(..) {
+            self.warn(warning);
+        }
+        delta.effort = Default::default();
+        delta
+    }
+
+    fn merge_slice(&mut self, shard: usize, slice: &SliceDelta) {
+        self.merge_requests(shard, slice);
+        self.merge_filled(shard, slice);
+        for (id, row) in slice.tasks.iter().enumerate() {
             if row.ok.count + row.failed.count > 0 {
-                let (at, overflow) = self.tasks.row(delta.shard, id, &row.label);
+                let (at, overflow) = self.tasks.row(shard, id, &row.label);
                 self.tasks.rows[at].merge(row);
                 if overflow {
                     self.warn(TOO_MANY_TASKS.to_owned());
                 }
             }
         }
-        for row in &delta.scenarios {
-            self.scenario(delta.shard, row);
+        for row in &slice.scenarios {
+            self.scenario(shard, row);
         }
-        if self.measures.merge(&delta) {
+        if self.measures.merge(slice) {
             self.warn(TOO_MANY_MEASURES.to_owned());
         }
-        self.arrivals.merge(&delta.arrivals);
-        self.generator.add(delta.shard, &delta.effort);
-        self.errors
-            .merge(&delta, self.now.saturating_sub(self.origin));
+        self.arrivals.merge(&slice.arrivals);
+        let second = slice.span.from as f64 / SECOND as f64;
+        self.errors.merge(slice, second);
+        self.silences.add(shard, &slice.quiet);
+        if let Some(border) = slice.border.filter(|_| slice.span.to % SECOND == 0) {
+            self.series.stood(slice.span.second(), &border);
+        }
+        self.judges.gather(slice);
+    }
+
+    /// An effort is that of one tick; it counts in the second in which most of it was.
+    fn merge_effort(&mut self, delta: &Delta) {
+        let half = latency::nanoseconds(delta.effort.wall) / 2;
+        let middle = delta.covered.min(self.now_ns()).saturating_sub(half);
+        let second = middle.saturating_sub(self.origin_ns()) / SECOND;
+        self.generator.add(second, delta.shard, &delta.effort);
+    }
+
+    /// Adds what `test_start` or `test_stop` measured: its requests have rows of their own.
+    pub fn merge_event(&mut self, mut delta: Delta) {
+        for slice in &delta.slices {
+            for (id, row) in slice.requests.iter().enumerate() {
+                if !row.counts.is_empty() {
+                    let (at, _) = self.start_stop.row(delta.shard, id, &row.label);
+                    self.start_stop.rows[at].merge(row);
+                }
+            }
+            let measured = self.measured(self.now).as_secs_f64();
+            self.errors.merge(slice, measured);
+            self.measures.merge(slice);
+        }
         for warning in delta.warnings.drain(..) {
             self.warn(warning);
         }
-        delta.clear();
-        delta
     }
 
     /// Ends a tick at `now` since the start of the run and shows the run as it is.
     pub fn tick(&mut self, now: Duration) -> Arc<Snapshot> {
         self.now = now;
-        self.gather();
         self.users.tick();
         for scenario in &mut self.scenarios {
             scenario.users.tick();
         }
         self.recent.tick(now);
-        self.by_name.tick(self.measured(now));
-        let users = self.users.now();
-        self.series
-            .tick(self.measured(now), users, &mut self.generator);
-        self.look();
+        self.close();
         Arc::new(self.snapshot())
     }
 
+    /// Closes the seconds of which everything is known, and looks at what they say.
+    fn close(&mut self) {
+        let until = self.known().saturating_sub(self.origin_ns());
+        let (pauses, origin) = (&self.pauses, self.origin_ns());
+        let lasted = |from, to| Duration::from_nanos(pauses.lasted(origin + from, origin + to));
+        self.series.close(until, lasted, &mut self.generator);
+        self.by_name.close(until, lasted);
+        self.hear_silences();
+        self.look(until);
+    }
+
+    /// Up to when everything is known that happened, in nanoseconds since the run began.
+    fn known(&self) -> u64 {
+        let now = self.now_ns();
+        let first = self.covered.iter().copied().min().unwrap_or(now);
+        first.max(now.saturating_sub(PATIENCE)).min(now)
+    }
+
     /// Forgets everything counted so far; users at work, names and warnings stay. Figures cover the time
-    /// from `now` on.
-    pub fn reset(&mut self, now: Duration) {
-        (self.now, self.origin) = (now, now);
+    /// from `now` on, which is measurement number `epoch`.
+    pub fn reset(&mut self, now: Duration, epoch: u64) {
+        (self.origin, self.epoch) = (now, epoch);
+        self.now = self.now.max(now);
         self.requests.clear();
         self.tasks.clear();
         self.users.reset();
@@ -171,6 +262,8 @@ impl Store {
         self.generator = GeneratorLog::default();
         self.errors = ErrorLog::default();
         self.late = Exact::default();
+        self.events = EventLog::default();
+        self.told.clear();
         self.judges.reset();
     }
 
@@ -186,7 +279,7 @@ impl Store {
 
     /// Gives snapshots the report as it is now.
     pub fn show_report(&mut self) {
-        self.latest = Some(Arc::new(self.report(self.now)));
+        self.latest = Some(Arc::new(self.report_so_far()));
     }
 
     /// Passes a warning on to every view and the report, once.
@@ -196,107 +289,50 @@ impl Store {
         }
     }
 
-    /// The run so far, `elapsed` since its start. Changes no figure: it may be asked for at any time.
-    pub fn report(&mut self, elapsed: Duration) -> Report {
-        self.gather();
-        let measured = self.measured(elapsed);
-        let (checks, metrics) = self.measures.rows();
-        let arrivals = self.arrivals.row();
-        let generator = self.generator.row();
-        let saturated = generator.as_ref().and_then(GeneratorRow::warning);
-        let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
-        let requests = self
-            .requests
-            .named()
-            .enumerate()
-            .filter(|(_, (_, row))| row.counts.count() > 0);
-        let tasks = self.tasks.named().filter(|(_, row)| row.runs() > 0);
-        let mut report = Report {
-            version: self.facts.version.clone(),
-            plan: self.facts.plan.clone(),
-            host: self.facts.host.clone(),
-            started: self.facts.started.clone(),
-            elapsed_s: measured.as_secs_f64(),
-            users: self.users.peak(),
-            seed: self.facts.seed,
-            warnings: saturated
-                .into_iter()
-                .chain(self.warnings.iter().cloned())
-                .chain(dropped)
-                .collect(),
-            requests: requests
-                .map(|(at, (label, row))| RequestRow {
-                    method: label.group.to_string(),
-                    name: label.name.to_string(),
-                    figures: row.figures(measured),
-                    series: self.by_name.columns(at, measured),
-                })
-                .collect(),
-            aggregated: self.total.figures(measured),
-            scenarios: self.scenario_rows(Users::peak),
-            tasks: tasks
-                .map(|(label, row)| TaskRow {
-                    scenario: label.group.to_string(),
-                    name: label.name.to_string(),
-                    runs: row.runs(),
-                    failures: row.failed.count,
-                    latency_ms: row.latency(),
-                })
-                .collect(),
-            series: self
-                .series
-                .points(measured, self.users.now(), &self.generator),
-            checks: checks.to_vec(),
-            metrics: metrics.to_vec(),
-            errors: self.errors.with_exemplars(),
-            logs: Vec::new(),
-            co_mitigation: self.co_mitigation(),
-            thresholds: Vec::new(),
-            arrivals,
-            generator,
-            warmup: None,
-            earlier: Vec::new(),
-        };
-        report
-            .requests
-            .sort_by_key(|row| self.facts.place_of_name(&row.name));
-        report
-            .tasks
-            .sort_by_key(|row| self.facts.place_of_task(row));
-        self.judge(measured, &mut report);
-        report
-    }
-
-    fn merge_requests(&mut self, delta: &Delta) {
-        for (id, row) in delta.requests.iter().enumerate() {
-            let (count, failures) = (row.counts.count(), row.counts.failed.count);
-            if count == 0 {
+    fn merge_requests(&mut self, shard: usize, slice: &SliceDelta) {
+        let second = slice.span.second();
+        let (mut exact, mut failures, mut bytes) = (Exact::default(), 0, 0);
+        for (id, row) in slice.requests.iter().enumerate() {
+            if row.counts.is_empty() {
                 continue;
             }
-            let (at, overflow) = self.requests.row(delta.shard, id, &row.label);
+            let (at, overflow) = self.requests.row(shard, id, &row.label);
             if overflow {
                 self.warn(too_many_requests());
             }
             self.requests.rows[at].merge(row);
             self.total.merge_counts(row);
             row.all.add_to(&mut self.fresh);
-            let exact = row.counts.ok.merged(&row.counts.failed);
-            self.series.count(&exact, failures, row.counts.bytes);
-            self.by_name.add(at, &exact, failures, &row.all);
-            let requests = count;
-            self.recent.add(at, Counts { requests, failures });
+            exact = exact.merged(&row.counts.all);
+            failures += row.counts.failures_change();
+            bytes += row.counts.bytes;
+            let more = by_name::More {
+                exact: row.counts.all,
+                failures: row.counts.failures_change(),
+                latencies: &row.all,
+            };
+            self.by_name.add(at, second, more);
+            let counts = Counts {
+                requests: row.counts.count(),
+                failures: row.counts.failures_change(),
+            };
+            self.recent.add(at, counts);
+        }
+        if exact.count > 0 || failures != 0 {
+            self.total.add_latencies(&self.fresh);
+            let more = series::More {
+                exact,
+                failures,
+                bytes,
+                latencies: &self.fresh,
+            };
+            self.series.add(second, more);
+            self.fresh.reset();
         }
     }
 
-    /// Adds what came since the last time to the total and the series.
-    fn gather(&mut self) {
-        self.total.add_latencies(&self.fresh);
-        self.series.add(&self.fresh);
-        self.fresh.reset();
-    }
-
     fn snapshot(&mut self) -> Snapshot {
-        let measured = self.measured(self.now);
+        let measured = self.active(self.now);
         let (checks, metrics) = self.measures.rows();
         let recent = &self.recent;
         let rows = self
@@ -313,7 +349,7 @@ impl Store {
         rows.sort_by_cached_key(|row| self.facts.place_of_name(&row.name));
         Snapshot {
             elapsed: self.now,
-            measured,
+            measured: self.measured(self.now),
             users: self.users.now(),
             bytes: self.total.counts.bytes,
             total: live_row(
@@ -331,14 +367,29 @@ impl Store {
             connections: self.generator.connections_now(),
             warnings: self.warnings.clone(),
             thresholds: self.judges.current(),
-            recent: self.series.last(LIVE_POINTS).to_vec(),
+            recent: self.series.last(LIVE_POINTS),
             phase: self.phase,
             report: self.latest.clone(),
         }
     }
 
+    /// How long the measurement has gone on, pauses included.
     fn measured(&self, elapsed: Duration) -> Duration {
         elapsed.saturating_sub(self.origin)
+    }
+
+    /// The same without its pauses: what rates divide by.
+    fn active(&self, elapsed: Duration) -> Duration {
+        let elapsed = latency::nanoseconds(elapsed);
+        Duration::from_nanos(self.pauses.lasted(self.origin_ns(), elapsed))
+    }
+
+    fn now_ns(&self) -> u64 {
+        latency::nanoseconds(self.now)
+    }
+
+    fn origin_ns(&self) -> u64 {
+        latency::nanoseconds(self.origin)
     }
 }
 
@@ -382,7 +433,7 @@ fn live_row(label: &Label, row: &mut RequestTally, measured: Duration, now: (f64
         method: (&*label.group).into(),
         name: (&*label.name).into(),
         count: row.counts.count(),
-        failures: row.counts.failed.count,
+        failures: row.counts.failures(),
         rate: per_second(row.counts.count(), measured),
         rate_now: now.0,
         failures_now: now.1,

@@ -1,9 +1,11 @@
 //! The store's rows: what a name amounts to over the whole run, and how it reads in a report.
 
-use super::delta::{PhaseSum, RequestCounts, RequestDelta, TaskDelta};
+use super::delta::TaskDelta;
 use super::latency::{self, Exact, Filled};
 use super::report::{CoFigures, Figures, Latency, PhasesMs};
-use super::sight::{Sight, Subject};
+use super::request::{PhaseSum, RequestCounts, RequestDelta};
+use super::sight::Sight;
+use crate::threshold::Among;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -75,7 +77,13 @@ impl RequestTally {
     }
 
     pub(super) fn exact(&self) -> Exact {
-        self.counts.ok.merged(&self.counts.failed)
+        self.counts.all
+    }
+
+    /// Adds its figures to what a threshold looks at.
+    pub(super) fn show(&self, sight: &mut Sight, among: Among) {
+        let (failed, filled) = (self.failed.as_ref(), self.filled.as_deref());
+        sight.add_requests(among, &self.counts, &self.all, failed, filled);
     }
 
     /// The figures with what was filled in.
@@ -100,13 +108,16 @@ impl RequestTally {
             None => latency(&counts.ok, &self.all),
             Some(failed) => {
                 let mut ok = self.all.clone();
-                ok.subtract(failed).expect("what failed is part of all");
-                latency(&counts.ok, &ok)
+                // A verdict that is on its way may be ahead of its request.
+                match ok.subtract(failed) {
+                    Ok(()) => latency(&counts.ok, &ok),
+                    Err(_) => latency(&counts.ok, &self.all),
+                }
             }
         };
         Figures {
             count: counts.count(),
-            failures: counts.failed.count,
+            failures: counts.failures(),
             redirects: counts.redirects,
             retries: counts.retries,
             rate: per_second(counts.count(), measured),
@@ -157,8 +168,8 @@ impl TaskTally {
         self.ok.count + self.failed.count
     }
 
-    pub(super) fn sight(&self) -> Sight {
-        Sight::latencies(Subject::Tasks, &self.ok, &self.failed, &self.all)
+    pub(super) fn show(&self, sight: &mut Sight) {
+        sight.add_tasks(&self.ok, &self.failed, |all| latency::add(all, &self.all));
     }
 
     pub(super) fn latency(&self) -> Option<Latency> {

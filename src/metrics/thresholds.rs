@@ -1,36 +1,54 @@
 //! Judges thresholds: the figures of the whole run at its end, of every stretch of it while it goes on, and
 //! whether one that should stop the run was broken.
 //!
-//! Driven by the store, which says at each tick what there is to see. A stretch is the difference of two
-//! moments, so that what is merged in between is never looked at twice.
+//! Driven by the store: it gives each slice that is merged, and says at each tick up to when everything is known. A
+//! threshold that leaves a part of the run out, or looks at stretches, gathers what it needs itself, so nothing of
+//! what is left out is ever judged. Times are nanoseconds since the measurement began.
 
+mod gathering;
+
+use super::delta::SliceDelta;
 use super::report::ThresholdRow;
 use super::sight::Sight;
-use crate::threshold::Threshold;
-use std::collections::VecDeque;
+use super::silence::Silence;
+use crate::threshold::{Figure, Threshold};
+use gathering::Gathered;
+pub(super) use gathering::{ALL_CHECKS, is_called};
 use std::time::Duration;
-
-/// Moments kept of a sliding window: it moves by a sixtieth of its length, a tick at least.
-const MOMENTS: u32 = 60;
 
 /// The thresholds of a run and what became of them so far.
 #[derive(Debug, Default)]
 pub(super) struct Judges {
     judges: Vec<Judge>,
-    /// The load goes down: stretches from now on say nothing about the target.
-    ended: bool,
+    /// When the load began to go down: stretches from then on say nothing about the target.
+    ended: Option<u64>,
+    /// What comes will be left out, so nothing is judged.
+    held: bool,
 }
 
 #[derive(Debug)]
 struct Judge {
     threshold: Threshold,
-    window: Option<Window>,
+    /// What it gathers itself; else it looks at the figures of the whole run.
+    gathered: Option<Gathered>,
     /// The figure as of the latest look.
     now: Option<f64>,
     /// Of all stretches the figure nearest to breaking the limit, or furthest beyond it.
     worst: Option<f64>,
     /// When it was broken for good, and the figure then.
-    broken: Option<(Duration, f64)>,
+    broken: Option<(u64, f64)>,
+}
+
+/// What there is to see at a look.
+pub(super) struct View<'a> {
+    /// Up to when everything is known.
+    pub(super) until: u64,
+    /// The figures of the whole run that a threshold is about; `None` if nothing of that name was seen.
+    pub(super) whole: &'a dyn Fn(&Threshold) -> Option<Sight>,
+    /// How much of a stretch, given by its two ends, was not spent in a pause.
+    pub(super) lasted: &'a dyn Fn(u64, u64) -> Duration,
+    /// Times without any answer while users waited, the one that goes on included.
+    pub(super) silences: &'a [Silence],
 }
 
 /// A threshold whose figure there is none of, and why not if it is known.
@@ -44,28 +62,51 @@ impl Judges {
     pub(super) fn new(thresholds: Vec<Threshold>) -> Judges {
         Judges {
             judges: thresholds.into_iter().map(Judge::new).collect(),
-            ended: false,
+            ..Judges::default()
         }
     }
 
-    /// Ends a tick `measured` after the measurement began.
-    pub(super) fn look(&mut self, measured: Duration, see: impl Fn(&Threshold) -> Option<Sight>) {
+    /// Judges nothing until the next reset: what is measured until then will be left out.
+    pub(super) fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Takes in a slice, or a part of one.
+    pub(super) fn gather(&mut self, slice: &SliceDelta) {
+        if !self.held {
+            for judge in &mut self.judges {
+                if let Some(gathered) = &mut judge.gathered {
+                    gathered.add(&judge.threshold, slice);
+                }
+            }
+        }
+    }
+
+    /// Moments at which slices have to be cut so that what is left out can be.
+    pub(super) fn marks(&self) -> Vec<Duration> {
+        let after = |judge: &Judge| judge.threshold.after;
+        let mut marks: Vec<Duration> = self.judges.iter().filter_map(after).collect();
+        marks.sort_unstable();
+        marks.dedup();
+        marks
+    }
+
+    /// Looks at the figures as they are.
+    pub(super) fn look(&mut self, view: &View<'_>) {
         for judge in &mut self.judges {
-            let sight = see(&judge.threshold);
-            judge.look(measured, sight, self.ended);
+            judge.look(view, self.ended, self.held);
         }
     }
 
-    /// Judges no stretches from now on, and stops nothing.
-    pub(super) fn end(&mut self) {
-        self.ended = true;
+    /// Judges no stretches from `at` on, and stops nothing.
+    pub(super) fn end(&mut self, at: u64) {
+        self.ended.get_or_insert(at);
     }
 
-    /// Forgets what was seen.
+    /// Forgets what was seen, and judges from now on.
     pub(super) fn reset(&mut self) {
-        for judge in &mut self.judges {
-            *judge = Judge::new(judge.threshold.clone());
-        }
+        let judges = std::mem::take(self).judges;
+        *self = Judges::new(judges.into_iter().map(|judge| judge.threshold).collect());
     }
 
     /// The first threshold that is broken and says that the run ends then.
@@ -83,17 +124,16 @@ impl Judges {
             .collect()
     }
 
-    /// The verdicts on a run of that length, and those that could not be judged.
-    pub(super) fn verdicts(
-        &self,
-        measured: Duration,
-        see: impl Fn(&Threshold) -> Option<Sight>,
-    ) -> (Vec<ThresholdRow>, Vec<Unjudged<'_>>) {
+    /// The verdicts on a run that is seen up to its end, and those that could not be judged.
+    pub(super) fn verdicts(&self, view: &View<'_>) -> (Vec<ThresholdRow>, Vec<Unjudged<'_>>) {
         let mut unjudged = Vec::new();
         let mut rows = Vec::new();
         for judge in &self.judges {
             let threshold = &judge.threshold;
-            let seen = judge.last_word(measured, see(threshold));
+            let seen = match self.held {
+                true => Err("the run ended before the part of it that is judged began"),
+                false => judge.last_word(view),
+            };
             if !matches!(seen, Ok(Some(_))) {
                 let why = seen.err();
                 unjudged.push(Unjudged { threshold, why });
@@ -107,7 +147,7 @@ impl Judges {
 impl Judge {
     fn new(threshold: Threshold) -> Judge {
         Judge {
-            window: threshold.during.map(Window::new),
+            gathered: Gathered::wanted(&threshold),
             threshold,
             now: None,
             worst: None,
@@ -115,48 +155,79 @@ impl Judge {
         }
     }
 
-    fn look(&mut self, measured: Duration, sight: Option<Sight>, ended: bool) {
-        let threshold = &self.threshold;
-        let (may_break, from) = match &mut self.window {
-            None => {
-                self.now = value(threshold, sight.as_ref(), measured).unwrap_or(None);
-                (threshold.abort, measured)
-            }
-            Some(window) => {
-                let (stretch, length) = window.stretch(measured, sight.as_ref());
-                self.now = value(threshold, stretch.as_ref(), length).unwrap_or(None);
-                window.keep(measured, sight);
-                (length >= window.length, measured.saturating_sub(length))
-            }
+    fn look(&mut self, view: &View<'_>, ended: Option<u64>, held: bool) {
+        let stretches = match &mut self.gathered {
+            Some(gathered) => gathered.stretches(view.until.min(ended.unwrap_or(u64::MAX))),
+            None => None,
         };
-        let begun = threshold.after.is_none_or(|after| from >= after);
-        let Some(value) = self.now.filter(|_| may_break && begun && !ended) else {
+        if let Some(stretches) = stretches {
+            for stretch in stretches {
+                let end = stretch.to;
+                let Ok(Some(value)) = stretch.value(&self.threshold, view) else {
+                    continue;
+                };
+                self.now = Some(value);
+                if !held {
+                    self.judge(end, value);
+                }
+            }
             return;
+        }
+        let seen = self.whole(view).unwrap_or(None);
+        self.now = seen;
+        let from = nanoseconds(self.threshold.after);
+        // A rate needs some time to be one.
+        let least = match self.threshold.figure {
+            Figure::Rate if from > 0 => LEAST_FOR_A_RATE,
+            _ => 0,
         };
+        let begun = view.until >= from.saturating_add(least);
+        if let Some(value) = seen
+            && self.threshold.abort
+            && begun
+            && !held
+            && ended.is_none()
+        {
+            self.judge(view.until, value);
+        }
+    }
+
+    /// Takes a figure that counts, as of the moment `at`.
+    fn judge(&mut self, at: u64, value: f64) {
+        let threshold = &self.threshold;
         self.worst = Some(match self.worst {
             Some(worst) if threshold.is_upper() => worst.max(value),
             Some(worst) => worst.min(value),
             None => value,
         });
         if !threshold.holds(value) {
-            self.broken.get_or_insert((measured, value));
+            self.broken.get_or_insert((at, value));
+        }
+    }
+
+    /// The figure of all that is not left out.
+    fn whole(&self, view: &View<'_>) -> Result<Option<f64>, &'static str> {
+        let threshold = &self.threshold;
+        let (sight, from) = match &self.gathered {
+            Some(gathered) => (gathered.all(), gathered.after),
+            None => ((view.whole)(threshold), 0),
+        };
+        match sight {
+            Some(sight) => {
+                let lasted = (view.lasted)(from, view.until.max(from));
+                sight.value(threshold, lasted.as_secs_f64())
+            }
+            None => Ok(None),
         }
     }
 
     /// The figure that decides, at the end of the run.
-    fn last_word(
-        &self,
-        measured: Duration,
-        sight: Option<Sight>,
-    ) -> Result<Option<f64>, &'static str> {
-        match &self.window {
-            Some(_) if self.worst.is_some() => Ok(self.worst),
-            // The run was shorter than the window.
-            Some(_) => value(&self.threshold, sight.as_ref(), measured),
-            None => match self.broken {
-                Some((_, value)) => Ok(Some(value)),
-                None => value(&self.threshold, sight.as_ref(), measured),
-            },
+    fn last_word(&self, view: &View<'_>) -> Result<Option<f64>, &'static str> {
+        match (self.threshold.during, self.broken) {
+            (Some(_), _) if self.worst.is_some() => Ok(self.worst),
+            (None, Some((_, value))) => Ok(Some(value)),
+            // Also of a run that was shorter than its stretch.
+            _ => self.whole(view),
         }
     }
 
@@ -170,60 +241,16 @@ impl Judge {
             limit: threshold.limit,
             unit: threshold.unit.text().to_owned(),
             passed: holds && self.broken.is_none(),
-            broken_s: self.broken.map(|(at, _)| at.as_secs_f64()),
+            broken_s: self.broken.map(|(at, _)| at as f64 / 1e9),
         }
     }
 }
 
-fn value(
-    threshold: &Threshold,
-    sight: Option<&Sight>,
-    length: Duration,
-) -> Result<Option<f64>, &'static str> {
-    match sight {
-        Some(sight) => sight.value(threshold, length.as_secs_f64()),
-        None => Ok(None),
-    }
-}
+/// A shorter time than this makes no rate.
+const LEAST_FOR_A_RATE: u64 = 1_000_000_000;
 
-/// The moments from which a stretch may begin, the oldest first.
-#[derive(Debug)]
-struct Window {
-    length: Duration,
-    moments: VecDeque<(Duration, Option<Sight>)>,
-}
-
-impl Window {
-    fn new(length: Duration) -> Window {
-        Window {
-            length,
-            moments: [(Duration::ZERO, None)].into(),
-        }
-    }
-
-    /// What came in the last stretch, and how long it is: at least the window's length, or all of the run.
-    fn stretch(&mut self, now: Duration, all: Option<&Sight>) -> (Option<Sight>, Duration) {
-        while let Some((next, _)) = self.moments.get(1)
-            && *next + self.length <= now
-        {
-            self.moments.pop_front();
-        }
-        let Some((from, before)) = self.moments.front() else {
-            return (all.cloned(), now);
-        };
-        let stretch = match (all, before) {
-            (Some(all), Some(before)) => Some(all.since(before)),
-            (all, _) => all.cloned(),
-        };
-        (stretch, now.saturating_sub(*from))
-    }
-
-    fn keep(&mut self, now: Duration, sight: Option<Sight>) {
-        let step = self.length / MOMENTS;
-        if self.moments.back().is_none_or(|(at, _)| *at + step <= now) {
-            self.moments.push_back((now, sight));
-        }
-    }
+fn nanoseconds(time: Option<Duration>) -> u64 {
+    time.map_or(0, super::latency::nanoseconds)
 }
 
 #[cfg(test)]

@@ -245,21 +245,22 @@ fn latency(latency: Option<Latency>) -> Cells {
 }
 
 fn point(row: &SeriesPoint) -> Cells {
-    let rate = match row.seconds > 0.0 {
-        true => row.count as f64 / row.seconds,
-        false => 0.0,
-    };
     vec![
         ("second", row.second.to_string()),
         ("seconds", row.seconds.to_string()),
         ("users", row.users.to_string()),
         ("count", row.count.to_string()),
         ("failures", row.failures.to_string()),
-        ("rate", rate.to_string()),
+        ("rate", figure(row.rate())),
         ("bytes", row.bytes.to_string()),
         ("p50_ms", figure(row.p50_ms)),
         ("p95_ms", figure(row.p95_ms)),
         ("p99_ms", figure(row.p99_ms)),
+        ("min_ms", figure(row.min_ms)),
+        ("max_ms", figure(row.max_ms)),
+        ("sum_ms", row.sum_ms.to_string()),
+        ("under_way", row.under_way.to_string()),
+        ("oldest_ms", row.oldest_ms.to_string()),
         ("busy", row.busy.to_string()),
         ("lag_ms", row.lag_ms.to_string()),
         ("saturated", row.saturated.to_string()),

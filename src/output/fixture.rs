@@ -64,13 +64,27 @@ pub(crate) fn report() -> Report {
             count: 390,
             failures: 2,
             bytes: 3_100_000,
+            min_ms: Some(0.75),
+            max_ms: Some(41.5),
+            sum_ms: 2_145.0,
             p50_ms: Some(4.25),
             p95_ms: Some(12.5),
             p99_ms: None,
+            under_way: 7,
+            oldest_ms: 12.25,
             busy: 0.97,
             lag_ms: 14.2,
             saturated: true,
+            histogram: sketch(&[(1_000, 200), (4_250, 150), (41_500, 40)]),
         }],
+        events: vec![
+            event(0.0, None, EventKind::Reset, "the warm-up ended"),
+            event(12.5, Some(3.25), EventKind::Silence, "no answer for 3.2 s while 12 requests waited"),
+            event(60.25, None, EventKind::End, "the run was over"),
+        ],
+        start_stop: vec![row("POST", "test_start", figures(4, 0, 61.5, "201 4"))],
+        paused_s: 1.5,
+        origin_ns: 250_000_000,
         checks: vec![
             check("front page has a title", 13_192, 0),
             check("article shows its price and is in the language that was asked for", 8_437, 4),
@@ -126,6 +140,7 @@ fn co_mitigation() -> CoMitigation {
         cadence: Cadence::Average,
         late_cycles: 12,
         cadence_ms: Some(870.0),
+        measured_p99_ms: Some(25.0),
         requests: vec![
             row("GET", "front page", figures(13_201, 9, 0.62)),
             row(
@@ -261,15 +276,44 @@ fn row(method: &str, name: &str, figures: Figures) -> RequestRow {
         seconds: vec![1.0, 1.002, 0.25],
         count: vec![figures.count / 2, figures.count / 4, 1],
         failures: vec![0, figures.failures / 2, 0],
+        min_ms: vec![0.5, 0.75, 0.125],
+        max_ms: vec![13.5, 41.0, 0.125],
+        sum_ms: vec![1_234.5, 617.25, 0.125],
         p50_ms: vec![4.25, 5.5, 0.125],
         p95_ms: vec![12.5, 16.0, 0.125],
         p99_ms: vec![13.0, 40.25, 0.125],
+        histogram: vec![
+            sketch(&[(4_250, figures.count / 2)]),
+            sketch(&[(5_500, figures.count / 4)]),
+            sketch(&[(125, 1)]),
+        ],
     };
     RequestRow {
         method: method.into(),
         name: name.into(),
         figures,
         series,
+    }
+}
+
+/// Latencies in microseconds with their counts, as points over time keep them.
+fn sketch(latencies: &[(u64, u64)]) -> String {
+    let mut histogram = Histogram::<u64>::new(2).expect("two digits");
+    for (us, count) in latencies {
+        histogram.record_n(*us, *count).expect("it grows");
+    }
+    let mut bytes = Vec::new();
+    let written = V2Serializer::new().serialize(&histogram, &mut bytes);
+    written.expect("memory takes it");
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+fn event(at_s: f64, lasted_s: Option<f64>, kind: EventKind, text: &str) -> Event {
+    Event {
+        at_s,
+        lasted_s,
+        kind,
+        text: text.to_owned(),
     }
 }
 

@@ -1,5 +1,6 @@
-//! The report as HdrHistogram's log, which the public tools of HdrHistogram open: a line without a tag for all
-//! requests, and one for each name with the name as its tag. Values are microseconds; an interval is the run.
+//! The report as HdrHistogram's log, which the public tools of HdrHistogram open and draw over time: for each second
+//! (more in long runs) a line without a tag for all requests, and one for each name with the name as its tag. Values
+//! are microseconds to two significant digits.
 
 use super::text::{one_line, request_name};
 use crate::error::Error;
@@ -34,29 +35,85 @@ pub fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
     if let Ok(started) = report.started.parse::<jiff::Timestamp>() {
         builder.with_start_time(SystemTime::from(started));
     }
-    let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
     let mut log = builder
         .begin_log_with(&mut out, &mut serializer)
         .map_err(trouble)?;
-    let mut tags = Tags::default();
-    let all = ("Aggregated".to_owned(), None, &report.aggregated.histogram);
-    let rows = report.requests.iter().map(|row| {
-        let name = request_name(&row.method, &row.name);
-        let tag = tags.tag(&name);
-        (name, Some(tag), &row.figures.histogram)
-    });
-    for (name, tag, encoded) in std::iter::once(all).chain(rows) {
-        let histogram = decoded(encoded).ok_or_else(|| {
+    for interval in intervals(report) {
+        let histogram = decoded(interval.encoded).ok_or_else(|| {
             Error::Trouble(format!(
-                "cannot write an HdrHistogram log: the report's histogram of '{name}' cannot be read"
+                "cannot write an HdrHistogram log: a histogram of '{}' in the report cannot be read",
+                interval.name
             ))
         })?;
-        let tag = tag.as_deref().and_then(Tag::new);
-        log.write_histogram(&histogram, Duration::ZERO, elapsed, tag)
+        let tag = interval.tag.as_deref().and_then(Tag::new);
+        let [start, length] = [interval.start_s, interval.length_s]
+            .map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default());
+        log.write_histogram(&histogram, start, length, tag)
             .map_err(trouble)?;
     }
     Ok(out)
 }
+
+/// A line of the log.
+struct Interval<'a> {
+    start_s: f64,
+    length_s: f64,
+    name: String,
+    tag: Option<String>,
+    encoded: &'a str,
+}
+
+/// Every point over time of all requests and of each name, in order of time. A report without them, as earlier
+/// versions wrote it, has one interval: the run.
+fn intervals(report: &Report) -> Vec<Interval<'_>> {
+    let mut tags = Tags::default();
+    let mut intervals = Vec::new();
+    let kept = report.series.iter().filter(|row| !row.histogram.is_empty());
+    for point in kept {
+        intervals.push(Interval {
+            start_s: point.second as f64,
+            length_s: point.seconds,
+            name: ALL.to_owned(),
+            tag: None,
+            encoded: &point.histogram,
+        });
+    }
+    let whole = intervals.is_empty();
+    if whole {
+        intervals.push(Interval {
+            start_s: 0.0,
+            length_s: report.elapsed_s,
+            name: ALL.to_owned(),
+            tag: None,
+            encoded: &report.aggregated.histogram,
+        });
+    }
+    for row in &report.requests {
+        let name = request_name(&row.method, &row.name);
+        let tag = tags.tag(&name);
+        let line = |start_s, length_s, encoded| Interval {
+            start_s,
+            length_s,
+            name: name.clone(),
+            tag: Some(tag.clone()),
+            encoded,
+        };
+        if whole {
+            intervals.push(line(0.0, report.elapsed_s, &row.figures.histogram));
+            continue;
+        }
+        let series = &row.series;
+        let times = series.second.iter().zip(&series.seconds);
+        for ((second, seconds), encoded) in times.zip(&series.histogram) {
+            intervals.push(line(*second as f64, *seconds, encoded));
+        }
+    }
+    intervals.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+    intervals
+}
+
+/// What the line of all requests is called in messages.
+const ALL: &str = "Aggregated";
 
 fn trouble(error: impl std::fmt::Display) -> Error {
     Error::Trouble(format!("cannot write an HdrHistogram log: {error}"))
@@ -124,14 +181,31 @@ mod tests {
         let log = to_log(&report).expect("histograms of the fixture");
         let (intervals, start) = read(&log);
         assert!((start - 1_773_480_413.589).abs() < 0.001, "{start}");
-        assert_eq!(intervals.len(), 1 + report.requests.len());
+        assert_eq!(intervals.len(), 1 + 3 * report.requests.len());
         let (tag, all, seconds) = &intervals[0];
-        assert_eq!((tag, all.len(), *seconds), (&None, 23_863, 60.25));
-        for ((tag, histogram, _), row) in intervals[1..].iter().zip(&report.requests) {
-            let tag = tag.as_deref().expect("a tag");
-            assert_eq!(histogram.len(), row.figures.count, "{tag}");
+        assert_eq!((tag, all.len(), *seconds), (&None, 390, 1.0));
+        for row in &report.requests {
+            let tag = Tags::default().tag(&request_name(&row.method, &row.name));
+            let of_name = || {
+                intervals
+                    .iter()
+                    .filter(|(found, ..)| found.as_ref() == Some(&tag))
+            };
+            let count: u64 = of_name().map(|(_, histogram, _)| histogram.len()).sum();
+            assert_eq!(count, row.series.count.iter().sum::<u64>(), "{tag}");
+            let lengths: Vec<f64> = of_name().map(|(.., seconds)| *seconds).collect();
+            assert_eq!(lengths, [1.0, 1.002, 0.25], "{tag}");
         }
         assert_eq!(intervals[1].0.as_deref(), Some("GET_front_page"));
+    }
+
+    #[test]
+    fn a_report_that_keeps_nothing_over_time_is_one_interval() {
+        let mut report = fixture::report();
+        report.series.clear();
+        let (intervals, _) = read(&to_log(&report).expect("histograms of the fixture"));
+        assert_eq!(intervals.len(), 1 + report.requests.len());
+        assert_eq!((intervals[0].1.len(), intervals[0].2), (23_863, 60.25));
     }
 
     /// How well a histogram is compressed is the compressor's business: the file has them uncompressed.
@@ -175,7 +249,7 @@ mod tests {
     #[test]
     fn a_histogram_that_was_changed_by_hand_is_named() {
         let mut report = fixture::report();
-        report.requests[1].figures.histogram = "nothing".into();
+        report.requests[1].series.histogram[1] = "nothing".into();
         let error = to_log(&report).expect_err("no histogram").to_string();
         assert!(error.contains("'GET article"), "{error}");
     }

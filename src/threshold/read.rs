@@ -1,7 +1,7 @@
 //! The text of a threshold: `[NAME:] FIGURE < LIMIT [during D] [abort] [after D]`. Every mistake knows its
 //! place in the text.
 
-use super::{Comparison, Figure, Threshold, Unit};
+use super::{Among, Comparison, Figure, Threshold, Unit};
 use crate::error::nearest;
 use crate::units;
 use std::ops::Range;
@@ -9,10 +9,11 @@ use std::time::Duration;
 
 /// How a threshold is written, for messages.
 pub const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or 'GET /cart: failures < 1%'; figures: \
-     p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value; units: us ms s % /s";
+     p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value oldest; 'ok' or 'corrected' may stand before a latency; \
+     units: us ms s % /s";
 
 /// The words for figures other than percentiles.
-const FIGURES: [(&str, Figure); 8] = [
+const FIGURES: [(&str, Figure); 9] = [
     ("avg", Figure::Avg),
     ("min", Figure::Min),
     ("max", Figure::Max),
@@ -21,6 +22,7 @@ const FIGURES: [(&str, Figure); 8] = [
     ("count", Figure::Count),
     ("checks", Figure::Checks),
     ("value", Figure::Value),
+    ("oldest", Figure::Oldest),
 ];
 
 /// What is wrong with the text of a threshold.
@@ -75,12 +77,13 @@ impl Threshold {
 
     fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, Misread> {
         let mut reader = Reader { text, at: from };
-        let figure = reader.figure()?;
+        let (among, figure) = reader.figure_among()?;
         let comparison = reader.comparison()?;
         let (limit, number) = reader.number()?;
         let (unit, place) = reader.unit()?;
         let mut threshold = Threshold {
             name: name.map(str::to_owned),
+            among,
             figure,
             comparison,
             limit,
@@ -113,6 +116,7 @@ impl Threshold {
             Figure::Count => (is_plain, "none"),
             Figure::Checks => (is_share, "'%'"),
             Figure::Value => (is_share || is_plain, "none, or '%' for a share"),
+            Figure::Oldest => (is_time, "'us', 'ms' or 's'"),
         };
         if !fits {
             let message = match is_plain {
@@ -124,6 +128,10 @@ impl Threshold {
         if figure == Figure::Value && self.name.is_none() {
             let message =
                 "'value' is a figure of custom metrics: name one, as in 'orders: value > 10'";
+            return Err(Misread::new(message, number));
+        }
+        if figure == Figure::Oldest && self.name.is_some() {
+            let message = "'oldest' is about all requests together: write it without a name";
             return Err(Misread::new(message, number));
         }
         if is_share && self.limit > 100.0 {
@@ -160,8 +168,26 @@ impl<'a> Reader<'a> {
         self.take(|c| !c.is_whitespace() && !"<>=".contains(c))
     }
 
-    fn figure(&mut self) -> Result<Figure, Misread> {
+    /// A figure with what may stand before it.
+    fn figure_among(&mut self) -> Result<(Among, Figure), Misread> {
         let (word, place) = self.word();
+        let among = match word {
+            "ok" => Among::Ok,
+            "corrected" => Among::Corrected,
+            _ => return Ok((Among::All, self.figure(word, place)?)),
+        };
+        let (next, next_place) = self.word();
+        let figure = self.figure(next, next_place)?;
+        match figure {
+            Figure::Percentile(_) | Figure::Avg | Figure::Min | Figure::Max => Ok((among, figure)),
+            _ => Err(Misread::new(
+                format!("'{word}' stands before a latency only, such as '{word} p95'"),
+                place,
+            )),
+        }
+    }
+
+    fn figure(&self, word: &str, place: Range<usize>) -> Result<Figure, Misread> {
         if word.is_empty() {
             return Err(Misread::new("a figure is missing, such as 'p95'", place));
         }

@@ -136,10 +136,10 @@ pub(super) fn end_transaction(
         });
         recorder.record_task(&TaskRun {
             task: row,
+            begin: host.begin + Duration::from_nanos(begin.max(0) as u64),
             latency: Duration::from_nanos(took.max(0) as u64),
             failure,
             context: Some(TaskContext {
-                begin: host.begin + Duration::from_nanos(begin.max(0) as u64),
                 user: host.user,
                 scenario: &host.scenario,
                 name: &name,

@@ -43,6 +43,7 @@ fn record(recorder: &mut Recorder, origin: Instant, count: u64, asked: &Asked<'_
     for n in 0..count {
         recorder.record(&Sample {
             request: row,
+            begin: origin + Duration::from_millis(n),
             latency: Duration::from_millis(2),
             delay: None,
             phases: Phases::default(),
@@ -55,7 +56,6 @@ fn record(recorder: &mut Recorder, origin: Instant, count: u64, asked: &Asked<'_
                 line: Some("p.lua:3"),
             }),
             context: Some(Context {
-                begin: origin + Duration::from_millis(n),
                 user: 3,
                 scenario: "s",
                 task: "t",
@@ -87,16 +87,16 @@ fn what_was_entered_comes_out_as_it_was() {
     let (out, parcels) = channel();
     let journals = Journals::new([true, true, true, true], out, usize::MAX);
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
     record(&mut recorder, origin, 2, &PLAIN, false);
     record(&mut recorder, origin, 1, &PLAIN, true);
     let task = recorder.task("s", "t");
     recorder.record_task(&TaskRun {
         task,
+        begin: origin,
         latency: Duration::from_nanos(5),
         failure: None,
         context: Some(crate::metrics::TaskContext {
-            begin: origin,
             user: 3,
             scenario: "s",
             name: "t",
@@ -152,7 +152,7 @@ fn what_does_not_fit_is_left_out_and_counted_until_there_is_room_again() {
     let (out, parcels) = channel();
     let journals = Journals::new([true, false, false, false], out, 2 * CHUNK);
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
     record(&mut recorder, origin, 10_000, &PLAIN, false);
     recorder.take();
     let lines = |chunks: &[Chunk]| chunks.iter().flat_map(Chunk::entries).count() as u64;
@@ -173,7 +173,7 @@ fn endless_texts_are_cut() {
     let (out, parcels) = channel();
     let journals = Journals::new([true, false, false, true], out, usize::MAX);
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
     let endless = "\u{e4}".repeat(1 << 20);
     let asked = Asked {
         origin: "http://a",
@@ -197,7 +197,7 @@ fn a_journal_that_goes_away_hands_over_what_it_has() {
     let (out, parcels) = channel();
     let journals = Journals::new([true, false, false, false], out, usize::MAX);
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
     record(&mut recorder, origin, 1, &PLAIN, false);
     drop(recorder);
     assert_eq!(received(&parcels).len(), 1);

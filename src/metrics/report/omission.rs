@@ -1,7 +1,9 @@
 //! Latencies corrected for coordinated omission, as the report has them.
 
 use super::Latency;
+use crate::units::{show_count, show_duration};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What a user's cycle is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,10 +29,33 @@ pub struct CoMitigation {
     pub late_cycles: u64,
     /// Mean cadence of those users; `null` if none was late.
     pub cadence_ms: Option<f64>,
+    /// The 99th percentile as measured, to compare with that of `aggregated`; `null` without requests.
+    #[serde(default)]
+    pub measured_p99_ms: Option<f64>,
     /// One row a request name for which something was filled in.
     pub requests: Vec<CoRow>,
     /// All requests together.
     pub aggregated: CoFigures,
+}
+
+impl CoMitigation {
+    /// What a reader has to know before believing the percentiles of a run of users, if they hide much.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let (measured, corrected) = (self.measured_p99_ms?, self.aggregated.latency_ms?.p99);
+        (corrected > 1.5 * measured).then(|| {
+            format!(
+                "users who waited did not ask for {} requests that they would have made at their pace: with those, p99 \
+                 is {} and not {} (coordinated omission); for latencies as visitors see them, run at a rate ('--rate')",
+                show_count(self.aggregated.filled),
+                show_ms(corrected),
+                show_ms(measured),
+            )
+        })
+    }
+}
+
+fn show_ms(ms: f64) -> String {
+    show_duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
 }
 
 /// The corrected figures of one request name.

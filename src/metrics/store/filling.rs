@@ -1,12 +1,13 @@
 //! What was filled in for users that were late: merged beside what was measured, never into it.
 
-use super::super::delta::Delta;
-use super::super::report::{CoMitigation, CoRow};
+use super::super::delta::SliceDelta;
+use super::super::report::{CoMitigation, CoRow, Latency};
+use super::super::tally::latency;
 use super::Store;
 
 impl Store {
     /// Adds what a shard filled in.
-    pub(super) fn merge_filled(&mut self, delta: &Delta) {
+    pub(super) fn merge_filled(&mut self, shard: usize, delta: &SliceDelta) {
         if delta.late.count == 0 {
             return;
         }
@@ -15,16 +16,25 @@ impl Store {
             let Some(filled) = row.filled.as_ref().filter(|filled| filled.exact.count > 0) else {
                 continue;
             };
-            let (at, _) = self.requests.row(delta.shard, id, &row.label);
+            let (at, _) = self.requests.row(shard, id, &row.label);
             for tally in [&mut self.requests.rows[at], &mut self.total] {
                 tally.filled.get_or_insert_default().merge(filled);
             }
         }
     }
 
-    /// The figures with what was filled in, if that is on.
+    /// The figures with what was filled in, if that is on and either asked for or makes a difference.
     pub(super) fn co_mitigation(&self) -> Option<CoMitigation> {
         let cadence = self.facts.co_mitigation?;
+        let aggregated = self.total.corrected();
+        let differs = || {
+            let measured = latency(&self.total.exact(), &self.total.all);
+            let pair = measured.zip(aggregated.latency_ms);
+            pair.is_some_and(|(measured, corrected)| differ(&measured, &corrected))
+        };
+        if !self.facts.co_wanted && !differs() {
+            return None;
+        }
         let rows = self.requests.named();
         let mut requests: Vec<CoRow> = rows
             .filter(|(_, row)| row.filled.is_some())
@@ -39,8 +49,24 @@ impl Store {
             cadence,
             late_cycles: self.late.count,
             cadence_ms: (self.late.count > 0).then(|| self.late.mean_ms()),
+            measured_p99_ms: latency(&self.total.exact(), &self.total.all).map(|all| all.p99),
             requests,
-            aggregated: self.total.corrected(),
+            aggregated,
         })
     }
+}
+
+/// Whether two distributions of latencies tell a reader different things: a figure is off by more than a tenth.
+fn differ(measured: &Latency, corrected: &Latency) -> bool {
+    let pairs = [
+        (measured.avg, corrected.avg),
+        (measured.p50, corrected.p50),
+        (measured.p90, corrected.p90),
+        (measured.p95, corrected.p95),
+        (measured.p99, corrected.p99),
+        (measured.p99_9, corrected.p99_9),
+    ];
+    pairs
+        .iter()
+        .any(|(measured, corrected)| *corrected > 1.1 * measured)
 }

@@ -1,16 +1,12 @@
 //! Which rows a threshold is about, and what the store tells of those that are about none.
 
-use super::super::names::Label;
 use super::super::report::ThresholdRow;
 use super::super::sight::{Sight, Subject};
-use super::super::thresholds::Judges;
-use super::{Report, Store};
+use super::super::thresholds::{ALL_CHECKS, Judges, View, is_called};
+use super::{Report, Store, latency};
 use crate::error::nearest;
-use crate::threshold::{Figure, Threshold};
+use crate::threshold::{Among, Figure, Threshold};
 use std::time::Duration;
-
-/// The name that stands for all checks together.
-const ALL_CHECKS: &str = "checks";
 
 impl Store {
     /// Judges these thresholds from now on.
@@ -18,9 +14,21 @@ impl Store {
         self.judges = Judges::new(thresholds);
     }
 
-    /// The load goes down from here: nothing that comes breaks a stretch or stops the run.
-    pub fn load_ended(&mut self) {
-        self.judges.end();
+    /// What comes until the next reset will be left out: it is not judged.
+    pub fn hold_judgement(&mut self) {
+        self.judges.hold();
+    }
+
+    /// Moments since a measurement began at which slices have to be cut for the thresholds, in rising order.
+    pub fn marks(&self) -> Vec<Duration> {
+        self.judges.marks()
+    }
+
+    /// The load goes down from that time since the start of the run: nothing that comes breaks a stretch or stops
+    /// the run.
+    pub fn load_ended(&mut self, at: Duration) {
+        let at = latency::nanoseconds(at).saturating_sub(self.origin_ns());
+        self.judges.end(at);
     }
 
     /// The threshold that is broken and ends the run, if one is.
@@ -28,76 +36,84 @@ impl Store {
         self.judges.stopping()
     }
 
-    pub(super) fn look(&mut self) {
-        let measured = self.measured(self.now);
+    /// Looks at all until so many nanoseconds after the measurement began.
+    pub(super) fn look(&mut self, until: u64) {
         let mut judges = std::mem::take(&mut self.judges);
-        judges.look(measured, |threshold| self.sight(threshold));
+        self.with_view(until, |view| judges.look(view));
         self.judges = judges;
     }
 
+    fn with_view<T>(&self, until: u64, see: impl FnOnce(&View<'_>) -> T) -> T {
+        let origin = self.origin_ns();
+        let pauses = &self.pauses;
+        let lasted = |from, to| Duration::from_nanos(pauses.lasted(origin + from, origin + to));
+        see(&View {
+            until,
+            whole: &|threshold| self.sight(threshold),
+            lasted: &lasted,
+            silences: &self.silences(),
+        })
+    }
+
     /// Puts the verdicts into a report, and for those that could not be judged the reason.
-    pub(super) fn judge(&self, measured: Duration, report: &mut Report) {
-        let see = |threshold: &Threshold| self.sight(threshold);
-        let (rows, unjudged) = self.judges.verdicts(measured, see);
+    pub(super) fn judge(&self, until: u64, report: &mut Report) {
+        let (rows, unjudged) = self.with_view(until, |view| self.judges.verdicts(view));
         report.thresholds = rows;
         for unjudged in unjudged {
             let threshold = unjudged.threshold;
-            let Some(name) = &threshold.name else {
-                continue;
+            let why = match (unjudged.why, &threshold.name) {
+                (Some(why), _) => why.to_owned(),
+                (None, Some(name)) if self.sight(threshold).is_none() => self.nobody(name),
+                _ => continue,
             };
-            let why = match unjudged.why {
-                Some(why) => why.to_owned(),
-                None if see(threshold).is_some() => continue,
-                None => self.nobody(name),
-            };
+            let name = threshold.name.as_deref();
+            let name = name.map_or_else(String::new, |name| format!("{name}: "));
             report.warnings.push(format!(
-                "the threshold '{name}: {threshold}' has no data: {why}"
+                "the threshold '{name}{threshold}' has no data: {why}"
             ));
         }
     }
 
     /// What a threshold is about; `None` if nothing of that name was seen.
     fn sight(&self, threshold: &Threshold) -> Option<Sight> {
+        let among = threshold.among;
         match (threshold.name.as_deref(), threshold.figure) {
             (None, Figure::Checks) | (Some(ALL_CHECKS), _) => self.measures.all_checks(),
             (None, _) => {
-                let counts = &self.total.counts;
-                Some(Sight::latencies(
-                    Subject::Requests,
-                    &counts.ok,
-                    &counts.failed,
-                    &self.total.all,
-                ))
+                let mut sight = Sight::nothing(Subject::Requests);
+                self.total.show(&mut sight, among);
+                Some(sight)
             }
             (Some(name), _) => self
-                .requests_named(name)
+                .requests_named(name, among)
                 .or_else(|| self.tasks_named(name))
                 .or_else(|| self.measures.named(name)),
         }
     }
 
     /// Requests of a name, of all methods if it has none.
-    fn requests_named(&self, name: &str) -> Option<Sight> {
+    fn requests_named(&self, name: &str, among: Among) -> Option<Sight> {
         let rows = self.requests.named();
-        let rows = rows.filter(|(label, row)| is_called(label, name) && row.counts.count() > 0);
-        rows.map(|(_, row)| {
-            Sight::latencies(
-                Subject::Requests,
-                &row.counts.ok,
-                &row.counts.failed,
-                &row.all,
-            )
-        })
-        .reduce(|all, row| all.with(&row))
+        let mut rows = rows
+            .filter(|(label, row)| is_called(label, name) && row.counts.count() > 0)
+            .peekable();
+        rows.peek()?;
+        let mut sight = Sight::nothing(Subject::Requests);
+        rows.for_each(|(_, row)| row.show(&mut sight, among));
+        Some(sight)
     }
 
     /// Tasks and transactions of a name, of all scenarios.
     fn tasks_named(&self, name: &str) -> Option<Sight> {
         let name = name.strip_prefix("task ").unwrap_or(name);
         let rows = self.tasks.named();
-        let rows = rows.filter(|(label, row)| *label.name == *name && row.runs() > 0);
-        rows.map(|(_, row)| row.sight())
-            .reduce(|all, row| all.with(&row))
+        let mut rows = rows
+            .filter(|(label, row)| *label.name == *name && row.runs() > 0)
+            .peekable();
+        rows.peek()?;
+        let mut sight = Sight::nothing(Subject::Tasks);
+        rows.for_each(|(_, row)| row.show(&mut sight));
+        Some(sight)
     }
 
     /// That a name was never used, and which is most like it.
@@ -115,11 +131,4 @@ impl Store {
         };
         format!("no request, task, check or metric of that name was seen{hint}")
     }
-}
-
-fn is_called(label: &Label, name: &str) -> bool {
-    let without_method = name
-        .strip_prefix(&*label.group)
-        .and_then(|name| name.strip_prefix(' '));
-    *label.name == *name || without_method == Some(&*label.name)
 }

@@ -44,6 +44,7 @@ fn sample(recorder: &mut Recorder, name: &str, ns: u64, failed: bool) {
     let request = recorder.request("GET", name);
     recorder.record(&Sample {
         request,
+        begin: recorder.zero(),
         latency: Duration::from_nanos(ns),
         delay: None,
         phases: Phases::default(),

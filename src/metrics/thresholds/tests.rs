@@ -20,6 +20,8 @@ fn read(texts: &[&str]) -> Vec<Threshold> {
 struct Run {
     store: Store,
     recorder: Recorder,
+    /// The time of the last tick.
+    now: Duration,
 }
 
 impl Run {
@@ -29,15 +31,18 @@ impl Run {
         Run {
             store,
             recorder: Recorder::new(0),
+            now: Duration::ZERO,
         }
     }
 
     fn request(&mut self, method: &str, name: &str, ms: u64, ok: bool) {
         let request = self.recorder.request(method, name);
+        let latency = Duration::from_millis(ms);
         self.recorder.record(&Sample {
             request,
+            begin: self.recorder.zero() + self.now - latency,
             delay: None,
-            latency: Duration::from_millis(ms),
+            latency,
             phases: Phases::default(),
             status: 200,
             redirects: 0,
@@ -51,7 +56,10 @@ impl Run {
         });
     }
 
+    /// Hands over what happened until then; all of it happened just after the last tick.
     fn tick(&mut self, at: f64) {
+        self.now = seconds(at);
+        self.recorder.come_to(self.recorder.zero() + self.now);
         let empty = self.store.merge(self.recorder.take());
         self.recorder.recycle(empty);
         self.store.tick(seconds(at));
@@ -78,6 +86,7 @@ fn run(texts: &[&str]) -> Report {
     let task = run.recorder.task("s", "log in");
     run.recorder.record_task(&TaskRun {
         task,
+        begin: run.recorder.zero(),
         latency: Duration::from_millis(40),
         failure: None,
         context: None,
@@ -250,6 +259,7 @@ fn a_name_that_comes_to_stand_for_something_else_begins_anew() {
     for tick in 1..=4 {
         run.recorder.record_task(&TaskRun {
             task,
+            begin: run.recorder.zero() + run.now - seconds(0.5),
             latency: seconds(0.5),
             failure: None,
             context: None,
@@ -302,7 +312,7 @@ fn what_is_broken_before_after_or_while_the_load_goes_down_stops_nothing() {
     }
     run.tick(2.0);
     assert_eq!(run.store.stopping_threshold(), None, "it holds");
-    run.store.load_ended();
+    run.store.load_ended(seconds(2.0));
     run.tick(5.0);
     for _ in 0..100 {
         run.request("GET", "/", 1, false);
@@ -328,7 +338,7 @@ fn what_stopped_the_run_stays_broken_with_the_figure_that_broke_it() {
         (stopping.value, stopping.broken_s),
         (Some(100.0), Some(0.25))
     );
-    run.store.load_ended();
+    run.store.load_ended(seconds(0.25));
     for _ in 0..99 {
         run.request("GET", "/", 1, true);
     }
@@ -347,7 +357,9 @@ fn a_reset_forgets_what_was_broken() {
         run.request("GET", "/", 50, false);
         run.tick(2.0);
     }
-    run.store.reset(seconds(2.0));
+    run.recorder
+        .begin_measurement(1, run.recorder.zero() + run.now);
+    run.store.reset(run.now, 1);
     assert_eq!(run.store.stopping_threshold(), None);
     run.request("GET", "/", 5, true);
     run.tick(4.0);

@@ -70,6 +70,7 @@ class Chart {
     this.y = value => box.bottom - Math.max(0, part(value)) * (box.bottom - box.top);
     this.scaleX();
     this.drawBands(svg);
+    this.drawEvents(svg);
     ticks.forEach((tick, n) => {
       const y = this.y(tick).toFixed(1);
       svg.append(
@@ -129,6 +130,20 @@ class Chart {
       const x = this.x(from), width = Math.max(1, this.x(Math.min(to, spec.end)) - x);
       const at = { x: x.toFixed(1), y: box.top, width: width.toFixed(1), height: box.bottom - box.top };
       svg.append(make('svg:rect', { ...at, class: 'band' }), make('svg:rect', { ...at, fill: `url(#${id})`, opacity: 0.5 }));
+    }
+  }
+
+  // What happened: a band for what lasted, a line for a moment.
+  drawEvents(svg) {
+    const { box, spec } = this;
+    for (const [at, lasted, kind, text] of spec.events ?? []) {
+      const x = this.x(at), title = make('svg:title', {}, text);
+      if (lasted === null) {
+        svg.append(make('svg:path', { class: `event ${kind}`, d: `M${x.toFixed(1)} ${box.top}V${box.bottom}` }, title));
+      } else {
+        const width = Math.max(1, this.x(Math.min(at + lasted, spec.end)) - x);
+        svg.append(make('svg:rect', { class: `event ${kind}`, x: x.toFixed(1), y: box.top, width: width.toFixed(1), height: box.bottom - box.top }, title));
+      }
     }
   }
 
@@ -208,6 +223,10 @@ class Chart {
     for (const chart of charts) if (Boolean(chart.spec.xLog) === Boolean(this.spec.xLog)) chart.showCross(chart === this ? rows : [], this.at);
     this.tip.replaceChildren(make('strong', {}, this.spec.showX(this.at, false)), ...shown.map(({ line, value, i }) =>
       make('div', {}, swatch(line), make('span', {}, line.label), make('b', {}, this.spec.show(value, line, i)))));
+    for (const [at, lasted, , text] of this.spec.events ?? []) {
+      const near = lasted === null ? Math.abs(at - this.at) < 0.6 : at <= this.at && this.at <= at + lasted;
+      if (near) this.tip.append(make('div', { class: 'happened' }, text));
+    }
     if (shown.length < rows.length) this.tip.append(make('div', {}, `and ${rows.length - shown.length} more`));
     this.tip.hidden = false;
     const scale = this.canvas.clientWidth / this.box.width, x = this.x(this.at) * scale;

@@ -5,8 +5,8 @@
 
 use super::distribution::{self, STEPS};
 use super::escape::{json, shown};
-use crate::metrics::{NameSeries, Report, RequestRow, SeriesPoint};
-use crate::output::text::request_name;
+use crate::metrics::{Event, EventKind, NameSeries, Report, RequestRow, SeriesPoint};
+use crate::output::text::{one_line, request_name};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
@@ -62,16 +62,19 @@ fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
         .collect();
     let marks = report.aggregated.latency_ms.map(|l| [l.p50, l.p95, l.p99]);
     json!({
-        "elapsed": report.elapsed_s,
+        "elapsed": wall_s(report),
         "second": column(points, |point| point.second),
         "seconds": column(points, |point| rounded(point.seconds, 1e3)),
         "users": column(points, |point| point.users),
         "count": column(points, |point| point.count),
         "failures": column(points, |point| point.failures),
+        "rate": column(points, |point| point.rate().map(short)),
+        "failing": column(points, |point| point.rate_of(point.failures).map(short)),
         "p50": column(points, |point| point.p50_ms.map(short)),
         "p95": column(points, |point| point.p95_ms.map(short)),
         "p99": column(points, |point| point.p99_ms.map(short)),
         "saturated": saturated(points),
+        "events": events(report),
         "broken": broken,
         "names": names,
         "stretches": stretches,
@@ -81,6 +84,28 @@ fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
         "spread": pairs(&distribution::steps(&report.aggregated.histogram)),
         "marks": marks,
     })
+}
+
+/// How long the figures go on, pauses included: where the axis of time ends.
+pub(super) fn wall_s(report: &Report) -> f64 {
+    report.elapsed_s + report.paused_s
+}
+
+/// What is marked in the charts, but for what they show otherwise: its beginning, its length, its kind and its text.
+pub(super) fn events(report: &Report) -> Vec<(f64, Option<f64>, EventKind, String)> {
+    let marked =
+        |event: &&Event| event.kind != EventKind::Saturation && event.kind != EventKind::End;
+    let events = report.events.iter().filter(marked);
+    events
+        .map(|event| {
+            (
+                event.at_s,
+                event.lasted_s,
+                event.kind,
+                one_line(&event.text),
+            )
+        })
+        .collect()
 }
 
 /// The stretches that the names' series are about: a name tells only which of them it has.

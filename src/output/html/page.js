@@ -6,12 +6,14 @@ const LISTED = 150;
 
 const run = readBlock('data');
 const middle = (second, seconds) => second.map((at, i) => at + seconds[i] / 2);
-const divided = (counts, seconds) => counts.map((n, i) => n / Math.max(seconds[i], 0.001));
+// A fragment of a second says little of a second.
+const divided = (counts, seconds) => counts.map((n, i) => seconds[i] < 0.5 ? null : n / seconds[i]);
 const look = n => `k${n % LOOKS} d${Math.floor(n / LOOKS) % 4}`;
 
 const overTime = {
   end: Math.max(run.elapsed, 1),
   bands: run.saturated,
+  events: run.events,
   broken: run.broken,
   showX: (at, tick) => clock(at, !tick && run.elapsed < 20),
 };
@@ -26,7 +28,7 @@ function chart(id, spec) {
 
 chart('chart-rate', {
   ...overTime, show: showRate, tick: tickRate,
-  lines: () => [line('requests/s', 'k0', divided(run.count, run.seconds), { area: true })],
+  lines: () => [line('requests/s', 'k0', run.rate, { area: true })],
 });
 chart('chart-latency', {
   ...overTime, show: showMs, tick: tickMs, canLog: true,
@@ -34,7 +36,7 @@ chart('chart-latency', {
 });
 chart('chart-errors', {
   ...overTime, show: showRate, tick: tickRate,
-  lines: () => [line('failures/s', 'kbad', divided(run.failures, run.seconds), { area: run.failures.some(n => n) })],
+  lines: () => [line('failures/s', 'kbad', run.failing, { area: run.failures.some(n => n) })],
 });
 chart('chart-users', {
   ...overTime, show: group, tick: plain, whole: true,

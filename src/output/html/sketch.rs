@@ -1,7 +1,8 @@
 //! The charts as they are without scripts: lines over round grids, drawn as SVG.
 
-use super::data::saturated;
+use super::data::{events, saturated, wall_s};
 use super::distribution::{self, STEPS};
+use super::escape::text as escaped;
 use crate::metrics::{Report, SeriesPoint};
 use crate::output::text::{rate as per_second, time};
 use crate::units::{show_count, show_long};
@@ -21,7 +22,7 @@ type Line<'a> = (&'a str, &'a str, Vec<(f64, f64)>);
 
 /// Requests per second.
 pub(super) fn rate(report: &Report) -> String {
-    let line = over_time(report, |point| Some(divided(point.count, point)));
+    let line = over_time(report, |point| point.rate());
     chart(report, &[("k0", "requests/s", line)], &|v| {
         format!("{}/s", per_second(v))
     })
@@ -29,7 +30,7 @@ pub(super) fn rate(report: &Report) -> String {
 
 /// Failures per second.
 pub(super) fn failures(report: &Report) -> String {
-    let line = over_time(report, |point| Some(divided(point.failures, point)));
+    let line = over_time(report, |point| point.rate_of(point.failures));
     chart(report, &[("kbad", "failures/s", line)], &|v| {
         format!("{}/s", per_second(v))
     })
@@ -86,10 +87,6 @@ pub(super) fn distribution(report: &Report) -> String {
     svg("Distribution of latencies", &format!("{bars}{labels}"))
 }
 
-fn divided(count: u64, point: &SeriesPoint) -> f64 {
-    count as f64 / point.seconds.max(0.001)
-}
-
 /// Moments in the middle of their stretches and values; long runs are thinned out.
 fn over_time(report: &Report, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Vec<(f64, f64)> {
     let points: Vec<(f64, f64)> = report
@@ -108,7 +105,7 @@ fn chart(report: &Report, lines: &[Line], show: &dyn Fn(f64) -> String) -> Strin
         return none();
     }
     let step = round_step(values.fold(0.0, f64::max) / 4.0);
-    let end = report.elapsed_s.max(1.0);
+    let end = wall_s(report).max(1.0);
     let x = |at: f64| LEFT + at / end * (WIDTH - LEFT - RIGHT);
     let y = |value: f64| HEIGHT - BOTTOM - value / (step * 4.0) * (HEIGHT - BOTTOM - TOP);
     let mut out = String::new();
@@ -118,6 +115,17 @@ fn chart(report: &Report, lines: &[Line], show: &dyn Fn(f64) -> String) -> Strin
             x(from),
             x(to.min(end)) - x(from),
             HEIGHT - TOP - BOTTOM
+        );
+    }
+    for (at, lasted, kind, text) in events(report) {
+        let width = lasted.map_or(1.0, |lasted| x((at + lasted).min(end)) - x(at));
+        out += &format!(
+            "<rect class=\"event {}\" x=\"{:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}</title></rect>",
+            kind.name(),
+            x(at),
+            width.max(1.0),
+            HEIGHT - TOP - BOTTOM,
+            escaped(&text)
         );
     }
     for n in 0..=4 {

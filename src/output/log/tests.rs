@@ -54,6 +54,7 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
         let request = recorder.request("GET", text);
         recorder.record(&Sample {
             request,
+            begin: origin,
             latency: Duration::from_millis(1),
             delay: None,
             phases: Phases::default(),
@@ -63,7 +64,6 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
             bytes: 0,
             failure,
             context: Some(Context {
-                begin: origin,
                 user: 1,
                 scenario: text,
                 task: text,
@@ -74,10 +74,10 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
         let task = recorder.task(text, text);
         recorder.record_task(&TaskRun {
             task,
+            begin: origin,
             latency: Duration::from_millis(1),
             failure,
             context: Some(TaskContext {
-                begin: origin,
                 user: 1,
                 scenario: text,
                 name: text,
@@ -103,7 +103,7 @@ fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> Written {
         .expect("the files can be written")
         .expect("there are logs");
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, Some(&writer.journals()));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&writer.journals()));
     fail(&mut recorder, origin, texts);
     drop(recorder);
     writer.finish()
@@ -215,7 +215,7 @@ fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
         let done = Arc::<Done>::default();
         let sink = Sink::open(&path, done.clone()).expect("a file");
         let origin = Instant::now();
-        let mut recorder = Recorder::new(0).of_run(origin, Some(&journals));
+        let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
         fail(&mut recorder, origin, &["a", "b"]);
         drop(recorder);
         journals.end();

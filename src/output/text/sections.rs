@@ -20,7 +20,27 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
     if !report.tasks.is_empty() {
         tables.push(tasks(report));
     }
+    if !report.start_stop.is_empty() {
+        tables.push(start_stop(report));
+    }
     tables
+}
+
+/// What was requested before the first user and after the last one.
+fn start_stop(report: &Report) -> Table {
+    let columns = &["# reqs", "# fails", "Avg", "Min", "Max"];
+    let mut table = Table::new("Test start and stop", columns);
+    for row in &report.start_stop {
+        let figures = &row.figures;
+        let mut cells = vec![
+            show_count(figures.count),
+            with_share(figures.failures, figures.count),
+        ];
+        let extremes = |l: &Latency| [l.avg, l.min, l.max];
+        cells.extend(times(figures.latency_ms.as_ref(), extremes));
+        table.row(request_name(&row.method, &row.name), cells);
+    }
+    table
 }
 
 /// What a reader has to know before believing a figure.

@@ -173,7 +173,7 @@ struct Graph {
 const GRAPHS: [Graph; 4] = [
     Graph {
         title: "requests/s",
-        of: |point| point.count as f64 / point.seconds.max(0.001),
+        of: |point| point.rate().unwrap_or(0.0),
         show: rate,
         join: |values| values.iter().sum::<f64>() / values.len().max(1) as f64,
     },

@@ -159,6 +159,7 @@ fn run(names: usize) -> Snapshot {
         busy: 0.41,
         lag_ms: 0.12,
         saturated: second > 128,
+        ..SeriesPoint::default()
     };
     Snapshot {
         phase: RunPhase::Running,

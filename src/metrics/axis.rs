@@ -1,0 +1,146 @@
+//! The time axis of a measurement: where it is cut into slices, so that what happened counts in the second in
+//! which it did, whatever tick hands it over.
+//!
+//! A slice is a quarter of a second: points over time are whole seconds, the sliding windows of thresholds move by a
+//! quarter. Driven by a shard's recorder. Times are nanoseconds since the run began; a span's are since the measurement
+//! did. A measurement begins with the run and anew at each reset; epochs number the measurements.
+
+use std::sync::Arc;
+
+/// One second in nanoseconds.
+pub(super) const SECOND: u64 = 1_000_000_000;
+
+/// Every measurement has borders this far apart, from its beginning on.
+pub(super) const GRID: u64 = SECOND / 4;
+
+/// A stretch of a measurement that no border divides: at most a quarter of one of its whole seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    /// The number of the measurement, from 0.
+    pub(super) epoch: u64,
+    /// Its beginning, in nanoseconds since the measurement began.
+    pub(super) from: u64,
+    /// Its end, likewise; not part of it.
+    pub(super) to: u64,
+}
+
+impl Span {
+    /// The whole second of the measurement that it is in.
+    pub(super) fn second(&self) -> u64 {
+        self.from / SECOND
+    }
+}
+
+/// A measurement and when it begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Measurement {
+    epoch: u64,
+    begins: u64,
+}
+
+/// The borders of all measurements of a run so far, and of the next one if its beginning is known.
+#[derive(Debug, Default)]
+pub(super) struct Axis {
+    /// In order of time, never empty but for the first, which begins with the run.
+    later: Vec<Measurement>,
+    /// Moments within each measurement that are borders beside those of the grid, in order.
+    marks: Arc<[u64]>,
+}
+
+impl Axis {
+    /// Cuts each measurement at these moments since its beginning, too.
+    pub(super) fn mark(&mut self, marks: Arc<[u64]>) {
+        self.marks = marks;
+    }
+
+    /// Lets measurement number `epoch` begin at that moment instead of any that was to begin later.
+    pub(super) fn begin(&mut self, epoch: u64, at: u64) {
+        self.later
+            .retain(|known| known.epoch < epoch && known.begins < at);
+        self.later.push(Measurement { epoch, begins: at });
+    }
+
+    /// Whether measurement number `epoch`, or one after it, has begun by `now`.
+    pub(super) fn has_begun(&self, epoch: u64, now: u64) -> bool {
+        let mut later = self.later.iter();
+        epoch == 0 || later.any(|known| known.epoch >= epoch && known.begins <= now)
+    }
+
+    /// Forgets what was to begin after `now`.
+    pub(super) fn stay(&mut self, now: u64) {
+        self.later.retain(|known| known.begins <= now);
+    }
+
+    /// The span that a moment is in, and its two ends in nanoseconds since the run began.
+    pub(super) fn span_at(&self, at: u64) -> (Span, u64, u64) {
+        let next = self.later.partition_point(|known| known.begins <= at);
+        let current = match next {
+            0 => Measurement::default(),
+            next => self.later[next - 1],
+        };
+        let since = at - current.begins;
+        let step = since / GRID * GRID;
+        let after = self.marks.partition_point(|mark| *mark <= since);
+        let from = match after {
+            0 => step,
+            after => step.max(self.marks[after - 1]),
+        };
+        let mut to = step + GRID;
+        if let Some(mark) = self.marks.get(after) {
+            to = to.min(*mark);
+        }
+        if let Some(next) = self.later.get(next) {
+            to = to.min(next.begins - current.begins);
+        }
+        let span = Span {
+            epoch: current.epoch,
+            from,
+            to,
+        };
+        (span, current.begins + from, current.begins + to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(axis: &Axis, at: u64) -> (u64, u64, u64) {
+        let (span, from, to) = axis.span_at(at * 1_000_000);
+        assert!(from <= at * 1_000_000 && at * 1_000_000 < to);
+        assert_eq!(to - from, span.to - span.from);
+        (span.epoch, span.from / 1_000_000, span.to / 1_000_000)
+    }
+
+    #[test]
+    fn spans_are_quarters_of_seconds_cut_at_marks_and_where_a_measurement_begins() {
+        let mut axis = Axis::default();
+        assert_eq!(span(&axis, 0), (0, 0, 250));
+        assert_eq!(span(&axis, 1_999), (0, 1_750, 2_000));
+        axis.mark([1_200_000_000, 1_500_000_000].into());
+        assert_eq!(span(&axis, 1_199), (0, 1_000, 1_200));
+        assert_eq!(span(&axis, 1_200), (0, 1_200, 1_250));
+        assert_eq!(span(&axis, 1_700), (0, 1_500, 1_750));
+        axis.begin(1, 2_300_000_000);
+        assert_eq!(span(&axis, 2_299), (0, 2_250, 2_300));
+        assert_eq!(span(&axis, 2_300), (1, 0, 250));
+        assert_eq!(span(&axis, 3_450), (1, 1_000, 1_200));
+        assert_eq!(span(&axis, 1_250), (0, 1_250, 1_500), "the past stays");
+    }
+
+    #[test]
+    fn a_measurement_that_was_to_begin_can_be_moved_or_called_off() {
+        let mut axis = Axis::default();
+        axis.begin(1, 5_000_000_000);
+        axis.begin(1, 7_000_000_000);
+        assert_eq!(span(&axis, 6_999), (0, 6_750, 7_000));
+        assert_eq!(span(&axis, 7_000), (1, 0, 250));
+        axis.stay(6_000_000_000);
+        assert_eq!(span(&axis, 7_000), (0, 7_000, 7_250));
+        axis.begin(1, 8_000_000_000);
+        axis.stay(8_000_000_000);
+        axis.begin(2, 8_400_000_000);
+        assert_eq!(span(&axis, 8_300), (1, 250, 400));
+        assert_eq!(span(&axis, 8_400), (2, 0, 250));
+    }
+}

@@ -1,0 +1,189 @@
+//! What happened to a run on its way: pauses, new versions of the plan, borders of stages, times without an answer.
+
+use serde::{Deserialize, Serialize};
+
+/// The most that are kept of one measurement.
+const MOST: usize = 1_000;
+
+/// Something that happened to a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Event {
+    /// Seconds from the start of the measurement, as its points over time count.
+    pub at_s: f64,
+    /// How long it lasted; `null` for what happens in a moment.
+    pub lasted_s: Option<f64>,
+    /// What it was.
+    pub kind: EventKind,
+    /// The same for people.
+    pub text: String,
+}
+
+/// Kinds of [`Event`]s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// No task was started for a while.
+    Pause,
+    /// The figures began anew.
+    Reset,
+    /// Users took another version of the plan, and the figures began anew.
+    Reload,
+    /// A stage ended and the next one began.
+    Stage,
+    /// Somebody changed the number of users or the rate.
+    Steered,
+    /// Users waited and no answer came to anybody.
+    Silence,
+    /// lgoose and not the target set the latency.
+    Saturation,
+    /// Users were told to stop.
+    Stop,
+    /// The run was over.
+    End,
+}
+
+impl EventKind {
+    /// As JSON has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::Pause => "pause",
+            EventKind::Reset => "reset",
+            EventKind::Reload => "reload",
+            EventKind::Stage => "stage",
+            EventKind::Steered => "steered",
+            EventKind::Silence => "silence",
+            EventKind::Saturation => "saturation",
+            EventKind::Stop => "stop",
+            EventKind::End => "end",
+        }
+    }
+}
+
+/// The events of a measurement, times in nanoseconds since the run began.
+#[derive(Debug, Default)]
+pub(super) struct EventLog {
+    events: Vec<(u64, Option<u64>, EventKind, String)>,
+    left_out: u64,
+}
+
+impl EventLog {
+    /// Adds what happened at a moment, or from then on for so long.
+    pub(super) fn add(&mut self, at: u64, lasted: Option<u64>, kind: EventKind, text: String) {
+        if self.events.len() < MOST {
+            self.events.push((at, lasted, kind, text));
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// What happened in the measurement that began at `origin`, in order of time.
+    pub(super) fn rows(&self, origin: u64) -> Vec<Event> {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let mut rows: Vec<Event> = self
+            .events
+            .iter()
+            .map(|(at, lasted, kind, text)| Event {
+                at_s: seconds(at.saturating_sub(origin)),
+                lasted_s: lasted.map(seconds),
+                kind: *kind,
+                text: text.clone(),
+            })
+            .collect();
+        rows.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        rows
+    }
+
+    /// What a reader of the list has to know, if it is not all.
+    pub(super) fn warning(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            format!(
+                "only the first {MOST} events of the run are kept; {} more happened",
+                self.left_out
+            )
+        })
+    }
+}
+
+/// The times in which a run was paused, in nanoseconds since it began.
+#[derive(Debug, Default)]
+pub(super) struct Pauses {
+    over: Vec<(u64, u64)>,
+    since: Option<u64>,
+}
+
+impl Pauses {
+    pub(super) fn begin(&mut self, at: u64) {
+        self.since.get_or_insert(at);
+    }
+
+    /// Ends a pause. Since when it went on, if it did.
+    pub(super) fn end(&mut self, at: u64) -> Option<u64> {
+        let since = self.since.take()?;
+        self.over.push((since, at));
+        Some(since)
+    }
+
+    /// How much of the time between two moments was no pause, in nanoseconds.
+    pub(super) fn lasted(&self, from: u64, to: u64) -> u64 {
+        let open = self.since.map(|since| (since, u64::MAX));
+        let paused: u64 = self
+            .over
+            .iter()
+            .copied()
+            .chain(open)
+            .map(|(begin, end)| end.min(to).saturating_sub(begin.max(from)))
+            .sum();
+        to.saturating_sub(from).saturating_sub(paused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_left_out_of_every_time_they_overlap() {
+        let mut pauses = Pauses::default();
+        pauses.begin(10);
+        pauses.begin(12);
+        assert_eq!(pauses.lasted(5, 20), 5, "it goes on");
+        assert_eq!(pauses.end(15), Some(10));
+        assert_eq!(pauses.end(16), None);
+        pauses.begin(30);
+        pauses.end(40);
+        for (from, to, left) in [
+            (0, 10, 10),
+            (0, 50, 35),
+            (11, 14, 0),
+            (14, 31, 15),
+            (41, 50, 9),
+        ] {
+            assert_eq!(pauses.lasted(from, to), left, "{from}..{to}");
+        }
+    }
+
+    #[test]
+    fn events_are_told_in_order_and_counted_beyond_the_most() {
+        let mut log = EventLog::default();
+        log.add(3_500_000_000, None, EventKind::Stage, "b".to_owned());
+        log.add(
+            2_500_000_000,
+            Some(500_000_000),
+            EventKind::Pause,
+            "a".to_owned(),
+        );
+        let rows = log.rows(1_000_000_000);
+        let told: Vec<_> = rows
+            .iter()
+            .map(|row| (row.at_s, row.lasted_s, row.text.as_str()))
+            .collect();
+        assert_eq!(told, [(1.5, Some(0.5), "a"), (2.5, None, "b")]);
+        assert_eq!(log.warning(), None);
+        for _ in 0..MOST {
+            log.add(0, None, EventKind::Stage, String::new());
+        }
+        assert!(log.warning().is_some_and(|text| text.contains("2 more")));
+    }
+}

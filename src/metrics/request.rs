@@ -1,0 +1,168 @@
+//! One request name within a slice: its counters and latencies.
+//!
+//! A request is *entered* when it ends and *concluded* when its verdict is final; most are both at once. In between
+//! the plan may overrule the verdict, so what tells successes from failures exactly waits for the conclusion.
+
+use super::latency::{Burst, Exact, Filled, nanoseconds};
+use super::names::Label;
+use super::sample::Sample;
+use std::sync::Arc;
+
+/// One request name within one slice.
+#[derive(Debug)]
+pub(super) struct RequestDelta {
+    pub(super) label: Arc<Label>,
+    pub(super) counts: RequestCounts,
+    pub(super) all: Burst,
+    /// The failed ones again, so that successes alone can be told by subtracting.
+    pub(super) failures: Burst,
+    /// All of them from their actual start, where `all` is from the scheduled one; else empty.
+    pub(super) service: Burst,
+    /// Filled in for late users; made at the first.
+    pub(super) filled: Option<Box<Filled>>,
+}
+
+impl RequestDelta {
+    pub(super) fn new(label: Arc<Label>) -> Self {
+        RequestDelta {
+            label,
+            counts: RequestCounts::default(),
+            all: Burst::default(),
+            failures: Burst::default(),
+            service: Burst::default(),
+            filled: None,
+        }
+    }
+
+    /// Counts a request that has ended.
+    pub(super) fn enter(&mut self, sample: &Sample<'_>) {
+        let mut ns = nanoseconds(sample.latency);
+        let counts = &mut self.counts;
+        if sample.delay.is_some() {
+            self.service.record(ns);
+            counts.service.record(ns);
+            ns = response_ns(sample);
+        }
+        self.all.record(ns);
+        counts.all.record(ns);
+        counts.failures += i64::from(sample.failure.is_some());
+        counts.bytes += sample.bytes;
+        counts.redirects += u64::from(sample.redirects);
+        counts.retries += u64::from(sample.retries);
+        counts.add_status(sample.status, 1);
+        for (sum, phase) in counts.phases.iter_mut().zip(sample.phases.in_order()) {
+            sum.ns += nanoseconds(phase);
+            sum.count += u64::from(!phase.is_zero());
+        }
+    }
+
+    /// A request that was entered as `failed` or not is what the sample says now.
+    pub(super) fn revise(&mut self, sample: &Sample<'_>, failed: bool) {
+        let fails = sample.failure.is_some();
+        if fails != failed {
+            self.counts.failures += i64::from(fails) - i64::from(failed);
+            self.counts.revised = true;
+        }
+    }
+
+    /// Counts the final verdict on a request that was entered.
+    pub(super) fn conclude(&mut self, sample: &Sample<'_>) {
+        let ns = response_ns(sample);
+        if sample.failure.is_some() {
+            self.counts.failed.record(ns);
+            self.failures.record(ns);
+        } else {
+            self.counts.ok.record(ns);
+        }
+    }
+}
+
+/// From the scheduled start in a run at a rate, else from the actual one.
+fn response_ns(sample: &Sample<'_>) -> u64 {
+    let delay = sample.delay.map_or(0, nanoseconds);
+    nanoseconds(sample.latency).saturating_add(delay)
+}
+
+/// The plain counters of one request name, of a slice or of a whole run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct RequestCounts {
+    pub(super) all: Exact,
+    /// Those of them that succeeded and that failed, once that is final.
+    pub(super) ok: Exact,
+    pub(super) failed: Exact,
+    /// Those that failed as far as is known; of a slice also what a later verdict takes back.
+    failures: i64,
+    /// Whether a verdict was changed: that may come without the request.
+    revised: bool,
+    /// All from their actual start, where `all` is from the scheduled one.
+    pub(super) service: Exact,
+    pub(super) bytes: u64,
+    pub(super) redirects: u64,
+    pub(super) retries: u64,
+    pub(super) status: Vec<(u16, u64)>,
+    pub(super) phases: [PhaseSum; 6],
+}
+
+impl RequestCounts {
+    pub(super) fn count(&self) -> u64 {
+        self.all.count
+    }
+
+    /// How many failed.
+    pub(super) fn failures(&self) -> u64 {
+        self.failures.max(0) as u64
+    }
+
+    /// How many more failed, or fewer, by what is in it.
+    pub(super) fn failures_change(&self) -> i64 {
+        self.failures
+    }
+
+    /// Whether there is nothing in it: no request and no verdict on one.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.count + self.ok.count + self.failed.count == 0 && !self.revised
+    }
+
+    pub(super) fn add_status(&mut self, status: u16, count: u64) {
+        match self.status.iter_mut().find(|(known, _)| *known == status) {
+            Some((_, sum)) => *sum += count,
+            None => self.status.push((status, count)),
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &RequestCounts) {
+        self.all = self.all.merged(&other.all);
+        self.ok = self.ok.merged(&other.ok);
+        self.failed = self.failed.merged(&other.failed);
+        self.failures += other.failures;
+        self.revised |= other.revised;
+        self.service = self.service.merged(&other.service);
+        self.bytes += other.bytes;
+        self.redirects += other.redirects;
+        self.retries += other.retries;
+        for (status, count) in &other.status {
+            self.add_status(*status, *count);
+        }
+        for (sum, more) in self.phases.iter_mut().zip(other.phases) {
+            sum.ns += more.ns;
+            sum.count += more.count;
+        }
+    }
+
+    /// Empties it and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        let mut status = std::mem::take(&mut self.status);
+        status.clear();
+        *self = RequestCounts {
+            status,
+            ..RequestCounts::default()
+        };
+    }
+}
+
+/// The time that one phase took in all, and how many requests had it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct PhaseSum {
+    pub(super) ns: u64,
+    pub(super) count: u64,
+}

@@ -1,0 +1,191 @@
+//! Times in which no answer came to anybody although users waited, put together from what each shard saw.
+//!
+//! A run of users does not ask while it waits, so an outage leaves few traces in its percentiles: a handful of slow
+//! requests. Here it shows as what it was. Driven by the store; times are nanoseconds since the run began.
+
+use super::under_way::Quiet;
+use std::collections::VecDeque;
+
+/// A time without any answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Silence {
+    pub(super) from: u64,
+    /// The answer that ended it, or the moment up to which there was none.
+    pub(super) to: u64,
+    /// Requests that waited at its end.
+    pub(super) waiting: u64,
+}
+
+impl Silence {
+    pub(super) fn length(&self) -> u64 {
+        self.to - self.from
+    }
+}
+
+/// What the shards saw.
+#[derive(Debug, Default)]
+pub(super) struct Silences {
+    shards: Vec<Shard>,
+    /// Up to when they were put together.
+    told: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    /// Those that are over, in order.
+    over: VecDeque<Quiet>,
+    /// The one that goes on.
+    going_on: Option<Quiet>,
+}
+
+impl Shard {
+    /// The quiet time that a moment is in, which may be that of its end.
+    fn at(&self, moment: u64) -> Option<&Quiet> {
+        let over = self.over.iter();
+        over.chain(&self.going_on)
+            .rev()
+            .find(|quiet| quiet.from < moment)
+            .filter(|quiet| {
+                // What goes on has no end yet.
+                moment <= quiet.to || Some(**quiet) == self.going_on
+            })
+    }
+}
+
+impl Silences {
+    /// Adds what a shard handed over.
+    pub(super) fn add(&mut self, shard: usize, over: &[Quiet]) {
+        self.shard(shard).over.extend(over);
+    }
+
+    /// How a shard stands now.
+    pub(super) fn stands(&mut self, shard: usize, going_on: Option<Quiet>) {
+        self.shard(shard).going_on = going_on;
+    }
+
+    fn shard(&mut self, shard: usize) -> &mut Shard {
+        if self.shards.len() <= shard {
+            self.shards.resize_with(shard + 1, Shard::default);
+        }
+        &mut self.shards[shard]
+    }
+
+    /// The silences that were ended by an answer since the last time and until `until`, up to which everything is
+    /// known, and lasted `least`.
+    pub(super) fn over(&mut self, until: u64, least: u64) -> Vec<Silence> {
+        let mut found = Vec::new();
+        for (number, shard) in self.shards.iter().enumerate() {
+            let new = shard
+                .over
+                .iter()
+                .filter(|quiet| self.told < quiet.to && quiet.to <= until);
+            found.extend(new.filter_map(|quiet| self.common(number, quiet)));
+        }
+        found.retain(|silence| silence.length() >= least);
+        found.sort_unstable_by_key(|silence| silence.from);
+        self.told = self.told.max(until);
+        // One that is over is needed until those of all shards that overlap it are.
+        for shard in &mut self.shards {
+            let old = |quiet: &mut Quiet| quiet.to + 600_000_000_000 < until;
+            while shard.over.pop_front_if(old).is_some() {}
+        }
+        found
+    }
+
+    /// The silence that goes on at `now`.
+    pub(super) fn going_on(&self, now: u64) -> Option<Silence> {
+        let (number, quiet) = self
+            .shards
+            .iter()
+            .enumerate()
+            .filter_map(|(number, shard)| Some((number, shard.going_on?)))
+            .max_by_key(|(_, quiet)| quiet.from)?;
+        self.common(number, &Quiet { to: now, ..quiet })
+    }
+
+    /// The part of one shard's quiet time, up to its end, in which all the others were quiet too and users waited.
+    fn common(&self, number: usize, quiet: &Quiet) -> Option<Silence> {
+        let (mut from, mut waited) = (quiet.from, quiet.waited_since);
+        let mut waiting = quiet.waiting;
+        for (other, shard) in self.shards.iter().enumerate() {
+            if other == number {
+                continue;
+            }
+            let theirs = shard.at(quiet.to)?;
+            from = from.max(theirs.from);
+            waited = match (waited, theirs.waited_since) {
+                (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+                (ours, theirs) => ours.or(theirs),
+            };
+            waiting += theirs.waiting;
+        }
+        let from = from.max(waited?);
+        (from < quiet.to).then_some(Silence {
+            from,
+            to: quiet.to,
+            waiting,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn quiet(from: u64, to: u64, waited_since: u64, waiting: u64) -> Quiet {
+        Quiet {
+            from,
+            to,
+            waited_since: Some(waited_since),
+            waiting,
+        }
+    }
+
+    #[test]
+    fn an_outage_that_all_shards_saw_is_one_silence() {
+        let mut all = Silences::default();
+        all.add(0, &[quiet(10 * S, 13 * S, 10 * S, 6)]);
+        all.add(1, &[quiet(10 * S + 5, 13 * S + 7, 10 * S + 5, 6)]);
+        for shard in 0..2 {
+            all.stands(shard, Some(quiet(14 * S, 14 * S + 9, 14 * S, 6)));
+        }
+        assert_eq!(
+            all.over(14 * S, S),
+            [Silence {
+                from: 10 * S + 5,
+                to: 13 * S,
+                waiting: 12
+            }]
+        );
+        assert_eq!(all.over(15 * S, S), [], "told once");
+    }
+
+    #[test]
+    fn while_one_shard_gets_answers_there_is_no_silence() {
+        let mut all = Silences::default();
+        all.add(0, &[quiet(10 * S, 13 * S, 10 * S, 6)]);
+        all.stands(1, Some(quiet(13 * S + S / 2, 14 * S, 14 * S, 1)));
+        assert_eq!(all.over(14 * S, S), []);
+        assert_eq!(all.going_on(14 * S), None);
+    }
+
+    #[test]
+    fn a_silence_begins_when_the_first_user_waits() {
+        let mut all = Silences::default();
+        all.stands(0, Some(quiet(2 * S, 9 * S, 6 * S, 1)));
+        let nobody = Quiet {
+            waited_since: None,
+            ..quiet(3 * S, 9 * S, 0, 0)
+        };
+        all.stands(1, Some(nobody));
+        let silence = all.going_on(9 * S).expect("3 s");
+        assert_eq!(
+            (silence.from, silence.length(), silence.waiting),
+            (6 * S, 3 * S, 1)
+        );
+        all.stands(0, Some(nobody));
+        assert_eq!(all.going_on(9 * S), None);
+    }
+}

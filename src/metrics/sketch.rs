@@ -1,0 +1,181 @@
+//! Latencies as a point over time keeps them: so coarse that thousands of points fit, so true that points can be
+//! joined. A histogram of two significant digits in HdrHistogram's own sparse form (V2), empty counts run-length
+//! encoded; some 60 to 500 bytes.
+
+use super::latency::{Burst, Exact, LONGEST_US, each_recorded};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use std::time::Duration;
+
+/// What a point keeps. Two joined have the counts of both, exactly.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Sketch(Box<[u8]>);
+
+/// What sketches are made with, so that making thousands of them takes no memory anew.
+pub(super) struct Sketcher {
+    histogram: Histogram<u64>,
+    serializer: V2Serializer,
+    bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Sketcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sketcher")
+    }
+}
+
+impl Default for Sketcher {
+    fn default() -> Self {
+        Sketcher {
+            histogram: empty(),
+            serializer: V2Serializer::new(),
+            bytes: Vec::new(),
+        }
+    }
+}
+
+/// All sketches have the same bounds, so that equal ones have equal bytes.
+fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_US, 2)
+        .expect("an hour in microseconds is within what a histogram can hold")
+}
+
+impl Sketcher {
+    /// The sketch of a histogram of microseconds.
+    pub(super) fn of(&mut self, latencies: &Histogram<u64>) -> Sketch {
+        self.histogram.reset();
+        each_recorded(latencies, |us, count| self.add(us, count));
+        self.finish()
+    }
+
+    /// The sketch of a burst.
+    pub(super) fn of_burst(&mut self, latencies: &Burst) -> Sketch {
+        self.histogram.reset();
+        latencies.each(|us, count| self.add(us, count));
+        self.finish()
+    }
+
+    /// The sketch of what several hold.
+    pub(super) fn joined<'a>(&mut self, sketches: impl IntoIterator<Item = &'a Sketch>) -> Sketch {
+        self.gather(sketches);
+        self.finish()
+    }
+
+    /// The value at each of the rising `quantiles` within what several hold, to 0.4 %, and never outside the
+    /// exact extremes.
+    pub(super) fn quantiles<'a, const N: usize>(
+        &mut self,
+        sketches: impl IntoIterator<Item = &'a Sketch>,
+        exact: &Exact,
+        quantiles: [f64; N],
+    ) -> [Duration; N] {
+        self.gather(sketches);
+        let mut found = [Duration::ZERO; N];
+        if exact.count > 0 {
+            let values = self.histogram.value_at_quantiles(quantiles);
+            for (slot, us) in found.iter_mut().zip(values) {
+                let middle = self.histogram.median_equivalent(us);
+                *slot = Duration::from_micros(middle).clamp(exact.min(), exact.max());
+            }
+        }
+        found
+    }
+
+    fn gather<'a>(&mut self, sketches: impl IntoIterator<Item = &'a Sketch>) {
+        self.histogram.reset();
+        for sketch in sketches {
+            if let Some(histogram) = sketch.histogram() {
+                self.histogram
+                    .add(histogram)
+                    .expect("all sketches have the same bounds");
+            }
+        }
+    }
+
+    fn add(&mut self, us: u64, count: u64) {
+        self.histogram
+            .record_n(us, count)
+            .expect("what was recorded is an hour at most");
+    }
+
+    fn finish(&mut self) -> Sketch {
+        if self.histogram.is_empty() {
+            return Sketch::default();
+        }
+        self.bytes.clear();
+        self.serializer
+            .serialize(&self.histogram, &mut self.bytes)
+            .expect("memory takes what is written, and counts stay below 2^63");
+        Sketch(self.bytes.as_slice().into())
+    }
+}
+
+impl Sketch {
+    /// `None` without a value.
+    fn histogram(&self) -> Option<Histogram<u64>> {
+        Deserializer::new().deserialize(&mut &*self.0).ok()
+    }
+
+    /// As reports have it: base64, empty without a value.
+    pub(super) fn text(&self) -> String {
+        BASE64.encode(&self.0)
+    }
+
+    /// Bytes of memory that it takes beside itself.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::latency;
+    use super::*;
+
+    fn of(values: impl Iterator<Item = u64>) -> (Histogram<u64>, Exact) {
+        let (mut histogram, mut exact) = (latency::histogram(), Exact::default());
+        for us in values {
+            latency::record(&mut histogram, us as u32);
+            exact.record(us * 1_000);
+        }
+        (histogram, exact)
+    }
+
+    #[test]
+    fn joined_sketches_are_the_sketch_of_all_values_and_true_to_half_a_percent() {
+        let mut sketcher = Sketcher::default();
+        let values = |n: u64| (0..2_000).map(move |i| 800 + n * 130 + (i * i * 7_919) % 90_000);
+        let parts: Vec<Sketch> = (0..7).map(|n| sketcher.of(&of(values(n)).0)).collect();
+        let (all, exact) = of((0..7).flat_map(values));
+        let whole = sketcher.of(&all);
+        assert_eq!(sketcher.joined(&parts), whole);
+        let quantiles = [0.01, 0.5, 0.95, 0.99, 0.999];
+        let expected = exact.quantiles(&all, quantiles);
+        for (found, expected) in sketcher
+            .quantiles(&parts, &exact, quantiles)
+            .into_iter()
+            .zip(expected)
+        {
+            let off = found.abs_diff(expected).as_secs_f64() / expected.as_secs_f64();
+            assert!(off <= 0.005, "{found:?} is not {expected:?}");
+        }
+    }
+
+    #[test]
+    fn a_constant_is_itself_and_nothing_is_nothing() {
+        let mut sketcher = Sketcher::default();
+        let (histogram, exact) = of(std::iter::repeat_n(941_317, 30));
+        let sketch = sketcher.of(&histogram);
+        assert_eq!(
+            sketcher.quantiles([&sketch], &exact, [0.5, 0.99]),
+            [Duration::from_micros(941_317); 2]
+        );
+        assert!(sketch.heap_bytes() < 60, "{}", sketch.heap_bytes());
+        let nothing = sketcher.of(&latency::histogram());
+        assert_eq!(nothing, Sketch::default());
+        assert_eq!(sketcher.joined([&nothing, &sketch]), sketch);
+        assert!(nothing.text().is_empty());
+    }
+}

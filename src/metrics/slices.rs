@@ -1,0 +1,235 @@
+//! The slices of time in which a shard's recorder counts: which one a moment belongs to, when one is over, and how
+//! the shard stood at its end.
+//!
+//! Owned by the recorder. What happens is told in the order in which it does, so the first event after a border
+//! closes the slice before it, however late the tick comes; only finished requests may be told later, and go to the
+//! slice in which they ended.
+
+use super::axis::Axis;
+use super::delta::{Border, Delta, SliceDelta};
+use super::latency::nanoseconds;
+use super::under_way::{Flight, UnderWay};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Emptied slices that are kept for reuse: what two ticks need.
+const MOST_SPARE: usize = 4;
+
+#[derive(Debug)]
+pub(super) struct Slices {
+    /// When the run began.
+    zero: Instant,
+    axis: Axis,
+    /// What was not handed over yet; its last slice is the open one.
+    delta: Delta,
+    spare: Vec<SliceDelta>,
+    /// The two ends of the open slice, and the latest event, in nanoseconds since the run began.
+    from: u64,
+    to: u64,
+    latest: u64,
+    users: u64,
+    under_way: UnderWay,
+}
+
+impl Slices {
+    pub(super) fn new(shard: usize) -> Slices {
+        let axis = Axis::default();
+        let (span, from, to) = axis.span_at(0);
+        let mut delta = Delta::new(shard);
+        delta.slices.push(SliceDelta {
+            span,
+            ..SliceDelta::default()
+        });
+        Slices {
+            zero: Instant::now(),
+            axis,
+            delta,
+            spare: Vec::new(),
+            from,
+            to,
+            latest: 0,
+            users: 0,
+            under_way: UnderWay::default(),
+        }
+    }
+
+    /// Counts times from here; said before anything happens.
+    pub(super) fn start(&mut self, zero: Instant) {
+        self.zero = zero;
+    }
+
+    pub(super) fn zero(&self) -> Instant {
+        self.zero
+    }
+
+    /// Cuts each measurement at these moments, too, from the slice that is open on.
+    pub(super) fn mark(&mut self, marks: Arc<[u64]>) {
+        self.axis.mark(marks);
+        self.reopen();
+    }
+
+    /// Lets measurement number `epoch` begin at a moment. What was counted after it, the order having come late,
+    /// stays where it is.
+    pub(super) fn begin_measurement(&mut self, epoch: u64, at: Instant) {
+        if !self.axis.has_begun(epoch, self.latest) {
+            let at = self.since(at);
+            self.axis.begin(epoch, at);
+            self.reopen();
+        }
+    }
+
+    /// Calls off a measurement that has not begun.
+    pub(super) fn stay(&mut self) {
+        self.axis.stay(self.latest);
+        self.reopen();
+    }
+
+    /// The borders have changed: what comes after the latest event may belong to another slice.
+    fn reopen(&mut self) {
+        let (span, from, to) = self.axis.span_at(self.latest);
+        let open = self.open();
+        if open.span.epoch == span.epoch && open.span.from == span.from {
+            open.span = span;
+        } else {
+            let slice = self.empty(span);
+            self.delta.slices.push(slice);
+        }
+        (self.from, self.to) = (from, to);
+    }
+
+    fn empty(&mut self, span: super::axis::Span) -> SliceDelta {
+        let mut slice = self.spare.pop().unwrap_or_default();
+        slice.span = span;
+        slice
+    }
+
+    fn since(&self, moment: Instant) -> u64 {
+        nanoseconds(moment.saturating_duration_since(self.zero))
+    }
+
+    /// The slice that is open.
+    pub(super) fn open(&mut self) -> &mut SliceDelta {
+        self.delta
+            .slices
+            .last_mut()
+            .expect("a recorder always has an open slice")
+    }
+
+    /// The slice in which something ended that began at `begin` and took so many nanoseconds.
+    pub(super) fn of(&mut self, begin: Instant, ns: u64) -> &mut SliceDelta {
+        let end = self.since(begin).saturating_add(ns);
+        self.advance(end);
+        if end >= self.from {
+            return self.open();
+        }
+        self.earlier(end)
+    }
+
+    /// The slice of a moment that lies before the open one.
+    fn earlier(&mut self, at: u64) -> &mut SliceDelta {
+        let (span, ..) = self.axis.span_at(at);
+        let key = (span.epoch, span.from);
+        let slices = &self.delta.slices;
+        let place = slices.partition_point(|slice| (slice.span.epoch, slice.span.from) < key);
+        let known = slices[place].span;
+        if (known.epoch, known.from) != key {
+            let slice = self.empty(span);
+            self.delta.slices.insert(place, slice);
+        }
+        &mut self.delta.slices[place]
+    }
+
+    /// Time has come to a moment: closes the slices that are over by then.
+    fn advance(&mut self, at: u64) {
+        self.latest = self.latest.max(at);
+        while at >= self.to {
+            self.close();
+        }
+    }
+
+    #[cold]
+    fn close(&mut self) {
+        let stood = self.under_way.at(self.to);
+        let border = Border {
+            users: self.users,
+            under_way: stood.count,
+            oldest: stood.oldest,
+        };
+        self.open().border = Some(border);
+        let span;
+        (span, self.from, self.to) = self.axis.span_at(self.to);
+        let slice = self.empty(span);
+        self.delta.slices.push(slice);
+    }
+
+    /// A user starts.
+    pub(super) fn user_started(&mut self, at: Instant) -> &mut SliceDelta {
+        self.advance(self.since(at));
+        self.users += 1;
+        self.open()
+    }
+
+    /// A user has stopped.
+    pub(super) fn user_stopped(&mut self, at: Instant) -> &mut SliceDelta {
+        self.advance(self.since(at));
+        self.users -= 1;
+        self.open()
+    }
+
+    /// A request goes out.
+    pub(super) fn request_begins(&mut self, at: Instant) -> Flight {
+        let at = self.since(at);
+        self.advance(at);
+        self.under_way.begin(at)
+    }
+
+    /// A request has ended so many nanoseconds after it began.
+    pub(super) fn request_ends(&mut self, flight: Flight, begin: Instant, ns: u64, answered: bool) {
+        let at = self.since(begin).saturating_add(ns);
+        self.advance(at);
+        if let Some(quiet) = self.under_way.end(flight, at, answered) {
+            self.open().quiet.push(quiet);
+        }
+    }
+
+    /// What the next [`Slices::take`] hands over beside slices.
+    pub(super) fn delta(&mut self) -> &mut Delta {
+        &mut self.delta
+    }
+
+    /// Time has come to `now`: everything until then is in what is taken next.
+    pub(super) fn come_to(&mut self, now: Instant) {
+        let now = self.since(now);
+        self.advance(now);
+        self.delta.covered = now;
+        self.delta.quiet = Some(self.under_way.quiet(now));
+    }
+
+    /// The shard has ended: nothing comes any more.
+    pub(super) fn end(&mut self, now: Instant) {
+        self.come_to(now);
+        self.delta.covered = u64::MAX;
+    }
+
+    /// Hands over what was counted since the last time; the open slice goes on.
+    pub(super) fn take(&mut self) -> Delta {
+        let span = self.open().span;
+        let slice = self.empty(span);
+        let next = Delta {
+            slices: vec![slice],
+            covered: self.delta.covered,
+            ..Delta::new(self.delta.shard)
+        };
+        std::mem::replace(&mut self.delta, next)
+    }
+
+    /// Takes an emptied delta back. One of another shard is dropped.
+    pub(super) fn recycle(&mut self, delta: Delta) {
+        if delta.shard != self.delta.shard || !delta.is_empty() {
+            return;
+        }
+        let room = MOST_SPARE.saturating_sub(self.spare.len());
+        // The largest are the last: what a plan does all the time.
+        self.spare.extend(delta.slices.into_iter().rev().take(room));
+    }
+}

@@ -1,0 +1,106 @@
+//! What happens to a run on its way, as the store is told of it or finds out.
+
+use super::super::events::EventKind;
+use super::super::latency::nanoseconds;
+use super::super::silence::Silence;
+use super::Store;
+use crate::units::counted;
+use std::time::Duration;
+
+/// No answer for so many medians, and no less than a second, is worth telling.
+const MEDIANS: u32 = 10;
+const LEAST: Duration = Duration::from_secs(1);
+
+impl Store {
+    /// The load begins so long after the logs' clock.
+    pub fn begin_at(&mut self, since_origin: Duration) {
+        self.facts.begin_ns = nanoseconds(since_origin);
+    }
+
+    /// Something happened `at` that time since the start of the run.
+    pub fn happened(&mut self, at: Duration, kind: EventKind, text: impl Into<String>) {
+        self.events.add(nanoseconds(at), None, kind, text.into());
+    }
+
+    /// The run is paused from a moment on: that time is no part of rates.
+    pub fn pause(&mut self, at: Duration) {
+        self.pauses.begin(nanoseconds(at));
+    }
+
+    /// The run goes on.
+    pub fn resume(&mut self, at: Duration) {
+        let at = nanoseconds(at);
+        if let Some(since) = self.pauses.end(at) {
+            let since = since.max(self.origin_ns());
+            let text = "paused".to_owned();
+            self.events
+                .add(since, Some(at - since), EventKind::Pause, text);
+        }
+    }
+
+    /// Enters the times without an answer that are over.
+    pub(super) fn hear_silences(&mut self) {
+        let least = self.least_silence();
+        let origin = self.origin_ns();
+        for mut silence in self.silences.over(self.known(), least) {
+            silence.from = silence.from.max(origin);
+            if silence.to <= silence.from || silence.length() < least {
+                continue;
+            }
+            self.told.push(silence);
+            let length = silence.length();
+            self.events.add(
+                silence.from,
+                Some(length),
+                EventKind::Silence,
+                said(&silence),
+            );
+        }
+    }
+
+    fn least_silence(&self) -> u64 {
+        let [median] = self.total.exact().quantiles(&self.total.all, [0.5]);
+        nanoseconds((median * MEDIANS).max(LEAST))
+    }
+
+    /// All silences so far, the one that goes on included, in nanoseconds since the measurement began.
+    pub(super) fn silences(&self) -> Vec<Silence> {
+        let origin = self.origin_ns();
+        let going_on = self.silences.going_on(self.known()).filter(|silence| {
+            silence.to.saturating_sub(silence.from.max(origin)) >= self.least_silence()
+        });
+        let all = self.told.iter().copied().chain(going_on);
+        all.map(|silence| Silence {
+            from: silence.from.saturating_sub(origin),
+            to: silence.to.saturating_sub(origin),
+            ..silence
+        })
+        .collect()
+    }
+
+    /// What a reader has to know before believing a percentile, if no answer came for long.
+    pub(super) fn silence_warning(&self) -> Option<String> {
+        let silences = self.silences();
+        let longest = silences.iter().max_by_key(|silence| silence.length())?;
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let times = match silences.len() {
+            1 => "once".to_owned(),
+            times => format!("{times} times"),
+        };
+        Some(format!(
+            "no answer came to anybody {times}, for {:.1} s at most ({:.1} s into the run) while {} waited: users who \
+             wait ask for nothing, so percentiles show little of it",
+            seconds(longest.length()),
+            seconds(longest.from),
+            counted(longest.waiting, "request"),
+        ))
+    }
+}
+
+fn said(silence: &Silence) -> String {
+    format!(
+        "no answer for {:.1} s while {} waited",
+        silence.length() as f64 / 1e9,
+        counted(silence.waiting, "request")
+    )
+}

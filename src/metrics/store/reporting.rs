@@ -1,0 +1,140 @@
+//! The report of a run so far.
+
+use super::super::events::{Event, EventKind};
+use super::super::latency::nanoseconds;
+use super::super::report::{ArrivalsRow, GeneratorRow, SeriesPoint};
+use super::super::report::{Report, RequestRow, TaskRow};
+use super::super::tally::RequestTally;
+use super::super::users::Users;
+use super::{Store, Table};
+use crate::metrics::NameSeries;
+use std::time::Duration;
+
+impl Store {
+    /// The run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
+    pub fn report(&mut self, elapsed: Duration) -> Report {
+        self.now = elapsed;
+        self.close();
+        self.build(elapsed, true)
+    }
+
+    /// The run so far as live views need it: without the latencies that points over time keep.
+    pub(super) fn report_so_far(&mut self) -> Report {
+        self.build(self.now, false)
+    }
+
+    fn build(&mut self, elapsed: Duration, whole: bool) -> Report {
+        let measured = self.active(elapsed);
+        let (checks, metrics) = self.measures.rows();
+        let arrivals = self.arrivals.row();
+        let (origin, now) = (self.origin_ns(), nanoseconds(elapsed));
+        let pauses = &self.pauses;
+        let lasted = |from, to| Duration::from_nanos(pauses.lasted(origin + from, origin + to));
+        let until = now.saturating_sub(origin);
+        let users = self.users.now();
+        let series = self
+            .series
+            .points(until, users, lasted, &self.generator, whole);
+        let by_name = &mut self.by_name;
+        let requests = rows(&self.requests, measured, |at| {
+            by_name.columns(at, until, lasted, whole)
+        });
+        let generator = self.generator.row();
+        let saturated = generator.as_ref().and_then(GeneratorRow::warning);
+        let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
+        let tasks = self.tasks.named().filter(|(_, row)| row.runs() > 0);
+        let mut events = self.events.rows(origin);
+        events.extend(saturations(&series));
+        events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        let silent = self.silence_warning();
+        let omission = self.co_mitigation();
+        let mut report = Report {
+            version: self.facts.version.clone(),
+            plan: self.facts.plan.clone(),
+            host: self.facts.host.clone(),
+            started: self.facts.started.clone(),
+            elapsed_s: measured.as_secs_f64(),
+            paused_s: Duration::from_nanos(until)
+                .saturating_sub(measured)
+                .as_secs_f64(),
+            origin_ns: origin + self.facts.begin_ns,
+            users: self.users.peak(),
+            seed: self.facts.seed,
+            warnings: saturated
+                .into_iter()
+                .chain(self.warnings.iter().cloned())
+                .chain(dropped)
+                .chain(silent)
+                .chain(omission.as_ref().and_then(|rows| rows.warning()))
+                .chain(self.events.warning())
+                .collect(),
+            requests,
+            aggregated: self.total.figures(measured),
+            start_stop: rows(&self.start_stop, Duration::ZERO, |_| NameSeries::default()),
+            scenarios: self.scenario_rows(Users::peak),
+            tasks: tasks
+                .map(|(label, row)| TaskRow {
+                    scenario: label.group.to_string(),
+                    name: label.name.to_string(),
+                    runs: row.runs(),
+                    failures: row.failed.count,
+                    latency_ms: row.latency(),
+                })
+                .collect(),
+            series,
+            events,
+            checks: checks.to_vec(),
+            metrics: metrics.to_vec(),
+            errors: self.errors.with_exemplars(),
+            logs: Vec::new(),
+            co_mitigation: omission,
+            thresholds: Vec::new(),
+            arrivals,
+            generator,
+            warmup: None,
+            earlier: Vec::new(),
+        };
+        report
+            .requests
+            .sort_by_key(|row| self.facts.place_of_name(&row.name));
+        report
+            .tasks
+            .sort_by_key(|row| self.facts.place_of_task(row));
+        self.judge(until, &mut report);
+        report
+    }
+}
+
+/// One row for each name that was requested.
+fn rows(
+    table: &Table<RequestTally>,
+    measured: Duration,
+    mut series: impl FnMut(usize) -> NameSeries,
+) -> Vec<RequestRow> {
+    let rows = table.named().enumerate();
+    rows.filter(|(_, (_, row))| row.counts.count() > 0)
+        .map(|(at, (label, row))| RequestRow {
+            method: label.group.to_string(),
+            name: label.name.to_string(),
+            figures: row.figures(measured),
+            series: series(at),
+        })
+        .collect()
+}
+
+/// The stretches in which lgoose and not the target set the latency.
+fn saturations(series: &[SeriesPoint]) -> Vec<Event> {
+    let stretches = series.chunk_by(|a, b| a.saturated == b.saturated);
+    let marked = stretches.filter(|points| points[0].saturated);
+    marked
+        .map(|points| {
+            let lasted: f64 = points.iter().map(|point| point.seconds).sum();
+            Event {
+                at_s: points[0].second as f64,
+                lasted_s: Some(lasted),
+                kind: EventKind::Saturation,
+                text: "lgoose itself set the latency".to_owned(),
+            }
+        })
+        .collect()
+}

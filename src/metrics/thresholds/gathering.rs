@@ -1,0 +1,290 @@
+//! What one threshold gathers of a run beside the whole-run figures: everything from its `after` on, or the cells of
+//! its sliding window.
+
+use super::super::axis::GRID;
+use super::super::delta::SliceDelta;
+use super::super::names::Label;
+use super::super::sight::{Sight, Subject};
+use super::super::silence::Silence;
+use super::{View, nanoseconds};
+use crate::threshold::{Figure, Threshold};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Cells of a window: it moves by a sixtieth of its length, a quarter of a second at least.
+const CELLS: u64 = 60;
+
+/// The name that stands for all checks together.
+pub(in super::super) const ALL_CHECKS: &str = "checks";
+
+/// What was gathered so far.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    /// Where it begins.
+    pub(super) after: u64,
+    /// What it is about, once that is known.
+    subject: Option<Subject>,
+    kept: Kept,
+}
+
+#[derive(Debug)]
+enum Kept {
+    /// Everything together.
+    All(Option<Sight>),
+    /// By cells, each known by its beginning.
+    Cells {
+        length: u64,
+        step: u64,
+        cells: BTreeMap<u64, Sight>,
+        /// Where the latest stretch that was judged ended.
+        judged: u64,
+    },
+}
+
+/// What came within a stretch of the run.
+#[derive(Debug)]
+pub(super) struct Stretch {
+    from: u64,
+    pub(super) to: u64,
+    sight: Option<Sight>,
+}
+
+impl Gathered {
+    /// None for a threshold that looks at the whole run. What only grows is never left out in part: its `after`
+    /// says when the limit has to be reached.
+    pub(super) fn wanted(threshold: &Threshold) -> Option<Gathered> {
+        let grows = matches!(threshold.figure, Figure::Count | Figure::Value);
+        let kept = match threshold.during {
+            Some(during) => {
+                let length = nanoseconds(Some(during));
+                Kept::Cells {
+                    length,
+                    step: (length / CELLS / GRID * GRID).max(GRID),
+                    cells: BTreeMap::new(),
+                    judged: 0,
+                }
+            }
+            None if grows || (threshold.after.is_none() && threshold.figure != Figure::Oldest) => {
+                return None;
+            }
+            None => Kept::All(None),
+        };
+        Some(Gathered {
+            after: nanoseconds(threshold.after),
+            subject: None,
+            kept,
+        })
+    }
+
+    /// Adds a slice, or a part of one.
+    pub(super) fn add(&mut self, threshold: &Threshold, slice: &SliceDelta) {
+        let from = slice.span.from;
+        if from < self.after {
+            return;
+        }
+        let Some(mut sight) = seen(threshold, slice) else {
+            return;
+        };
+        if self.subject.is_some_and(|known| known != sight.subject) {
+            // The name stood for something else before.
+            self.forget();
+        }
+        self.subject = Some(sight.subject);
+        if let Some(border) = &slice.border {
+            sight.oldest = sight.oldest.max(border.oldest as f64 / 1e6);
+        }
+        match &mut self.kept {
+            Kept::All(Some(all)) => all.add(&sight),
+            Kept::All(none) => *none = Some(sight),
+            Kept::Cells { step, cells, .. } => {
+                let cell = (from / *step * *step).max(self.after);
+                match cells.get_mut(&cell) {
+                    Some(known) => known.add(&sight),
+                    None => drop(cells.insert(cell, sight)),
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self) {
+        match &mut self.kept {
+            Kept::All(all) => *all = None,
+            Kept::Cells { cells, .. } => cells.clear(),
+        }
+    }
+
+    /// Everything that is kept.
+    pub(super) fn all(&self) -> Option<Sight> {
+        match &self.kept {
+            Kept::All(all) => all.clone(),
+            Kept::Cells { cells, .. } => self.sum(cells.values()),
+        }
+    }
+
+    fn sum<'a>(&self, cells: impl Iterator<Item = &'a Sight>) -> Option<Sight> {
+        let mut sum = Sight::nothing(self.subject?);
+        cells.for_each(|cell| sum.add(cell));
+        Some(sum)
+    }
+
+    /// The stretches that are over `until` then and were not judged yet; `None` if the threshold has none.
+    pub(super) fn stretches(&mut self, until: u64) -> Option<Vec<Stretch>> {
+        let Kept::Cells {
+            length,
+            step,
+            judged,
+            ..
+        } = &self.kept
+        else {
+            return None;
+        };
+        let (length, step, mut judged) = (*length, *step, *judged);
+        let mut found = Vec::new();
+        loop {
+            let next = match judged < self.after {
+                true => self.after,
+                false => (judged / step + 1) * step,
+            };
+            if next > until {
+                break;
+            }
+            judged = next;
+            if next < self.after + length {
+                continue;
+            }
+            let from = ((next - length) / step * step).max(self.after);
+            let Kept::Cells { cells, .. } = &self.kept else {
+                break;
+            };
+            found.push(Stretch {
+                from,
+                to: next,
+                sight: self.sum(cells.range(from..next).map(|(_, cell)| cell)),
+            });
+        }
+        if let Kept::Cells {
+            cells, judged: at, ..
+        } = &mut self.kept
+        {
+            *at = judged;
+            if !found.is_empty() {
+                *cells = cells.split_off(&judged.saturating_sub(length + step));
+            }
+        }
+        Some(found)
+    }
+}
+
+impl Stretch {
+    /// The figure of the stretch. Where no answer came for long, requests that would have been made are counted
+    /// with the time they would have waited, as many as came in the rest of it.
+    pub(super) fn value(
+        mut self,
+        threshold: &Threshold,
+        view: &View<'_>,
+    ) -> Result<Option<f64>, &'static str> {
+        let lasted = (view.lasted)(self.from, self.to);
+        let length = Duration::from_nanos(self.to - self.from);
+        // A stretch that was mostly a pause says nothing.
+        if lasted * 2 < length {
+            return Ok(None);
+        }
+        let is_latency = matches!(
+            threshold.figure,
+            Figure::Percentile(_) | Figure::Avg | Figure::Max | Figure::Oldest
+        );
+        if is_latency && threshold.name.is_none() {
+            for silence in view.silences {
+                self.wait_for(silence, lasted);
+            }
+        }
+        match &self.sight {
+            Some(sight) => sight.value(threshold, lasted.as_secs_f64()),
+            None => Ok(None),
+        }
+    }
+
+    fn wait_for(&mut self, silence: &Silence, lasted: Duration) {
+        let (from, to) = (silence.from.max(self.from), silence.to.min(self.to));
+        if from >= to {
+            return;
+        }
+        let sight = self
+            .sight
+            .get_or_insert_with(|| Sight::nothing(Subject::Requests));
+        let age = Duration::from_nanos(to - silence.from);
+        sight.oldest = sight.oldest.max(age.as_secs_f64() * 1e3);
+        let silent = Duration::from_nanos(to - from).as_secs_f64();
+        let answered = lasted.as_secs_f64() - silent;
+        let missed = match answered > 0.1 * lasted.as_secs_f64() {
+            true => (sight.count as f64 * silent / answered) as u64,
+            false => sight.count,
+        };
+        // Whoever would have asked during the silence waits until it is over, as far as that is known.
+        let longest = Duration::from_nanos(silence.to - from);
+        sight.wait_evenly(missed.max(silence.waiting), longest);
+    }
+}
+
+/// What a threshold is about within a slice; `None` if nothing of it came.
+fn seen(threshold: &Threshold, slice: &SliceDelta) -> Option<Sight> {
+    match (threshold.name.as_deref(), threshold.figure) {
+        (None, Figure::Checks) | (Some(ALL_CHECKS), _) => measured(slice, |_, is_check| is_check),
+        (None, _) => {
+            let any = requests(threshold, slice, |_| true);
+            any.or_else(|| slice.border.map(|_| Sight::nothing(Subject::Requests)))
+        }
+        (Some(name), _) => requests(threshold, slice, |label| is_called(label, name))
+            .or_else(|| tasks(slice, name))
+            .or_else(|| measured(slice, |label, is_check| !is_check && *label.name == *name))
+            .or_else(|| measured(slice, |label, _| *label.name == *name)),
+    }
+}
+
+fn requests(
+    threshold: &Threshold,
+    slice: &SliceDelta,
+    wanted: impl Fn(&Label) -> bool,
+) -> Option<Sight> {
+    let mut rows = slice.requests.iter();
+    let mut rows = rows
+        .by_ref()
+        .filter(|row| !row.counts.is_empty() && wanted(&row.label))
+        .peekable();
+    rows.peek()?;
+    let mut sight = Sight::nothing(Subject::Requests);
+    rows.for_each(|row| sight.add_slice(threshold.among, row));
+    Some(sight)
+}
+
+fn tasks(slice: &SliceDelta, name: &str) -> Option<Sight> {
+    let name = name.strip_prefix("task ").unwrap_or(name);
+    let rows = slice.tasks.iter();
+    let mut rows = rows
+        .filter(|row| row.ok.count + row.failed.count > 0 && *row.label.name == *name)
+        .peekable();
+    rows.peek()?;
+    let mut sight = Sight::nothing(Subject::Tasks);
+    for row in rows {
+        sight.add_tasks(&row.ok, &row.failed, |all| row.all.add_to(all));
+    }
+    Some(sight)
+}
+
+fn measured(slice: &SliceDelta, wanted: impl Fn(&Label, bool) -> bool) -> Option<Sight> {
+    let rows = slice.measures.iter();
+    let found = rows
+        .filter(|row| !row.measure.is_empty() && wanted(&row.label, row.measure.kind.is_check()));
+    found.map(|row| row.measure.sight()).reduce(|mut all, row| {
+        all.add(&row);
+        all
+    })
+}
+
+/// Whether a request has that name, with or without its method.
+pub(in super::super) fn is_called(label: &Label, name: &str) -> bool {
+    let without_method = name
+        .strip_prefix(&*label.group)
+        .and_then(|name| name.strip_prefix(' '));
+    *label.name == *name || without_method == Some(&*label.name)
+}

@@ -1,0 +1,160 @@
+//! The requests of one shard that are under way: how many there are, how old the oldest is, and for how long no
+//! answer has come to any of them.
+//!
+//! Told by the recorder when a request begins and when it ends, in nanoseconds since the run began.
+
+/// The place of a request that is under way; given back when it ends.
+#[derive(Debug)]
+#[must_use = "a request that never ends stays under way"]
+pub struct Flight(u32);
+
+/// Marks a place that is free.
+const FREE: u64 = u64::MAX;
+
+/// Without an answer for less than this, nothing is said: it is half of what makes an outage.
+const LEAST_QUIET: u64 = 500_000_000;
+
+/// How things stood at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Waiting {
+    /// Requests under way.
+    pub(super) count: u64,
+    /// How long the oldest of them had been under way, in nanoseconds.
+    pub(super) oldest: u64,
+}
+
+/// A time in which a shard got no answer, in nanoseconds since the run began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quiet {
+    /// The latest answer before it.
+    pub(super) from: u64,
+    /// The answer that ended it, or the moment up to which there was none.
+    pub(super) to: u64,
+    /// Since when a request had waited in it; `None` if none did.
+    pub(super) waited_since: Option<u64>,
+    /// How many waited at its end.
+    pub(super) waiting: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct UnderWay {
+    /// When each began.
+    begun: Vec<u64>,
+    free: Vec<u32>,
+    /// When the latest answer came.
+    answered: u64,
+    /// When the first of those began that ended without an answer since then.
+    unanswered: Option<u64>,
+}
+
+impl UnderWay {
+    pub(super) fn begin(&mut self, at: u64) -> Flight {
+        match self.free.pop() {
+            Some(place) => {
+                self.begun[place as usize] = at;
+                Flight(place)
+            }
+            None => {
+                self.begun.push(at);
+                Flight(self.begun.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// Ends a request. The time without an answer that its answer ended, if that was long.
+    pub(super) fn end(&mut self, flight: Flight, at: u64, answered: bool) -> Option<Quiet> {
+        let quiet = match answered && at.saturating_sub(self.answered) >= LEAST_QUIET {
+            true => Some(self.quiet(at)),
+            false => None,
+        };
+        let begun = std::mem::replace(&mut self.begun[flight.0 as usize], FREE);
+        self.free.push(flight.0);
+        if answered {
+            (self.answered, self.unanswered) = (at, None);
+        } else {
+            self.unanswered = Some(self.unanswered.map_or(begun, |first| first.min(begun)));
+        }
+        quiet
+    }
+
+    /// The time without an answer up to a moment.
+    pub(super) fn quiet(&self, at: u64) -> Quiet {
+        let oldest = self.begun.iter().copied().min().unwrap_or(FREE);
+        let first = oldest.min(self.unanswered.unwrap_or(FREE));
+        Quiet {
+            from: self.answered,
+            to: at,
+            waited_since: (first < at).then(|| first.max(self.answered)),
+            waiting: self.at(at).count,
+        }
+    }
+
+    /// How things stood at a moment after which no request has ended yet; some may have begun.
+    pub(super) fn at(&self, moment: u64) -> Waiting {
+        let begun = self.begun.iter().filter(|begun| **begun < moment);
+        let (count, first) = begun.fold((0, moment), |(count, first), begun| {
+            (count + 1, first.min(*begun))
+        });
+        Waiting {
+            count,
+            oldest: moment - first,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn requests_under_way_are_those_that_had_begun() {
+        let mut all = UnderWay::default();
+        let first = all.begin(100);
+        let second = all.begin(300);
+        let _third = all.begin(900);
+        let stood = |count, oldest| Waiting { count, oldest };
+        assert_eq!(all.at(900), stood(2, 800));
+        assert_eq!(all.at(901), stood(3, 801));
+        assert_eq!(all.end(first, 950, true), None);
+        assert_eq!(all.at(1_000), stood(2, 700));
+        let _again = all.begin(1_000);
+        assert_eq!(all.end(second, 1_100, true), None);
+        assert_eq!(all.at(1_200), stood(2, 300));
+    }
+
+    #[test]
+    fn a_time_without_an_answer_is_told_by_the_answer_that_ends_it() {
+        let mut all = UnderWay::default();
+        let first = all.begin(0);
+        let second = all.begin(700 * MS);
+        assert_eq!(
+            all.end(first, 800 * MS, true),
+            Some(Quiet {
+                from: 0,
+                to: 800 * MS,
+                waited_since: Some(0),
+                waiting: 2
+            })
+        );
+        assert_eq!(all.end(second, 900 * MS, true), None);
+        // Nobody asked for a while, then one waited.
+        let third = all.begin(2_000 * MS);
+        let quiet = all.end(third, 2_100 * MS, true).expect("1.2 s");
+        assert_eq!(
+            (quiet.from, quiet.waited_since),
+            (900 * MS, Some(2_000 * MS))
+        );
+    }
+
+    #[test]
+    fn a_request_that_ends_without_an_answer_has_waited_all_the_same() {
+        let mut all = UnderWay::default();
+        let first = all.begin(0);
+        assert_eq!(all.end(first, 1_000 * MS, false), None);
+        let second = all.begin(1_000 * MS);
+        let quiet = all.end(second, 1_800 * MS, true).expect("1.8 s");
+        assert_eq!((quiet.from, quiet.waited_since), (0, Some(0)));
+    }
+}

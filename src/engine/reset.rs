@@ -48,6 +48,13 @@ impl Reset {
     }
 }
 
+impl Reset {
+    /// Whether the figures have yet to begin by themselves.
+    pub(super) fn is_due(&self) -> bool {
+        self.due.is_some()
+    }
+}
+
 impl Conductor {
     /// The moment of `--warmup` or `--reset-stats` has come.
     pub(super) fn reset_at_its_time(&mut self) {

@@ -41,9 +41,10 @@ pub use journal::{
 };
 pub use recorder::Recorder;
 pub use report::{
-    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Exemplar, Figures,
-    GeneratorRow, Latency, LogRow, Metric, MetricKind, PhasesMs, Report, RequestRow, ScenarioRow,
-    SeriesPoint, TaskRow, ThresholdRow,
+    ArrivalsRow, Cadence, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Exemplar,
+    Figures, GeneratorRow, Latency, LogRow, MachineRow, Metric, MetricKind, PhasesMs, Report,
+    RequestRow, RunSettings, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow, Verdict,
+    VerdictResult,
 };
 pub use sample::{
     Account, Context, Failure, Phases, RequestId, Sample, TaskContext, TaskId, TaskRun,

@@ -254,8 +254,7 @@ impl Store {
             thresholds: Vec::new(),
             arrivals,
             generator,
-            warmup: None,
-            earlier: Vec::new(),
+            ..Report::default()
         };
         report
             .requests

@@ -17,10 +17,9 @@ use crate::cli::{self, Cli};
 use crate::config::Config;
 use crate::control::Command;
 use crate::demo::{Behaviour, Demo};
-use crate::engine::{self, Ending, Outcome};
+use crate::engine::{self, Outcome};
 use crate::error::{Error, exit};
-use crate::metrics::Journals;
-use crate::output::Strict;
+use crate::metrics::{Cause, Journals};
 use crate::{lua, machine, output, plan};
 use prepare::{Prepared, prepare, site_named, target};
 use reload::Reloader;
@@ -121,6 +120,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     if let Some(written) = written {
         enter_logs(written?, &mut outcome);
     }
+    settle(&mut outcome);
     conclude(&outcome, &config, flags)
 }
 
@@ -147,6 +147,18 @@ fn enter_logs(written: output::log::Written, outcome: &mut Outcome) {
     }
 }
 
+/// Puts the verdict into the report, when all is known that it depends on.
+fn settle(outcome: &mut Outcome) {
+    let not_started = outcome
+        .report
+        .ending
+        .as_ref()
+        .is_some_and(|ending| ending.cause == Cause::NotStarted);
+    // What 'test_start' raised is the plan's and the target's trouble.
+    let trouble = outcome.trouble.as_ref().filter(|_| !not_started);
+    outcome.report.verdict = Some(output::judge(&outcome.report, trouble));
+}
+
 /// Runs the test, obeys signals and prints the running figures.
 async fn drive(
     path: &Path,
@@ -171,7 +183,7 @@ async fn drive(
         true => View::open(
             facts,
             &flags.outputs.output,
-            strict(&config),
+            engine::settings_of(&config, &prepared.program),
             interrupt.clone(),
             Reloads { ask, news: told },
         ),
@@ -220,20 +232,24 @@ async fn listen(
         true => None,
         false => listened(SignalKind::hangup()).ok(),
     };
-    let mut command = Command::Stop;
+    let mut told = false;
     loop {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            () = hung_up(&mut hangup) => {}
-            Some(()) = interrupts.recv() => {}
-        }
-        if command == Command::Stop {
-            tracing::info!("stopping: running tasks finish, press Ctrl-C again to abort them");
-        }
+        let first = tokio::select! {
+            _ = interrupt.recv() => Command::Interrupt,
+            _ = terminate.recv() => Command::Interrupt,
+            () = hung_up(&mut hangup) => Command::Interrupt,
+            // Ctrl-C as a key of the view.
+            Some(()) = interrupts.recv() => Command::Stop,
+        };
+        let command = match std::mem::replace(&mut told, true) {
+            false => {
+                tracing::info!("stopping: running tasks finish, press Ctrl-C again to abort them");
+                first
+            }
+            true => Command::Abort,
+        };
         // The run may be over already.
         let _over = commands.send(command);
-        command = Command::Abort;
     }
 }
 
@@ -245,53 +261,30 @@ async fn hung_up(hangup: &mut Option<tokio::signal::unix::Signal>) {
     }
 }
 
-/// Prints the tables, writes the outputs and gives the verdict.
+/// Prints the tables, writes the outputs and gives the verdict's exit code.
 fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
     let report = &outcome.report;
-    let strict = strict(config);
-    let written = outputs::write_all(&flags.outputs.output, report, strict);
+    let written = outputs::write_all(&flags.outputs.output, report);
     if !flags.screen.quiet && !writes_to_stdout(flags) {
         let options = output::text::TableOptions {
             status_codes: config.status_codes,
         };
         say(&output::text::tables(report, terminal_width(), options))?;
     }
-    let code = match &outcome.trouble {
-        Some(trouble) => {
-            complain(trouble, flags.screen.backtrace);
-            match outcome.ending {
-                Ending::NotStarted => exit::VERDICT,
-                _ => trouble.exit_code(),
+    let verdict = report.verdict.as_ref();
+    match &outcome.trouble {
+        Some(trouble) => complain(trouble, flags.screen.backtrace),
+        None => {
+            for reason in verdict.iter().flat_map(|verdict| &verdict.reasons) {
+                complain(&Error::Trouble(reason.clone()), false);
             }
         }
-        None => verdict(outcome, strict),
-    };
+    }
     for trouble in written.as_ref().err().into_iter().flatten() {
         complain(trouble, false);
     }
+    let code = verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code);
     Ok(written.map_or(exit::TROUBLE, |()| code))
-}
-
-/// What else makes the exit code 1.
-fn strict(config: &Config) -> Strict {
-    Strict {
-        errors: config.fail_on_error,
-        saturation: config.fail_on_saturation,
-    }
-}
-
-fn verdict(outcome: &Outcome, strict: Strict) -> u8 {
-    if outcome.ending == Ending::Aborted {
-        return exit::ABORTED;
-    }
-    let reasons = output::verdict::reasons(&outcome.report, strict);
-    for reason in &reasons {
-        complain(&Error::Trouble(reason.clone()), false);
-    }
-    match reasons.is_empty() {
-        true => exit::OK,
-        false => exit::VERDICT,
-    }
 }
 
 fn check(path: &Path) -> Result<u8, Error> {

@@ -124,7 +124,7 @@ pub struct Demo {
 /// `lgoose report`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The verdict was the run's: here the exit code is 0 when all was shown and written."
+    after_help = "The verdict shown is the run's: here the exit code is 0 when all was shown and written."
 )]
 pub struct Saved {
     /// The JSON report of a run; '-' reads it from standard input

@@ -113,6 +113,8 @@ pub struct Config {
     pub fail_on_error: bool,
     /// Whether lgoose being the bottleneck makes the exit code 1.
     pub fail_on_saturation: bool,
+    /// Whether thresholds are judged also in a run that is cut short.
+    pub allow_short: bool,
     /// Whether only the tables at the end are printed.
     pub only_summary: bool,
     /// Whether the table of status codes is shown also when all are the same.
@@ -188,6 +190,7 @@ impl Config {
             thresholds: settings.thresholds.unwrap_or_default(),
             fail_on_error: settings.fail_on_error.unwrap_or(false),
             fail_on_saturation: settings.fail_on_saturation.unwrap_or(false),
+            allow_short: settings.allow_short.unwrap_or(false),
             only_summary: settings.only_summary.unwrap_or(false),
             status_codes: settings.status_codes.unwrap_or(false),
             running_metrics: settings.running_metrics.unwrap_or(Duration::from_secs(10)),

@@ -3,8 +3,10 @@
 /// A wish about a run that is under way.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Command {
-    /// Start no new task, let running ones finish, run `on_stop`, report.
+    /// Start no new task, let running ones finish, run `on_stop`, report: a person or a program wants it.
     Stop,
+    /// The same because of a signal.
+    Interrupt,
     /// Let so many users run: reached in a straight line at the hatch rate, the newest stopping first. In a
     /// run at a rate, the most users at a time. The stages still to come are dropped; the run ends when it
     /// would have ended.

@@ -11,7 +11,8 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 pub mod exit {
     /// The test ran and every verdict was good.
     pub const OK: u8 = 0;
-    /// A threshold failed, something failed under `--fail-on-error`, or no request succeeded.
+    /// The verdict is bad: a threshold failed, something failed under `--fail-on-error`, no request succeeded, all users
+    /// were lost, or thresholds were set and the run was cut short.
     pub const VERDICT: u8 = 1;
     /// The plan or the command line is wrong.
     pub const MISTAKE: u8 = 2;

@@ -1,4 +1,5 @@
-//! What the machine gives this process: descriptors, local ports, memory, processor time. What the kernel
+//! What the machine is and what it gives this process: processor, kernel, descriptors, local ports, memory, processor
+//! time. What the kernel
 //! does not tell, or another system than Linux, is `None` or zero. Knows nothing of a run.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -31,12 +32,32 @@ pub fn waiting_ports() -> Option<u64> {
 
 /// Bytes of memory that can be had without swapping.
 pub fn available_memory() -> Option<u64> {
-    let text = read("/proc/meminfo")?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    kib.checked_mul(1024)
+    memory(&read("/proc/meminfo")?, "MemAvailable:")
+}
+
+/// Bytes of memory that the machine has.
+pub fn total_memory() -> Option<u64> {
+    memory(&read("/proc/meminfo")?, "MemTotal:")
+}
+
+/// The processor's name of itself.
+pub fn cpu_model() -> Option<String> {
+    model(&read("/proc/cpuinfo")?)
+}
+
+/// Cores that this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The kernel's name and release, and the architecture that this was built for.
+pub fn kernel() -> String {
+    let file = |name: &str| read(&format!("/proc/sys/kernel/{name}"));
+    let name = file("ostype").unwrap_or_else(|| std::env::consts::OS.to_owned());
+    let release = file("osrelease").unwrap_or_default();
+    let words = [name.trim(), release.trim(), std::env::consts::ARCH];
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join(" ")
 }
 
 /// How long the calling thread has been on a core, and ready for one without getting it.
@@ -53,6 +74,23 @@ pub fn ignores_hangup() -> bool {
 
 fn read(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
+}
+
+/// `MemTotal:       16384 kB`.
+fn memory(text: &str, label: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(label))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// `model name\t: AMD EPYC 7763`; other architectures have other labels.
+fn model(text: &str) -> Option<String> {
+    let labels = ["model name", "Model", "Hardware", "cpu model"];
+    labels.iter().find_map(|label| {
+        let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+        let (_, name) = lines.find(|(known, _)| known.trim() == *label)?;
+        Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+    })
 }
 
 /// `SigIgn: 0000000000001001`: the lowest bit is the first signal, the end of the terminal.
@@ -100,6 +138,12 @@ mod tests {
         assert!(ignored("Name:\tx\nSigIgn:\t0000000000001001\n"));
         assert!(!ignored("SigIgn:\t0000000000001000\n"));
         assert_eq!(waiting("UDP: inuse 2"), None);
+        let amounts = "MemTotal:       16384 kB\nMemAvailable:    8 kB\n";
+        assert_eq!(memory(amounts, "MemTotal:"), Some(16 << 20));
+        assert_eq!(memory(amounts, "MemFree:"), None);
+        let processors = "processor\t: 0\nmodel name\t: AMD EPYC 7763\nprocessor\t: 1\n";
+        assert_eq!(model(processors).as_deref(), Some("AMD EPYC 7763"));
+        assert_eq!(model("processor\t: 0\n"), None);
         assert_eq!(
             waited_for_core("5000 1500000000 12"),
             Some(Duration::from_millis(1_500))

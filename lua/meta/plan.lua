@@ -49,6 +49,7 @@
 ---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "disabled")
 ---@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)
 ---@field fail_on_saturation? boolean # make the exit code 1 if lgoose and not the site set the latency for a second or more (default: false)
+---@field allow_short? boolean # let thresholds pass also in a run that is stopped before its planned end (default: false)
 ---@field only_summary? boolean # print the tables at the end only (default: false)
 ---@field request_log? string # a file, .csv or .jsonl, that gets a line for every request
 ---@field request_log_sorted? boolean # sort it by connection and time (default: false)

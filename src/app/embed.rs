@@ -1,9 +1,9 @@
 //! lgoose as a Rust library: a plan, what it is run with, and its report. Does what the command does, without its
 //! flags, signals and prints; the plan's log goes to `tracing`.
 
-use super::enter_logs;
 use super::preflight::preflight;
 use super::prepare::{Given, Prepared, assemble};
+use super::{enter_logs, settle};
 use crate::config::{Settings, Value};
 use crate::control::Command;
 use crate::engine::{self, Outcome};
@@ -112,7 +112,7 @@ impl Test {
         self
     }
 
-    /// Runs to the end and gives the figures, with the verdict on the plan's thresholds among them.
+    /// Runs to the end and gives the figures, with the verdict on them.
     ///
     /// # Errors
     /// The mistakes of [`start`](Test::start), and trouble of lgoose's own during the run.
@@ -214,5 +214,6 @@ fn conduct(
         .iter()
         .map(|shortage| shortage.message().to_owned());
     outcome.report.warnings.extend(told);
+    settle(&mut outcome);
     Ok(outcome)
 }

@@ -5,7 +5,7 @@ use crate::cli;
 use crate::config::{Format, Output};
 use crate::error::{Diagnostic, Error, exit};
 use crate::metrics::Report;
-use crate::output::{self, Strict};
+use crate::output;
 use std::fs::{self, File, Permissions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,14 +15,10 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// One for each that could not.
-pub(super) fn write_all(
-    outputs: &[Output],
-    report: &Report,
-    strict: Strict,
-) -> Result<(), Vec<Error>> {
+pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Vec<Error>> {
     let mut troubles = Vec::new();
     for output in outputs {
-        let written = output::render(report, output.format, strict);
+        let written = output::render(report, output.format);
         let written = written.and_then(|bytes| write(output.path.as_deref(), &bytes));
         troubles.extend(written.err());
         let series = output
@@ -46,8 +42,12 @@ pub(super) fn write_all(
 /// all was shown and written.
 pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
     let (name, text) = read(&flags.file)?;
-    let report = output::json::from_json(&text, &name)?;
-    let written = write_all(&flags.output, &report, Strict::default());
+    let mut report = output::json::from_json(&text, &name)?;
+    if report.verdict.is_none() {
+        // An earlier lgoose wrote it, or it was written on the way.
+        report.verdict = Some(output::judge(&report, None));
+    }
+    let written = write_all(&flags.output, &report);
     if flags.output.iter().all(|output| output.path.is_some()) {
         let options = output::text::TableOptions {
             status_codes: flags.status_codes,

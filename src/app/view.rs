@@ -7,8 +7,8 @@ use crate::config::{Config, Format, Load, Output};
 use crate::control::Command;
 use crate::engine;
 use crate::error::Error;
-use crate::metrics::{RunPhase, Snapshot};
-use crate::output::Strict;
+use crate::metrics::{Report, RunPhase, RunSettings, Snapshot};
+use crate::output;
 use crate::tui::{Dialog, Facts, Input, Screen, State, Typed, Wish};
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
@@ -30,7 +30,7 @@ pub(super) struct View {
     state: State,
     log: mpsc::UnboundedReceiver<String>,
     outputs: Vec<Output>,
-    strict: Strict,
+    settings: RunSettings,
     interrupt: mpsc::UnboundedSender<()>,
     reloads: Reloads,
 }
@@ -41,7 +41,7 @@ impl View {
     pub(super) fn open(
         facts: Facts,
         outputs: &[Output],
-        strict: Strict,
+        settings: RunSettings,
         interrupt: mpsc::UnboundedSender<()>,
         reloads: Reloads,
     ) -> Option<View> {
@@ -55,7 +55,7 @@ impl View {
             state: State::default(),
             log,
             outputs: outputs.to_vec(),
-            strict,
+            settings,
             interrupt,
             reloads,
         })
@@ -157,7 +157,12 @@ impl View {
             true => &default[..],
             false => &self.outputs[..],
         };
-        match write_all(outputs, report, self.strict) {
+        let mut report = Report {
+            settings: Some(self.settings.clone()),
+            ..Report::clone(report)
+        };
+        report.verdict = Some(output::judge(&report, None));
+        match write_all(outputs, &report) {
             Ok(()) => {
                 let paths = outputs.iter().filter_map(|output| output.path.as_ref());
                 let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();

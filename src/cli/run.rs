@@ -255,12 +255,18 @@ pub struct Verdict {
     /// first 30 s out of both. Replaces those of the plan.
     #[arg(long, value_name = "LIMIT", value_parser = threshold)]
     pub threshold: Vec<Threshold>,
-    /// Exit with 1 if any request or task failed
+    /// Exit with 1 if any request or task failed, or test_stop raised
     #[arg(long)]
     pub fail_on_error: bool,
     /// Exit with 1 if lgoose itself was the bottleneck for a second or more
     #[arg(long)]
     pub fail_on_saturation: bool,
+    /// With thresholds: exit with 0 also if the run was stopped before its planned end and passed so far
+    ///
+    /// Without this a run that has thresholds and ends before its time, stages or iterations are over exits with 1: by
+    /// Ctrl-C, from the live view, or because the plan ended all its users. What failed until then fails all the same.
+    #[arg(long)]
+    pub allow_short: bool,
 }
 
 /// What lgoose itself may use.
@@ -338,6 +344,7 @@ impl Run {
                 .then(|| self.verdict.threshold.clone()),
             fail_on_error: self.verdict.fail_on_error.then_some(true),
             fail_on_saturation: self.verdict.fail_on_saturation.then_some(true),
+            allow_short: self.verdict.allow_short.then_some(true),
             only_summary: self.screen.only_summary.then_some(true),
             status_codes: self.screen.status_codes.then_some(true),
             running_metrics: self.screen.running_metrics,

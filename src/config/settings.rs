@@ -128,6 +128,8 @@ settings! {
     fail_on_error: bool = Value::flag;
     /// Make the exit code 1 if lgoose and not the target set the latency.
     fail_on_saturation: bool = Value::flag;
+    /// Judge thresholds also in a run that is cut short.
+    allow_short: bool = Value::flag;
     /// Print the tables at the end only.
     only_summary: bool = Value::flag;
     /// Show the table of status codes also when all are the same.

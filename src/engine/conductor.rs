@@ -2,15 +2,15 @@
 
 use super::directive::{Directive, Phase};
 use super::edition::Edition;
+use super::ending::Stopped;
 use super::plant::Plant;
 use super::ports::PortWatch;
 use super::reset::Reset;
-use super::run::Ending;
 use super::shard::Message;
 use super::watchdog::{Watchdog, complaint};
 use crate::control::Command;
 use crate::error::Error;
-use crate::metrics::{Delta, EventKind, RunPhase, Snapshot, Store};
+use crate::metrics::{Cause, Delta, EventKind, RunPhase, Snapshot, Store};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +52,10 @@ pub(super) struct Conductor {
     pub(super) plant: Arc<Plant>,
     /// The plan's name.
     pub(super) name: String,
-    pub(super) ending: Ending,
+    /// The first stop, or the abort.
+    pub(super) stopped: Option<Stopped>,
+    /// Tasks were cut off after `--stop-timeout`.
+    pub(super) cut_off: bool,
     pub(super) trouble: Option<Error>,
 }
 
@@ -76,13 +79,13 @@ impl Conductor {
                     Some(Message::Idle(shard, version)) => self.rest(shard, version),
                     Some(Message::Failed(error)) => {
                         self.trouble.get_or_insert(error);
-                        self.obey(Command::Stop);
+                        self.stop(Cause::Trouble, None);
                     }
                     None => return,
                 },
                 Some(command) = commands.recv() => self.obey(command),
                 Some(edition) = editions.recv() => self.adopt(edition),
-                () = at(stop_at), if self.abort_at.is_none() && stop_at.is_some() => self.obey(Command::Stop),
+                () = at(stop_at), if self.abort_at.is_none() && stop_at.is_some() => self.stop(Cause::TimeUp, None),
                 () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
                 () = at(self.abort_at), if self.abort_at.is_some() => match self.caught {
                     true => return,
@@ -160,7 +163,7 @@ impl Conductor {
         self.idle[shard] = Some(version);
         let current = Some(self.directives.borrow().version);
         if self.idle.iter().all(|idle| *idle == current) {
-            self.obey(Command::Stop);
+            self.stop(self.plant.departures.cause(), None);
         }
     }
 
@@ -174,41 +177,30 @@ impl Conductor {
             let name = row
                 .name
                 .map_or_else(String::new, |name| format!("{name}: "));
+            let threshold = format!("{name}{}", row.threshold);
             self.store.warn(format!(
-                "the run was stopped after {seconds:.1} s: the threshold '{name}{}' was broken",
-                row.threshold
+                "the run was stopped after {seconds:.1} s: the threshold '{threshold}' was broken"
             ));
-            self.obey(Command::Stop);
+            self.stop(Cause::Threshold, Some(threshold));
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    pub(super) fn obey(&mut self, command: Command) {
         match command {
-            Command::Stop if self.abort_at.is_none() => {
-                let now = self.begin.elapsed();
-                // Whoever stayed in a pause until now goes on to stop.
-                self.store.resume(now);
-                self.store.load_ended(now);
-                self.store
-                    .happened(now, EventKind::Stop, "users were told to stop");
-                self.abort_at = Some(Instant::now() + self.stop_timeout);
-                self.tell(|directive| directive.phase = Phase::Stop);
-            }
-            Command::Stop => {}
+            Command::Stop => self.stop(Cause::StoppedByUser, None),
+            Command::Interrupt => self.stop(Cause::Signal, None),
             Command::SetUsers(_)
             | Command::SetRate(_)
             | Command::Pause
             | Command::Resume
             | Command::ResetStatistics => self.steer(command),
-            Command::Abort => {
-                self.ending = Ending::Aborted;
-                self.tell(|directive| directive.phase = Phase::Abort);
-            }
+            Command::Abort => self.abort(),
         }
     }
 
     /// Tasks that have not finished in time are cut off; that is no abort by the user.
     fn give_up(&mut self) {
+        self.cut_off = true;
         self.abort_at = Some(Instant::now() + Duration::from_secs(3600));
         let seconds = self.stop_timeout.as_secs_f64();
         self.store.warn(format!(

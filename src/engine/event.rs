@@ -14,7 +14,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Runs the function for `event`, if the plan has one. What it raised, if it did.
+/// What came of an event's function.
+#[derive(Debug, Default)]
+pub(super) struct Happened {
+    /// What it raised, if it did.
+    pub(super) raised: Option<Raised>,
+    /// The last stop or abort that was asked for meanwhile.
+    pub(super) asked: Option<Command>,
+}
+
+/// Runs the function for `event`, if the plan has one.
 ///
 /// # Errors
 /// Trouble that keeps its user from starting.
@@ -24,22 +33,29 @@ pub(super) async fn run_event(
     event: Event,
     store: &mut Store,
     commands: &mut mpsc::UnboundedReceiver<Command>,
-) -> Result<Option<Raised>, Error> {
+) -> Result<Happened, Error> {
     if !edition.plan.events.contains(&event) {
-        return Ok(None);
+        return Ok(Happened::default());
     }
     let index = plant.shards + event as usize;
     let shared = Shared::new(plant, index, plant.recorder(index), Arc::default());
     let stop = Rc::<Stop>::default();
     let user = User::for_event(role(event, edition), shared.clone(), stop.clone())?;
+    let mut asked = None;
     let raised = {
         let mut run = std::pin::pin!(user.run_event(event));
         loop {
             tokio::select! {
                 raised = &mut run => break raised,
                 Some(command) = commands.recv() => match command {
-                    Command::Stop => stop.tell(),
-                    Command::Abort => break None,
+                    Command::Stop | Command::Interrupt => {
+                        asked = Some(command);
+                        stop.tell();
+                    }
+                    Command::Abort => {
+                        asked = Some(command);
+                        break None;
+                    }
                     // What is about users comes too early or too late.
                     _ => {}
                 }
@@ -47,7 +63,7 @@ pub(super) async fn run_event(
         }
     };
     store.merge_event(shared.recorder.borrow_mut().take());
-    Ok(raised)
+    Ok(Happened { raised, asked })
 }
 
 /// The event's user has no tasks of its own.
@@ -72,14 +88,10 @@ fn role(event: Event, edition: &Edition) -> Rc<Role> {
 }
 
 /// The text of an error in an event's function; it has its place in front.
-pub(super) fn raised_in(event: Event, raised: &Raised) -> Error {
+pub(super) fn raised_in(event: Event, raised: &Raised) -> String {
     let place = raised
         .line
         .as_deref()
         .map_or_else(String::new, |line| format!(" ({line})"));
-    Error::Trouble(format!(
-        "{} raised: {}{place}",
-        event.name(),
-        raised.message
-    ))
+    format!("{} raised: {}{place}", event.name(), raised.message)
 }

@@ -24,6 +24,9 @@ impl User {
                 self.tell_lost();
                 return self.leaves(Instant::now());
             }
+            if !began {
+                self.shared.departures.began();
+            }
             began = true;
             self.iterate_once(&mut cursor).await;
             // An iteration without a request leaves nothing to the next one.

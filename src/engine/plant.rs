@@ -1,5 +1,6 @@
 //! What all shards of a run need to know, put together once.
 
+use super::ending::Departures;
 use super::run::Run;
 use super::throttle::Throttle;
 use crate::config::{CoMitigation, Config};
@@ -22,6 +23,8 @@ pub(super) struct Plant {
     pub(super) shards: usize,
     /// What each shard is doing.
     pub(super) pulses: Vec<Arc<Pulse>>,
+    /// How users came to their end.
+    pub(super) departures: Arc<Departures>,
     pub(super) begin: Instant,
     /// Where the times of logs count from: before `test_start`.
     pub(super) origin: Instant,
@@ -48,6 +51,7 @@ pub(super) fn plant(run: Run) -> Plant {
         throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, begin))),
         shards: config.threads,
         pulses: (0..config.threads).map(|_| Arc::default()).collect(),
+        departures: Arc::default(),
         begin,
         origin: begin,
         journals: run.journals,

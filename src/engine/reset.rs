@@ -69,6 +69,11 @@ impl Reset {
         }
     }
 
+    /// Whether the figures have yet to begin by themselves.
+    pub(super) fn is_due(&self) -> bool {
+        self.due.is_some()
+    }
+
     /// What the shards are told of the measurement to come.
     pub(super) fn measurement(&self) -> Measurement {
         match (&self.under_way, self.due) {

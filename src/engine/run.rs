@@ -9,17 +9,18 @@ use super::plant::{Plant, cadence, plant};
 use super::ports::PortWatch;
 use super::reception::Transfers;
 use super::reset::Reset;
+use super::settings::{settings_of, thresholds};
 use super::shard::{Wires, run_shard};
 use super::watchdog::Watchdog;
 use crate::config::Config;
 use crate::control::Command;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::metrics::{EventKind, Facts, Journals, Report, Snapshot, Store};
+use crate::metrics::{Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
 use crate::plan::Event;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -42,24 +43,11 @@ pub struct Run {
     pub journals: Option<Journals>,
 }
 
-/// How a run came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// The time was up, all iterations were done, or it was stopped.
-    Complete,
-    /// It was aborted: requests were cut off.
-    Aborted,
-    /// The plan's `test_start` raised: no user was started.
-    NotStarted,
-}
-
 /// What a run leaves behind.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The figures.
+    /// The figures, how the run ended and what decided its load; without a verdict, since logs may be missing yet.
     pub report: Report,
-    /// How it ended.
-    pub ending: Ending,
     /// What went wrong inside lgoose, if anything; the report is still true for what was measured.
     pub trouble: Option<Error>,
 }
@@ -124,19 +112,23 @@ pub(super) async fn run_on(
     }
     let name = run.name.clone();
     let mut plant = plant(run);
-    if let Some(raised) = run_event(
+    let (timetable, end) = Timetable::of(&config);
+    let begun = run_event(
         &plant,
         &edition,
         Event::TestStart,
         &mut store,
         &mut commands,
     )
-    .await?
-    {
+    .await?;
+    if let Some(raised) = begun.raised {
+        let raised = raised_in(Event::TestStart, &raised);
+        let mut ending = Ending::new(Cause::NotStarted, Duration::ZERO, end);
+        ending.raised = Some(raised.clone());
+        let report = store.report(plant.begin.elapsed());
         return Ok(Outcome {
-            report: store.report(plant.begin.elapsed()),
-            ending: Ending::NotStarted,
-            trouble: Some(raised_in(Event::TestStart, &raised)),
+            report: ended(report, ending, &config, &edition),
+            trouble: Some(Error::Trouble(raised)),
         });
     }
     if edition.plan.events.contains(&Event::TestStart) {
@@ -145,10 +137,14 @@ pub(super) async fn run_on(
     }
     store.expect(plant.shards);
     let plant = Arc::new(plant);
-    let (timetable, end) = Timetable::of(&config);
     let reset = Reset::new(&config, &timetable);
     let (directives, _) = watch::channel(Directive {
-        phase: Phase::Go,
+        // Who starts after a stop has nothing to do.
+        phase: match begun.asked {
+            None => Phase::Go,
+            Some(Command::Abort) => Phase::Abort,
+            Some(_) => Phase::Stop,
+        },
         clock: Clock::starting(plant.begin),
         timetable: Arc::new(timetable),
         edition,
@@ -195,13 +191,17 @@ pub(super) async fn run_on(
         caught: false,
         plant: plant.clone(),
         name,
-        ending: Ending::Complete,
+        stopped: None,
+        cut_off: false,
         trouble: None,
     };
+    if let Some(asked) = begun.asked {
+        conductor.obey(asked);
+    }
     conductor.conduct(messages, &mut commands, editions).await;
     // A caught thread never ends, the process does.
-    let ended = |thread: &JoinHandle<()>| !conductor.caught || thread.is_finished();
-    threads.retain(ended);
+    let ends = |thread: &JoinHandle<()>| !conductor.caught || thread.is_finished();
+    threads.retain(ends);
     for thread in threads {
         if thread.join().is_err() {
             conductor.trouble = Some(Error::Trouble(
@@ -214,7 +214,8 @@ pub(super) async fn run_on(
         .store
         .happened(elapsed, EventKind::End, "the run was over");
     let edition = conductor.directives.borrow().edition.clone();
-    let raised = run_event(
+    let mut ending = conductor.ending(elapsed);
+    let happened = run_event(
         &plant,
         &edition,
         Event::TestStop,
@@ -222,14 +223,30 @@ pub(super) async fn run_on(
         &mut commands,
     )
     .await?;
-    if let Some(raised) = raised {
-        conductor
-            .store
-            .warn(raised_in(Event::TestStop, &raised).to_string());
+    if let Some(raised) = happened.raised {
+        let raised = raised_in(Event::TestStop, &raised);
+        conductor.store.warn(raised.clone());
+        ending.raised = Some(raised);
+    }
+    if happened.asked == Some(Command::Abort) && conductor.trouble.is_none() {
+        (ending.cause, ending.cut_short) = (Cause::Aborted, true);
     }
     Ok(Outcome {
-        report: conductor.report(elapsed),
-        ending: conductor.ending,
+        report: ended(conductor.report(elapsed), ending, &config, &edition),
         trouble: conductor.trouble,
     })
+}
+
+/// The report with how its run ended and what decided its load.
+fn ended(mut report: Report, ending: Ending, config: &Config, edition: &Edition) -> Report {
+    let mut settings = settings_of(config, &edition.program);
+    // A plan that was loaded anew has brought its own.
+    settings.thresholds = thresholds(&edition.config);
+    if ending.in_warmup {
+        // Their figures are those of the warm-up.
+        report.thresholds.clear();
+    }
+    report.ending = Some(ending.told());
+    report.settings = Some(settings);
+    report
 }

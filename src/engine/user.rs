@@ -2,6 +2,7 @@
 //! to stop.
 
 use super::crew::Start;
+use super::ending::Departures;
 use super::gate::Gate;
 use super::open::Open;
 use super::plant::{Plant, cadence};
@@ -31,6 +32,7 @@ pub(super) struct Shared {
     pub(super) gate: Gate,
     /// None without a ceiling: then a request looks here and that is all.
     throttle: Option<Arc<Throttle>>,
+    pub(super) departures: Arc<Departures>,
     /// Shows the watchdog whose code runs.
     pub(super) pulse: Arc<Pulse>,
 }
@@ -52,6 +54,7 @@ impl Shared {
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
             throttle: plant.throttle.clone(),
+            departures: plant.departures.clone(),
             pulse,
         })
     }
@@ -212,7 +215,9 @@ impl User {
     pub(super) async fn live(mut self) {
         let born = self.arrives();
         if self.begin(false, born).await {
+            self.shared.departures.began();
             self.iterate().await;
+            self.note_finished();
             self.end().await;
         } else {
             self.tell_lost();
@@ -234,6 +239,7 @@ impl User {
 
     /// Fewer users than asked for is what the report must not be silent about.
     pub(super) fn tell_lost(&self) {
+        self.shared.departures.lost();
         self.count(|recorder, scenario| {
             recorder.warn(format!(
                 "users of scenario '{scenario}' ended at once: an 'on_start' task of theirs failed, so fewer run than asked for"

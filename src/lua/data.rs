@@ -2,6 +2,7 @@
 //! outside of Lua, so that a million rows cost their memory once, whatever the number of users. Driven by
 //! `api/data.rs`; knows no Lua.
 
+use super::digest::{self, Digest};
 use super::stock::Stock;
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -56,6 +57,8 @@ pub(super) struct Library {
 pub(super) struct Rows {
     /// The file as the plan names it.
     pub(super) file: String,
+    /// SHA-256 of the file's bytes.
+    digest: Digest,
     content: Content,
     circular: AtomicU64,
     unique: AtomicU64,
@@ -108,8 +111,11 @@ impl Library {
         let key = format!("{kind:?} {}", path.display());
         self.files.get(&key, |_| {
             let content = read(kind, file, &path)?;
+            let digest =
+                digest::of_file(&path).map_err(|error| format!("cannot read '{file}': {error}"))?;
             let rows = Rows {
                 file: file.to_owned(),
+                digest,
                 content,
                 circular: AtomicU64::new(0),
                 unique: AtomicU64::new(0),
@@ -125,6 +131,15 @@ impl Library {
         files
             .iter()
             .map(|rows| self.folder.join(&rows.file))
+            .collect()
+    }
+
+    /// The files that have been read so far as the plan names them, and what was in them.
+    pub(super) fn digests(&self) -> Vec<(String, Digest)> {
+        let files = self.files.all();
+        files
+            .iter()
+            .map(|rows| (rows.file.clone(), rows.digest))
             .collect()
     }
 

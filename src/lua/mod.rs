@@ -4,6 +4,7 @@
 mod api;
 mod data;
 mod declare;
+mod digest;
 #[cfg(test)]
 mod escapes;
 mod expect;

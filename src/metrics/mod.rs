@@ -48,9 +48,10 @@ pub use journal::{
 };
 pub use recorder::Recorder;
 pub use report::{
-    ArrivalsRow, Cadence, Check, CoFigures, CoMitigation, CoRow, ErrorRow, Event, EventKind,
-    Exemplar, Figures, GeneratorRow, Latency, LogRow, Metric, MetricKind, PhasesMs, Report,
-    RequestRow, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
+    ArrivalsRow, Cadence, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
+    EventKind, Exemplar, Figures, GeneratorRow, Latency, LogRow, MachineRow, Metric, MetricKind,
+    PhasesMs, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
+    Verdict, VerdictResult,
 };
 pub use sample::{
     Account, Context, Entered, Failure, Phases, RequestId, Sample, TaskContext, TaskId, TaskRun,

@@ -3,16 +3,22 @@
 //! Made by the [`Store`](super::Store); read back from JSON by `lgoose report`. Keys are a promise to
 //! scripts: add some, never rename one. Figures that do not exist (the latency of no requests) are `null`.
 
+mod ending;
 mod measured;
 mod omission;
+mod settings;
+mod verdict;
 
 use super::columns::NameSeries;
 pub use super::errors::ErrorRow;
 pub use super::events::{Event, EventKind};
 pub use super::exemplars::Exemplar;
 pub use super::journal::LogRow;
+pub use ending::{Cause, Ending};
 pub use measured::{Check, Metric, MetricKind};
 pub use omission::{Cadence, CoFigures, CoMitigation, CoRow};
+pub use settings::{MachineRow, RunSettings};
+pub use verdict::{Verdict, VerdictResult};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +48,15 @@ pub struct Report {
     pub users: u64,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Why and when it ended; not in a report of a run that goes on, nor in those within a report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// What came of it; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Everything that decided the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<RunSettings>,
     /// What lgoose itself has to say about the run.
     pub warnings: Vec<String>,
     /// One row a request name, in the order of first appearance.

@@ -1,9 +1,11 @@
 //! One fixed report that every output's test renders: long, wide, hostile and plain names, failures,
 //! redirects, a warning, and figures from microseconds to minutes.
 
+mod ended;
 mod golden;
 mod hostile;
 
+pub(crate) use ended::{judged, strict};
 pub(crate) use golden::{compare, golden};
 pub(crate) use hostile::{HOSTILE, assert_harmless, hostile};
 
@@ -25,7 +27,7 @@ pub(crate) fn report() -> Report {
         ..row("POST", "user/login", Figures::default())
     };
     let slow = figures(12, 12, 41_300.0, "0 12");
-    Report {
+    let report = Report {
         version: "0.1.0".into(),
         plan: "plans/drupal.lua".into(),
         host: "http://127.0.0.1:8080".into(),
@@ -33,6 +35,9 @@ pub(crate) fn report() -> Report {
         elapsed_s: 60.25,
         users: 48,
         seed: 8_675_309,
+        ending: Some(ended::ending()),
+        verdict: None,
+        settings: Some(ended::settings()),
         warnings: vec![
             "shard 1 woke up 14 ms late at 31 s to 34 s: lgoose and not the target set the latency there; \
              use more cores or fewer users"
@@ -108,7 +113,8 @@ pub(crate) fn report() -> Report {
             aggregated: figures(1_310, 7, 2.5, "200 1303 503 7"),
             ..Report::default()
         }],
-    }
+    };
+    judged(&report)
 }
 
 fn generator() -> GeneratorRow {

@@ -80,7 +80,7 @@ mod tests {
         let text = to_json(&fixture::report()).expect("a plain report");
         assert!(text.ends_with("}\n"));
         let json: Value = serde_json::from_str(&text).expect("JSON");
-        let top = "version plan host started elapsed_s users seed warnings requests aggregated scenarios tasks \
+        let top = "version plan host started elapsed_s users seed ending verdict settings warnings requests aggregated scenarios tasks \
                    series checks metrics errors co_mitigation thresholds logs generator \
                    earlier";
         let figures = "count failures redirects retries rate bytes latency_ms latency_ok_ms phases_ms status histogram";

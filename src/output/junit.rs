@@ -1,16 +1,16 @@
 //! The verdicts as JUnit's XML, which CI servers show as tests: a case for each threshold, check, request name
 //! and task.
 //!
-//! What fails a case is what makes the exit code 1. A check that failed is a failed case as well, unless a
+//! What fails a case is what the verdict has against the run. A check that failed is a failed case as well, unless a
 //! threshold says how many may.
 
 use super::text::{
     broken_line, one_line, request_name, threshold_figure, threshold_name, with_share,
 };
-use super::verdict::{Strict, nothing_succeeded, saturated};
+use super::verdict::{failed, nothing_succeeded, saturated};
 use crate::error::Error;
 use crate::metrics::{Check, ErrorRow, Report, ThresholdRow};
-use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
 /// Characters of a name or a message; CI servers show no more, and some stumble.
@@ -20,18 +20,23 @@ const LONGEST: usize = 500;
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
-pub fn to_junit(report: &Report, strict: Strict) -> Result<String, Error> {
+pub fn to_junit(report: &Report) -> Result<String, Error> {
     let mut document = quick_junit::Report::new(harmless(&format!("lgoose {}", report.plan)));
     document.set_time(Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default());
     let suites = [
-        ("run", run(report, strict)),
+        ("run", run(report)),
         ("thresholds", thresholds(report)),
         ("checks", checks(report)),
-        ("requests", requests(report, strict)),
-        ("tasks", tasks(report, strict)),
+        ("requests", requests(report)),
+        ("tasks", tasks(report)),
     ];
     for (name, cases) in suites {
         let mut suite = TestSuite::new(name);
+        if name == "run" {
+            for (name, value) in properties(report) {
+                suite.add_property(Property::new(name, harmless(&value)));
+            }
+        }
         for case in cases {
             suite.add_test_case(case.into_case(name));
         }
@@ -69,20 +74,62 @@ impl Case {
     }
 }
 
-/// What is asked of every run.
-fn run(report: &Report, strict: Strict) -> Vec<Case> {
+/// The verdict, how the run ended and what tells it from others.
+fn properties(report: &Report) -> Vec<(&'static str, String)> {
+    let verdict = report.verdict.as_ref().map(|verdict| &verdict.text);
+    let ending = report.ending.as_ref().map(|ending| &ending.text);
+    let plan = report
+        .settings
+        .as_ref()
+        .map(|settings| &settings.plan_sha256);
+    [
+        ("verdict", verdict),
+        ("ending", ending),
+        ("plan_sha256", plan),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?.clone())))
+    .collect()
+}
+
+/// What is asked of every run. Reasons that have a case of their own elsewhere fail that one.
+fn run(report: &Report) -> Vec<Case> {
     let all = &report.aggregated;
-    let failed = with_share(all.failures, all.count);
+    let share = with_share(all.failures, all.count);
+    let reasons = report.verdict.iter().flat_map(|verdict| &verdict.reasons);
+    let reasons: Vec<&String> = reasons.collect();
+    let against = |reason: Option<String>| reason.filter(|reason| reasons.contains(&reason));
     let mut cases = vec![Case {
         name: "some requests succeed".to_owned(),
-        figures: format!("{} requests, {failed} failed", all.count),
-        failure: nothing_succeeded(report),
+        figures: format!("{} requests, {share} failed", all.count),
+        failure: against(nothing_succeeded(report)),
     }];
-    if let Some(row) = report.generator.filter(|_| strict.saturation) {
+    let settings = report.settings.as_ref();
+    let watched = settings.is_some_and(|settings| settings.fail_on_saturation);
+    if let Some(row) = report.generator.filter(|_| watched) {
         cases.push(Case {
             name: "lgoose is not the bottleneck".to_owned(),
             figures: format!("{} s of {} s saturated", row.saturated_s, row.judged_s),
-            failure: saturated(report, strict),
+            failure: against(saturated(report)),
+        });
+    }
+    if let Some(ending) = &report.ending {
+        let broken = report.thresholds.iter().filter(|row| !row.passed);
+        let elsewhere: Vec<String> = broken
+            .map(broken_line)
+            .chain(nothing_succeeded(report))
+            .chain(saturated(report))
+            .chain(failed(report))
+            .collect();
+        let rest: Vec<&str> = reasons
+            .iter()
+            .filter(|reason| !elsewhere.contains(reason))
+            .map(|reason| reason.as_str())
+            .collect();
+        cases.push(Case {
+            name: "the run ends as planned".to_owned(),
+            figures: ending.text.clone(),
+            failure: (!rest.is_empty()).then(|| rest.join("; ")),
         });
     }
     cases
@@ -118,28 +165,31 @@ fn checks(report: &Report) -> Vec<Case> {
     report.checks.iter().map(case).collect()
 }
 
-fn requests(report: &Report, strict: Strict) -> Vec<Case> {
+fn requests(report: &Report) -> Vec<Case> {
     let rows = report.requests.iter().map(|row| {
         let name = request_name(&row.method, &row.name);
         (name, "requests", row.figures.count, row.figures.failures)
     });
-    counted(rows, report, strict)
+    counted(rows, report)
 }
 
-fn tasks(report: &Report, strict: Strict) -> Vec<Case> {
+fn tasks(report: &Report) -> Vec<Case> {
     let rows = report.tasks.iter().map(|row| {
         let name = format!("task {}", one_line(&row.name));
         (name, "runs", row.runs, row.failures)
     });
-    counted(rows, report, strict)
+    counted(rows, report)
 }
 
 /// Cases of what fails only where nothing may (`--fail-on-error`), with its most frequent errors.
 fn counted(
     rows: impl Iterator<Item = (String, &'static str, u64, u64)>,
     report: &Report,
-    strict: Strict,
 ) -> Vec<Case> {
+    let strict = report
+        .settings
+        .as_ref()
+        .is_some_and(|settings| settings.fail_on_error);
     let errors = report.errors.iter().map(|row| (one_line(&row.name), row));
     let errors: Vec<(String, &ErrorRow)> = errors.collect();
     let case = |(name, what, count, failures): (String, _, _, _)| {
@@ -151,7 +201,7 @@ fn counted(
         Case {
             name,
             figures: format!("{count} {what}, {failed} failed"),
-            failure: (strict.errors && failures > 0).then(|| format!("{failed} failed{errors}")),
+            failure: (strict && failures > 0).then(|| format!("{failed} failed{errors}")),
         }
     };
     rows.map(case).collect()
@@ -178,11 +228,6 @@ mod tests {
     use crate::output::fixture;
     use roxmltree::{Document, Node};
 
-    const STRICT: Strict = Strict {
-        errors: true,
-        saturation: true,
-    };
-
     fn cases<'a>(document: &'a Document, suite: &str) -> Vec<Node<'a, 'a>> {
         let of = format!("lgoose.{suite}");
         let is = |node: &Node| {
@@ -199,20 +244,20 @@ mod tests {
 
     #[test]
     fn the_fixed_report_is_the_checked_in_one() {
-        let text = to_junit(&fixture::report(), STRICT).expect("a plain report");
+        let text = to_junit(&fixture::strict(fixture::report())).expect("a plain report");
         fixture::golden("report.xml", &text);
     }
 
     #[test]
     fn a_reader_of_xml_counts_what_failed() {
-        let text = to_junit(&fixture::report(), Strict::default()).expect("a plain report");
+        let text = to_junit(&fixture::report()).expect("a plain report");
         let document = Document::parse(&text).expect("XML");
         let failed = |suite| {
             let cases = cases(&document, suite);
             let failed = cases.iter().filter_map(failure).count();
             (cases.len(), failed)
         };
-        assert_eq!(failed("run"), (1, 0));
+        assert_eq!(failed("run"), (2, 0));
         assert_eq!(failed("thresholds"), (6, 3));
         assert_eq!(failed("checks"), (3, 0), "a threshold allows 1 %");
         assert_eq!((failed("requests"), failed("tasks")), ((6, 0), (3, 0)));
@@ -227,7 +272,7 @@ mod tests {
 
     #[test]
     fn with_fail_on_error_failed_requests_are_failed_cases_with_their_errors() {
-        let text = to_junit(&fixture::report(), STRICT).expect("a plain report");
+        let text = to_junit(&fixture::strict(fixture::report())).expect("a plain report");
         let document = Document::parse(&text).expect("XML");
         let requests = cases(&document, "requests");
         let messages: Vec<_> = requests.iter().filter_map(failure).collect();
@@ -253,7 +298,7 @@ mod tests {
     fn a_check_that_no_threshold_judges_must_not_fail() {
         let mut report = fixture::report();
         report.thresholds.clear();
-        let text = to_junit(&report, Strict::default()).expect("a plain report");
+        let text = to_junit(&fixture::judged(&report)).expect("a plain report");
         let document = Document::parse(&text).expect("XML");
         let messages: Vec<_> = cases(&document, "checks")
             .iter()
@@ -264,20 +309,15 @@ mod tests {
 
     #[test]
     fn hostile_texts_are_text_in_xml() {
-        let text = to_junit(&fixture::hostile(), STRICT).expect("a plain report");
+        let text = to_junit(&fixture::strict(fixture::hostile())).expect("a plain report");
         fixture::assert_harmless(&text);
         assert!(text.len() < 100_000, "{} bytes", text.len());
         let document = Document::parse(&text).expect("XML");
         for suite in ["thresholds", "checks", "requests", "tasks"] {
             assert_eq!(cases(&document, suite).len(), fixture::HOSTILE.len());
         }
-        let known = [
-            "testsuites",
-            "testsuite",
-            "testcase",
-            "failure",
-            "system-out",
-        ];
+        let known = "testsuites testsuite testcase failure system-out properties property";
+        let known: Vec<&str> = known.split(' ').collect();
         for node in document.descendants().filter(Node::is_element) {
             assert!(known.contains(&node.tag_name().name()), "{node:?}");
         }

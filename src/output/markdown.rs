@@ -7,8 +7,7 @@ use super::text::{
     cut_middle, metric_cells, moment, one_line, request_name, share, threshold_figure,
     threshold_name, time, with_share,
 };
-use super::verdict::{Strict, reasons};
-use crate::metrics::{Figures, Report};
+use crate::metrics::{Figures, Report, VerdictResult};
 use crate::units::{show_count, show_duration, three_digits};
 use std::time::Duration;
 
@@ -19,20 +18,28 @@ const LONGEST_NAME: usize = 80;
 const LONGEST_MESSAGE: usize = 300;
 
 /// The report as GitHub's and GitLab's Markdown.
-pub fn to_markdown(report: &Report, strict: Strict) -> String {
-    let reasons = reasons(report, strict);
-    let verdict = match reasons.is_empty() {
-        true if report.thresholds.is_empty() => "✅ passed, without thresholds",
-        true => "✅ passed",
-        false => "❌ failed",
+pub fn to_markdown(report: &Report) -> String {
+    let verdict = report.verdict.as_ref();
+    let heading = match verdict.map(|verdict| verdict.result) {
+        Some(VerdictResult::Passed) if is_short(report) => "✅ passed so far",
+        Some(VerdictResult::Passed) => "✅ passed",
+        Some(VerdictResult::Failed) => "❌ failed",
+        Some(VerdictResult::None) | None => "⚪ no verdict",
     };
     let mut out = format!(
-        "### {verdict}: {}\n\n{}\n",
+        "### {heading}: {}\n\n{}\n",
         name(&report.plan),
         overview(report)
     );
-    let lines = reasons.iter().map(|reason| ("❌", reason));
+    let told = verdict.map(|verdict| ("verdict:", &verdict.text));
+    let ending = report.ending.as_ref();
+    let ended = ending.map(|ending| ("ending:", &ending.text));
+    let reasons = verdict.into_iter().flat_map(|verdict| &verdict.reasons);
+    let reasons = reasons.map(|reason| ("❌", reason));
+    let remarks = verdict.into_iter().flat_map(|verdict| &verdict.remarks);
+    let remarks = remarks.map(|remark| ("💬", remark));
     let warnings = report.warnings.iter().map(|warning| ("⚠️", warning));
+    let lines = told.into_iter().chain(ended).chain(reasons).chain(remarks);
     for (at, (mark, text)) in lines.chain(warnings).enumerate() {
         let before = if at == 0 { "\n" } else { "" };
         out += &format!("{before}- {mark} {}\n", prose(&cut(text, LONGEST_MESSAGE)));
@@ -50,6 +57,12 @@ pub fn to_markdown(report: &Report, strict: Strict) -> String {
         report.seed
     );
     out
+}
+
+/// Whether the run was broken off or stopped before its planned end.
+fn is_short(report: &Report) -> bool {
+    let ending = report.ending.as_ref();
+    ending.is_none_or(|ending| ending.cut_short)
 }
 
 /// What was run and what came of it, in a line.
@@ -294,14 +307,14 @@ mod tests {
 
     #[test]
     fn the_fixed_report_is_the_checked_in_one() {
-        let text = to_markdown(&fixture::report(), Strict::default());
+        let text = to_markdown(&fixture::report());
         fixture::golden("report.md", &text);
     }
 
     #[test]
     fn a_reader_of_markdown_finds_the_tables() {
         let report = fixture::report();
-        let (tables, text) = read(&to_markdown(&report, Strict::default()));
+        let (tables, text) = read(&to_markdown(&report));
         let titles: Vec<&str> = tables.iter().map(|table| &*table[0][0]).collect();
         assert_eq!(
             titles,
@@ -330,7 +343,7 @@ mod tests {
     #[test]
     fn hostile_texts_are_nothing_but_text() {
         let report = fixture::hostile();
-        let markdown = to_markdown(&report, Strict::default());
+        let markdown = to_markdown(&report);
         fixture::assert_harmless(&markdown);
         assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
         let (tables, _) = read(&markdown);
@@ -352,7 +365,7 @@ mod tests {
     fn of_many_names_the_rest_is_counted() {
         let mut report = fixture::report();
         report.requests = vec![report.requests[0].clone(); 2_001];
-        let markdown = to_markdown(&report, Strict::default());
+        let markdown = to_markdown(&report);
         assert!(
             markdown.contains("\nand 1,952 more requests\n"),
             "{markdown}"

@@ -20,21 +20,21 @@ mod schema_tests;
 use crate::config::Format;
 use crate::error::Error;
 use crate::metrics::Report;
-pub use verdict::Strict;
+pub use verdict::judge;
 
 /// The report in one format; of CSV the rows of names, [`csv::series`] is a file of its own.
 ///
 /// # Errors
 /// Trouble with a histogram that cannot be read; only a file that was changed by hand has one.
-pub fn render(report: &Report, format: Format, strict: Strict) -> Result<Vec<u8>, Error> {
+pub fn render(report: &Report, format: Format) -> Result<Vec<u8>, Error> {
     let text = match format {
         Format::Json => json::to_json(report)?,
         Format::Yaml => yaml::to_yaml(report)?,
         Format::Csv => csv::names(report)?,
         Format::Hdr => return hdr::to_log(report),
         Format::Html => html::to_html(report),
-        Format::Md => markdown::to_markdown(report, strict),
-        Format::Junit => junit::to_junit(report, strict)?,
+        Format::Md => markdown::to_markdown(report),
+        Format::Junit => junit::to_junit(report)?,
     };
     Ok(text.into_bytes())
 }

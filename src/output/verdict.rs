@@ -1,32 +1,214 @@
-//! Why a run's verdict is bad, for the exit code and for every output that tells a verdict.
+//! The verdict on a run: found once, at its end, from what the report holds, and put into it. Every output and the
+//! exit code read it there.
 
-use super::text::broken_line;
-use crate::metrics::Report;
-use crate::units::show_count;
+use super::text::{broken_line, one_line, share, threshold_name};
+use crate::error::{Error, exit};
+use crate::metrics::{Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult};
+use crate::units::{counted, show_count};
 
-/// What is bad beside a broken threshold and a run without a single success.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Strict {
-    /// One failed request or task (`--fail-on-error`).
-    pub errors: bool,
-    /// One second in which lgoose was the bottleneck (`--fail-on-saturation`).
-    pub saturation: bool,
+/// Tasks and thresholds of which remarks are made; the rest is counted.
+const MOST_REMARKS: usize = 5;
+
+/// Above this share of failures, quick ones may pull a latency below its limit.
+const MANY_FAILURES: f64 = 0.01;
+
+/// The verdict on a report that has its ending and settings. `trouble` is what went wrong inside lgoose. Without an
+/// ending the run goes on, or nobody knows how it ended: then the verdict is one so far.
+pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
+    let usual = RunSettings::default();
+    let settings = report.settings.as_ref().unwrap_or(&usual);
+    let reasons = reasons(report, settings, trouble);
+    let ending = report.ending.as_ref();
+    let in_warmup = ending.is_some_and(|ending| ending.in_warmup);
+    let judged = (!report.thresholds.is_empty() && !in_warmup)
+        || settings.fail_on_error
+        || settings.fail_on_saturation;
+    let result = match (reasons.is_empty(), judged) {
+        (false, _) => VerdictResult::Failed,
+        (true, true) => VerdictResult::Passed,
+        (true, false) => VerdictResult::None,
+    };
+    let exit_code = match (trouble, ending.map(|ending| ending.cause), result) {
+        (Some(trouble), ..) => trouble.exit_code(),
+        (_, Some(Cause::Aborted), _) => exit::ABORTED,
+        (.., VerdictResult::Failed) => exit::VERDICT,
+        _ => exit::OK,
+    };
+    Verdict {
+        text: text(report, settings, result, &reasons),
+        result,
+        exit_code,
+        reasons,
+        remarks: remarks(report),
+    }
 }
 
-/// One line for each reason; none: the verdict is good.
-pub fn reasons(report: &Report, strict: Strict) -> Vec<String> {
-    let mut reasons: Vec<String> = nothing_succeeded(report).into_iter().collect();
-    let broken = report.thresholds.iter().filter(|row| !row.passed);
-    reasons.extend(broken.map(broken_line));
-    reasons.extend(saturated(report, strict));
-    let tasks: u64 = report.tasks.iter().map(|task| task.failures).sum();
-    for (failures, what) in [(report.aggregated.failures, "requests"), (tasks, "tasks")] {
-        if strict.errors && failures > 0 {
-            let count = show_count(failures);
-            reasons.push(format!("failed {what}: {count} ('--fail-on-error')"));
-        }
+/// One line for each reason against the run; none: it is good.
+fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> Vec<String> {
+    let ending = report.ending.as_ref();
+    let mut reasons: Vec<String> = trouble.map(first_line).into_iter().collect();
+    match ending.map(|ending| (ending.cause, ending)) {
+        Some((Cause::Aborted, ending)) => reasons.push(ending.text.clone()),
+        Some((Cause::NotStarted, ending)) => reasons.extend(ending.raised.clone()),
+        _ => {}
+    }
+    if ending.is_some_and(|ending| ending.all_lost) {
+        reasons.push("every user was lost by an error in 'on_start'".to_owned());
+    }
+    if ending.is_none_or(|ending| ending.cause != Cause::NotStarted) {
+        reasons.extend(nothing_succeeded(report));
+    }
+    reasons.extend(broken(report).map(broken_line));
+    reasons.extend(saturated(report).filter(|_| settings.fail_on_saturation));
+    reasons.extend(failed(report).filter(|_| settings.fail_on_error));
+    if settings.fail_on_error {
+        reasons.extend(test_stop(ending).map(|raised| format!("{raised} ('--fail-on-error')")));
+    }
+    if let Some(short) = ending.and_then(|ending| short(ending, report, settings)) {
+        reasons.push(match reasons.is_empty() {
+            _ if ending.is_some_and(|ending| ending.in_warmup) => {
+                format!("{short}, before anything was judged{ACCEPT}")
+            }
+            true => format!("cut short (passed so far, {short}){ACCEPT}"),
+            false => format!("cut short ({short})"),
+        });
     }
     reasons
+}
+
+/// What follows a reason that may be waived.
+const ACCEPT: &str = "; '--allow-short' accepts that";
+
+/// How the run was cut short, if its thresholds are not to be judged then.
+fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<String> {
+    let waits = matches!(
+        ending.cause,
+        Cause::Signal | Cause::StoppedByUser | Cause::Plan | Cause::TimeUp | Cause::IterationsDone
+    );
+    let limits = !(report.thresholds.is_empty() && settings.thresholds.is_empty());
+    let short = (ending.cut_short || ending.in_warmup) && limits && !settings.allow_short;
+    (short && waits).then(|| ending.short())
+}
+
+/// What does not decide but has to be known.
+fn remarks(report: &Report) -> Vec<String> {
+    let always = report
+        .tasks
+        .iter()
+        .filter(|task| task.failures > 0 && task.failures == task.runs);
+    let always = always.map(|task| {
+        let name = one_line(&task.name);
+        match task.runs {
+            1 => format!("the task '{name}' failed in its only run"),
+            runs => format!(
+                "the task '{name}' failed in all of its {} runs",
+                show_count(runs)
+            ),
+        }
+    });
+    let flattered = report
+        .thresholds
+        .iter()
+        .filter_map(|row| flattered(report, row));
+    let mut remarks: Vec<String> = test_stop(report.ending.as_ref()).into_iter().collect();
+    remarks.extend(at_most(always.collect(), "task"));
+    remarks.extend(at_most(flattered.collect(), "threshold"));
+    remarks
+}
+
+fn at_most(mut remarks: Vec<String>, noun: &str) -> Vec<String> {
+    if remarks.len() > MOST_REMARKS {
+        let rest = remarks.split_off(MOST_REMARKS).len() as u64;
+        remarks.push(format!(
+            "the same of {}",
+            counted(rest, &format!("more {noun}"))
+        ));
+    }
+    remarks
+}
+
+/// A limit on the latency of all requests that held although many failed: an error may be quicker than an answer.
+fn flattered(report: &Report, row: &ThresholdRow) -> Option<String> {
+    let of_latency = matches!(&*row.unit, "us" | "ms" | "s");
+    let upper = row.threshold.contains(" < ") || row.threshold.contains(" <= ");
+    if !(row.passed && of_latency && upper) || row.threshold.starts_with("ok ") {
+        return None;
+    }
+    let (failures, count) = failures_of(report, row.name.as_deref());
+    let many = failures as f64 > count as f64 * MANY_FAILURES;
+    many.then(|| {
+        format!(
+            "{} failed: that may have made the threshold '{}' pass, since it counts failures too",
+            share(failures, count),
+            threshold_name(row)
+        )
+    })
+}
+
+/// How many failed, and of how many, of what a threshold of that name is about.
+fn failures_of(report: &Report, name: Option<&str>) -> (u64, u64) {
+    let Some(name) = name else {
+        return (report.aggregated.failures, report.aggregated.count);
+    };
+    let add = |(a, b): (u64, u64), (c, d): (u64, u64)| (a + c, b + d);
+    let requests = report
+        .requests
+        .iter()
+        .filter(|row| row.name == name || format!("{} {}", row.method, row.name) == name)
+        .map(|row| (row.figures.failures, row.figures.count))
+        .reduce(add);
+    let task = name.strip_prefix("task ").unwrap_or(name);
+    let tasks = report.tasks.iter().filter(|row| row.name == task);
+    let tasks = || tasks.map(|row| (row.failures, row.runs)).reduce(add);
+    requests.or_else(tasks).unwrap_or_default()
+}
+
+/// The verdict in a line.
+fn text(
+    report: &Report,
+    settings: &RunSettings,
+    result: VerdictResult,
+    reasons: &[String],
+) -> String {
+    let ending = report.ending.as_ref();
+    let short = ending
+        .filter(|ending| ending.cut_short || ending.in_warmup)
+        .map(Ending::short);
+    let but = short.map_or_else(String::new, |short| format!(", {short}"));
+    let in_warmup = ending.is_some_and(|ending| ending.in_warmup);
+    match (result, reasons) {
+        (VerdictResult::Failed, [reason]) => format!("failed: {reason}"),
+        (VerdictResult::Failed, reasons) => {
+            let rest = counted(reasons.len().saturating_sub(1) as u64, "more reason");
+            let first = reasons.first().map_or("", |reason| reason.as_str());
+            format!("failed: {first} (and {rest})")
+        }
+        (VerdictResult::None, _) if in_warmup => {
+            format!("no verdict{but}, before anything was judged")
+        }
+        (VerdictResult::None, _) => format!("no verdict{but}: nothing was set to be judged"),
+        (VerdictResult::Passed, _) if ending.is_none() => {
+            format!("passed so far: {}", held(report, settings))
+        }
+        (VerdictResult::Passed, _) => match but.is_empty() {
+            true => format!("passed: {}", held(report, settings)),
+            false => format!("passed so far{but}"),
+        },
+    }
+}
+
+/// What was judged and good.
+fn held(report: &Report, settings: &RunSettings) -> String {
+    match report.thresholds.len() as u64 {
+        0 if settings.fail_on_error => "nothing failed".to_owned(),
+        0 => "lgoose was never the bottleneck".to_owned(),
+        count => format!("{} held", counted(count, "threshold")),
+    }
+}
+
+/// Broken thresholds.
+fn broken(report: &Report) -> impl Iterator<Item = &ThresholdRow> {
+    report.thresholds.iter().filter(|row| !row.passed)
 }
 
 /// Said when there is no request that did not fail.
@@ -39,39 +221,38 @@ pub(super) fn nothing_succeeded(report: &Report) -> Option<String> {
     (all.failures == all.count).then(|| why.to_owned())
 }
 
-pub(super) fn saturated(report: &Report, strict: Strict) -> Option<String> {
-    let row = report.generator.filter(|_| strict.saturation)?;
+/// Said when lgoose was the bottleneck.
+pub(super) fn saturated(report: &Report) -> Option<String> {
+    let row = report.generator?;
     let why = "lgoose itself was the bottleneck ('--fail-on-saturation')";
     (row.saturated_s > 0.0).then(|| why.to_owned())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::fixture;
-
-    #[test]
-    fn each_reason_is_given_and_those_that_were_not_asked_for_are_not() {
-        let mut report = fixture::report();
-        assert_eq!(reasons(&report, Strict::default()).len(), 3);
-        report.thresholds.clear();
-        assert!(reasons(&report, Strict::default()).is_empty());
-        let strict = Strict {
-            errors: true,
-            saturation: true,
-        };
-        assert_eq!(
-            reasons(&report, strict),
-            [
-                "lgoose itself was the bottleneck ('--fail-on-saturation')",
-                "failed requests: 135 ('--fail-on-error')",
-                "failed tasks: 12 ('--fail-on-error')",
-            ]
-        );
-        report.aggregated.failures = report.aggregated.count;
-        assert_eq!(
-            reasons(&report, Strict::default()),
-            ["not one request succeeded"]
-        );
-    }
+/// A line for requests that failed, and one for tasks.
+pub(super) fn failed(report: &Report) -> impl Iterator<Item = String> {
+    let tasks: u64 = report.tasks.iter().map(|task| task.failures).sum();
+    let counts = [(report.aggregated.failures, "requests"), (tasks, "tasks")];
+    counts
+        .into_iter()
+        .filter(|(failures, _)| *failures > 0)
+        .map(|(failures, what)| {
+            let count = show_count(failures);
+            format!("failed {what}: {count} ('--fail-on-error')")
+        })
 }
+
+/// What `test_stop` raised.
+fn test_stop(ending: Option<&Ending>) -> Option<String> {
+    let ending = ending.filter(|ending| ending.cause != Cause::NotStarted)?;
+    ending.raised.as_deref().map(one_line)
+}
+
+/// An error without its help.
+fn first_line(trouble: &Error) -> String {
+    let text = trouble.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    one_line(first.strip_prefix("error: ").unwrap_or(first))
+}
+
+#[cfg(test)]
+mod tests;

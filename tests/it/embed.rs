@@ -2,7 +2,7 @@
 
 use crate::server::Server;
 use lgoose::config::Value;
-use lgoose::engine::Ending;
+use lgoose::metrics::{Cause, VerdictResult};
 use lgoose::{Error, Test};
 
 #[allow(dead_code, reason = "its main is for 'cargo run --example embed'")]
@@ -73,6 +73,16 @@ fn a_run_without_an_end_can_be_stopped() {
     });
     running.stop();
     let outcome = running.wait().expect("it ran");
-    assert_eq!(outcome.ending, Ending::Complete);
+    let report = &outcome.report;
+    let ending = report.ending.as_ref().expect("it ended");
+    assert_eq!(
+        (ending.cause, ending.cut_short),
+        (Cause::StoppedByUser, false)
+    );
+    let verdict = report.verdict.as_ref().expect("it was judged");
+    assert_eq!(
+        (verdict.result, verdict.exit_code),
+        (VerdictResult::None, 0)
+    );
     assert_eq!(server.requests(), ["GET /", "GET /bye"]);
 }

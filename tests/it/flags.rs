@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, one that does not fit, and words that the message must have beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 54] = [
+const MISFITS: [(&str, &str, &[&str]); 55] = [
     ("--users", "0", &["'0' is not a whole number of at least 1"]),
     (
         "--hatch-rate",
@@ -101,6 +101,7 @@ const MISFITS: [(&str, &str, &[&str]); 54] = [
     ("--sticky-follow", "yes", &["unexpected value 'yes'"]),
     ("--http-debug", "yes", &["unexpected value 'yes'"]),
     ("--fail-on-saturation", "yes", &["unexpected value 'yes'"]),
+    ("--allow-short", "yes", &["unexpected value 'yes'"]),
 ];
 
 /// Flags without a value about what is shown, one whose every value is a path, and those of every program.

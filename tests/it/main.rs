@@ -8,6 +8,7 @@ mod connections;
 mod content;
 mod drupal;
 mod embed;
+mod endings;
 mod failing;
 mod faults;
 mod faulty;

@@ -39,6 +39,10 @@ fn start(plan: &str) -> Running {
     if !text.contains("rate = \"") {
         arguments.extend(["-u", "5", "-r", "100", "--throttle-requests", "60"]);
     }
+    // A second of a warm-up would leave nothing to judge.
+    if text.contains("warmup = ") {
+        arguments.extend(["--warmup", "0s"]);
+    }
     arguments.extend(["-o", "json=-"]);
     Lgoose::new(arguments).start()
 }

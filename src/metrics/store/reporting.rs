@@ -86,13 +86,10 @@ impl Store {
             checks: checks.to_vec(),
             metrics: metrics.to_vec(),
             errors: self.errors.with_exemplars(),
-            logs: Vec::new(),
             co_mitigation: omission,
-            thresholds: Vec::new(),
             arrivals,
             generator,
-            warmup: None,
-            earlier: Vec::new(),
+            ..Report::default()
         };
         report
             .requests

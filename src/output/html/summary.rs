@@ -1,12 +1,12 @@
 //! The first screen: did it pass, how fast, how many errors, and was the generator honest.
 
 use super::escape::text;
-use crate::metrics::Report;
-use crate::output::text::{broken_line, rate, share, time as duration};
+use crate::metrics::{Report, VerdictResult};
+use crate::output::text::{rate, share, time as duration};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
-/// Broken thresholds named beside the verdict; the table has all.
+/// Sentences beside the verdict; the rest is counted.
 const MOST_REASONS: usize = 5;
 
 /// The head of the page: what was run, the verdict, the figures that matter, warnings.
@@ -29,48 +29,56 @@ pub(super) fn head(report: &Report) -> String {
 }
 
 fn verdict(report: &Report) -> String {
-    let total = &report.aggregated;
-    let broken: Vec<_> = report.thresholds.iter().filter(|row| !row.passed).collect();
-    let mut reasons: Vec<String> = broken.iter().map(|row| broken_line(row)).collect();
-    if reasons.len() > MOST_REASONS {
-        let rest = reasons.len() - (MOST_REASONS - 1);
-        reasons.truncate(MOST_REASONS - 1);
-        reasons.push(format!("and {rest} more, in the table of thresholds"));
+    let verdict = report.verdict.as_ref();
+    let ending = report.ending.as_ref();
+    let short = ending.is_none_or(|ending| ending.cut_short);
+    let (class, mark, word) = match verdict.map(|verdict| verdict.result) {
+        Some(VerdictResult::Failed) => ("failed", "✗", "Failed"),
+        Some(VerdictResult::Passed) if short => ("passed", "✓", "Passed so far"),
+        Some(VerdictResult::Passed) => ("passed", "✓", "Passed"),
+        Some(VerdictResult::None) | None => ("open", "○", "Finished"),
+    };
+    let broken = report.thresholds.iter().filter(|row| !row.passed).count();
+    let mut details: Vec<String> = match (report.thresholds.len() as u64, broken) {
+        (0, _) => Vec::new(),
+        (all, 0) => vec![format!("{all} of {} held", counted(all, "threshold"))],
+        (all, n) => vec![format!("{n} of {} broken", counted(all, "threshold"))],
+    };
+    if report.generator.is_some_and(|row| row.saturated_s > 0.0) {
+        details.push("lgoose itself was the bottleneck for a part of the run".to_owned());
     }
-    if total.count == 0 {
-        reasons.insert(0, "no request was made".to_owned());
-    } else if total.failures == total.count {
-        reasons.insert(0, "not one request succeeded".to_owned());
-    }
-    let (class, mark, word) = match (reasons.is_empty(), report.thresholds.is_empty()) {
-        (false, _) => ("failed", "✗", "Failed"),
-        (true, false) => ("passed", "✓", "Passed"),
-        (true, true) => ("open", "○", "Finished"),
-    };
-    let detail = match (report.thresholds.len(), broken.len()) {
-        (0, _) if reasons.is_empty() => "no thresholds were set, so there is no verdict".to_owned(),
-        (0, _) => String::new(),
-        (all, 0) => format!("{all} of {} held", counted(all as u64, "threshold")),
-        (all, n) => format!("{n} of {} broken", counted(all as u64, "threshold")),
-    };
-    let saturated = report.generator.is_some_and(|row| row.saturated_s > 0.0);
-    let but = match saturated {
-        true => " · lgoose itself was the bottleneck for a part of the run",
-        false => "",
-    };
-    let items: String = reasons
-        .iter()
-        .map(|reason| format!("<li>{}</li>", text(reason)))
-        .collect();
-    let list = if items.is_empty() {
-        items
-    } else {
-        format!("<ul>{items}</ul>")
+    let line = |class: &str, told: Option<&String>| match told {
+        Some(told) => format!("<p class=\"{class}\">{}</p>", text(told)),
+        None => String::new(),
     };
     format!(
         "<section class=\"verdict {class}\" aria-label=\"Verdict\"><p><span class=\"mark\" aria-hidden=\"true\">{mark}</span>\
-         <strong>{word}</strong> <span>{detail}{but}</span></p>{list}</section>\n"
+         <strong>{word}</strong> <span>{}</span></p>{}{}{}{}</section>\n",
+        details.join(" · "),
+        line("told", verdict.map(|verdict| &verdict.text)),
+        line("ending", ending.map(|ending| &ending.text)),
+        list("reasons", verdict.map_or(&[], |verdict| &verdict.reasons)),
+        list("remarks", verdict.map_or(&[], |verdict| &verdict.remarks)),
     )
+}
+
+/// The first of some sentences; the rest is counted. A single reason stands in the verdict's own line.
+fn list(class: &str, sentences: &[String]) -> String {
+    let shown = match sentences.len() {
+        0 => return String::new(),
+        1 if class == "reasons" => return String::new(),
+        count if count > MOST_REASONS => MOST_REASONS - 1,
+        count => count,
+    };
+    let mut items: String = sentences[..shown]
+        .iter()
+        .map(|sentence| format!("<li>{}</li>", text(sentence)))
+        .collect();
+    if sentences.len() > shown {
+        let rest = sentences.len() - shown;
+        items += &format!("<li>and {rest} more, in the tables and in the JSON report</li>");
+    }
+    format!("<ul class=\"{class}\">{items}</ul>")
 }
 
 fn cards(report: &Report) -> String {

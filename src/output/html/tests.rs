@@ -179,7 +179,7 @@ fn every_other_figure_is_in_a_table_too() {
 fn the_first_screen_tells_verdict_speed_errors_and_the_generator() {
     let mut report = fixture::report();
     let top = |report: &Report| {
-        let page = Html::parse_document(&page(report, BARE));
+        let page = Html::parse_document(&page(&fixture::judged(report), BARE));
         [".verdict", ".cards", ".warnings"].map(|part| {
             let found = select(&page, part);
             found.first().map_or_else(String::new, |part| words(*part))
@@ -217,7 +217,7 @@ fn a_run_without_a_request_has_a_page() {
     report.requests.clear();
     report.series.clear();
     report.aggregated = Figures::default();
-    let page = Html::parse_document(&to_html(&report));
+    let page = Html::parse_document(&to_html(&fixture::judged(&report)));
     assert!(words(select(&page, ".verdict")[0]).contains("no request was made"));
     assert!(select(&page, "#requests").is_empty());
     assert_eq!(select(&page, "#overview").len(), 1);

@@ -98,6 +98,16 @@ pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
             .iter()
             .map(|warning| ("warning", one_line(warning))),
     );
+    if let Some(verdict) = &report.verdict {
+        let remarks = verdict.remarks.iter();
+        lines.extend(remarks.map(|remark| ("remark", one_line(remark))));
+    }
+    if let Some(ending) = &report.ending {
+        lines.push(("ending", one_line(&ending.text)));
+    }
+    if let Some(verdict) = &report.verdict {
+        lines.push(("verdict", one_line(&verdict.text)));
+    }
     lines
 }
 

@@ -1,0 +1,194 @@
+//! Why and when a run ended. Filled in by the engine, which knows; the sentence is made here, so that every output
+//! says the same.
+
+use crate::units::show_long;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What ended a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The run time was up, or the last stage was over.
+    TimeUp,
+    /// Every user had done its iterations.
+    IterationsDone,
+    /// A key of a view, or the program that lgoose is embedded in.
+    StoppedByUser,
+    /// Ctrl-C, SIGTERM or the end of the terminal.
+    Signal,
+    /// A threshold with `abort` was broken.
+    Threshold,
+    /// The plan ended all its users, as with `user:stop()`.
+    Plan,
+    /// All users ended by errors in `on_start`.
+    UsersLost,
+    /// `test_start` raised: no user was started.
+    NotStarted,
+    /// A second Ctrl-C, or the command to abort: requests were cut off.
+    Aborted,
+    /// Trouble of lgoose's own.
+    Trouble,
+}
+
+/// Why and when a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Ending {
+    /// What ended it.
+    pub cause: Cause,
+    /// When, in seconds since users began to start, pauses left out.
+    pub at_s: f64,
+    /// When it was to end, counted likewise; `null` for a run without such a time.
+    pub planned_s: Option<f64>,
+    /// Whether it ended before its planned end, be that a time or iterations, or was broken off.
+    pub cut_short: bool,
+    /// Whether it ended before its figures began to count (`--warmup`, `--reset-stats`): nothing was judged.
+    #[serde(default)]
+    pub in_warmup: bool,
+    /// Whether tasks that still ran after `--stop-timeout` were cut off.
+    #[serde(default)]
+    pub cut_off: bool,
+    /// Whether every user ended by an error in `on_start`, whatever ended the run.
+    #[serde(default)]
+    pub all_lost: bool,
+    /// The threshold that stopped it; `null` if none did.
+    #[serde(default)]
+    pub threshold: Option<String>,
+    /// What `test_start` or `test_stop` raised; `null` if neither did.
+    #[serde(default)]
+    pub raised: Option<String>,
+    /// The same in words: `stopped by a signal at 2 s of 60 s`.
+    pub text: String,
+}
+
+impl Ending {
+    /// An ending at `at`, planned for `planned`, that is known no closer yet; [`told`](Ending::told) gives it its
+    /// words.
+    pub fn new(cause: Cause, at: Duration, planned: Option<Duration>) -> Ending {
+        let broken_off = matches!(cause, Cause::NotStarted | Cause::Aborted | Cause::Trouble);
+        let complete = matches!(cause, Cause::TimeUp | Cause::IterationsDone);
+        Ending {
+            cause,
+            at_s: at.as_secs_f64(),
+            planned_s: planned.map(|planned| planned.as_secs_f64()),
+            cut_short: broken_off || (planned.is_some() && !complete),
+            in_warmup: false,
+            cut_off: false,
+            all_lost: cause == Cause::UsersLost,
+            threshold: None,
+            raised: None,
+            text: String::new(),
+        }
+    }
+
+    /// The same with its words.
+    #[must_use]
+    pub fn told(mut self) -> Ending {
+        let (at, after) = (self.at(), seconds(self.at_s));
+        let mut text = match self.cause {
+            Cause::TimeUp => format!("time up after {after}"),
+            Cause::IterationsDone => format!("all iterations done after {after}"),
+            Cause::StoppedByUser => format!("stopped by the user {at}"),
+            Cause::Signal => format!("stopped by a signal {at}"),
+            Cause::Threshold => {
+                let which = self.threshold.as_deref().unwrap_or_default();
+                format!("stopped by the threshold '{which}' {at}")
+            }
+            Cause::Plan => format!("ended by the plan {at}: it left no user"),
+            Cause::UsersLost => {
+                format!("ended {at}: every user was lost by an error in 'on_start'")
+            }
+            Cause::NotStarted => {
+                let raised = self.raised.as_deref().unwrap_or("test_start raised");
+                format!("not started: {raised}")
+            }
+            Cause::Aborted => format!("aborted {at}"),
+            Cause::Trouble => format!("ended by trouble of lgoose's own {at}"),
+        };
+        if self.in_warmup {
+            text += ", before the figures began to count";
+        }
+        if self.cut_off {
+            text += "; tasks that did not end in time were cut off";
+        }
+        self.text = text;
+        self
+    }
+
+    /// How a run that was cut short is told beside its verdict: `stopped at 2 s of 60 s`.
+    pub fn short(&self) -> String {
+        let at = self.at();
+        let mut text = match self.cause {
+            Cause::TimeUp => format!("time up after {}", seconds(self.at_s)),
+            Cause::Plan => format!("ended by the plan {at}"),
+            _ => format!("stopped {at}"),
+        };
+        if self.cut_short && self.planned_s.is_none() {
+            text += ", before all iterations were done";
+        }
+        text
+    }
+
+    /// `at 2 s of 60 s`.
+    fn at(&self) -> String {
+        let at = seconds(self.at_s);
+        match self.planned_s.filter(|planned| self.at_s < *planned) {
+            Some(planned) => format!("at {at} of {}", seconds(planned)),
+            None => format!("at {at}"),
+        }
+    }
+}
+
+/// Seconds without a fraction, below ten with a tenth; never rounded up, so that what is cut short never looks
+/// whole.
+fn seconds(s: f64) -> String {
+    match s {
+        s if s < 10.0 => format!("{} s", (s * 10.0 + 1e-6).floor() / 10.0),
+        s if s < 600.0 => format!("{} s", s.floor()),
+        s => show_long(Duration::try_from_secs_f64(s.floor()).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_never_rounded_up() {
+        for (s, text) in [
+            (0.0, "0 s"),
+            (0.06, "0 s"),
+            (0.3, "0.3 s"),
+            (2.0, "2 s"),
+            (2.19, "2.1 s"),
+            (9.99, "9.9 s"),
+            (59.97, "59 s"),
+            (60.0, "60 s"),
+            (599.9, "599 s"),
+            (3_723.9, "1h2m3s"),
+        ] {
+            assert_eq!(seconds(s), text);
+        }
+    }
+
+    #[test]
+    fn only_what_ends_before_its_plan_is_cut_short() {
+        let (at, minute) = (Duration::from_secs(2), Some(Duration::from_secs(60)));
+        for (cause, planned, cut_short) in [
+            (Cause::TimeUp, minute, false),
+            (Cause::IterationsDone, minute, false),
+            (Cause::Signal, minute, true),
+            (Cause::Signal, None, false),
+            (Cause::Plan, minute, true),
+            (Cause::Threshold, None, false),
+            (Cause::Aborted, None, true),
+            (Cause::Trouble, None, true),
+            (Cause::NotStarted, None, true),
+        ] {
+            let ending = Ending::new(cause, at, planned);
+            assert_eq!(ending.cut_short, cut_short, "{cause:?}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What speaks against a run, and what is only remarked.
+
+mod endings;
+
+use super::*;
+use crate::metrics::TaskRow;
+use crate::output::fixture;
+
+/// The fixed report where nothing is judged yet.
+fn plain() -> Report {
+    let mut report = fixture::report();
+    report.thresholds.clear();
+    report
+}
+
+#[test]
+fn each_reason_is_given_and_those_that_were_not_asked_for_are_not() {
+    let mut report = fixture::report();
+    assert_eq!(judge(&report, None).reasons.len(), 3);
+    report.thresholds.clear();
+    assert!(judge(&report, None).reasons.is_empty());
+    let strict = fixture::strict(report.clone()).verdict;
+    assert_eq!(
+        strict.expect("judged").reasons,
+        [
+            "lgoose itself was the bottleneck ('--fail-on-saturation')",
+            "failed requests: 135 ('--fail-on-error')",
+            "failed tasks: 12 ('--fail-on-error')",
+        ]
+    );
+    report.aggregated.failures = report.aggregated.count;
+    assert_eq!(judge(&report, None).reasons, ["not one request succeeded"]);
+}
+
+#[test]
+fn a_task_that_never_succeeds_is_remarked() {
+    let mut report = plain();
+    let plain = report.tasks[0].clone();
+    let row = |name: &str, runs, failures| TaskRow {
+        name: name.to_owned(),
+        runs,
+        failures,
+        ..plain.clone()
+    };
+    report.tasks = vec![
+        row("some", 5, 4),
+        row("once", 1, 1),
+        row("never", 1_200, 1_200),
+    ];
+    let verdict = judge(&report, None);
+    assert_eq!(
+        verdict.remarks,
+        [
+            "the task 'once' failed in its only run",
+            "the task 'never' failed in all of its 1,200 runs",
+        ]
+    );
+    assert_eq!(verdict.result, VerdictResult::None);
+    report.tasks = (0..9).map(|n| row(&n.to_string(), 2, 2)).collect();
+    let remarks = judge(&report, None).remarks;
+    assert_eq!(remarks.len(), MOST_REMARKS + 1);
+    assert_eq!(remarks[MOST_REMARKS], "the same of 4 more tasks");
+}
+
+#[test]
+fn failures_that_may_have_made_a_latency_pass_are_remarked() {
+    let article = "article with a very long name that nobody would want to type twice";
+    let full = format!("GET {article}");
+    for (threshold, name, unit, passed, remarked) in [
+        ("p95 < 300ms", Some(article), "ms", true, true),
+        ("p95 <= 300ms during 10s", Some(&*full), "ms", true, true),
+        ("ok p95 < 300ms", Some(article), "ms", true, false),
+        ("p95 < 300ms", Some(article), "ms", false, false),
+        ("p95 > 300ms", Some(article), "ms", true, false),
+        ("failures < 5%", Some(article), "%", true, false),
+        ("p95 < 300ms", Some("front page"), "ms", true, false),
+        ("p95 < 300ms", None, "ms", true, false),
+        ("p95 < 300ms", Some("nothing"), "ms", true, false),
+    ] {
+        let mut report = fixture::report();
+        report.thresholds.truncate(1);
+        let row = &mut report.thresholds[0];
+        row.threshold = threshold.to_owned();
+        row.name = name.map(str::to_owned);
+        row.unit = unit.to_owned();
+        row.passed = passed;
+        let remarks = judge(&report, None).remarks;
+        assert_eq!(!remarks.is_empty(), remarked, "{threshold} {name:?}");
+    }
+    let mut report = fixture::report();
+    report.thresholds.truncate(1);
+    report.aggregated.failures = 1_000;
+    assert_eq!(
+        judge(&report, None).remarks,
+        [
+            "4.19% failed: that may have made the threshold 'p95 < 300ms' pass, since it counts failures too"
+        ]
+    );
+}
+
+#[test]
+fn a_run_that_goes_on_has_passed_only_so_far() {
+    let mut report = fixture::report();
+    report.thresholds.truncate(2);
+    report.ending = None;
+    let verdict = judge(&report, None);
+    assert_eq!(verdict.text, "passed so far: 2 thresholds held");
+}
+
+#[test]
+fn of_an_error_with_help_the_verdict_has_the_first_line() {
+    let trouble = Error::Trouble("cannot write 'log.csv'\n  give another place".to_owned());
+    let verdict = judge(&plain(), Some(&trouble));
+    assert_eq!(verdict.text, "failed: cannot write 'log.csv'");
+    assert_eq!(verdict.exit_code, exit::TROUBLE);
+}

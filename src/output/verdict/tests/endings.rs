@@ -1,0 +1,393 @@
+//! Every way in which a run can end, with and without something to judge it by: exit code, cause, words and verdict in
+//! a file, and the same verdict in every output. `tests/it/endings.rs` holds real runs to lines of that file.
+
+use super::super::judge;
+use crate::error::Error;
+use crate::metrics::{Cause, Ending, Figures, Report, ThresholdRow, Verdict, VerdictResult};
+use crate::output::{fixture, html, json, junit, markdown, text};
+use scraper::{Html, Selector};
+use std::time::Duration;
+
+/// A run under way to its verdict.
+struct Run {
+    name: &'static str,
+    report: Report,
+    ending: Ending,
+    trouble: Option<Error>,
+}
+
+/// One that ended at `at` seconds of `planned`, with a hundred requests that succeeded.
+fn run(name: &'static str, cause: Cause, at: f64, planned: Option<u64>) -> Run {
+    let mut report = fixture::report();
+    report.thresholds.clear();
+    report.warnings.clear();
+    report.checks.clear();
+    report.requests.truncate(1);
+    report.tasks.truncate(1);
+    let figures = &mut report.requests[0].figures;
+    (figures.count, figures.failures) = (100, 0);
+    report.aggregated = figures.clone();
+    report.generator = report.generator.map(|row| crate::metrics::GeneratorRow {
+        saturated_s: 0.0,
+        ..row
+    });
+    let at = Duration::from_secs_f64(at);
+    Run {
+        name,
+        report,
+        ending: Ending::new(cause, at, planned.map(Duration::from_secs)),
+        trouble: None,
+    }
+}
+
+impl Run {
+    /// Ends as the closure says.
+    fn but(mut self, change: impl FnOnce(&mut Ending)) -> Run {
+        change(&mut self.ending);
+        self
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Report)) -> Run {
+        change(&mut self.report);
+        self
+    }
+
+    fn threshold(self, text: &str, value: f64, passed: bool, broken_s: Option<f64>) -> Run {
+        let (threshold, unit) = (text.to_owned(), "ms".to_owned());
+        self.with(|report| {
+            report.thresholds.push(ThresholdRow {
+                threshold,
+                name: None,
+                value: Some(value),
+                limit: 300.0,
+                unit,
+                passed,
+                broken_s,
+            });
+        })
+    }
+
+    fn held(self) -> Run {
+        self.threshold("p95 < 300ms", 18.9, true, None)
+    }
+
+    fn broken(self) -> Run {
+        self.threshold("p95 < 300ms", 412.0, false, None)
+    }
+
+    fn set(self, change: impl FnOnce(&mut crate::metrics::RunSettings)) -> Run {
+        self.with(|report| {
+            let mut settings = report.settings.take().unwrap_or_default();
+            settings.thresholds.clear();
+            change(&mut settings);
+            report.settings = Some(settings);
+        })
+    }
+
+    fn usual(self) -> Run {
+        self.set(|_| {})
+    }
+
+    fn failures(self, failures: u64) -> Run {
+        self.with(|report| {
+            report.aggregated.failures = failures;
+            report.requests[0].figures.failures = failures;
+        })
+    }
+
+    fn trouble(mut self, text: &str) -> Run {
+        self.trouble = Some(Error::Trouble(text.to_owned()));
+        self
+    }
+
+    /// The report as it is at the end.
+    fn end(self) -> Report {
+        let mut report = self.report;
+        report.ending = Some(self.ending.told());
+        report.verdict = Some(judge(&report, self.trouble.as_ref()));
+        report
+    }
+}
+
+/// Iterations were planned, and no time.
+fn until_iterations(ending: &mut Ending) {
+    ending.cut_short = true;
+}
+
+#[rustfmt::skip]
+fn runs() -> Vec<Run> {
+    use Cause::*;
+    let minute = Some(60);
+    let nothing = |report: &mut Report| report.aggregated = Figures::default();
+    let lost = |ending: &mut Ending| ending.all_lost = true;
+    let raised = |ending: &mut Ending| ending.raised = Some("test_stop raised: no key (plan.lua:9)".to_owned());
+    let saturated = |report: &mut Report| {
+        report.generator = report.generator.map(|row| crate::metrics::GeneratorRow { saturated_s: 4.0, ..row });
+    };
+    let always = |report: &mut Report| {
+        (report.tasks[0].runs, report.tasks[0].failures) = (50, 50);
+    };
+    let some = |report: &mut Report| report.tasks[0].failures = 3;
+    let by = |ending: &mut Ending| ending.threshold = Some("p95 < 300ms abort".to_owned());
+    let warmup = |ending: &mut Ending| ending.in_warmup = true;
+    vec![
+        run("time up", TimeUp, 60.0, minute).usual(),
+        run("time up, thresholds hold", TimeUp, 60.0, minute).usual().held(),
+        run("time up, a threshold is broken", TimeUp, 60.0, minute).usual().broken(),
+        run("time up, one of two thresholds is broken", TimeUp, 60.0, minute).usual().held().broken(),
+        run("time up, a stretch broke a threshold", TimeUp, 60.0, minute).usual()
+            .threshold("p95 < 300ms during 10s", 412.0, false, Some(31.0)),
+        run("time up, failures", TimeUp, 60.0, minute).usual().failures(3),
+        run("time up, failures and a latency threshold holds", TimeUp, 60.0, minute).usual().failures(3).held(),
+        run("time up, fail-on-error, nothing failed", TimeUp, 60.0, minute).set(|s| s.fail_on_error = true),
+        run("time up, fail-on-error, failures", TimeUp, 60.0, minute).set(|s| s.fail_on_error = true).failures(3),
+        run("time up, fail-on-error, a task failed", TimeUp, 60.0, minute).set(|s| s.fail_on_error = true).with(some),
+        run("time up, a task always failed", TimeUp, 60.0, minute).usual().with(always),
+        run("time up, fail-on-error, a task always failed", TimeUp, 60.0, minute)
+            .set(|s| s.fail_on_error = true).with(always),
+        run("time up, saturated", TimeUp, 60.0, minute).usual().with(saturated),
+        run("time up, fail-on-saturation, saturated", TimeUp, 60.0, minute)
+            .set(|s| s.fail_on_saturation = true).with(saturated),
+        run("time up, fail-on-saturation, not saturated", TimeUp, 60.0, minute).set(|s| s.fail_on_saturation = true),
+        run("time up, not one success", TimeUp, 60.0, minute).usual().failures(100),
+        run("time up, not one success, thresholds hold", TimeUp, 60.0, minute).usual().failures(100).held(),
+        run("time up, not one request", TimeUp, 60.0, minute).usual().with(nothing),
+        run("time up, test_stop raised", TimeUp, 60.0, minute).usual().but(raised),
+        run("time up, fail-on-error, test_stop raised", TimeUp, 60.0, minute)
+            .set(|s| s.fail_on_error = true).but(raised),
+        run("time up, thresholds hold, test_stop raised", TimeUp, 60.0, minute).usual().held().but(raised),
+        run("time up, tasks cut off", TimeUp, 60.0, minute).usual().but(|ending| ending.cut_off = true),
+        run("time up, thresholds hold, tasks cut off", TimeUp, 60.0, minute).usual().held()
+            .but(|ending| ending.cut_off = true),
+        run("time up within the warm-up, thresholds", TimeUp, 5.0, Some(5))
+            .set(|s| s.thresholds = vec!["p95 < 300ms".to_owned()]).but(warmup),
+        run("time up at a rate, every user lost", TimeUp, 60.0, minute).usual().but(lost).held(),
+        run("time up, a log could not be written", TimeUp, 60.0, minute).usual().held()
+            .trouble("cannot write the log to 'requests.csv': no space left on device"),
+        run("iterations done", IterationsDone, 12.0, None).usual(),
+        run("iterations done, thresholds hold", IterationsDone, 12.0, None).usual().held(),
+        run("iterations done before the time", IterationsDone, 12.0, minute).usual().held(),
+        run("signal, no planned end", Signal, 2.0, None).usual(),
+        run("signal, no planned end, thresholds hold", Signal, 2.0, None).usual().held(),
+        run("signal", Signal, 2.0, minute).usual(),
+        run("signal, thresholds hold", Signal, 2.0, minute).usual().held(),
+        run("signal, thresholds hold, allow-short", Signal, 2.0, minute).set(|s| s.allow_short = true).held(),
+        run("signal, a threshold is broken", Signal, 2.0, minute).usual().broken(),
+        run("signal, a threshold is broken, allow-short", Signal, 2.0, minute).set(|s| s.allow_short = true).broken(),
+        run("signal, fail-on-error, nothing failed", Signal, 2.0, minute).set(|s| s.fail_on_error = true),
+        run("signal, iterations planned, thresholds hold", Signal, 2.0, None).usual().held().but(until_iterations),
+        run("signal within the warm-up", Signal, 2.0, minute).usual().but(warmup),
+        run("signal within the warm-up, thresholds", Signal, 2.0, minute)
+            .set(|s| s.thresholds = vec!["p95 < 300ms".to_owned()]).but(warmup),
+        run("signal within the warm-up, thresholds, allow-short", Signal, 2.0, minute)
+            .set(|s| { s.thresholds = vec!["p95 < 300ms".to_owned()]; s.allow_short = true }).but(warmup),
+        run("signal, every user lost", Signal, 2.0, minute).usual().but(lost),
+        run("signal in test_start", Signal, 0.0, minute).usual().with(nothing),
+        run("stopped by the user", StoppedByUser, 2.0, minute).usual(),
+        run("stopped by the user, thresholds hold", StoppedByUser, 2.0, minute).usual().held(),
+        run("stopped by the user, thresholds hold, allow-short", StoppedByUser, 2.0, minute)
+            .set(|s| s.allow_short = true).held(),
+        run("a threshold with abort", Threshold, 12.0, minute).usual().but(by)
+            .threshold("p95 < 300ms abort", 412.0, false, Some(12.0)),
+        run("a threshold with abort, allow-short", Threshold, 12.0, minute).set(|s| s.allow_short = true).but(by)
+            .threshold("p95 < 300ms abort", 412.0, false, Some(12.0)),
+        run("a threshold with abort, no planned end", Threshold, 12.0, None).usual().but(by)
+            .threshold("p95 < 300ms abort", 412.0, false, Some(12.0)),
+        run("the plan ended its users", Plan, 2.0, None).usual(),
+        run("the plan ended its users, thresholds hold", Plan, 2.0, None).usual().held(),
+        run("the plan ended its users before the time, thresholds hold", Plan, 2.0, minute).usual().held(),
+        run("the plan ended its users before the time, thresholds hold, allow-short", Plan, 2.0, minute)
+            .set(|s| s.allow_short = true).held(),
+        run("every user lost", UsersLost, 0.3, minute).usual(),
+        run("every user lost, thresholds hold", UsersLost, 0.3, minute).usual().held(),
+        run("every user lost, thresholds hold, allow-short", UsersLost, 0.3, minute)
+            .set(|s| s.allow_short = true).held(),
+        run("test_start raised", NotStarted, 0.0, minute).usual().with(nothing)
+            .but(|ending| ending.raised = Some("test_start raised: not ready (plan.lua:3)".to_owned())),
+        run("second Ctrl-C", Aborted, 2.0, minute).usual(),
+        run("second Ctrl-C, thresholds hold", Aborted, 2.0, minute).usual().held(),
+        run("second Ctrl-C, a threshold is broken", Aborted, 2.0, minute).usual().broken(),
+        run("second Ctrl-C after the time", Aborted, 62.5, minute).usual(),
+        run("trouble", Trouble, 2.0, minute).usual().trouble("cannot start thread 3: out of memory"),
+        run("trouble, thresholds hold", Trouble, 2.0, minute).usual().held().trouble("user 7 is caught in task 'x'"),
+        run("trouble, a threshold is broken", Trouble, 2.0, minute).usual().broken()
+            .trouble("user 7 is caught in task 'x'"),
+    ]
+}
+
+/// `signal | 0 | signal | stopped by a signal at 2 s of 60 s | no verdict, …`, and below it each remark.
+fn line(name: &str, report: &Report) -> String {
+    let (ending, verdict) = parts(report);
+    let cause = serde_json::to_value(ending.cause).expect("a word");
+    let mut line = format!(
+        "{name} | {} | {} | {} | {}\n",
+        verdict.exit_code,
+        cause.as_str().expect("a word"),
+        ending.text,
+        verdict.text
+    );
+    for remark in &verdict.remarks {
+        line += &format!("  remark: {remark}\n");
+    }
+    line
+}
+
+fn parts(report: &Report) -> (&Ending, &Verdict) {
+    let ending = report.ending.as_ref().expect("it ended");
+    (ending, report.verdict.as_ref().expect("it was judged"))
+}
+
+#[test]
+fn every_ending_has_the_words_and_the_exit_code_that_are_checked_in() {
+    let runs = runs();
+    assert!(runs.len() >= 40, "{}", runs.len());
+    let lines = runs.into_iter().map(|run| {
+        let name = run.name;
+        line(name, &run.end())
+    });
+    let told = "# Every way in which a run can end: name | exit code | ending.cause | ending.text | verdict.text\n\
+                # Written by 'BLESS=1 cargo test --lib output'; real runs are held to it by tests/it/endings.rs.\n";
+    fixture::golden(
+        "endings.txt",
+        &(told.to_owned() + &lines.collect::<String>()),
+    );
+}
+
+#[test]
+fn every_output_tells_the_same_verdict() {
+    for run in runs() {
+        let name = run.name;
+        let report = run.end();
+        let (ending, verdict) = parts(&report);
+        let wanted = (ending.text.as_str(), verdict.text.as_str());
+        let tables = |report: &Report| text::tables(report, 1_000, text::TableOptions::default());
+        let shown = tables(&report);
+        let (told_ending, told_verdict) = of_text(&shown);
+        assert_eq!(
+            (told_ending.as_str(), told_verdict.as_str()),
+            wanted,
+            "{name}: text"
+        );
+        let saved = json::to_json(&report).expect("a plain report");
+        let value: serde_json::Value = serde_json::from_str(&saved).expect("JSON");
+        let words = (&value["ending"]["text"], &value["verdict"]["text"]);
+        assert_eq!(
+            (words.0.as_str(), words.1.as_str()),
+            (Some(wanted.0), Some(wanted.1)),
+            "{name}: JSON"
+        );
+        let again = json::from_json(&saved, "run.json").expect("what was written");
+        assert_eq!(tables(&again), shown, "{name}: lgoose report");
+        let (word, text) = of_markdown(&markdown::to_markdown(&report));
+        assert_eq!(
+            text,
+            [
+                format!("verdict: {}", wanted.1),
+                format!("ending: {}", wanted.0)
+            ],
+            "{name}"
+        );
+        let (class, told) = of_html(&html::to_html(&report));
+        assert_eq!(
+            (told[0].as_str(), told[1].as_str()),
+            (wanted.1, wanted.0),
+            "{name}: HTML"
+        );
+        let xml = junit::to_junit(&report).expect("a plain report");
+        let (ending, told, failures) = of_junit(&xml);
+        assert_eq!((ending.as_str(), told.as_str()), wanted, "{name}: JUnit");
+        let (expected, emoji) = match verdict.result {
+            VerdictResult::Passed => ("passed", "✅ passed"),
+            VerdictResult::Failed => ("failed", "❌ failed"),
+            VerdictResult::None => ("open", "⚪ no verdict"),
+        };
+        assert!(
+            class.contains(expected) && word.starts_with(emoji),
+            "{name}: {class} {word}"
+        );
+        let failed = verdict.result == VerdictResult::Failed;
+        assert_eq!(
+            (failures > 0, verdict.exit_code > 0),
+            (failed, failed),
+            "{name}: {xml}"
+        );
+    }
+}
+
+#[test]
+fn nothing_that_was_cut_short_reads_passed_alone() {
+    for run in runs().into_iter().filter(|run| run.ending.cut_short) {
+        let report = run.end();
+        let (_, verdict) = parts(&report);
+        assert!(!verdict.text.starts_with("passed:"), "{}", verdict.text);
+        let page = html::to_html(&report);
+        assert!(!page.contains("<strong>Passed</strong>"));
+        assert!(!markdown::to_markdown(&report).contains("passed:"));
+    }
+}
+
+/// The last two entries of the overview, each as one line.
+fn of_text(shown: &str) -> (String, String) {
+    let entry = |label: &str| {
+        let lines = shown.lines().skip_while(|line| !line.starts_with(label));
+        let mut words: Vec<&str> = Vec::new();
+        for line in lines {
+            if !words.is_empty() && !line.starts_with("    ") {
+                break;
+            }
+            words.push(line.strip_prefix(label).unwrap_or(line).trim());
+        }
+        words.join(" ")
+    };
+    (entry(" ending "), entry(" verdict "))
+}
+
+/// The heading, and the list's first two items.
+fn of_markdown(markdown: &str) -> (String, Vec<String>) {
+    use pulldown_cmark::{Event, Parser, TagEnd};
+    let mut lines = vec![String::new()];
+    for event in Parser::new(markdown) {
+        match event {
+            Event::Text(part) | Event::Code(part) => {
+                lines.last_mut().expect("never empty").push_str(&part);
+            }
+            Event::End(TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::Item) => {
+                lines.push(String::new())
+            }
+            _ => {}
+        }
+    }
+    (lines[0].clone(), lines[2..4].to_vec())
+}
+
+/// The class of the verdict, and what it and the ending say.
+fn of_html(page: &str) -> (String, [String; 2]) {
+    let page = Html::parse_document(page);
+    let one = |css: &str| {
+        let css = Selector::parse(css).expect("a selector");
+        page.select(&css).next().expect("the page has it")
+    };
+    let words = |css: &str| one(css).text().collect::<String>();
+    let class = one("section.verdict").attr("class").unwrap_or_default();
+    (
+        class.to_owned(),
+        [".verdict .told", ".verdict .ending"].map(words),
+    )
+}
+
+/// The ending, the verdict, and how many cases failed.
+fn of_junit(xml: &str) -> (String, String, usize) {
+    let document = roxmltree::Document::parse(xml).expect("XML");
+    let property = |name: &str| {
+        let mut nodes = document.descendants();
+        let node = nodes
+            .find(|node| node.has_tag_name("property") && node.attribute("name") == Some(name));
+        node.and_then(|node| node.attribute("value"))
+            .expect("a property")
+            .to_owned()
+    };
+    let failures = document
+        .descendants()
+        .filter(|node| node.has_tag_name("failure"));
+    (property("ending"), property("verdict"), failures.count())
+}

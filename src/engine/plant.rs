@@ -2,6 +2,7 @@
 
 use super::run::Run;
 use super::throttle::Throttle;
+use super::timers::Timers;
 use crate::config::{CoMitigation, Config};
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::Pulse;
@@ -32,6 +33,16 @@ impl Plant {
     /// The recorder of that number.
     pub(super) fn recorder(&self, number: usize) -> Recorder {
         Recorder::new(number).of_run(self.origin.into_std(), self.journals.as_ref())
+    }
+
+    /// The timers of one shard.
+    pub(super) fn timers(&self) -> Timers {
+        // A site that is a script is part of a test that plays time.
+        #[cfg(test)]
+        if self.client.script.is_some() {
+            return Timers::coarse();
+        }
+        Timers::default()
     }
 }
 

@@ -26,6 +26,7 @@ mod measures;
 mod mistakes;
 mod one_page;
 mod outputs;
+mod pacing;
 mod page;
 mod parts;
 mod plans;

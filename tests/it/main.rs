@@ -48,6 +48,7 @@ mod terminal;
 mod thresholds;
 mod tools;
 mod umami;
+mod unanswered;
 mod view;
 mod wordpress;
 

@@ -18,7 +18,7 @@ const SHORT: Duration = Duration::from_millis(100);
 
 /// The alarm rings no sooner after waits have ended than this: where thousands of users wait, those that end
 /// within it end together, and each wake-up does not cost a turn of the event loop of its own.
-const GRAIN: Duration = Duration::from_micros(200);
+const GRAIN: Duration = Duration::from_micros(500);
 
 /// The timers of one shard.
 #[derive(Debug, Default)]

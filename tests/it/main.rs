@@ -3,6 +3,7 @@
 //! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
 
 mod accuracy;
+mod bytes;
 mod command_line;
 mod connections;
 mod content;

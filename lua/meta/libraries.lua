@@ -287,12 +287,12 @@ function wait.normal(mean, deviation) end
 ---@return lgoose.WaitRule
 function wait.exponential(mean) end
 
----An iteration every so many seconds, whatever it took.
+---An iteration every so many seconds, whatever it took. One that takes longer moves the schedule and is not made up for.
 ---@param time number # seconds
 ---@return lgoose.WaitRule
 function wait.pacing(time) end
 
----Tasks per second and user.
+---Tasks per second and user, on a schedule as that of `wait.pacing`.
 ---@param rate number
 ---@return lgoose.WaitRule
 function wait.throughput(rate) end

@@ -1,6 +1,9 @@
-//! A timer that is precise to some 50 µs, for starts whose delay is measured: tokio's own come up to a
-//! millisecond late, which is more than a fast site takes to answer.
+//! A timer that is precise to some 50 µs, for starts whose delay is measured and for short waits of users:
+//! tokio's own come one to two milliseconds late, which is more than a fast site takes to answer.
 
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll};
 use tokio::time::Instant;
 
 /// Wakes one task at a time.
@@ -19,16 +22,35 @@ pub(super) enum Alarm {
 impl Alarm {
     /// Waits until `due`; what is late returns at once.
     pub(super) async fn until(&mut self, due: Instant) {
+        if !self.is_precise() || poll_fn(|cx| self.poll(cx, due)).await.is_err() {
+            tokio::time::sleep_until(due).await;
+        }
+    }
+
+    /// Whether there is a timer of the kernel to [`poll`](Alarm::poll).
+    pub(super) fn is_precise(&mut self) -> bool {
         if matches!(self, Alarm::New) {
             *self = Alarm::best();
         }
-        #[cfg(target_os = "linux")]
-        if let Alarm::Precise(timer) = self
-            && timer.until(due).await.is_ok()
-        {
-            return;
+        !matches!(self, Alarm::Coarse)
+    }
+
+    /// Ready when `due` has come; until then the task that polled last is the one that is woken.
+    ///
+    /// # Errors
+    /// That of the kernel's timer, or that there is none.
+    #[cfg(target_os = "linux")]
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<()>> {
+        match self {
+            Alarm::Precise(timer) => timer.poll(cx, due),
+            Alarm::New | Alarm::Coarse => Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
         }
-        tokio::time::sleep_until(due).await;
+    }
+
+    /// There is none.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn poll(&mut self, _: &mut Context<'_>, _: Instant) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
     }
 
     #[cfg(target_os = "linux")]
@@ -50,6 +72,7 @@ mod linux {
     };
     use std::io;
     use std::os::fd::OwnedFd;
+    use std::task::{Context, Poll, ready};
     use std::time::Duration;
     use tokio::io::unix::AsyncFd;
     use tokio::time::Instant;
@@ -76,18 +99,17 @@ mod linux {
             })
         }
 
-        pub(super) async fn until(&mut self, due: Instant) -> io::Result<()> {
+        pub(super) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<()>> {
             loop {
                 let left = due.saturating_duration_since(Instant::now());
                 if left.is_zero() {
-                    return Ok(());
+                    return Poll::Ready(Ok(()));
                 }
                 if self.set != Some(due) {
                     self.set(left)?;
                     self.set = Some(due);
                 }
-                let mut ready = self.file.readable().await?;
-                ready.clear_ready();
+                ready!(self.file.poll_read_ready(cx))?.clear_ready();
                 self.set = None;
             }
         }

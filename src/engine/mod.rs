@@ -14,6 +14,7 @@ mod gate;
 mod in_flight;
 mod on_call;
 mod open;
+mod pace;
 mod perform;
 mod plant;
 mod ports;
@@ -26,6 +27,7 @@ mod show;
 mod steer;
 mod stop;
 mod throttle;
+mod timers;
 mod user;
 mod watchdog;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The life of a user in a run at a rate: it waits for an arrival, runs one iteration for it, and is free again.
 
 use super::desk::Post;
+use super::pace::Begun;
 use super::user::User;
 use crate::plan::Cursor;
 use std::time::Duration;
@@ -12,7 +13,6 @@ impl User {
     /// first request of either.
     pub(super) async fn live_on_call(mut self, post: Post) {
         let born = self.arrives();
-        let limit = self.shared.config.iterations.unwrap_or(u64::MAX);
         let mut cursor = Cursor::new();
         let mut began = false;
         let mut call = post.called();
@@ -31,7 +31,7 @@ impl User {
             self.iterate_once(&mut cursor).await;
             // An iteration without a request leaves nothing to the next one.
             self.delay = Some(Duration::ZERO);
-            if self.stops() || self.stop.is_told_at_iteration_end() || self.iteration > limit {
+            if !self.goes_on() || self.stop.is_told_at_iteration_end() {
                 break;
             }
             self.vm.reclaim();
@@ -43,7 +43,7 @@ impl User {
     /// One pass through the schedule. What was due before a stop still begins, with its first task: those that
     /// come last in a run that cannot keep up are the latest of all, and must not be left out. There is no pause after its last task: the arrivals set the pace.
     async fn iterate_once(&mut self, cursor: &mut Cursor) {
-        let mut begin = Instant::now();
+        let mut task = Begun::now();
         let mut first = true;
         while !self.ended && (first || !self.stop.is_told()) {
             first = false;
@@ -51,22 +51,12 @@ impl User {
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 return;
             };
-            let (_, end) = self.run_task(step.task, begin).await;
+            let (_, end) = self.run_task(step.task, task.at).await;
             if step.last_of_iteration {
                 self.iteration += 1;
                 return self.count(|recorder, scenario| recorder.iteration(scenario));
             }
-            let wait = self
-                .role
-                .scenario
-                .wait_of(&self.role.scenario.tasks[step.task]);
-            let pause = wait.after_task(&mut self.random, end - begin, None);
-            begin = end;
-            if !pause.is_zero() && !self.stops() {
-                self.vm.reclaim();
-                self.stop.wait(pause).await;
-                begin = Instant::now();
-            }
+            task = self.rest_after(step.task, task, None, end).await;
         }
     }
 }

@@ -52,7 +52,8 @@ impl User {
                 self.enter_open();
                 self.vm.reclaim();
                 let begin = self.cycles.is_some().then(Instant::now);
-                self.stop.wait(self.shared.pause(time)).await;
+                let time = self.shared.pause(time);
+                self.stop.wait(time, &self.shared.timers).await;
                 if let Some(begin) = begin {
                     self.paused(begin.elapsed());
                 }
@@ -220,7 +221,7 @@ impl User {
     /// off meanwhile.
     async fn back_off(&mut self) {
         if let Some(pause) = self.rest.take() {
-            self.stop.wait(pause).await;
+            self.stop.wait(pause, &self.shared.timers).await;
         }
     }
 }

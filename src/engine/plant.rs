@@ -3,6 +3,7 @@
 use super::ending::Departures;
 use super::run::Run;
 use super::throttle::Throttle;
+use super::timers::Timers;
 use crate::config::{CoMitigation, Config};
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::Pulse;
@@ -36,6 +37,16 @@ impl Plant {
     pub(super) fn recorder(&self, number: usize) -> Recorder {
         let (origin, begin) = (self.origin.into_std(), self.begin.into_std());
         Recorder::new(number).of_run(origin, begin, self.journals.as_ref())
+    }
+
+    /// The timers of one shard.
+    pub(super) fn timers(&self) -> Timers {
+        // A site that is a script is part of a test that plays time.
+        #[cfg(test)]
+        if self.client.script.is_some() {
+            return Timers::coarse();
+        }
+        Timers::default()
     }
 }
 

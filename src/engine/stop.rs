@@ -1,6 +1,7 @@
 //! How a user learns that it is to stop: flags to look at and notices that end waits. It stops after its task, or
 //! after its iteration when it is to begin anew with another edition of the plan.
 
+use super::timers::Timers;
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -57,7 +58,7 @@ impl Stop {
 
     /// Waits this long, or until told to stop. Always lets other tasks run, an abort among them, also where
     /// a plan waits in a loop after the stop.
-    pub(super) async fn wait(&self, time: Duration) {
+    pub(super) async fn wait(&self, time: Duration, timers: &Timers) {
         if time.is_zero() {
             return tokio::task::yield_now().await;
         }
@@ -65,7 +66,7 @@ impl Stop {
             return tokio::time::sleep(time.min(AFTER_STOP)).await;
         }
         tokio::select! {
-            () = tokio::time::sleep(time) => {}
+            () = timers.wait(time) => {}
             () = self.notice.notified() => {}
         }
     }

@@ -5,9 +5,11 @@ use super::crew::Start;
 use super::ending::Departures;
 use super::gate::Gate;
 use super::open::Open;
+use super::pace::Begun;
 use super::plant::{Plant, cadence};
 use super::stop::Stop;
 use super::throttle::Throttle;
+use super::timers::Timers;
 use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
@@ -30,6 +32,7 @@ pub(super) struct Shared {
     // Never borrowed across an await nor while a VM runs: plans measure too.
     pub(super) recorder: Rc<RefCell<Recorder>>,
     pub(super) gate: Gate,
+    pub(super) timers: Timers,
     /// None without a ceiling: then a request looks here and that is all.
     throttle: Option<Arc<Throttle>>,
     pub(super) departures: Arc<Departures>,
@@ -53,6 +56,7 @@ impl Shared {
             client: Client::one_of(client, resolver, index as u64, among),
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
+            timers: plant.timers(),
             throttle: plant.throttle.clone(),
             departures: plant.departures.clone(),
             pulse,
@@ -265,53 +269,46 @@ impl User {
     }
 
     async fn iterate(&mut self) {
-        let limit = self.shared.config.iterations.unwrap_or(u64::MAX);
         let mut cursor = Cursor::new();
         // Reading the clock costs as much as recording a sample: the end of one task begins the next.
-        let mut begin = Instant::now();
-        let mut iteration_begin = begin;
+        let mut task = Begun::now();
+        let mut iteration = task;
+        let mut cycle_begin = task.at;
         if let Some(cycles) = &mut self.cycles {
             cycles.begin();
         }
-        while !self.stops() && self.iteration <= limit {
+        while self.goes_on() {
             if self.shared.gate.is_closed() {
                 let closed = Instant::now();
                 self.shared.gate.pass(&self.stop).await;
-                begin = Instant::now();
-                self.paused(begin - closed);
+                let pause = closed.elapsed();
+                task = task.shifted(pause);
+                iteration = iteration.shifted(pause);
+                self.paused(pause);
                 continue;
             }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
                 return self.stop.at_iteration_end().await;
             };
-            let (_, end) = self.run_task(step.task, begin).await;
-            let iteration = step.last_of_iteration.then(|| end - iteration_begin);
+            let (_, end) = self.run_task(step.task, task.at).await;
             if step.last_of_iteration {
                 self.iteration += 1;
                 self.count(|recorder, scenario| recorder.iteration(scenario));
             }
-            let task = &self.role.scenario.tasks[step.task];
-            let wait = self.role.scenario.wait_of(task);
-            let pause = wait.after_task(&mut self.random, end - begin, iteration);
-            let pause = self.shared.pause(pause);
-            begin = end;
-            if !pause.is_zero() && !self.stops() && self.iteration <= limit {
-                self.vm.reclaim();
-                self.stop.wait(pause).await;
-                begin = Instant::now();
-                self.paused(begin - end);
-            }
+            let ended = step.last_of_iteration.then_some(iteration);
+            task = self.rest_after(step.task, task, ended, end).await;
             if step.last_of_iteration {
-                self.end_cycle(begin - iteration_begin);
+                self.end_cycle(task.at - cycle_begin);
                 if self.stop.is_told_at_iteration_end() {
                     return;
                 }
-                iteration_begin = begin;
+                iteration = task;
+                cycle_begin = task.at;
             }
         }
         // One that was broken off may have been late by then.
-        self.end_cycle(begin - iteration_begin);
+        self.end_cycle(task.at - cycle_begin);
     }
 
     /// Runs the `on_stop` tasks; with the last of them the user is gone.
@@ -337,6 +334,12 @@ impl User {
 
     pub(super) fn stops(&self) -> bool {
         self.ended || self.stop.is_told()
+    }
+
+    /// Whether it begins another task.
+    pub(super) fn goes_on(&self) -> bool {
+        let limit = self.shared.config.iterations;
+        !self.stops() && limit.is_none_or(|limit| self.iteration <= limit)
     }
 
     /// Runs one task to its end and counts it. Whether it ended without raising, and when.

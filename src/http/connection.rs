@@ -91,11 +91,16 @@ impl Connection {
         self.received = 0;
         // What has come of an answer that one read did not bring whole.
         let mut part = BytesMut::new();
+        watch.enter(|timings| &mut timings.send);
         let (written, unasked) = match outgoing.body_at {
             None => (self.write(outgoing.bytes).await, None),
             Some(_) => Box::pin(self.ask(&outgoing, space, &mut part, watch)).await?,
         };
         watch.lap(|timings| &mut timings.send);
+        watch.enter(match self.received {
+            0 => |timings| &mut timings.first_byte,
+            _ => |timings| &mut timings.receive,
+        });
         let read = match unasked {
             Some(read) => Ok(read),
             None => self.read_head(&outgoing, space, &mut part, watch).await,
@@ -138,6 +143,7 @@ impl Connection {
         if let Err(error) = self.write(head).await {
             return Ok((Err(error), None));
         }
+        watch.enter(|timings| &mut timings.first_byte);
         let heard = self.read_head(outgoing, space, part, watch);
         match tokio::time::timeout(CONTINUE_PATIENCE, heard).await {
             Ok(Ok(Read::Continue)) | Err(_) => Ok((self.write(body).await, None)),
@@ -181,6 +187,7 @@ impl Connection {
         let new = buffer.filled();
         if self.received == 0 {
             watch.lap(|timings| &mut timings.first_byte);
+            watch.enter(|timings| &mut timings.receive);
         }
         self.received += new.len() as u64;
         if new.is_empty() {

@@ -134,15 +134,15 @@ async fn receive(
     let answered = poll_fn(|cx| {
         let polled = sent.as_mut().poll(cx);
         // Known after a timeout too, which drops this future where it is.
-        progress.connecting = polled.is_pending() && setup.is_connecting();
+        progress.connecting = setup.follow(&mut progress.watch) && polled.is_pending();
         polled
     })
     .await;
-    setup.stamp(&mut progress.watch);
     // What did not connect has not waited for an answer.
     if !answered.as_ref().is_err_and(reqwest::Error::is_connect) {
         progress.watch.lap(|timings| &mut timings.first_byte);
     }
+    progress.watch.enter(|timings| &mut timings.receive);
     let answered: http::Response<reqwest::Body> = answered.map_err(|error| blame(&error))?.into();
     let (parts, mut body) = answered.into_parts();
     let mut bytes: BytesMut = head_as_text(&parts);

@@ -29,14 +29,17 @@ pub(super) async fn dial(
     if let Some(script) = &client.config.script {
         return Ok(Stream::scripted(script.connect(), &client.open));
     }
+    watch.enter(|timings| &mut timings.dns);
     let addresses = client.resolver.resolve(&origin.host, origin.port).await;
     watch.lap(|timings| &mut timings.dns);
+    watch.enter(|timings| &mut timings.connect);
     let tcp = race(&addresses?, client.config.local_address).await;
     watch.lap(|timings| &mut timings.connect);
     let tcp = tcp?;
     if !origin.secure {
         return Ok(Stream::plain(tcp, &client.open));
     }
+    watch.enter(|timings| &mut timings.tls);
     let connector = tokio_rustls::TlsConnector::from(tls()?);
     let shaken = connector.connect(server_name(&origin.host)?, tcp).await;
     watch.lap(|timings| &mut timings.tls);

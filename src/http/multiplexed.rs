@@ -56,10 +56,13 @@ pub(super) async fn exchange(
     progress: &mut Progress,
 ) -> Result<Answer, Failure> {
     let method = head.method().clone();
+    progress.watch.enter(|timings| &mut timings.send);
     let sent = send(sender, head, body).await;
     progress.watch.lap(|timings| &mut timings.send);
+    progress.watch.enter(|timings| &mut timings.first_byte);
     let answered = async { sent?.await.map_err(|error| failure(&error)) }.await;
     progress.watch.lap(|timings| &mut timings.first_byte);
+    progress.watch.enter(|timings| &mut timings.receive);
     let (parts, mut stream) = answered?.into_parts();
     let mut bytes = head_as_text(&parts);
     let length = bytes.len();

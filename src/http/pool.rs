@@ -99,6 +99,7 @@ impl Pool {
             let connection = self.open(client, origin, progress).await?;
             return Ok((Channel::Http1(connection), false));
         }
+        progress.watch.enter(|timings| &mut timings.connect);
         let _opening = rare.opening.lock().await;
         progress.watch.lap(|timings| &mut timings.connect);
         if let Some(shared) = rare.http2(origin).await {
@@ -114,6 +115,7 @@ impl Pool {
             return Ok((Channel::Http1(connection), false));
         }
         let number = connection.number;
+        progress.watch.enter(|timings| &mut timings.send);
         progress.connecting = true;
         let sender = multiplexed::start(connection.into_stream()).await;
         progress.connecting = false;

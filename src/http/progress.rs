@@ -32,7 +32,7 @@ impl Progress {
 
     /// `outcome` is `None` if the time was up.
     pub(super) fn exchange(
-        self,
+        mut self,
         begin: Instant,
         outcome: Option<Result<Response, Failure>>,
     ) -> Exchange {
@@ -43,7 +43,12 @@ impl Progress {
         // A failure may come after the last phase that was stamped, an answer comes with one.
         let end = match &outcome {
             Some(Ok(_)) => self.watch.last(),
-            _ => Instant::now(),
+            Some(Err(_)) => Instant::now(),
+            None => {
+                let end = Instant::now();
+                self.watch.break_off(end);
+                end
+            }
         };
         Exchange {
             begin,

@@ -33,6 +33,7 @@ pub(super) struct Setup {
 struct Stamps {
     begun: bool,
     under_way: u32,
+    looking_up: bool,
     resolved: Option<Instant>,
     opened: Option<Instant>,
 }
@@ -59,20 +60,23 @@ impl Setup {
         self.stamps().begun
     }
 
-    /// Whether one is being opened now.
-    pub(super) fn is_connecting(&self) -> bool {
-        self.stamps().under_way > 0
-    }
-
-    /// Ends the phases that are known: looking up, and all else until the connection was there.
-    pub(super) fn stamp(&self, watch: &mut Watch) {
+    /// Ends the phases that are known, looking up and all else until the connection was there, and enters the
+    /// one that is not known to have ended. Whether a connection is being opened now.
+    pub(super) fn follow(&self, watch: &mut Watch) -> bool {
         let stamps = self.stamps();
+        let connecting = stamps.under_way > 0;
+        watch.enter(match connecting {
+            true if stamps.looking_up => |timings| &mut timings.dns,
+            true => |timings| &mut timings.connect,
+            false => |timings| &mut timings.first_byte,
+        });
         if let Some(resolved) = stamps.resolved {
             watch.lap_at(resolved, |timings| &mut timings.dns);
         }
         if let Some(opened) = stamps.opened {
             watch.lap_at(opened, |timings| &mut timings.connect);
         }
+        connecting
     }
 
     fn stamps(&self) -> MutexGuard<'_, Stamps> {
@@ -176,10 +180,15 @@ impl Resolve for Names {
             .to_owned();
         let setup = CURRENT.try_with(Arc::clone).ok();
         let port = setup.as_ref().map_or(0, |setup| self.port_of(&host, setup));
+        if let Some(setup) = &setup {
+            setup.stamps().looking_up = true;
+        }
         Box::pin(async move {
             let addresses = resolver.resolve(&host, port).await;
             if let Some(setup) = setup {
-                setup.stamps().resolved = Some(Instant::now());
+                let mut stamps = setup.stamps();
+                stamps.looking_up = false;
+                stamps.resolved = Some(Instant::now());
             }
             match addresses {
                 Ok(addresses) => Ok(Box::new(addresses.into_iter()) as Addrs),

@@ -8,7 +8,7 @@ use super::place::word_line;
 use super::program::Program;
 use super::review::Span;
 use super::setting::setting;
-use super::values::a;
+use super::values::{a, shown};
 use super::vm::{mistake, start_prelude};
 use super::{fault, sandbox};
 use crate::config::{Settings, unknown_word};
@@ -127,10 +127,7 @@ fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
 fn event_declaration(lua: &Lua, draft: &Drafted) -> mlua::Result<Function> {
     let draft = draft.clone();
     lua.create_function(move |lua, (event, handler): (Value, Value)| {
-        let name = event
-            .as_string()
-            .map(|name| name.to_string_lossy())
-            .unwrap_or_default();
+        let name = event.as_string().map(shown).unwrap_or_default();
         let known = Event::ALL.into_iter().find(|event| event.name() == name);
         let Some(event) = known else {
             let valid = Event::ALL.map(Event::name);
@@ -203,7 +200,7 @@ fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mista
                 Diagnostic::new("the fields of plan are named: plan { users = 12 }").into(),
             );
         };
-        let name = key.to_string_lossy();
+        let name = shown(key);
         draft
             .settings
             .set(&name, &setting(&value))
@@ -217,7 +214,7 @@ fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mista
 
 fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mistake> {
     let name = match table.raw_get::<Value>(1).unwrap_or(Value::Nil) {
-        Value::String(name) => Some(name.to_string_lossy()),
+        Value::String(name) => Some(shown(&name)),
         _ => None,
     };
     let owner = match &name {
@@ -245,7 +242,7 @@ fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mist
     }
     for (key, value) in entries(table) {
         let Value::String(key) = &key else { continue };
-        let field = Field::new(key.to_string_lossy(), &owner, &value);
+        let field = Field::new(shown(key), &owner, &value);
         match field.name.as_str() {
             "weight" => task.weight = field.at_least_one()?,
             "sequence" => task.sequence = Some(field.whole()?),
@@ -275,7 +272,7 @@ fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), M
             .help(help)
             .into());
     };
-    let name = name.to_string_lossy();
+    let name = shown(&name);
     let owner = format!("scenario '{name}'");
     if draft.scenarios.iter().any(|scenario| scenario.name == name) {
         return Err(
@@ -299,7 +296,7 @@ fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), M
     }
     for (key, value) in entries(table) {
         let Value::String(key) = &key else { continue };
-        let field = Field::new(key.to_string_lossy(), &owner, &value);
+        let field = Field::new(shown(key), &owner, &value);
         match field.name.as_str() {
             "weight" => scenario.weight = field.at_least_one()?,
             "users" => scenario.users = Some(field.at_least_one()?),

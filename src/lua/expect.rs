@@ -1,5 +1,6 @@
 //! What a plan expects of a response, checked on the bytes as they came. The first miss is the verdict.
 
+use super::values::shown_bytes;
 use crate::html;
 use crate::http::{Exchange, Response};
 use memchr::memmem;
@@ -23,13 +24,16 @@ pub(super) struct More {
     /// What the body must not contain.
     pub(super) no_text: Vec<Vec<u8>>,
     /// Headers that must be there, with this value if one is given; names in lower case.
-    pub(super) headers: Vec<(String, Option<String>)>,
+    pub(super) headers: Vec<ExpectedHeader>,
     pub(super) redirect: Option<Redirect>,
     /// The latency must be below this.
     pub(super) under: Option<Duration>,
     /// Values at paths such as `user.name` or `items.1.id` of a JSON body.
     pub(super) json: Vec<(String, serde_json::Value)>,
 }
+
+/// A header's name and what its value must be, if that matters.
+pub(super) type ExpectedHeader = (String, Option<Vec<u8>>);
 
 /// Whether and where the request must have been redirected.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +100,7 @@ impl Expect {
             .map(|wanted| {
                 format!(
                     "expected text '{}' is missing",
-                    shortened(&String::from_utf8_lossy(wanted))
+                    shortened(&shown_bytes(wanted))
                 )
             })
     }
@@ -116,7 +120,7 @@ impl More {
         let text = self.no_text.iter().find(there)?;
         Some(format!(
             "unexpected text '{}'",
-            shortened(&String::from_utf8_lossy(text))
+            shortened(&shown_bytes(text))
         ))
     }
 
@@ -133,8 +137,8 @@ impl More {
                 .map(|(_, value)| value);
             match (values.next(), wanted) {
                 (None, _) => Some(format!("expected header '{name}' is missing")),
-                (Some(got), Some(wanted)) if got != wanted.as_bytes() => {
-                    let got = shortened(&String::from_utf8_lossy(got));
+                (Some(got), Some(wanted)) if got != wanted => {
+                    let (got, wanted) = (shortened(&shown_bytes(got)), shown_bytes(wanted));
                     Some(format!("expected header '{name}: {wanted}', got '{got}'"))
                 }
                 _ => None,

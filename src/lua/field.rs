@@ -1,7 +1,7 @@
 //! One named field of a declaration, read as what it must be. What it is not is said with its name and
 //! owner.
 
-use super::values::a;
+use super::values::{a, shown};
 use crate::config::unknown_word;
 use crate::error::Diagnostic;
 use crate::plan::{Order, Wait};
@@ -39,7 +39,7 @@ impl<'a> Field<'a> {
         let got = match self.value {
             Value::Integer(n) => n.to_string(),
             Value::Number(n) => n.to_string(),
-            Value::String(text) => format!("'{}'", text.to_string_lossy()),
+            Value::String(text) => format!("'{}'", shown(text)),
             other => a(other).to_owned(),
         };
         Mistake {
@@ -79,7 +79,7 @@ impl<'a> Field<'a> {
 
     pub(super) fn text(&self) -> Result<String, Mistake> {
         match self.value {
-            Value::String(text) => Ok(text.to_string_lossy()),
+            Value::String(text) => Ok(shown(text)),
             _ => Err(self.wrong("a string")),
         }
     }
@@ -88,10 +88,10 @@ impl<'a> Field<'a> {
     pub(super) fn texts(&self) -> Result<Vec<String>, Mistake> {
         let wrong = || self.wrong("a list of strings, such as { \"smoke\", \"checkout\" }");
         match self.value {
-            Value::String(text) => Ok(vec![text.to_string_lossy()]),
+            Value::String(text) => Ok(vec![shown(text)]),
             Value::Table(table) if table.raw_len() == table.pairs::<Value, Value>().count() => {
                 let texts = table.sequence_values::<mlua::LuaString>();
-                let texts = texts.map(|text| text.map(|text| text.to_string_lossy()));
+                let texts = texts.map(|text| text.map(|text| shown(&text)));
                 texts.collect::<Result<_, _>>().map_err(|_| wrong())
             }
             _ => Err(wrong()),

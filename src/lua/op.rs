@@ -3,7 +3,7 @@
 
 use super::Expect;
 use super::options;
-use super::values::{Room, plain, seconds, statuses, string, text, wanted};
+use super::values::{self, Room, plain, seconds, shown, statuses, wanted};
 use crate::http::Request;
 use bytes::Bytes;
 use http::Method;
@@ -95,7 +95,7 @@ impl Op {
 fn method(value: &Value) -> Result<Method, String> {
     match value {
         Value::String(name) => Method::from_bytes(&name.as_bytes())
-            .map_err(|_| format!("'{}' is not a method", name.to_string_lossy())),
+            .map_err(|_| format!("'{}' is not a method", shown(name))),
         other => Err(wanted("a method", "a string", other)),
     }
 }
@@ -113,7 +113,7 @@ impl RequestOp {
     /// A request without options.
     fn bare(method: Method, path: &Value, body: &Value) -> Result<RequestOp, String> {
         let path = match path {
-            Value::String(path) => text(path, "the path")?,
+            Value::String(path) => values::url(path),
             other => {
                 let call = method.as_str().to_ascii_lowercase();
                 let problem = wanted("the path", "a string", other);
@@ -151,13 +151,13 @@ impl RequestOp {
             return Ok(op);
         }
         if let Value::String(name) = &name {
-            op.name = Some(text(name, "option 'name'")?);
+            op.name = Some(shown(name));
         }
         if !status.is_nil() {
             op.expect.status = statuses(&status)?;
         }
         if let Value::String(title) = &title {
-            op.expect.title = Some(text(title, "'expect.title'")?);
+            op.expect.title = Some(shown(title));
         }
         Ok(op)
     }
@@ -177,7 +177,10 @@ fn fetch(urls: Value, options: Value) -> Result<Op, String> {
     let mut ops = Vec::with_capacity(list.raw_len());
     for url in plain(list).sequence_values::<Value>() {
         let url = url.map_err(|error| error.to_string())?;
-        let url = string(&url, "a URL of user:fetch")?;
+        let url = match &url {
+            Value::String(text) => values::url(text),
+            other => return Err(wanted("a URL of user:fetch", "a string", other)),
+        };
         if seen.insert(url.clone()) {
             ops.push(RequestOp {
                 request: Request {

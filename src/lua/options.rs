@@ -1,9 +1,10 @@
 //! The options of a request, read from a plan's table. An unknown one is refused with the nearest known.
 
-use super::expect::Redirect;
+use super::expect::{ExpectedHeader, Redirect};
 use super::op::RequestOp;
 use super::values::{
-    encoded_pairs, flag, one_line, pairs, scalar, seconds, statuses, string, texts, wanted,
+    self, encoded_pairs, flag, one_line, pairs, scalar, seconds, shown, statuses, string, texts,
+    wanted,
 };
 use super::{Expect, multipart};
 use crate::config::unknown_word;
@@ -13,7 +14,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{HeaderName, HeaderValue, header};
-use mlua::{Table, Value};
+use mlua::{LuaString, Table, Value};
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -53,9 +54,9 @@ pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Resu
         let Value::String(key) = &key else {
             return Err("options are named: { name = \"front page\", timeout = 5 }".to_owned());
         };
-        let key = key.to_string_lossy();
+        let key = shown(key);
         match key.as_str() {
-            "name" => op.name = Some(string(&value, "option 'name'")?),
+            "name" => op.name = Some(values::name(&value, "option 'name'")?),
             "headers" => headers(op, &value)?,
             "query" => query(op, &value)?,
             "form" => {
@@ -190,11 +191,13 @@ fn authorization(value: &Value) -> Result<HeaderValue, String> {
         )
     };
     match value {
-        Value::String(text) => basic(&text.to_string_lossy()),
+        Value::String(text) => basic(&text.as_bytes()),
         Value::Table(table) => match table.raw_get::<Value>(BEARER[0]) {
-            Ok(Value::String(token)) => bearer(&token.to_string_lossy()),
-            _ => match (table.raw_get::<String>(1), table.raw_get::<String>(2)) {
-                (Ok(name), Ok(password)) => basic(&format!("{name}:{password}")),
+            Ok(Value::String(token)) => bearer(&token.as_bytes()),
+            _ => match (table.raw_get::<LuaString>(1), table.raw_get::<LuaString>(2)) {
+                (Ok(name), Ok(password)) => {
+                    basic(&[&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat())
+                }
                 _ => Err(wrong()),
             },
         },
@@ -203,14 +206,14 @@ fn authorization(value: &Value) -> Result<HeaderValue, String> {
 }
 
 /// RFC 7617.
-pub(super) fn basic(credentials: &str) -> Result<HeaderValue, String> {
+pub(super) fn basic(credentials: &[u8]) -> Result<HeaderValue, String> {
     HeaderValue::try_from(format!("Basic {}", BASE64.encode(credentials)))
         .map_err(|error| error.to_string())
 }
 
 /// RFC 6750.
-pub(super) fn bearer(token: &str) -> Result<HeaderValue, String> {
-    HeaderValue::try_from(format!("Bearer {token}"))
+pub(super) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
+    HeaderValue::from_bytes(&[b"Bearer ", token].concat())
         .map_err(|_| "a bearer token has no line breaks or other control characters".to_owned())
 }
 
@@ -226,7 +229,7 @@ fn expect(value: &Value) -> Result<Expect, String> {
     for (key, value) in pairs(table, "fields of 'expect'")? {
         match key.as_str() {
             "status" => expect.status = statuses(&value)?,
-            "title" => expect.title = Some(string(&value, "'expect.title'")?),
+            "title" => expect.title = Some(values::name(&value, "'expect.title'")?),
             "text" => expect.text = texts(&value, "'expect.text'")?,
             "no_text" => expect.more().no_text = texts(&value, "'expect.no_text'")?,
             "header" => expect.more().headers = expected_headers(&value)?,
@@ -239,7 +242,7 @@ fn expect(value: &Value) -> Result<Expect, String> {
     Ok(expect)
 }
 
-fn expected_headers(value: &Value) -> Result<Vec<(String, Option<String>)>, String> {
+fn expected_headers(value: &Value) -> Result<Vec<ExpectedHeader>, String> {
     let Value::Table(table) = value else {
         return Err(wanted(
             "'expect.header'",
@@ -250,7 +253,11 @@ fn expected_headers(value: &Value) -> Result<Vec<(String, Option<String>)>, Stri
     let one = |(name, value): (String, Value)| {
         let value = match &value {
             Value::Boolean(true) => None,
-            value => Some(string(value, &format!("'expect.header', header '{name}'"))?),
+            Value::String(text) => Some(text.as_bytes().to_vec()),
+            other => {
+                let what = format!("'expect.header', header '{name}'");
+                return Err(wanted(&what, "a string", other));
+            }
         };
         Ok((name.to_ascii_lowercase(), value))
     };
@@ -261,7 +268,7 @@ fn expected_redirect(value: &Value) -> Result<Redirect, String> {
     match value {
         Value::Boolean(true) => Ok(Redirect::Anywhere),
         Value::Boolean(false) => Ok(Redirect::Nowhere),
-        Value::String(path) => Ok(Redirect::To(path.to_string_lossy())),
+        Value::String(path) => Ok(Redirect::To(values::url(path))),
         other => Err(wanted("'expect.redirect'", "true, false or a path", other)),
     }
 }

@@ -1,7 +1,7 @@
 //! A value of `plan {}` as options read it: plain data, without Lua.
 
 use super::declare::entries;
-use super::values::a;
+use super::values::{a, shown};
 use crate::config::Value as Setting;
 use mlua::{Table, Value};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub(super) fn setting(value: &Value) -> Setting {
 
 fn within(value: &Value, depth: usize) -> Setting {
     match value {
-        Value::String(text) => Setting::Text(text.to_string_lossy()),
+        Value::String(text) => Setting::Text(shown(text)),
         Value::Integer(n) => Setting::Number(*n as f64),
         Value::Number(n) => Setting::Number(*n),
         Value::Boolean(flag) => Setting::Flag(*flag),

@@ -163,7 +163,13 @@ mod tests {
         };
         let finished = Finished::new(unanswered, None);
         let slot = Host::of(lua).responses.borrow_mut().insert_one(finished);
-        let timings = api::response::field(lua, (slot as i64, "timings".to_owned()))?;
+        let timings = api::response::field(
+            lua,
+            (
+                slot as i64,
+                super::super::values::Text("timings".to_owned()),
+            ),
+        )?;
         let timings = timings.as_table().cloned().expect("a table of seconds");
         let find = "local html, wait = ... return html.parse('<form>'):form(), wait.constant(1)";
         let libraries = (

@@ -1,7 +1,7 @@
 //! Lua values read as what a request needs, with messages that say what was wanted.
 
 use crate::error::Diagnostic;
-use mlua::{LuaString, Table, Value};
+use mlua::{FromLua, Lua, LuaString, Table, Value};
 use std::time::Duration;
 
 /// A message without the parts of a diagnostic that the place adds: `message\nhelp`.
@@ -30,16 +30,62 @@ pub(super) fn wanted(what: &str, kind: &str, got: &Value) -> String {
     format!("{what} must be {kind}, not {}", a(got))
 }
 
-pub(super) fn text(string: &LuaString, what: &str) -> Result<String, String> {
-    match string.to_str() {
-        Ok(text) => Ok(text.to_owned()),
-        Err(_) => Err(format!("{what} is not UTF-8")),
+/// A plan's string as text that people read: names, messages, lines of a log. Strings of Lua are bytes; those that
+/// are no part of UTF-8, such as the half of a character that `body:sub(1, 80)` leaves, are shown as `\xNN`.
+pub(super) fn shown(string: &LuaString) -> String {
+    shown_bytes(&string.as_bytes())
+}
+
+/// The same of bytes.
+pub(super) fn shown_bytes(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
+}
+
+/// A plan's string as a URL or path: bytes that are not UTF-8 are sent as they are, percent-encoded as all others
+/// that URLs do not allow.
+pub(super) fn url(string: &LuaString) -> String {
+    let bytes = string.as_bytes();
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
+}
+
+/// An argument that is shown, for functions of Rust; numbers are taken as Lua takes them for strings.
+pub(super) struct Text(pub(super) String);
+
+impl FromLua for Text {
+    fn from_lua(value: Value, lua: &Lua) -> mlua::Result<Self> {
+        LuaString::from_lua(value, lua).map(|string| Text(shown(&string)))
     }
 }
 
+/// A string that is sent or looked up as text, and so must be text.
 pub(super) fn string(value: &Value, what: &str) -> Result<String, String> {
     match value {
-        Value::String(string) => text(string, what),
+        Value::String(string) => match string.to_str() {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => Err(format!("{what} is not UTF-8")),
+        },
+        other => Err(wanted(what, "a string", other)),
+    }
+}
+
+/// A string that is shown.
+pub(super) fn name(value: &Value, what: &str) -> Result<String, String> {
+    match value {
+        Value::String(string) => Ok(shown(string)),
         other => Err(wanted(what, "a string", other)),
     }
 }
@@ -146,7 +192,7 @@ pub(super) fn encoded_pairs(value: &Value, what: &str) -> Result<String, String>
     let mut room = Room::new(what);
     for pair in plain(table).pairs::<LuaString, Value>() {
         let (name, value) = pair.map_err(|_| format!("{what}: names are strings"))?;
-        let field = format!("{what}, field '{}'", name.to_string_lossy());
+        let field = format!("{what}, field '{}'", shown(&name));
         let name = name.as_bytes().to_vec();
         match &value {
             Value::Table(list) => {
@@ -187,4 +233,25 @@ pub(super) fn pairs(table: &Table, what: &str) -> Result<Vec<(String, Value)>, S
     }
     entries.sort_by(|(left, _), (right, _)| left.cmp(right));
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_shown_as_such_and_percent_encoded_in_urls() {
+        let lua = Lua::new();
+        for (bytes, seen, sent) in [
+            (&b"caf\xc3\xa9"[..], "café", "café"),
+            (b"caf\xc3", "caf\\xc3", "caf%C3"),
+            (b"\xff\xfe/a", "\\xff\\xfe/a", "%FF%FE/a"),
+            (b"\xe2\x82 \xe2\x82\xac", "\\xe2\\x82 €", "%E2%82 €"),
+            (b"", "", ""),
+        ] {
+            let string = lua.create_string(bytes).expect("a string");
+            assert_eq!(shown(&string), seen);
+            assert_eq!(url(&string), sent);
+        }
+    }
 }

@@ -82,7 +82,7 @@ mod tests {
         let json: Value = serde_json::from_str(&text).expect("JSON");
         let top = "version plan host started elapsed_s users seed ending verdict settings warnings requests aggregated scenarios tasks \
                    series checks metrics errors co_mitigation thresholds logs generator \
-                   earlier";
+                   earlier events origin_ns paused_s start_stop";
         let figures = "count failures redirects retries rate bytes latency_ms latency_ok_ms phases_ms status histogram";
         let latency = "avg min max p50 p75 p90 p95 p98 p99 p99.9 p99.99";
         assert_eq!(keys(&json), sorted(top));
@@ -91,7 +91,8 @@ mod tests {
             keys(&json["requests"][0]),
             sorted(&format!("method name series {figures}"))
         );
-        let columns = "second seconds count failures p50_ms p95_ms p99_ms";
+        let columns =
+            "second seconds count failures min_ms max_ms sum_ms p50_ms p95_ms p99_ms histogram";
         assert_eq!(keys(&json["requests"][0]["series"]), sorted(columns));
         assert_eq!(keys(&json["requests"][0]["latency_ms"]), sorted(latency));
         let phases = "dns connect tls send first_byte receive";
@@ -99,8 +100,8 @@ mod tests {
         assert_eq!(keys(&json["scenarios"][0]), sorted("name users iterations"));
         let task = "scenario name runs failures latency_ms";
         assert_eq!(keys(&json["tasks"][0]), sorted(task));
-        let point =
-            "second seconds users count failures bytes p50_ms p95_ms p99_ms busy lag_ms saturated";
+        let point = "second seconds users count failures bytes min_ms max_ms sum_ms p50_ms p95_ms p99_ms under_way oldest_ms \
+             busy lag_ms saturated histogram";
         assert_eq!(keys(&json["series"][0]), sorted(point));
         let check = "name passes failures";
         assert_eq!(keys(&json["checks"][0]), sorted(check));
@@ -108,7 +109,7 @@ mod tests {
         assert_eq!(keys(&json["metrics"][0]), sorted(metric));
         assert_eq!(json["metrics"][0]["kind"], "trend");
         let filled = &json["co_mitigation"];
-        let all = "cadence late_cycles cadence_ms requests aggregated";
+        let all = "cadence late_cycles cadence_ms measured_p99_ms requests aggregated";
         assert_eq!(keys(filled), sorted(all));
         assert_eq!(filled["cadence"], "average");
         let corrected = "count filled latency_ms histogram";

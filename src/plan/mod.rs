@@ -17,7 +17,7 @@ pub use deal::Deal;
 pub use outline::{list, outline};
 pub use schedule::{Cursor, Group, Schedule, Slot, Step};
 pub use shape::Shape;
-pub use wait::{Wait, scaled};
+pub use wait::{Rest, Wait, Work, scaled};
 
 /// A whole test plan: the kinds of users there are.
 #[derive(Debug, Clone, Default, PartialEq)]

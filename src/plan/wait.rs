@@ -1,4 +1,4 @@
-//! The pause after a task: how long it is, given how long the task or the iteration took.
+//! The pause after a task: how long it is, given when the task or the iteration was due and how long it took.
 //!
 //! The engine asks and sleeps; nothing here reads a clock.
 
@@ -36,19 +36,16 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// The pause after a task.
+    /// The rest after a task, given the task and, if it was the last of its iteration, the iteration.
     ///
-    /// `task` is the time since the task began, `iteration` the time since its iteration began if the
-    /// task was the last of it. A caller that measures both from the moment the work was due, not from
-    /// when it got going, keeps late timers from adding up. A task or an iteration that took longer than
-    /// its share is followed by no pause.
+    /// Pacing and throughput keep to a schedule: what is late is not later for it the next time.
     pub fn after_task<R: Rng + ?Sized>(
         &self,
         rng: &mut R,
-        task: Duration,
-        iteration: Option<Duration>,
-    ) -> Duration {
-        match *self {
+        task: Work,
+        iteration: Option<Work>,
+    ) -> Rest {
+        let pause = match *self {
             Wait::None => Duration::ZERO,
             Wait::Constant(pause) => pause,
             Wait::Uniform(a, b) => rng.random_range(a.min(b)..=a.max(b)),
@@ -57,9 +54,52 @@ impl Wait {
             }
             Wait::Exponential { mean } => seconds(-mean.as_secs_f64() * open_unit(rng).ln()),
             Wait::Pacing(every) => {
-                iteration.map_or(Duration::ZERO, |took| every.saturating_sub(took))
+                return iteration.map_or(Rest::default(), |work| work.rest_of(every));
             }
-            Wait::Throughput(per_second) => seconds(1.0 / per_second).saturating_sub(task),
+            Wait::Throughput(per_second) => return task.rest_of(seconds(1.0 / per_second)),
+        };
+        Rest {
+            pause,
+            ..Rest::default()
+        }
+    }
+}
+
+/// How far a start may lie behind its schedule and still be made up for by starting the next ones at once. It
+/// covers late timers and short stalls of the machine; what is later moves the schedule.
+const CATCH_UP: Duration = Duration::from_millis(50);
+
+/// How a task or an iteration went.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Work {
+    /// How long after it was due it began.
+    pub late: Duration,
+    /// How long it took from then on.
+    pub took: Duration,
+}
+
+/// What follows after a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Rest {
+    /// The time until the next task begins.
+    pub pause: Duration,
+    /// How long ago the next task was due; with no pause only.
+    pub late: Duration,
+}
+
+impl Work {
+    /// What is left of a share of `every`. Work that took longer than its share moves the schedule by what it
+    /// overran: the next begins at once and nothing of that is caught up.
+    fn rest_of(self, every: Duration) -> Rest {
+        let gone = self.late.saturating_add(self.took.min(every));
+        let behind = gone.saturating_sub(every);
+        Rest {
+            pause: every.saturating_sub(gone),
+            late: if behind > CATCH_UP {
+                Duration::ZERO
+            } else {
+                behind
+            },
         }
     }
 }
@@ -103,6 +143,46 @@ mod tests {
         Duration::from_millis(ms)
     }
 
+    fn on_time(took: u64) -> Work {
+        Work {
+            late: Duration::ZERO,
+            took: ms(took),
+        }
+    }
+
+    #[test]
+    fn a_late_start_is_made_up_for_and_long_work_is_not() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        for (late, took, pause, behind) in [
+            (0, 4, 6, 0),
+            (3, 4, 3, 0),
+            (3, 7, 0, 0),
+            // Behind because it began late.
+            (3, 8, 0, 1),
+            (50, 10, 0, 50),
+            // A stall is not followed by a burst.
+            (51, 10, 0, 0),
+            (2_000, 1, 0, 0),
+            // What it took too long is not made up for, nor is it forgotten that it began late.
+            (0, 11, 0, 0),
+            (0, 500, 0, 0),
+            (3, 11, 0, 3),
+        ] {
+            let work = Work {
+                late: ms(late),
+                took: ms(took),
+            };
+            let rest = Rest {
+                pause: ms(pause),
+                late: ms(behind),
+            };
+            let pacing = Wait::Pacing(ms(10)).after_task(&mut rng, on_time(0), Some(work));
+            assert_eq!(pacing, rest, "{work:?}");
+            let throughput = Wait::Throughput(100.0).after_task(&mut rng, work, None);
+            assert_eq!(throughput, rest, "{work:?}");
+        }
+    }
+
     #[test]
     fn the_pause_follows_from_what_the_work_took() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
@@ -117,10 +197,10 @@ mod tests {
             (Wait::Throughput(0.5), 500, Some(700), 1_500),
             (Wait::Throughput(4.0), 300, None, 0),
         ] {
-            let got = wait.after_task(&mut rng, ms(task), iteration.map(ms));
+            let got = wait.after_task(&mut rng, on_time(task), iteration.map(on_time));
             assert_eq!(
-                got,
-                ms(pause),
+                (got.pause, got.late),
+                (ms(pause), Duration::ZERO),
                 "{wait:?} after {task} ms, iteration {iteration:?}"
             );
         }
@@ -134,7 +214,7 @@ mod tests {
             Wait::Uniform(ms(5_000), ms(1_000)),
         ] {
             for _ in 0..1_000 {
-                let pause = wait.after_task(&mut rng, Duration::ZERO, None);
+                let pause = wait.after_task(&mut rng, on_time(0), None).pause;
                 assert!((ms(1_000)..=ms(5_000)).contains(&pause), "{pause:?}");
             }
         }
@@ -157,7 +237,8 @@ mod tests {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
             let total: f64 = (0..DRAWS)
                 .map(|_| {
-                    wait.after_task(&mut rng, Duration::ZERO, None)
+                    wait.after_task(&mut rng, on_time(0), None)
+                        .pause
                         .as_secs_f64()
                 })
                 .sum();
@@ -181,7 +262,7 @@ mod tests {
             mean: ms(1),
             deviation: ms(10_000),
         };
-        assert!((0..1_000).any(|_| wide.after_task(&mut rng, Duration::ZERO, None).is_zero()));
+        assert!((0..1_000).any(|_| wide.after_task(&mut rng, on_time(0), None).pause.is_zero()));
         for wait in [
             Wait::Throughput(0.0),
             Wait::Throughput(f64::MIN_POSITIVE),
@@ -189,7 +270,11 @@ mod tests {
                 mean: Duration::MAX,
             },
         ] {
-            wait.after_task(&mut rng, Duration::MAX, Some(Duration::MAX));
+            let forever = Work {
+                late: Duration::MAX,
+                took: Duration::MAX,
+            };
+            wait.after_task(&mut rng, forever, Some(forever));
         }
     }
 }

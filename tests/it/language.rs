@@ -39,6 +39,7 @@ hold! {
 
 /// Plans with a test that knows more about them.
 const OTHERS: &[&str] = &[
+    "bytes",
     "choices",
     "declarations",
     "environment",

@@ -3,6 +3,7 @@
 //! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
 
 mod accuracy;
+mod bytes;
 mod command_line;
 mod connections;
 mod content;
@@ -27,6 +28,7 @@ mod measures;
 mod mistakes;
 mod one_page;
 mod outputs;
+mod pacing;
 mod page;
 mod parts;
 mod plans;
@@ -48,6 +50,7 @@ mod terminal;
 mod thresholds;
 mod tools;
 mod umami;
+mod unanswered;
 mod view;
 mod wordpress;
 

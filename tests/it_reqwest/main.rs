@@ -55,6 +55,8 @@ mod server;
 mod stopping;
 #[path = "../it/umami.rs"]
 mod umami;
+#[path = "../it/unanswered.rs"]
+mod unanswered;
 
 /// What sends the requests of every run here.
 const CLIENT: Option<&str> = Some("reqwest");

@@ -4,7 +4,7 @@
 use super::super::data::{Kind, Order, Row, Rows};
 use super::super::host::Host;
 use super::super::op;
-use super::super::values::{one_line, wanted};
+use super::super::values::{one_line, shown, wanted};
 use super::unknown;
 use crate::config::unknown_word;
 use mlua::{
@@ -74,7 +74,7 @@ fn open(
         let message = format!("{problem}; write data.{name} \"file\", with a dot");
         return Err(mlua::Error::runtime(message));
     };
-    let file = file.to_string_lossy();
+    let file = shown(file);
     let order = order(name, options).map_err(mlua::Error::runtime)?;
     let key = format!("{name} {order:?} {file}");
     if let known @ Value::UserData(_) = opened.raw_get(key.as_str())? {
@@ -123,7 +123,7 @@ fn order(name: &str, options: &Value) -> Result<Option<Order>, String> {
         let Value::String(value) = &value else {
             return Err(wanted("option 'order'", "a string", &value));
         };
-        let value = value.to_string_lossy();
+        let value = shown(value);
         let known = Order::named(&value)
             .ok_or_else(|| one_line(unknown_word("order", &value, "rows", &Order::NAMES)))?;
         order = Some(known);

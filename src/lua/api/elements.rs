@@ -2,7 +2,7 @@
 //! `html.parse` alike.
 
 use super::super::host::Host;
-use super::super::values::wanted;
+use super::super::values::{Text, shown, wanted};
 use super::refuse_unknown;
 use crate::html::{self, Document, FormMethod, NodeKey, Selector};
 use mlua::{IntoLua as _, Lua, Table, UserData, UserDataFields, UserDataMethods, Value};
@@ -22,7 +22,7 @@ pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
     match css {
         Value::String(css) => Host::of(lua)
             .program
-            .selector(&css.to_str()?)
+            .selector(&shown(css))
             .map_err(mlua::Error::runtime),
         other => Err(mlua::Error::runtime(wanted(
             "a CSS selector",
@@ -65,7 +65,7 @@ fn missed(document: &Document, css: &Value, page: &url::Url) -> String {
     };
     let wanted = css.as_string().map_or_else(
         || "what was looked for".to_owned(),
-        |css| format!("'{}'", css.to_string_lossy()),
+        |css| format!("'{}'", shown(css)),
     );
     let there = there.join(", ");
     format!("no form of {page} is {wanted}; there are {there}{more}")
@@ -132,7 +132,7 @@ impl UserData for Element {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_method("text", |_, this, ()| Ok(this.document.text(this.key)));
         methods.add_method("html", |_, this, ()| Ok(this.document.html(this.key)));
-        methods.add_method("attr", |_, this, name: String| {
+        methods.add_method("attr", |_, this, Text(name): Text| {
             Ok(this.document.attr(this.key, &name).map(str::to_owned))
         });
         methods.add_method("css", |lua, this, css: Value| {

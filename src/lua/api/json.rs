@@ -1,6 +1,7 @@
 //! `json`: encode, decode and `json.null`.
 
-use super::super::values::plain;
+use super::super::expect::shortened;
+use super::super::values::{plain, shown};
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
@@ -26,12 +27,8 @@ pub(in super::super) fn encode(value: &Value) -> Result<String, String> {
         other => other.clone(),
     };
     let mut room = 256 << 20;
-    if !fits(value, DEEPEST, &mut room) {
-        return Err(
-            "cannot encode this as JSON: tables are nested too deeply, or it is too much"
-                .to_owned(),
-        );
-    }
+    fits(value, DEEPEST, &mut room)
+        .map_err(|problem| format!("cannot encode this as JSON: {problem}"))?;
     let sorted = value
         .to_serializable()
         .sort_keys(true)
@@ -39,19 +36,27 @@ pub(in super::super) fn encode(value: &Value) -> Result<String, String> {
     serde_json::to_string(&sorted).map_err(|error| format!("cannot encode this as JSON: {error}"))
 }
 
-/// Whether no table is nested deeper than that, and all takes about as many bytes as there is room for.
-fn fits(value: &Value, deepest: u32, room: &mut usize) -> bool {
+/// Whether no table is nested deeper than that, all takes about as many bytes as there is room for, and every
+/// string is text: one that is not would become a list of numbers.
+///
+/// # Errors
+/// Why it cannot be encoded.
+fn fits(value: &Value, deepest: u32, room: &mut usize) -> Result<(), String> {
     const EACH: usize = 16;
-    let size = EACH + value.as_string().map_or(0, |text| text.as_bytes().len());
-    let Some(left) = room.checked_sub(size) else {
-        return false;
-    };
-    *room = left;
+    let text = value.as_string();
+    if let Some(text) = text.filter(|text| text.to_str().is_err()) {
+        return Err(format!("'{}' is not UTF-8", shortened(&shown(text))));
+    }
+    let size = EACH + text.map_or(0, |text| text.as_bytes().len());
+    *room = room.checked_sub(size).ok_or("it is too much")?;
     let Value::Table(table) = value else {
-        return true;
+        return Ok(());
     };
+    if deepest == 0 {
+        return Err("tables are nested too deeply".to_owned());
+    }
     let mut entries = table.pairs::<Value, Value>().filter_map(Result::ok);
-    deepest > 0 && entries.all(|(_, value)| fits(&value, deepest - 1, room))
+    entries.try_for_each(|(_, value)| fits(&value, deepest - 1, room))
 }
 
 /// JSON text as a Lua value; null becomes `json.null`.

@@ -1,5 +1,6 @@
 //! `load`: text as a function in the plan's own environment. Never bytecode, which could do anything.
 
+use super::super::values::shown;
 use super::ENVIRONMENT;
 use mlua::{IntoLua as _, IntoLuaMulti as _, Lua, LuaString, MultiValue, Table, Value};
 
@@ -19,7 +20,7 @@ pub(super) fn load(
     // Only the plan's files are named with '@': that is how their lines are told from others.
     let name = match name {
         Some(name) => name.replacen('@', "=", usize::from(name.starts_with('@'))),
-        None => text.to_string_lossy(),
+        None => shown(&text),
     };
     let loaded = lua
         .load(&*text.as_bytes())

@@ -2,6 +2,7 @@
 //! program's log, not to standard output, which belongs to the report.
 
 use super::super::host::Host;
+use super::super::values::{Text, shown};
 use mlua::{Lua, Table, Value, Variadic};
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
@@ -25,7 +26,7 @@ pub(super) fn print(lua: &Lua, text: Variadic<Value>) -> mlua::Result<()> {
 /// Lua's own `warn` as a warning of the log: strings only, joined without a space; a text that begins with
 /// '@' is a control message, of which there is none here.
 pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<()> {
-    let text: String = text.iter().map(mlua::LuaString::to_string_lossy).collect();
+    let text: String = text.iter().map(shown).collect();
     if !text.starts_with('@') {
         write(lua, "warn", &text);
     }
@@ -33,7 +34,7 @@ pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<(
 }
 
 /// Writes one line at a level given by name.
-pub(super) fn log(lua: &Lua, (level, text): (String, String)) -> mlua::Result<()> {
+pub(super) fn log(lua: &Lua, (level, Text(text)): (String, Text)) -> mlua::Result<()> {
     write(lua, &level, &text);
     Ok(())
 }
@@ -41,7 +42,10 @@ pub(super) fn log(lua: &Lua, (level, text): (String, String)) -> mlua::Result<()
 fn joined(values: &[Value]) -> mlua::Result<String> {
     let texts: Vec<String> = values
         .iter()
-        .map(Value::to_string)
+        .map(|value| match value {
+            Value::String(text) => Ok(shown(text)),
+            other => other.to_string(),
+        })
         .collect::<mlua::Result<_>>()?;
     Ok(texts.join("\t"))
 }

@@ -3,7 +3,7 @@
 
 use super::super::fault;
 use super::super::host::{self, Host};
-use super::super::values::wanted;
+use super::super::values::{shown, wanted};
 use crate::metrics::{Failure, MetricKind, Recorder, TaskContext, TaskRun};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         let make = lua.create_function(move |lua, name: Value| match name {
             Value::String(name) => Ok(Metric {
                 kind,
-                name: name.to_string_lossy(),
+                name: shown(&name),
             }),
             other => {
                 let problem = wanted("the name of a metric", "a string", &other);
@@ -50,7 +50,7 @@ pub(super) fn check(lua: &Lua, (value, name): (Value, Value)) -> mlua::Result<Va
     };
     let passed = is_true(&value);
     record(lua, "check", |recorder| {
-        recorder.check(&name.to_string_lossy(), passed);
+        recorder.check(&shown(&name), passed);
     })?;
     Ok(value)
 }
@@ -111,7 +111,7 @@ pub(super) fn end_transaction(
     let raised = (!ok).then(|| {
         let error = match problem {
             Value::Error(error) => *error,
-            Value::String(text) => mlua::Error::RuntimeError(text.to_string_lossy()),
+            Value::String(text) => mlua::Error::RuntimeError(shown(&text)),
             // Not its address, which would make every one an error of its own.
             other => mlua::Error::RuntimeError(format!(
                 "an error that is a {} was raised",
@@ -120,7 +120,7 @@ pub(super) fn end_transaction(
         };
         fault::raised(&error, &host.program.sources)
     });
-    let name = name.to_string_lossy();
+    let name = shown(&name);
     let tasks = &host.program.task_names;
     record(lua, "user:transaction", |recorder| {
         if tasks.iter().flatten().any(|task| *task == name) {

@@ -3,6 +3,7 @@
 use super::super::host::{self, Host};
 use super::super::modules::Missing;
 use super::super::program::compile;
+use super::super::values::shown;
 use mlua::{Function, Lua, Table, Value};
 use std::sync::LazyLock;
 
@@ -51,10 +52,7 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String
         return Ok((None, Some(here(lua) + &told)));
     };
     let program = &Host::of(lua).program;
-    match program
-        .modules
-        .find(&name.to_string_lossy(), &program.sources)
-    {
+    match program.modules.find(&shown(name), &program.sources) {
         Ok(code) => {
             let module = lua
                 .load(code.as_slice())

@@ -3,7 +3,7 @@
 use super::super::expect::shortened;
 use super::super::host::{self, Host};
 use super::super::responses::{Address, Finished};
-use super::super::values::wanted;
+use super::super::values::{Text, shown, wanted};
 use super::super::vm::address_of;
 use super::{elements, json, regex, unknown};
 use crate::html::{self, Document};
@@ -56,12 +56,12 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
             let body = this.read(lua, Finished::body)?;
             Ok(memmem::find(&body, &text.as_bytes()).is_some())
         })?,
-        "fail" => lua.create_function(|lua, (this, reason): (This, String)| {
+        "fail" => lua.create_function(|lua, (this, Text(reason)): (This, Text)| {
             this.overrule(lua, Some(reason))
         })?,
         "pass" => lua.create_function(|lua, this: This| this.overrule(lua, None))?,
         "ensure" => lua.create_function(ensure)?,
-        "header" => lua.create_function(|lua, (this, name): (This, String)| {
+        "header" => lua.create_function(|lua, (this, Text(name)): (This, Text)| {
             this.read(lua, |finished| header(finished, &name))?
                 .into_lua(lua)
         })?,
@@ -158,7 +158,7 @@ pub(super) fn mark(lua: &Lua, _slot: i64) -> mlua::Result<()> {
 }
 
 /// A field of a response; raises for a name that is none.
-pub(in super::super) fn field(lua: &Lua, (slot, name): (i64, String)) -> mlua::Result<Value> {
+pub(in super::super) fn field(lua: &Lua, (slot, Text(name)): (i64, Text)) -> mlua::Result<Value> {
     let host = Host::of(lua);
     let responses = host.responses.borrow();
     let finished = responses.get(Address::from_lua(slot)).ok_or_else(gone)?;
@@ -232,7 +232,7 @@ fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     }
     let metatable = lua.create_table()?;
     let find = lua.create_function(|_, (table, name): (Table, Value)| match name {
-        Value::String(name) => table.raw_get::<Value>(name.to_string_lossy().to_ascii_lowercase()),
+        Value::String(name) => table.raw_get::<Value>(shown(&name).to_ascii_lowercase()),
         _ => Ok(Value::Nil),
     })?;
     metatable.raw_set("__index", find)?;
@@ -250,7 +250,7 @@ fn text(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<String>> {
     elements::text(lua, &*this.document(lua)?, &css)
 }
 
-fn attr(lua: &Lua, (this, css, name): (This, Value, String)) -> mlua::Result<Option<String>> {
+fn attr(lua: &Lua, (this, css, Text(name)): (This, Value, Text)) -> mlua::Result<Option<String>> {
     elements::attr(lua, &*this.document(lua)?, &css, &name)
 }
 

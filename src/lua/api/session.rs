@@ -3,10 +3,10 @@
 
 use super::super::host::Host;
 use super::super::options::{basic, bearer, header_line};
-use super::super::values::{scalar, wanted};
+use super::super::values::{self, Text, scalar, wanted};
 use crate::http::Session;
 use http::header;
-use mlua::{Lua, LuaSerdeExt as _, Table, Value};
+use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use std::rc::Rc;
 
 /// `user:set_header`, `user:basic_auth`, `user:bearer` and `user.cookies`, or nil.
@@ -14,14 +14,15 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let function = match name {
         "set_header" => lua.create_function(set_header)?,
         "basic_auth" => {
-            lua.create_function(|lua, (_, name, password): (Value, String, String)| {
-                let value = basic(&format!("{name}:{password}")).map_err(mlua::Error::runtime)?;
+            lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {
+                let credentials = [&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat();
+                let value = basic(&credentials).map_err(mlua::Error::runtime)?;
                 session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
                 Ok(())
             })?
         }
-        "bearer" => lua.create_function(|lua, (_, token): (Value, String)| {
-            let value = bearer(&token).map_err(mlua::Error::runtime)?;
+        "bearer" => lua.create_function(|lua, (_, token): (Value, LuaString)| {
+            let value = bearer(&token.as_bytes()).map_err(mlua::Error::runtime)?;
             session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
             Ok(())
         })?,
@@ -36,7 +37,7 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     let Value::String(url) = &url else {
         return Err(mlua::Error::runtime(wanted("user:set_host", "a URL", &url)));
     };
-    let url = url.to_string_lossy();
+    let url = values::url(url);
     session(lua)?
         .set_base(&url)
         .map_err(|failure| mlua::Error::runtime(failure.to_string()))?;
@@ -78,7 +79,7 @@ pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
     if !value.is_table() {
         return Ok(value);
     }
-    let refuse = lua.create_function(|_, key: String| {
+    let refuse = lua.create_function(|_, Text(key): Text| {
         Ok(format!(
             "cannot set '{key}' of shared: it is the same for all users; keep what belongs to one in user.data"
         ))
@@ -103,7 +104,7 @@ fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
     session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
 }
 
-fn set_header(lua: &Lua, (_, name, value): (Value, String, Value)) -> mlua::Result<()> {
+fn set_header(lua: &Lua, (_, Text(name), value): (Value, Text, Value)) -> mlua::Result<()> {
     let bytes = match &value {
         Value::Nil => Vec::new(),
         value => scalar(value, &format!("header '{name}'")).map_err(mlua::Error::runtime)?,
@@ -117,7 +118,7 @@ pub(in super::super) fn cookies(lua: &Lua) -> mlua::Result<Table> {
     let cookies = lua.create_table()?;
     cookies.raw_set(
         "get",
-        lua.create_function(|lua, (_, name): (Value, String)| Ok(session(lua)?.cookie(&name)))?,
+        lua.create_function(|lua, (_, Text(name)): (Value, Text)| Ok(session(lua)?.cookie(&name)))?,
     )?;
     cookies.raw_set(
         "set",

@@ -1,6 +1,6 @@
 //! `wait`: the kinds of wait a task or scenario may declare.
 
-use super::super::values::a;
+use super::super::values::{a, shown};
 use super::super::vm::mistake;
 use crate::error::Diagnostic;
 use mlua::{Lua, Table, Value, Variadic};
@@ -22,7 +22,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
                 .find(|value| !matches!(value, Value::Integer(_) | Value::Number(_)));
             if let Some(odd) = odd {
                 let shown = match odd {
-                    Value::String(text) => format!("'{}'", text.to_string_lossy()),
+                    Value::String(text) => format!("'{}'", shown(text)),
                     other => a(other).to_owned(),
                 };
                 let message = format!("wait.{kind} takes numbers of seconds, not {shown}");

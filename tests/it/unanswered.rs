@@ -1,0 +1,145 @@
+//! Requests whose time is up: their phases are in the report and in the log of requests, and the one that did not
+//! end took what was left.
+
+use crate::http2_site::Http2;
+use crate::logs::rows;
+use crate::program::{plan, scratch};
+use crate::report::run;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+const PHASES: [&str; 6] = ["dns", "connect", "tls", "send", "first_byte", "receive"];
+
+/// The address of a listener as a URL.
+fn url(scheme: &str, listener: &TcpListener) -> String {
+    let address = listener.local_addr().expect("it is bound");
+    format!("{scheme}://{address}")
+}
+
+fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").expect("a port is free")
+}
+
+/// A site that sends this much of its answer and keeps the connection.
+fn stops_after(start: &'static str) -> String {
+    let listener = listener();
+    let url = url("http", &listener);
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().filter_map(Result::ok) {
+            let _asked = stream.read(&mut [0; 4096]);
+            let _sent = stream.write_all(start.as_bytes());
+            kept.push(stream);
+        }
+    });
+    url
+}
+
+/// One request that gets no whole answer within its time ends in `open`; phases that must have been ended by then
+/// are `before`.
+fn assert_open(name: &str, url: &str, more: &[&str], error: &str, before: &[&str], open: &str) {
+    let text =
+        "task { function(user) user:get(\"/hold\", { name = \"page\", timeout = 0.4 }) end }";
+    let path = plan(&format!("unanswered_{name}.lua"), text);
+    let log = scratch(&format!("unanswered_{name}.csv"));
+    let log = log.to_str().expect("a path of text");
+    let own = [&path, "-H", url, "-u", "1", "-i", "1", "--request-log", log];
+    let report = run(own.iter().chain(more));
+    assert_eq!(report.messages_of("GET page"), [error], "{name}");
+    let told = &report.json["requests"][0]["phases_ms"];
+    let kept = rows(log);
+    let kept = kept.first().expect("a line of the log");
+    let number = |column: &str| kept[column].parse::<u64>().expect("a number");
+    let latency = number("end_ns") - number("start_ns");
+    let phases = PHASES.map(|phase| (phase, number(&format!("{phase}_ns"))));
+    let sum: u64 = phases.iter().map(|(_, time)| time).sum();
+    assert_eq!(sum, latency, "{name}: {phases:?}");
+    for (phase, time) in phases {
+        let seen = told[phase].is_number();
+        assert_eq!(seen, time > 0, "{name}: {phase} {told}");
+        if phase == open {
+            assert!(time > latency / 2, "{name}: {phases:?}");
+        } else if !before.contains(&phase) {
+            assert_eq!(time, 0, "{name}: {phases:?}");
+        }
+    }
+    for phase in before {
+        assert!(told[phase].is_number(), "{name}: no {phase} in {told}");
+    }
+}
+
+/// reqwest does not tell sending from waiting, nor shaking hands from connecting.
+fn is_direct() -> bool {
+    crate::CLIENT.is_none()
+}
+
+#[test]
+fn a_server_that_never_answers_was_waited_for() {
+    let silent = listener();
+    let before: &[&str] = match is_direct() {
+        true => &["dns", "connect", "send"],
+        false => &["connect"],
+    };
+    let url = url("http", &silent);
+    assert_open("silent", &url, &[], "timeout", before, "first_byte");
+}
+
+#[test]
+fn an_answer_that_stops_was_being_received() {
+    let before: &[&str] = match is_direct() {
+        true => &["dns", "connect", "send", "first_byte"],
+        false => &["connect", "first_byte"],
+    };
+    let half = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this";
+    let chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n";
+    for (name, start) in [("half", half), ("chunk", chunk)] {
+        assert_open(name, &stops_after(start), &[], "timeout", before, "receive");
+    }
+}
+
+#[test]
+fn a_handshake_without_end_was_being_shaken() {
+    let silent = listener();
+    let (before, open): (&[&str], _) = match is_direct() {
+        true => (&["dns", "connect"], "tls"),
+        false => (&[], "connect"),
+    };
+    let url = url("https", &silent);
+    let more = ["--insecure"];
+    assert_open("tls", &url, &more, "connect timeout", before, open);
+}
+
+/// A full queue of connections takes no more of them on Linux.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_connection_that_is_not_taken_was_being_opened() {
+    let full = listener();
+    rustix::net::listen(&full, 0).expect("a listener can listen for less");
+    let address = full.local_addr().expect("it is bound");
+    let waiting: Vec<TcpStream> = (0..8)
+        .filter_map(|_| {
+            let patience = std::time::Duration::from_millis(100);
+            TcpStream::connect_timeout(&address, patience).ok()
+        })
+        .collect();
+    assert!(waiting.len() < 8, "the queue is not full");
+    let before: &[&str] = match is_direct() {
+        true => &["dns"],
+        false => &[],
+    };
+    let url = url("http", &full);
+    assert_open("full", &url, &[], "connect timeout", before, "connect");
+}
+
+#[test]
+fn over_http_2_it_is_the_same() {
+    let site = Http2::start(None);
+    let url = site.url("http");
+    let more = ["--http", "2"];
+    let before: &[&str] = match is_direct() {
+        true => &["dns", "connect", "send"],
+        false => &["connect"],
+    };
+    assert_open("http2", &url, &more, "timeout", before, "first_byte");
+}

@@ -70,7 +70,7 @@ impl Silences {
         &mut self.shards[shard]
     }
 
-    /// The silences that were ended by an answer since the last time and until `until`, up to which everything is
+    /// The silences that were ended by an answer since the last time and before `until`, up to which everything is
     /// known, and lasted `least`.
     pub(super) fn over(&mut self, until: u64, least: u64) -> Vec<Silence> {
         let mut found = Vec::new();
@@ -78,11 +78,13 @@ impl Silences {
             let new = shard
                 .over
                 .iter()
-                .filter(|quiet| self.told < quiet.to && quiet.to <= until);
+                .filter(|quiet| self.told <= quiet.to && quiet.to < until);
             found.extend(new.filter_map(|quiet| self.common(number, quiet)));
         }
         found.retain(|silence| silence.length() >= least);
         found.sort_unstable_by_key(|silence| silence.from);
+        // Answers that came to two shards at once end one silence.
+        found.dedup_by(|later, first| later.from < first.to);
         self.told = self.told.max(until);
         // One that is over is needed until those of all shards that overlap it are.
         for shard in &mut self.shards {

@@ -123,6 +123,8 @@ fn start_beside(
     tokio::task::spawn_local(async move {
         let mut shard = Shard::new(index, &plant, &mut wires);
         shard.drive(index, &mut wires, Alarm::Coarse).await;
+        // Who was aborted is dropped, as with the runtime of a shard's own thread.
+        shard.users.shutdown().await;
         shard.end(index, &mut wires);
     });
     Ok(None)

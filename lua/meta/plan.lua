@@ -46,7 +46,7 @@
 ---@field no_cookies? boolean # keep no cookies (default: false)
 ---@field sticky_follow? boolean # a user that is redirected to another host goes on there (default: false)
 ---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
----@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "disabled")
+---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "average", shown where it makes a difference)
 ---@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)
 ---@field fail_on_saturation? boolean # make the exit code 1 if lgoose and not the site set the latency for a second or more (default: false)
 ---@field allow_short? boolean # let thresholds pass also in a run that is stopped before its planned end (default: false)

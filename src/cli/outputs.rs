@@ -47,6 +47,9 @@ pub struct Outputs {
     /// Also report latencies with the requests that late users could not make: average, minimum, maximum or
     /// disabled [default: disabled]
     ///
+    /// Computed for every run of users with the average, and shown where it makes a difference; with this flag always, and with
+    /// `disabled` never.
+    ///
     /// A user whose iteration takes more than twice its cadence (the average, minimum or maximum of its iterations
     /// so far) did not ask for what it would have asked for meanwhile. That is filled in, and shown beside what
     /// was measured.

@@ -74,6 +74,7 @@ impl Conductor {
             return;
         }
         self.note(cause, threshold);
+        self.reset_before_stop();
         let now = self.begin.elapsed();
         // Whoever was kept by a pause until now goes on to stop.
         self.store.resume(now);

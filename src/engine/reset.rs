@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How far ahead a measurement begins that somebody asks for: shards are to know of it before.
-const AHEAD: Duration = Duration::from_millis(100);
+const AHEAD: Duration = Duration::from_millis(50);
 
 /// A reset that is due or under way.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(super) struct Reset {
     warmup_due: bool,
     /// The measurement that begins, and the one that the store has.
     under_way: Option<UnderWay>,
+    /// What is to follow the one under way.
+    again: Option<Cause>,
     epoch: u64,
     /// What shards measured since, until all have come so far.
     later: Vec<Delta>,
@@ -62,6 +64,7 @@ impl Reset {
             due: config.warmup.or_else(all_running),
             warmup_due: config.warmup.is_some(),
             under_way: None,
+            again: None,
             epoch: 0,
             later: Vec::new(),
             warmup: None,
@@ -131,10 +134,7 @@ impl Conductor {
         edition
             .program
             .share_as(&self.directives.borrow().edition.program);
-        match &mut self.reset.under_way {
-            Some(under_way) => under_way.cause = Cause::Edition,
-            None => self.begin_reset(Instant::now() + AHEAD, Cause::Edition),
-        }
+        self.begin_reset(Instant::now() + AHEAD, Cause::Edition);
         self.tell(|directive| {
             directive.edition = edition;
             // Whoever had nothing left to do may have.
@@ -142,9 +142,24 @@ impl Conductor {
         });
     }
 
-    /// Tells the shards when the next measurement begins. While one begins, no other does.
+    /// The users are told to stop: a measurement that lies ahead begins now, or it never would.
+    pub(super) fn reset_before_stop(&mut self) {
+        let now = Instant::now();
+        self.reset.again = None;
+        if let Some(under_way) = self.reset.under_way.as_mut().filter(|ahead| ahead.at > now) {
+            under_way.at = now;
+            let measurement = self.reset.measurement();
+            self.tell(|directive| directive.measurement = measurement);
+        }
+    }
+
+    /// Tells the shards when the next measurement begins. While one begins, no other does; it follows.
     fn begin_reset(&mut self, at: Instant, cause: Cause) {
-        if self.reset.under_way.is_some() || self.is_stopping() {
+        if self.is_stopping() {
+            return;
+        }
+        if self.reset.under_way.is_some() {
+            self.reset.again = Some(cause);
             return;
         }
         self.reset.under_way = Some(UnderWay {
@@ -211,6 +226,9 @@ impl Conductor {
         }
         for delta in std::mem::take(&mut self.reset.later) {
             self.add(delta.shard(), delta);
+        }
+        if let Some(cause) = self.reset.again.take() {
+            self.begin_reset(Instant::now() + AHEAD, cause);
         }
     }
 

@@ -135,6 +135,10 @@ pub(super) struct Shard {
     /// Every user of the shard; each gives its number when it ends.
     pub(super) users: JoinSet<u64>,
     pub(super) going: bool,
+    /// When a measurement begins that was not handed over yet: the run waits for that.
+    begins: Option<Instant>,
+    /// The edition of the plan that is to be taken over then.
+    next: Option<Arc<Edition>>,
     meter: Meter,
     /// The version of the directive at which it had nothing left to do.
     idle: Option<u64>,
@@ -146,7 +150,7 @@ impl Shard {
         let directive = wires.orders.borrow_and_update().clone();
         let roles = roles(&directive.edition, &mut recorder);
         let shared = Shared::new(plant, index, recorder, plant.pulses[index].clone());
-        let shard = Shard {
+        let mut shard = Shard {
             crew: Crew::new(index, plant.shards),
             reception: Reception::new(index, plant, &directive),
             plant: plant.clone(),
@@ -154,6 +158,8 @@ impl Shard {
             shared,
             users: JoinSet::new(),
             going: directive.phase == Phase::Go,
+            begins: None,
+            next: None,
             meter: Meter::new(),
             directive,
             idle: None,
@@ -172,6 +178,7 @@ impl Shard {
             self.rest(index, wires);
             self.publish_room(index);
             let due = self.due();
+            let begins = self.begins;
             tokio::select! {
                 biased;
                 changed = wires.orders.changed() => {
@@ -185,6 +192,11 @@ impl Shard {
                 due = tick.tick() => {
                     self.meter.woke(due.into_std());
                     self.hand_over(index, wires);
+                }
+                () = tokio::time::sleep_until(begins.unwrap_or_else(Instant::now)), if begins.is_some() => {
+                    self.begins = None;
+                    self.hand_over(index, wires);
+                    self.renew();
                 }
                 Some(ended) = self.users.join_next(), if !self.users.is_empty() => self.ended(wires, ended),
                 Some(arrival) = wires.transfers.incoming.recv() => self.serve(wires, arrival, false),
@@ -207,12 +219,17 @@ impl Shard {
 
     fn obey(&mut self, wires: &mut Wires, directive: Directive) {
         self.shared.gate.set(directive.clock.is_paused());
-        let renewed = !Arc::ptr_eq(&directive.edition, &self.directive.edition);
-        self.directive = directive;
-        if renewed {
-            self.renew();
-        }
+        let edition = directive.edition.clone();
+        let known = std::mem::replace(&mut self.directive, directive).edition;
         self.measure();
+        if !Arc::ptr_eq(&edition, &known) {
+            // Taken over when its measurement begins, so that what it asks for counts there.
+            self.directive.edition = known;
+            self.next = Some(edition);
+            if self.begins.is_none() {
+                self.renew();
+            }
+        }
         if let (Some(reception), Timetable::Arrivals { most, .. }) =
             (&mut self.reception, &*self.directive.timetable)
         {
@@ -225,18 +242,25 @@ impl Shard {
     }
 
     /// Lets the figures begin anew when the directive says so.
-    fn measure(&self) {
+    fn measure(&mut self) {
         let mut recorder = self.shared.recorder.borrow_mut();
-        match self.directive.measured_from() {
+        let moment = self.directive.measured_from();
+        match moment {
             Some(moment) => {
                 recorder.begin_measurement(self.directive.measurement.epoch, moment.into_std());
             }
             None => recorder.stay(),
         }
+        drop(recorder);
+        self.begins = moment.filter(|moment| *moment > Instant::now());
     }
 
     /// Gives users another edition of the plan, each when its iteration has ended.
     fn renew(&mut self) {
+        let Some(edition) = self.next.take().filter(|_| self.going) else {
+            return;
+        };
+        self.directive.edition = edition;
         let edition = &self.directive.edition;
         self.roles = roles(edition, &mut self.shared.recorder.borrow_mut());
         match &mut self.reception {
@@ -335,6 +359,7 @@ impl Shard {
         };
         let elapsed = self.directive.clock.elapsed(Instant::now());
         let over = self.users.is_empty()
+            && self.next.is_none()
             && self.crew.is_done()
             && self.crew.has_come_to(shape.users_at(elapsed))
             && shape.next_change(elapsed).is_none();

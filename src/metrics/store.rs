@@ -445,6 +445,8 @@ fn live_row(label: &Label, row: &mut RequestTally, measured: Duration, now: (f64
 }
 
 #[cfg(test)]
+mod long_runs;
+#[cfg(test)]
 mod percentiles;
 #[cfg(test)]
 mod tests;

@@ -40,18 +40,18 @@ pub(crate) fn log_row(report: &Report, log: &str) -> (u64, u64) {
 /// The report, the request log and the target have counted the same.
 fn assert_agreement(report: &Report, server: &Server, log: &str) {
     let rows = rows(log);
-    assert_eq!(rows.len() as u64, report.total("count"));
-    assert_eq!(log_row(report, "requests"), (report.total("count"), 0));
+    assert_eq!(rows.len() as u64, report.whole("count"));
+    assert_eq!(log_row(report, "requests"), (report.whole("count"), 0));
     let sum = |name: &str| {
         rows.iter()
             .map(|row| row[name].parse::<u64>().expect("a number"))
             .sum::<u64>()
     };
-    assert_eq!(sum("redirects"), report.total("redirects"));
-    assert_eq!(sum("retries"), report.total("retries"));
+    assert_eq!(sum("redirects"), report.whole("redirects"));
+    assert_eq!(sum("retries"), report.whole("retries"));
     assert_eq!(report.sent(), server.received());
     let failed = rows.iter().filter(|row| !row["error"].is_empty()).count();
-    assert_eq!(failed as u64, report.total("failures"));
+    assert_eq!(failed as u64, report.whole("failures"));
 }
 
 /// Every kind of request: from events, side by side, redirected, failed with and without an answer, overruled.
@@ -94,8 +94,9 @@ fn the_report_the_log_and_the_target_agree_on_every_kind_of_request() {
     ];
     let report = iterate_with(&plan, &server, 3, 4, &more);
     let kept = rows(&requests);
-    assert_eq!(kept.len() as u64, report.total("count"));
-    assert_eq!(report.total("count"), 3 * 4 * 9 + 2);
+    assert_eq!(kept.len() as u64, report.whole("count"));
+    assert_eq!(report.total("count"), 3 * 4 * 9);
+    assert_eq!(report.start_stop("count"), 2);
     // Nobody listens at port 1.
     let unsent = report.errors_with("connection refused");
     assert_eq!(report.sent() - unsent, server.received());

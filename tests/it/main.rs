@@ -28,6 +28,7 @@ mod measures;
 mod mistakes;
 mod one_page;
 mod outputs;
+mod over_time;
 mod pacing;
 mod page;
 mod parts;

@@ -85,9 +85,20 @@ impl Report {
         number(&self.json["aggregated"][key])
     }
 
+    /// A figure of the requests of `test_start` and `test_stop`, which stand apart.
+    pub(crate) fn start_stop(&self, key: &str) -> u64 {
+        let rows = self.json["start_stop"].as_array();
+        rows.map_or(0, |rows| rows.iter().map(|row| number(&row[key])).sum())
+    }
+
+    /// A figure of everything that was requested.
+    pub(crate) fn whole(&self, key: &str) -> u64 {
+        self.total(key) + self.start_stop(key)
+    }
+
     /// What the target must have received: requests, redirect hops and what was sent once more.
     pub(crate) fn sent(&self) -> u64 {
-        self.total("count") + self.total("redirects") + self.total("retries")
+        self.whole("count") + self.whole("redirects") + self.whole("retries")
     }
 
     /// `METHOD name` of every row, sorted.

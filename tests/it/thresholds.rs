@@ -241,8 +241,8 @@ fn a_mistake_on_the_command_line_is_marked_at_its_place() {
             "unknown figure 'fialures'; did you mean 'failures'?\n\n  fialures < 1%\n  ^^^^^^^^\n",
         ),
         (
-            "p95 < 3ms after 5s",
-            "give one of them too\n\n  p95 < 3ms after 5s\n  ^^^^^^^^^^^^^^^^^^\n",
+            "count < 3 after 5s",
+            "give one of them too\n\n  count < 3 after 5s\n  ^^^^^^^^^^^^^^^^^^\n",
         ),
     ] {
         let ended = Lgoose::new(["plans/drupal.lua", "--threshold", text]).finish();

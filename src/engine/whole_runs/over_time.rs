@@ -158,7 +158,7 @@ async fn what_ended_before_a_reset_counts_before_it_and_nothing_else_does() {
             "asked for",
             closed(20, 5),
             vec![(ms(1_730), Command::ResetStatistics)],
-            ms(1_830),
+            ms(1_780),
         ),
         (
             "a warm-up put off by a pause",

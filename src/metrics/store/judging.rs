@@ -63,6 +63,13 @@ impl Store {
             let threshold = unjudged.threshold;
             let why = match (unjudged.why, &threshold.name) {
                 (Some(why), _) => why.to_owned(),
+                (None, _)
+                    if threshold
+                        .after
+                        .is_some_and(|after| latency::nanoseconds(after) >= until) =>
+                {
+                    "the run was over before the part of it that 'after' leaves in".to_owned()
+                }
                 (None, Some(name)) if self.sight(threshold).is_none() => self.nobody(name),
                 _ => continue,
             };

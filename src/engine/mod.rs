@@ -16,6 +16,7 @@ mod open;
 mod perform;
 mod plant;
 mod ports;
+mod probe;
 mod reception;
 mod reset;
 mod run;

@@ -2,6 +2,7 @@
 
 use super::generator::{GeneratorLog, Strain};
 use super::latency::{self, Exact};
+use super::lateness::Latencies;
 use super::report::SeriesPoint;
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -64,7 +65,7 @@ impl Series {
         if slot(now) == slot(self.open.since) {
             return;
         }
-        let strain = generator.strain(self.open.median());
+        let strain = generator.strain(self.open_latencies(now, users).as_ref());
         generator.close(&strain, now.saturating_sub(self.open.since));
         if let Some(point) = self.open.point(now, users, &strain) {
             self.points.push(point);
@@ -86,10 +87,16 @@ impl Series {
         users: u64,
         generator: &GeneratorLog,
     ) -> Vec<SeriesPoint> {
-        let strain = generator.strain(self.open.median());
+        let strain = generator.strain(self.open_latencies(now, users).as_ref());
         let open = self.open.point(now, users, &strain);
         let open = open.filter(|point| point.count > 0);
         self.points.iter().cloned().chain(open).collect()
+    }
+
+    /// The latencies of the open point, if it has any.
+    pub(super) fn open_latencies(&self, now: Duration, users: u64) -> Option<Latencies> {
+        let told = Latencies::of(&self.open.exact, &self.open.latencies)?;
+        Some(told.by(users, now.saturating_sub(self.open.since)))
     }
 
     /// At most the last `limit` closed points.
@@ -99,11 +106,6 @@ impl Series {
 }
 
 impl Open {
-    fn median(&self) -> Option<Duration> {
-        let [median] = self.exact.quantiles(&self.latencies, [0.5]);
-        (self.exact.count > 0).then_some(median)
-    }
-
     /// `None` for a point that would cover no time and no request.
     fn point(&self, now: Duration, users: u64, strain: &Strain) -> Option<SeriesPoint> {
         let covers = now.saturating_sub(self.since);
@@ -126,6 +128,8 @@ impl Open {
             busy: strain.busy,
             lag_ms: strain.lag.as_secs_f64() * 1e3,
             saturated: strain.saturated,
+            own_p50_ms: strain.own.map(|own| own.p50.as_secs_f64() * 1e3),
+            own_p99_ms: strain.own.map(|own| own.p99.as_secs_f64() * 1e3),
         })
     }
 }
@@ -150,6 +154,8 @@ fn joined(pair: &[SeriesPoint]) -> SeriesPoint {
         first.busy = first.busy.max(next.busy);
         first.lag_ms = first.lag_ms.max(next.lag_ms);
         first.saturated |= next.saturated;
+        first.own_p50_ms = worse(first.own_p50_ms, next.own_p50_ms);
+        first.own_p99_ms = worse(first.own_p99_ms, next.own_p99_ms);
     }
     first
 }

@@ -14,11 +14,12 @@ use super::errors::ErrorLog;
 use super::facts::Facts;
 use super::generator::GeneratorLog;
 use super::latency::{self, Exact};
+use super::lateness::Latencies;
 use super::measures::MeasureLog;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
-use super::report::{ArrivalsRow, GeneratorRow, Report, RequestRow, TaskRow};
+use super::report::{ArrivalsRow, Report, RequestRow, TaskRow};
 use super::series::Series;
 use super::snapshot::{LiveRow, RunPhase, Snapshot};
 use super::tally::{RequestTally, TaskTally, per_second};
@@ -202,8 +203,11 @@ impl Store {
         let measured = self.measured(elapsed);
         let (checks, metrics) = self.measures.rows();
         let arrivals = self.arrivals.row();
-        let generator = self.generator.row();
-        let saturated = generator.as_ref().and_then(GeneratorRow::warning);
+        let told = Latencies::of(&self.total.exact(), &self.total.all)
+            .map(|told| told.by(self.users.peak(), measured));
+        let open = self.series.open_latencies(measured, self.users.now());
+        let generator = self.generator.row(told.as_ref(), open.as_ref());
+        let saturated = generator.and_then(|row| row.warning(told.as_ref()));
         let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
         let requests = self
             .requests
@@ -280,6 +284,8 @@ impl Store {
             self.requests.rows[at].merge(row);
             self.total.merge_counts(row);
             row.all.add_to(&mut self.fresh);
+            self.generator
+                .add_service(&row.counts.service, &row.service);
             let exact = row.counts.ok.merged(&row.counts.failed);
             self.series.count(&exact, failures, row.counts.bytes);
             self.by_name.add(at, &exact, failures, &row.all);

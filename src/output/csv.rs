@@ -46,7 +46,7 @@ const NAMES: [&str; 29] = [
 ];
 
 /// The columns of [`series`].
-const SERIES: [&str; 13] = [
+const SERIES: [&str; 15] = [
     "second",
     "seconds",
     "users",
@@ -60,6 +60,8 @@ const SERIES: [&str; 13] = [
     "busy",
     "lag_ms",
     "saturated",
+    "own_p50_ms",
+    "own_p99_ms",
 ];
 
 /// A row for each request name, for all of them (`aggregated`), and for each scenario, task, check and custom
@@ -263,6 +265,8 @@ fn point(row: &SeriesPoint) -> Cells {
         ("busy", row.busy.to_string()),
         ("lag_ms", row.lag_ms.to_string()),
         ("saturated", row.saturated.to_string()),
+        ("own_p50_ms", figure(row.own_p50_ms)),
+        ("own_p99_ms", figure(row.own_p99_ms)),
     ]
 }
 

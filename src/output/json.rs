@@ -99,8 +99,8 @@ mod tests {
         assert_eq!(keys(&json["scenarios"][0]), sorted("name users iterations"));
         let task = "scenario name runs failures latency_ms";
         assert_eq!(keys(&json["tasks"][0]), sorted(task));
-        let point =
-            "second seconds users count failures bytes p50_ms p95_ms p99_ms busy lag_ms saturated";
+        let point = "second seconds users count failures bytes p50_ms p95_ms p99_ms busy lag_ms \
+                     saturated own_p50_ms own_p99_ms";
         assert_eq!(keys(&json["series"][0]), sorted(point));
         let check = "name passes failures";
         assert_eq!(keys(&json["checks"][0]), sorted(check));

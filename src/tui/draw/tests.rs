@@ -159,6 +159,8 @@ fn run(names: usize) -> Snapshot {
         busy: 0.41,
         lag_ms: 0.12,
         saturated: second > 128,
+        own_p50_ms: None,
+        own_p99_ms: None,
     };
     Snapshot {
         phase: RunPhase::Running,

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// More than this share of the median or of p99 being lgoose itself marks a point.
 const MOST: f64 = 0.1;
 /// Less than this is what waking a sleeping thread takes, with any client; unless the thread never sleeps.
-const WAKING: Duration = Duration::from_micros(500);
+const WAKING: Duration = Duration::from_millis(1);
 /// A thread that had less than a tenth of its time to itself never sleeps.
 const BUSY: f64 = 0.9;
 /// Without a probe: timers that woke later than this, and than a tenth of the median latency, on average, or a busy
@@ -259,7 +259,7 @@ mod tests {
             // A tenth of the median, not of p99.
             (20, ms(6), latencies(ms(30), ms(200)), true),
             // Waking a thread, which is idle, and the rounds of one that never is.
-            (20, us(300), quick, false),
+            (20, us(900), quick, false),
             (240, us(300), quick, true),
             // Busy to the brim, and the target slower by far.
             (250, us(300), latencies(ms(80), ms(90)), false),

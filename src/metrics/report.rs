@@ -119,7 +119,7 @@ pub struct GeneratorRow {
     /// The most connections open at a time; 0 with `--client reqwest`, which keeps them to itself.
     pub connections: u64,
     /// Seconds of the points in which lgoose and not the target set the latency: more than a tenth of the median or
-    /// of the 99th percentile was its own, and that is half a millisecond or more, or a thread was busy for 90 % of
+    /// of the 99th percentile was its own, and that is a millisecond or more, or a thread was busy for 90 % of
     /// the time. Where its own part is not measured: a thread was so busy, or timers woke more than 10 ms and a tenth
     /// of the median latency late.
     pub saturated_s: f64,

@@ -4,7 +4,7 @@
 mod delays;
 mod warning;
 
-use super::latency::{Burst, Exact};
+use super::delta::RequestDelta;
 use super::lateness::{Latencies, Lateness, OwnPart};
 use super::report::GeneratorRow;
 use delays::Delays;
@@ -116,9 +116,10 @@ impl GeneratorLog {
         self.connections = self.connections.max(self.connections_now());
     }
 
-    /// Adds the latencies from the actual start of one name within one tick; empty but in a run at a rate.
-    pub(super) fn add_service(&mut self, exact: &Exact, latencies: &Burst) {
-        self.open_delays.add_service(exact, latencies);
+    /// Adds the latencies from the actual start of one name within one tick; there are none but in a run at a rate.
+    pub(super) fn add_service(&mut self, row: &RequestDelta) {
+        self.open_delays
+            .add_service(&row.counts.service, &row.service);
     }
 
     /// What the open stretch amounts to, given the latencies in it, if there were any.
@@ -215,6 +216,7 @@ impl GeneratorLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -278,12 +280,12 @@ mod tests {
         log.add(0, &probed(20, ms(0)));
         let told = latencies(ms(10), ms(12));
         assert!(!log.strain(Some(&told)).saturated);
-        let (mut exact, mut service) = (Exact::default(), Burst::default());
+        let mut row = RequestDelta::new(Arc::default());
         for ns in [6_900_000; 1_000] {
-            exact.record(ns);
-            service.record(ns);
+            row.counts.service.record(ns);
+            row.service.record(ns);
         }
-        log.add_service(&exact, &service);
+        log.add_service(&row);
         let strain = log.strain(Some(&told));
         let own = strain.own.expect("there is a probe");
         let waking = Duration::from_micros(8)..=Duration::from_micros(9);

@@ -5,6 +5,7 @@
 
 mod filling;
 mod judging;
+mod own_part;
 mod scenarios;
 
 use super::arrivals::ArrivalLog;
@@ -14,7 +15,6 @@ use super::errors::ErrorLog;
 use super::facts::Facts;
 use super::generator::GeneratorLog;
 use super::latency::{self, Exact};
-use super::lateness::Latencies;
 use super::measures::MeasureLog;
 use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
@@ -203,11 +203,7 @@ impl Store {
         let measured = self.measured(elapsed);
         let (checks, metrics) = self.measures.rows();
         let arrivals = self.arrivals.row();
-        let told = Latencies::of(&self.total.exact(), &self.total.all)
-            .map(|told| told.by(self.users.peak(), measured));
-        let open = self.series.open_latencies(measured, self.users.now());
-        let generator = self.generator.row(told.as_ref(), open.as_ref());
-        let saturated = generator.and_then(|row| row.warning(told.as_ref()));
+        let (generator, saturated) = self.own_part(measured);
         let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
         let requests = self
             .requests
@@ -284,8 +280,7 @@ impl Store {
             self.requests.rows[at].merge(row);
             self.total.merge_counts(row);
             row.all.add_to(&mut self.fresh);
-            self.generator
-                .add_service(&row.counts.service, &row.service);
+            self.generator.add_service(row);
             let exact = row.counts.ok.merged(&row.counts.failed);
             self.series.count(&exact, failures, row.counts.bytes);
             self.by_name.add(at, &exact, failures, &row.all);

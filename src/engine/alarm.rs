@@ -53,6 +53,12 @@ impl Alarm {
         Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
     }
 
+    /// By a timer of the kernel; none where there is no such timer.
+    pub(super) fn precise() -> Option<Alarm> {
+        let alarm = Alarm::best();
+        (!matches!(alarm, Alarm::Coarse)).then_some(alarm)
+    }
+
     #[cfg(target_os = "linux")]
     fn best() -> Alarm {
         linux::Timer::new().map_or(Alarm::Coarse, Alarm::Precise)

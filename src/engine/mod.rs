@@ -18,6 +18,7 @@ mod pace;
 mod perform;
 mod plant;
 mod ports;
+mod probe;
 mod reception;
 mod reset;
 mod run;

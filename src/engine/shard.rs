@@ -7,6 +7,7 @@ use super::directive::{Directive, Phase, Timetable};
 use super::edition::Edition;
 use super::effort::Meter;
 use super::plant::Plant;
+use super::probe::probe;
 use super::reception::{Reception, Transfers};
 use super::stop::Stop;
 use super::user::{Role, Shared, User};
@@ -170,6 +171,10 @@ impl Shard {
 
     /// Until the last user has ended after a stop, or at once if the run is aborted.
     pub(super) async fn drive(&mut self, index: usize, wires: &mut Wires, mut alarm: Alarm) {
+        if !matches!(alarm, Alarm::Coarse) {
+            // Ends with the set of tasks that it is in.
+            tokio::task::spawn_local(probe(self.meter.lateness()));
+        }
         // In step with the borders of the first measurement, so that a tick is seldom about two seconds.
         let mut tick = tokio::time::interval_at(self.plant.begin + TICK, TICK);
         // One late tick is one, not as many as it took the place of.

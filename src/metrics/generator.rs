@@ -1,26 +1,40 @@
-//! How hard lgoose itself worked, second by second, and in which of them it and not the target set the
-//! latency.
+//! How hard lgoose itself worked, second by second, how much of the latency it is itself, and in which seconds it
+//! and not the target set the latency.
 
+mod delays;
+mod warning;
+
+use super::lateness::{Latencies, Lateness, OwnPart};
 use super::report::GeneratorRow;
+use super::request::RequestDelta;
+use delays::Delays;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A thread that had less than a tenth of its time to itself served its users late.
+/// More than this share of the median or of p99 being lgoose itself marks a point.
+const MOST: f64 = 0.1;
+/// Less than this is what waking a sleeping thread takes, with any client; unless the thread never sleeps.
+const WAKING: Duration = Duration::from_millis(1);
+/// A thread that had less than a tenth of its time to itself never sleeps.
 const BUSY: f64 = 0.9;
-/// Timers that woke later than this, and than a tenth of the median latency, on average.
+/// Without a probe: timers that woke later than this, and than a tenth of the median latency, on average, or a busy
+/// thread, in a stretch that is not shorter.
 const LATE: Duration = Duration::from_millis(10);
-/// A shorter stretch says nothing.
 const LEAST: Duration = Duration::from_millis(600);
 
 /// What a shard took of the machine since it last told.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effort {
     /// The time that this is about.
     pub wall: Duration,
     /// How much of it its thread was on a core, or ready for one without getting it.
     pub busy: Duration,
+    /// How much of that it was ready for a core without getting one.
+    pub starved: Duration,
     /// How much later than due its timer woke it; `None` if that was not measured.
     pub lag: Option<Duration>,
+    /// How late its probe got its turn; empty without one.
+    pub lateness: Lateness,
     /// Connections that it has open now.
     pub connections: u64,
 }
@@ -30,18 +44,28 @@ pub struct Effort {
 struct Stretch {
     wall: Duration,
     busy: Duration,
+    starved: Duration,
     lag: Duration,
     lags: u32,
     connections: u64,
 }
 
+/// A second of the measurement.
+#[derive(Debug, Default)]
+struct Second {
+    /// By shard.
+    stretches: Vec<Stretch>,
+    delays: Delays,
+}
+
 /// The efforts of all shards.
 #[derive(Debug, Default)]
 pub(super) struct GeneratorLog {
-    /// By second and shard, as far as seconds are not closed.
-    open: BTreeMap<u64, Vec<Stretch>>,
+    /// Seconds that are not closed.
+    open: BTreeMap<u64, Second>,
     /// Over the whole run, by shard.
     whole: Vec<Stretch>,
+    closed_delays: Delays,
     lag_max: Duration,
     busiest: f64,
     connections: u64,
@@ -56,6 +80,8 @@ pub(super) struct Strain {
     pub(super) busy: f64,
     /// How late the timers of the latest thread woke, on average.
     pub(super) lag: Duration,
+    /// How much of the latencies was lgoose itself; `None` without latencies or without a probe.
+    pub(super) own: Option<OwnPart>,
     /// Whether lgoose and not the target set the latency.
     pub(super) saturated: bool,
 }
@@ -64,6 +90,7 @@ impl Stretch {
     fn add(&mut self, effort: &Effort) {
         self.wall += effort.wall;
         self.busy += effort.busy;
+        self.starved += effort.starved;
         if let Some(lag) = effort.lag {
             self.lag += lag;
             self.lags += 1;
@@ -89,44 +116,86 @@ impl Strain {
         self.busy = self.busy.max(next.busy);
         self.lag = self.lag.max(next.lag);
         self.saturated |= next.saturated;
+        self.own = match (self.own, next.own) {
+            (Some(own), Some(next)) => Some(OwnPart {
+                p50: own.p50.max(next.p50),
+                p99: own.p99.max(next.p99),
+            }),
+            (own, next) => own.or(next),
+        };
+    }
+}
+
+impl Second {
+    /// What it amounts to, given the latencies in it, if there were any.
+    fn strain(&self, latencies: Option<&Latencies>) -> Strain {
+        let busy = self.stretches.iter().map(Stretch::share);
+        let busy = busy.fold(0.0, f64::max);
+        let lag = self.stretches.iter().map(Stretch::mean_lag).max();
+        let lag = lag.unwrap_or_default();
+        let own = self.delays.part_of(latencies);
+        let saturated = match (latencies, &own) {
+            (Some(all), Some(own)) => {
+                let much = |own: Duration, of: Duration| {
+                    own > of.mul_f64(MOST) && (own >= WAKING || busy >= BUSY)
+                };
+                much(own.p50, all.p50) || much(own.p99, all.p99)
+            }
+            _ if self.delays.are_probed() => false,
+            _ => {
+                let late = lag >= LATE && latencies.is_some_and(|all| lag >= all.p50 / 10);
+                self.lasted() >= LEAST && (busy >= BUSY || late)
+            }
+        };
+        Strain {
+            busy,
+            lag,
+            own,
+            saturated,
+        }
+    }
+
+    fn lasted(&self) -> Duration {
+        let walls = self.stretches.iter().map(|stretch| stretch.wall);
+        walls.max().unwrap_or_default()
     }
 }
 
 impl GeneratorLog {
     /// Adds what a shard took, most of it within a second of the measurement.
     pub(super) fn add(&mut self, second: u64, shard: usize, effort: &Effort) {
-        for stretches in [self.open.entry(second).or_default(), &mut self.whole] {
+        let open = self.open.entry(second).or_default();
+        for stretches in [&mut open.stretches, &mut self.whole] {
             if stretches.len() <= shard {
                 stretches.resize(shard + 1, Stretch::default());
             }
             stretches[shard].add(effort);
         }
-        self.lag_max = self.lag_max.max(effort.lag.unwrap_or_default());
+        open.delays.add_answers(&effort.lateness);
+        let lag = effort.lag.unwrap_or_default();
+        self.lag_max = self.lag_max.max(lag.max(effort.lateness.longest()));
         self.connections = self.connections.max(self.connections_now());
     }
 
-    /// What a second that is open amounts to, its requests having this median and 99th percentile.
-    pub(super) fn strain(&self, second: u64, latencies: Option<[Duration; 2]>) -> Strain {
-        let Some(open) = self.open.get(&second) else {
-            return Strain::default();
-        };
-        let busy = open.iter().map(Stretch::share).fold(0.0, f64::max);
-        let lag = open.iter().map(Stretch::mean_lag).max();
-        let lag = lag.unwrap_or_default();
-        let long_enough = open.iter().any(|stretch| stretch.wall >= LEAST);
-        let late = lag >= LATE && latencies.is_some_and(|[median, _]| lag >= median / 10);
-        Strain {
-            busy,
-            lag,
-            saturated: long_enough && (busy >= BUSY || late),
+    /// Adds the latencies from the actual start of one name within a second; there are none but in a run at a rate.
+    pub(super) fn add_service(&mut self, second: u64, row: &RequestDelta) {
+        if !row.service.is_empty() {
+            let delays = &mut self.open.entry(second).or_default().delays;
+            delays.add_service(&row.counts.service, &row.service);
         }
     }
 
-    /// Closes a second, which lasted so long.
+    /// What a second that is open amounts to, given the latencies in it, if there were any.
+    pub(super) fn strain(&self, second: u64, latencies: Option<&Latencies>) -> Strain {
+        let open = self.open.get(&second);
+        open.map_or_else(Strain::default, |open| open.strain(latencies))
+    }
+
+    /// Closes a second, of which so much was no pause.
     pub(super) fn close(
         &mut self,
         second: u64,
-        latencies: Option<[Duration; 2]>,
+        latencies: Option<&Latencies>,
         lasted: Duration,
     ) -> Strain {
         let strain = self.strain(second, latencies);
@@ -135,7 +204,10 @@ impl GeneratorLog {
         if strain.saturated {
             self.saturated += lasted;
         }
-        self.open = self.open.split_off(&(second + 1));
+        let later = self.open.split_off(&(second + 1));
+        for closed in std::mem::replace(&mut self.open, later).values() {
+            self.closed_delays.merge(&closed.delays);
+        }
         strain
     }
 
@@ -143,39 +215,47 @@ impl GeneratorLog {
         self.whole.iter().map(|stretch| stretch.connections).sum()
     }
 
-    /// None before any shard has told of itself.
-    pub(super) fn row(&self) -> Option<GeneratorRow> {
+    /// The whole run with the seconds that are open, given the latencies of all and of those. None before any shard
+    /// has told of itself.
+    pub(super) fn row(
+        &self,
+        whole: Option<&Latencies>,
+        open: impl Fn(u64) -> Option<Latencies>,
+    ) -> Option<GeneratorRow> {
         let sum = |of: fn(&Stretch) -> Duration| -> f64 {
             self.whole.iter().map(of).sum::<Duration>().as_secs_f64()
         };
         let wall = sum(|stretch| stretch.wall);
         let lags: u32 = self.whole.iter().map(|stretch| stretch.lags).sum();
+        let (mut saturated, mut judged) = (self.saturated, self.judged);
+        let mut busiest = self.busiest;
+        let mut delays = Delays::default();
+        delays.merge(&self.closed_delays);
+        for (second, open_one) in &self.open {
+            let strain = open_one.strain(open(*second).as_ref());
+            let lasted = open_one.lasted().min(Duration::from_secs(1));
+            judged += lasted;
+            if strain.saturated {
+                saturated += lasted;
+            }
+            if lasted >= LEAST || self.judged.is_zero() {
+                busiest = busiest.max(strain.busy);
+            }
+            delays.merge(&open_one.delays);
+        }
+        let own = delays.part_of(whole);
         (wall > 0.0).then(|| GeneratorRow {
             threads: self.whole.len() as u64,
             busy: (sum(|stretch| stretch.busy) / wall).min(1.0),
-            busiest: self.busiest,
+            starved: (sum(|stretch| stretch.starved) / wall).min(1.0),
+            busiest,
             lag_avg_ms: sum(|stretch| stretch.lag) * 1e3 / f64::from(lags.max(1)),
             lag_max_ms: self.lag_max.as_secs_f64() * 1e3,
+            own_p50_ms: own.map(|own| own.p50.as_secs_f64() * 1e3),
+            own_p99_ms: own.map(|own| own.p99.as_secs_f64() * 1e3),
             connections: self.connections,
-            saturated_s: self.saturated.as_secs_f64(),
-            judged_s: self.judged.as_secs_f64(),
-        })
-    }
-}
-
-impl GeneratorRow {
-    /// What a reader has to know before believing a latency, if it was lgoose that set it.
-    pub(super) fn warning(&self) -> Option<String> {
-        (self.saturated_s > 0.0).then(|| {
-            format!(
-                "lgoose itself was the bottleneck in {:.0} of {:.0} s (a thread up to {:.0}% busy, timers up to {:.1} ms \
-                 late): latencies of that time are partly its own, and the site could answer more; use more cores \
-                 ('--threads') or machines, or fewer users",
-                self.saturated_s,
-                self.judged_s.max(self.saturated_s),
-                self.busiest * 100.0,
-                self.lag_max_ms,
-            )
+            saturated_s: saturated.as_secs_f64(),
+            judged_s: judged.as_secs_f64(),
         })
     }
 }
@@ -183,65 +263,169 @@ impl GeneratorRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
-    fn effort(busy_ms: u64, lag_ms: u64) -> Effort {
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// What a shard tells of 250 ms whose timer was 2 ms late and whose probe has nothing to say.
+    fn effort(busy_ms: u64) -> Effort {
         Effort {
-            wall: Duration::from_millis(250),
-            busy: Duration::from_millis(busy_ms),
-            lag: Some(Duration::from_millis(lag_ms)),
+            wall: ms(250),
+            busy: ms(busy_ms),
+            lag: Some(ms(2)),
             connections: 7,
+            ..Effort::default()
         }
     }
 
-    /// A second of four ticks of a busy and of an idle shard.
-    fn second(log: &mut GeneratorLog, busy_ms: u64, lag_ms: u64, median_ms: u64) -> Strain {
-        for _ in 0..4 {
-            log.add(0, 0, &effort(1, 0));
-            log.add(0, 1, &effort(busy_ms, lag_ms));
+    /// The same with a probe that was `late` every time.
+    fn probed(busy_ms: u64, late: Duration) -> Effort {
+        let mut lateness = Lateness::default();
+        lateness.record_many(late, 50);
+        Effort {
+            lateness,
+            ..effort(busy_ms)
         }
-        let median = Duration::from_millis(median_ms);
-        log.close(0, Some([median, median]), Duration::from_secs(1))
+    }
+
+    fn latencies(p50: Duration, p99: Duration) -> Latencies {
+        Latencies {
+            count: 1_000,
+            p50,
+            p99,
+            cycle: None,
+        }
     }
 
     #[test]
-    fn a_second_is_marked_when_a_thread_is_busy_or_timers_are_late() {
-        for (busy_ms, lag_ms, median_ms, saturated) in [
-            (250, 0, 1, true),
-            (226, 0, 1, true),
-            (220, 0, 1, false),
-            (10, 12, 50, true),
-            (10, 12, 150, false),
-            (10, 9, 1, false),
+    fn a_second_is_marked_when_a_tenth_of_its_median_or_p99_is_lgooses_own() {
+        let (quick, us) = (latencies(ms(2), ms(3)), Duration::from_micros);
+        for (busy_ms, late, told, saturated) in [
+            (20, ms(6), latencies(ms(7), ms(9)), true),
+            (20, ms(6), latencies(ms(100), ms(200)), false),
+            // A tenth of the median, not of p99.
+            (20, ms(6), latencies(ms(30), ms(200)), true),
+            // Waking a thread, which is idle, and the rounds of one that never is.
+            (20, us(900), quick, false),
+            (240, us(300), quick, true),
+            // Busy to the brim, and the target slower by far.
+            (250, us(300), latencies(ms(80), ms(90)), false),
         ] {
-            let strain = second(&mut GeneratorLog::default(), busy_ms, lag_ms, median_ms);
-            assert_eq!(
-                strain.saturated, saturated,
-                "{busy_ms} ms of 250 busy, {lag_ms} ms late, median {median_ms} ms"
-            );
+            let mut log = GeneratorLog::default();
+            log.add(0, 0, &probed(busy_ms, late));
+            let strain = log.strain(0, Some(&told));
+            assert_eq!(strain.saturated, saturated, "{busy_ms}, {late:?}, {told:?}");
+            assert!(!log.strain(0, None).saturated, "without a request");
         }
     }
 
     #[test]
-    fn a_run_adds_its_seconds_up_and_warns() {
+    fn late_starts_are_lgooses_own_to_the_microsecond() {
         let mut log = GeneratorLog::default();
-        assert_eq!(log.row(), None);
-        second(&mut log, 50, 1, 5);
-        assert_eq!(log.row().and_then(|row| row.warning()), None);
-        second(&mut log, 250, 3, 5);
-        let row = log.row().expect("two seconds");
-        assert_eq!((row.saturated_s, row.judged_s), (1.0, 2.0));
-        assert_eq!((row.busiest, row.lag_max_ms), (1.0, 3.0));
-        assert_eq!((row.threads, row.connections), (2, 14));
-        assert!((row.lag_avg_ms - 1.0).abs() < 1e-9, "{}", row.lag_avg_ms);
-        assert!((row.busy - 0.302).abs() < 1e-9, "{}", row.busy);
-        let warning = row.warning().expect("one second was marked");
-        assert!(warning.contains("in 1 of 2 s"), "{warning}");
+        log.add(0, 0, &probed(20, ms(0)));
+        let told = latencies(ms(10), ms(12));
+        assert!(!log.strain(0, Some(&told)).saturated);
+        let mut row = RequestDelta::new(Arc::default());
+        for ns in [6_900_000; 1_000] {
+            row.counts.service.record(ns);
+            row.service.record(ns);
+        }
+        log.add_service(0, &row);
+        let strain = log.strain(0, Some(&told));
+        let own = strain.own.expect("there is a probe");
+        let waking = Duration::from_micros(8)..=Duration::from_micros(9);
+        assert!(
+            waking.contains(&(own.p50 - Duration::from_micros(3_100))),
+            "{own:?}"
+        );
+        assert!(
+            waking.contains(&(own.p99 - Duration::from_micros(5_100))),
+            "{own:?}"
+        );
+        assert!(strain.saturated);
+        log.close(0, Some(&told), ms(250));
+        let row = log.row(Some(&told), |_| None).expect("a piece");
+        assert_eq!(row.own_p99_ms, Some(own.p99.as_secs_f64() * 1e3));
     }
 
     #[test]
-    fn a_stretch_that_is_too_short_is_not_judged() {
+    fn without_a_probe_a_thread_that_is_busy_all_the_time_is_the_sign() {
+        for (busy_ms, ticks, saturated) in [
+            (250, 4, true),
+            (226, 4, true),
+            (220, 4, false),
+            (250, 1, false),
+        ] {
+            let mut log = GeneratorLog::default();
+            for _ in 0..ticks {
+                log.add(0, 0, &effort(1));
+                log.add(0, 1, &effort(busy_ms));
+            }
+            let strain = log.strain(0, Some(&latencies(ms(1), ms(1))));
+            let case = format!("{busy_ms} ms of 250 busy, {ticks} times");
+            assert_eq!((strain.saturated, strain.own), (saturated, None), "{case}");
+        }
+    }
+
+    #[test]
+    fn without_a_probe_timers_that_are_late_are_the_other_sign() {
+        for (lag_ms, p50_ms, saturated) in [(12, 50, true), (12, 150, false), (9, 1, false)] {
+            let mut log = GeneratorLog::default();
+            for _ in 0..4 {
+                let lag = Some(ms(lag_ms));
+                log.add(0, 0, &Effort { lag, ..effort(10) });
+            }
+            let strain = log.strain(0, Some(&latencies(ms(p50_ms), ms(p50_ms))));
+            assert_eq!(strain.saturated, saturated, "{lag_ms} ms late of {p50_ms}");
+        }
+    }
+
+    #[test]
+    fn a_run_adds_its_seconds_up_and_judges_the_last_piece() {
         let mut log = GeneratorLog::default();
-        log.add(0, 0, &effort(250, 100));
-        assert!(!log.strain(0, Some([Duration::ZERO; 2])).saturated);
+        assert_eq!(log.row(None, |_| None), None);
+        let told = latencies(ms(2), ms(9));
+        for (second, busy_ms, late) in [(0, 50, ms(0)), (1, 240, ms(6))] {
+            for _ in 0..4 {
+                log.add(second, 0, &probed(1, ms(0)));
+                log.add(second, 1, &probed(busy_ms, late));
+            }
+            log.close(second, Some(&told), ms(1_000));
+        }
+        let row = log.row(Some(&told), |_| None).expect("two seconds");
+        assert_eq!((row.saturated_s, row.judged_s), (1.0, 2.0));
+        assert_eq!((row.threads, row.connections), (2, 14));
+        assert_eq!(row.busiest, 0.96);
+        assert!(
+            row.lag_max_ms > 5.7,
+            "that of the probe: {}",
+            row.lag_max_ms
+        );
+        assert!((row.lag_avg_ms - 2.0).abs() < 1e-9, "{}", row.lag_avg_ms);
+        assert!((row.busy - 0.292).abs() < 1e-9, "{}", row.busy);
+        let warning = row.warning(Some(&told)).expect("one second was marked");
+        assert!(
+            warning.starts_with(
+                "lgoose itself was the bottleneck in 1 of 2 s: p99 9.00 ms, of which about "
+            ),
+            "{warning}"
+        );
+        assert!(warning.contains("up to 96% busy); use more"), "{warning}");
+
+        log.add(2, 1, &probed(100, ms(6)));
+        let row = log.row(Some(&told), |_| Some(told)).expect("a piece more");
+        assert_eq!((row.saturated_s, row.judged_s), (1.25, 2.25));
+    }
+
+    #[test]
+    fn a_run_in_which_nothing_was_marked_has_no_warning() {
+        let mut log = GeneratorLog::default();
+        log.add(0, 0, &probed(20, ms(1)));
+        let told = latencies(ms(20), ms(30));
+        let row = log.row(Some(&told), |_| Some(told)).expect("a piece");
+        assert_eq!((row.saturated_s, row.warning(Some(&told))), (0.0, None));
+        assert!(row.own_part(30.0).is_some());
     }
 }

@@ -18,6 +18,7 @@ mod facts;
 mod generator;
 mod journal;
 mod latency;
+mod lateness;
 mod measures;
 mod names;
 mod recent;
@@ -46,6 +47,7 @@ pub use generator::Effort;
 pub use journal::{
     Chunk, Entry, Journals, LogKind, Messages, Parcel, RequestEntry, TaskEntry, Wanted,
 };
+pub use lateness::Lateness;
 pub use recorder::Recorder;
 pub use report::{
     ArrivalsRow, Cadence, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,

@@ -135,10 +135,22 @@ pub struct GeneratorRow {
     pub lag_avg_ms: f64,
     /// The latest.
     pub lag_max_ms: f64,
+    /// How much of their time the threads were ready for a core without getting one, from 0 to 1.
+    #[serde(default)]
+    pub starved: f64,
+    /// How much of the median latency was lgoose itself, estimated, in milliseconds: how long answers waited before it
+    /// looked at them, and how late it was with starts in a run at a rate. `null` if it was not measured.
+    #[serde(default)]
+    pub own_p50_ms: Option<f64>,
+    /// The same of the 99th percentile.
+    #[serde(default)]
+    pub own_p99_ms: Option<f64>,
     /// The most connections open at a time; 0 with `--client reqwest`, which keeps them to itself.
     pub connections: u64,
-    /// Seconds in which lgoose and not the target set the latency: a thread was busy for 90 % of the time or
-    /// more, or timers woke more than 10 ms and a tenth of the median latency late.
+    /// Seconds of the points in which lgoose and not the target set the latency: more than a tenth of the median or
+    /// of the 99th percentile was its own, and that is a millisecond or more, or a thread was busy for 90 % of
+    /// the time. Where its own part is not measured: a thread was so busy, or timers woke more than 10 ms and a tenth
+    /// of the median latency late.
     pub saturated_s: f64,
     /// Seconds that were looked at for that.
     pub judged_s: f64,
@@ -317,6 +329,12 @@ pub struct SeriesPoint {
     /// Whether lgoose and not the target set the latency; likewise.
     #[serde(default)]
     pub saturated: bool,
+    /// How much of the median was lgoose itself, estimated, in milliseconds; likewise. `null` if it was not measured.
+    #[serde(default)]
+    pub own_p50_ms: Option<f64>,
+    /// The same of the 99th percentile.
+    #[serde(default)]
+    pub own_p99_ms: Option<f64>,
     /// Its latencies in microseconds to two significant digits: HdrHistogram V2 (not compressed), base64; empty
     /// without requests, and in what live views get.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -8,6 +8,7 @@ use super::axis::SECOND;
 use super::delta::Border;
 use super::generator::{GeneratorLog, Strain};
 use super::latency::{self, Exact};
+use super::lateness::Latencies;
 use super::report::SeriesPoint;
 use super::sketch::{Sketch, Sketcher};
 use hdrhistogram::Histogram;
@@ -158,7 +159,8 @@ impl Series {
                 .unwrap_or_default();
             let lasted = lasted(second * SECOND, (second + 1) * SECOND);
             let percentiles = open.exact.quantiles(&open.latencies, QUANTILES);
-            let strain = generator.close(second, open.judged(), lasted);
+            let told = open.told(open.border.users, lasted);
+            let strain = generator.close(second, told.as_ref(), lasted);
             let point = Point {
                 second,
                 lasted,
@@ -236,7 +238,7 @@ impl Series {
                 percentiles: open.exact.quantiles(&open.latencies, QUANTILES),
                 sketch: self.sketcher.of(&open.latencies),
                 border,
-                strain: generator.strain(second, open.judged()),
+                strain: generator.strain(second, open.told(border.users, lasted).as_ref()),
             };
             let mut row = point.row();
             if whole {
@@ -245,6 +247,12 @@ impl Series {
             points.push(row);
         }
         points
+    }
+
+    /// The latencies of a second that is open, if it has any.
+    pub(super) fn open_latencies(&self, second: u64, users: u64) -> Option<Latencies> {
+        let open = self.open.get(second.checked_sub(self.next)? as usize)?;
+        open.told(users, Duration::from_secs(1))
     }
 
     /// At most the last `limit` closed points.
@@ -275,10 +283,10 @@ impl Default for Open {
 }
 
 impl Open {
-    /// Median and 99th percentile, if there is a request.
-    fn judged(&self) -> Option<[Duration; 2]> {
-        let found = self.exact.quantiles(&self.latencies, [0.5, 0.99]);
-        (self.exact.count > 0).then_some(found)
+    /// Its latencies, if there is a request, those of so many users within so much time.
+    fn told(&self, users: u64, lasted: Duration) -> Option<Latencies> {
+        let told = Latencies::of(&self.exact, &self.latencies)?;
+        Some(told.by(users, lasted))
     }
 
     /// Empties it and keeps its memory.
@@ -331,6 +339,8 @@ impl Point {
             busy: self.strain.busy,
             lag_ms: self.strain.lag.as_secs_f64() * 1e3,
             saturated: self.strain.saturated,
+            own_p50_ms: self.strain.own.map(|own| own.p50.as_secs_f64() * 1e3),
+            own_p99_ms: self.strain.own.map(|own| own.p99.as_secs_f64() * 1e3),
             histogram: String::new(),
         }
     }

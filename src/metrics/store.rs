@@ -7,6 +7,7 @@
 mod filling;
 mod happening;
 mod judging;
+mod own_part;
 mod reporting;
 mod scenarios;
 
@@ -303,6 +304,7 @@ impl Store {
             self.requests.rows[at].merge(row);
             self.total.merge_counts(row);
             row.all.add_to(&mut self.fresh);
+            self.generator.add_service(second, row);
             exact = exact.merged(&row.counts.all);
             failures += row.counts.failures_change();
             bytes += row.counts.bytes;

@@ -46,7 +46,7 @@ const NAMES: [&str; 29] = [
 ];
 
 /// The columns of [`series`].
-const SERIES: [&str; 13] = [
+const SERIES: [&str; 20] = [
     "second",
     "seconds",
     "users",
@@ -57,9 +57,16 @@ const SERIES: [&str; 13] = [
     "p50_ms",
     "p95_ms",
     "p99_ms",
+    "min_ms",
+    "max_ms",
+    "sum_ms",
+    "under_way",
+    "oldest_ms",
     "busy",
     "lag_ms",
     "saturated",
+    "own_p50_ms",
+    "own_p99_ms",
 ];
 
 /// A row for each request name, for all of them (`aggregated`), and for each scenario, task, check and custom
@@ -264,6 +271,8 @@ fn point(row: &SeriesPoint) -> Cells {
         ("busy", row.busy.to_string()),
         ("lag_ms", row.lag_ms.to_string()),
         ("saturated", row.saturated.to_string()),
+        ("own_p50_ms", figure(row.own_p50_ms)),
+        ("own_p99_ms", figure(row.own_p99_ms)),
     ]
 }
 

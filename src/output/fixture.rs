@@ -80,6 +80,8 @@ pub(crate) fn report() -> Report {
             busy: 0.97,
             lag_ms: 14.2,
             saturated: true,
+            own_p50_ms: Some(1.5),
+            own_p99_ms: None,
             histogram: sketch(&[(1_000, 200), (4_250, 150), (41_500, 40)]),
         }],
         events: vec![
@@ -124,6 +126,9 @@ fn generator() -> GeneratorRow {
         busiest: 0.97,
         lag_avg_ms: 0.31,
         lag_max_ms: 14.2,
+        starved: 0.02,
+        own_p50_ms: Some(0.12),
+        own_p99_ms: Some(6.04),
         connections: 96,
         saturated_s: 4.0,
         judged_s: 60.0,

@@ -101,7 +101,7 @@ mod tests {
         let task = "scenario name runs failures latency_ms";
         assert_eq!(keys(&json["tasks"][0]), sorted(task));
         let point = "second seconds users count failures bytes min_ms max_ms sum_ms p50_ms p95_ms p99_ms under_way oldest_ms \
-             busy lag_ms saturated histogram";
+             busy lag_ms saturated own_p50_ms own_p99_ms histogram";
         assert_eq!(keys(&json["series"][0]), sorted(point));
         let check = "name passes failures";
         assert_eq!(keys(&json["checks"][0]), sorted(check));

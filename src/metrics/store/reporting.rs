@@ -2,7 +2,7 @@
 
 use super::super::events::{Event, EventKind};
 use super::super::latency::nanoseconds;
-use super::super::report::{ArrivalsRow, GeneratorRow, SeriesPoint};
+use super::super::report::{ArrivalsRow, SeriesPoint};
 use super::super::report::{Report, RequestRow, TaskRow};
 use super::super::tally::RequestTally;
 use super::super::users::Users;
@@ -39,8 +39,7 @@ impl Store {
         let requests = rows(&self.requests, measured, |at| {
             by_name.columns(at, until, lasted, whole)
         });
-        let generator = self.generator.row();
-        let saturated = generator.as_ref().and_then(GeneratorRow::warning);
+        let (generator, saturated) = self.own_part(measured);
         let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
         let tasks = self.tasks.named().filter(|(_, row)| row.runs() > 0);
         let mut events = self.events.rows(origin);

@@ -3,7 +3,7 @@
 use super::sections::per_second;
 use super::table::{one_line, rule, wrapped};
 use super::{rate, time, with_share};
-use crate::metrics::{GeneratorRow, Report};
+use crate::metrics::{Figures, GeneratorRow, Report};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
@@ -68,7 +68,10 @@ pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         lines.insert(5, ("iterations", text));
     }
     if let Some(generator) = &report.generator {
-        lines.insert(lines.len() - 2, ("generator", generator_line(generator)));
+        lines.insert(
+            lines.len() - 2,
+            ("generator", generator_line(generator, total)),
+        );
     }
     if let Some(warmup) = &report.warmup {
         let text = format!(
@@ -125,14 +128,16 @@ pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
 }
 
 /// How hard lgoose itself worked.
-fn generator_line(generator: &GeneratorRow) -> String {
+fn generator_line(generator: &GeneratorRow, total: &Figures) -> String {
     let percent = |share: f64| format!("{}%", three_digits(share * 100.0));
     let connections = match generator.connections {
         0 => String::new(),
         connections => format!(" · {}", counted(connections, "connection")),
     };
+    let own = total.latency_ms.and_then(|row| generator.own_part(row.p99));
+    let own = own.map_or_else(String::new, |own| format!(" · {own}"));
     format!(
-        "{}, {} busy, at most {} · timers late by {}, at most {}{connections}",
+        "{}, {} busy, at most {}{own} · timers late by {}, at most {}{connections}",
         counted(generator.threads, "thread"),
         percent(generator.busy),
         percent(generator.busiest),

@@ -1,0 +1,62 @@
+//! What kept the requests of a stretch waiting that was lgoose itself, and how much of their latency that is.
+
+use super::super::latency::{Burst, Exact, Filled};
+use super::super::lateness::{Latencies, Lateness, OwnPart};
+
+/// What is known of the delays of all shards within a stretch.
+#[derive(Debug, Default)]
+pub(super) struct Delays {
+    /// What any answer waited for, as the probes say.
+    answers: Lateness,
+    /// In a run at a rate, where latencies count from the scheduled start: those from the actual one.
+    service: Option<Box<Filled>>,
+}
+
+impl Delays {
+    /// Adds what answers waited for.
+    pub(super) fn add_answers(&mut self, lateness: &Lateness) {
+        self.answers.merge(lateness);
+    }
+
+    /// Adds latencies from the actual start.
+    pub(super) fn add_service(&mut self, exact: &Exact, latencies: &Burst) {
+        if exact.count > 0 {
+            let service = self.service.get_or_insert_default();
+            service.exact = service.exact.merged(exact);
+            latencies.add_to(&mut service.histogram);
+        }
+    }
+
+    /// Whether there is a probe at all.
+    pub(super) fn are_probed(&self) -> bool {
+        self.answers.count() > 0
+    }
+
+    /// How much of the latencies was lgoose itself: answers that waited, and late starts.
+    pub(super) fn part_of(&self, latencies: Option<&Latencies>) -> Option<OwnPart> {
+        let service = self.service.as_ref();
+        let service = service.and_then(|service| Latencies::of(&service.exact, &service.histogram));
+        let all = latencies?;
+        let service = service.unwrap_or(*all);
+        let answers = self.answers.part_of(&service)?;
+        Some(OwnPart {
+            p50: all.p50.saturating_sub(service.p50) + answers.p50,
+            p99: all.p99.saturating_sub(service.p99) + answers.p99,
+        })
+    }
+
+    pub(super) fn merge(&mut self, other: &Delays) {
+        self.answers.merge(&other.answers);
+        if let Some(service) = &other.service {
+            self.service.get_or_insert_default().merge(service);
+        }
+    }
+
+    /// Empties it and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        self.answers = Lateness::default();
+        if let Some(service) = &mut self.service {
+            service.clear();
+        }
+    }
+}

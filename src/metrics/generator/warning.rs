@@ -1,0 +1,137 @@
+//! What a report says of lgoose's own part.
+
+use super::super::lateness::Latencies;
+use super::super::report::GeneratorRow;
+use crate::units::show_duration;
+use std::time::Duration;
+
+impl GeneratorRow {
+    /// How much of `p99_ms`, that of the whole run, was lgoose itself; `None` if it is not known.
+    pub fn own_part(&self, p99_ms: f64) -> Option<String> {
+        let p99 = Duration::try_from_secs_f64(p99_ms / 1e3).ok()?;
+        let own = about(self.own_p99_ms?);
+        let p99 = show_duration(p99);
+        Some(format!("p99 {p99}, of which about {own} lgoose itself"))
+    }
+
+    /// What a reader has to know before believing a latency, if it was lgoose that set it; `whole` are those of the
+    /// whole run.
+    pub(in super::super) fn warning(&self, whole: Option<&Latencies>) -> Option<String> {
+        if self.saturated_s <= 0.0 {
+            return None;
+        }
+        let own = whole.and_then(|all| self.own_part(all.p99.as_secs_f64() * 1e3));
+        let own = own.map_or_else(String::new, |own| format!(": {own}"));
+        let (why, remedy) = match self.starved > self.busy / 4.0 {
+            true => (
+                "other programs kept its threads off the cores",
+                format!(
+                    "for {:.0}% of the time; end what runs beside it, or give it cores or a machine of its own",
+                    self.starved * 100.0
+                ),
+            ),
+            false => (
+                "its own work kept answers waiting",
+                format!(
+                    "(a thread up to {:.0}% busy); use more cores ('--threads') or machines, or fewer users",
+                    self.busiest * 100.0
+                ),
+            ),
+        };
+        Some(format!(
+            "lgoose itself was the bottleneck in {} of {} s{own}; {why} {remedy}",
+            seconds(self.saturated_s),
+            seconds(self.judged_s.max(self.saturated_s)),
+        ))
+    }
+}
+
+/// Whole seconds, and tenths of the first ten.
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 9.95 && (s - s.round()).abs() >= 0.05 => format!("{s:.1}"),
+        s => format!("{s:.0}"),
+    }
+}
+
+/// A time no more precisely than it is known.
+fn about(ms: f64) -> String {
+    match ms {
+        ms if ms < 0.1 => format!("{:.0} µs", ms * 1e3),
+        ms if ms < 0.995 => format!("{:.0} µs", (ms * 1e2).round() * 10.0),
+        ms if ms < 9.95 => format!("{ms:.1} ms"),
+        ms if ms < 999.5 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_kept_off_the_cores_is_told_so_and_who_has_too_much_to_do_as_well() {
+        let told = Latencies {
+            count: 1_000,
+            p50: Duration::from_millis(9),
+            p99: Duration::from_micros(12_340),
+            cycle: None,
+        };
+        let row = GeneratorRow {
+            threads: 2,
+            busy: 0.7,
+            busiest: 0.96,
+            starved: 0.6,
+            lag_avg_ms: 2.0,
+            lag_max_ms: 9.0,
+            own_p50_ms: Some(5.0),
+            own_p99_ms: Some(8.04),
+            connections: 3,
+            saturated_s: 0.75,
+            judged_s: 3.0,
+        };
+        assert_eq!(
+            row.warning(Some(&told)).as_deref(),
+            Some(
+                "lgoose itself was the bottleneck in 0.8 of 3 s: p99 12.3 ms, of which about 8.0 ms lgoose itself; \
+                 other programs kept its threads off the cores for 60% of the time; end what runs beside it, or give \
+                 it cores or a machine of its own"
+            )
+        );
+        let row = GeneratorRow {
+            starved: 0.1,
+            own_p99_ms: None,
+            ..row
+        };
+        assert_eq!(
+            row.warning(Some(&told)).as_deref(),
+            Some(
+                "lgoose itself was the bottleneck in 0.8 of 3 s; its own work kept answers waiting (a thread up to \
+                 96% busy); use more cores ('--threads') or machines, or fewer users"
+            )
+        );
+        let quiet = GeneratorRow {
+            saturated_s: 0.0,
+            ..row
+        };
+        assert_eq!(quiet.warning(Some(&told)), None);
+    }
+
+    #[test]
+    fn times_are_told_no_more_precisely_than_they_are_known() {
+        for (ms, text) in [
+            (0.008, "8 µs"),
+            (0.237, "240 µs"),
+            (0.996, "1.0 ms"),
+            (6.04, "6.0 ms"),
+            (41.7, "42 ms"),
+            (1_260.0, "1.3 s"),
+        ] {
+            assert_eq!(about(ms), text);
+        }
+        assert_eq!(
+            [0.25, 0.98, 9.96, 60.0].map(seconds),
+            ["0.2", "1", "10", "60"]
+        );
+    }
+}

@@ -1,0 +1,300 @@
+//! How late lgoose was for what came at a moment of its own: filled by a probe on each shard, merged over shards
+//! and ticks, and compared with the latencies of the same time to tell lgoose's part of them.
+//!
+//! Knows neither threads nor timers. The samples say how long an answer that becomes readable at any moment
+//! waits before lgoose looks at it: for a core, and for what lgoose does for others first.
+
+use super::latency::{Exact, nanoseconds};
+use hdrhistogram::Histogram;
+use std::time::Duration;
+
+/// Up to here all is one step; a thread that sleeps takes as long to wake.
+const FIRST_NS: u64 = 1 << 14;
+/// Steps from each power of two to the next, so that a step is 9 % wide.
+const PER_OCTAVE: u64 = 8;
+/// 16 µs to 17 s; what is later counts as that.
+const STEPS: usize = 20 * PER_OCTAVE as usize + 1;
+/// Fewer samples say nothing.
+const LEAST: u64 = 5;
+
+/// Delays, counted by size.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Lateness {
+    steps: [u32; STEPS],
+    count: u64,
+}
+
+/// What is known of the latencies of a stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Latencies {
+    pub(super) count: u64,
+    pub(super) p50: Duration,
+    pub(super) p99: Duration,
+    /// From one request of a user to its next, where users wait for an answer before they ask for more.
+    pub(super) cycle: Option<Duration>,
+}
+
+/// How much of two latencies was lgoose itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct OwnPart {
+    pub(super) p50: Duration,
+    pub(super) p99: Duration,
+}
+
+impl Latencies {
+    /// Those of independent visitors; `None` where there are none.
+    pub(super) fn of(exact: &Exact, all: &Histogram<u64>) -> Option<Latencies> {
+        let [p50, p99] = exact.quantiles(all, [0.5, 0.99]);
+        (exact.count > 0).then_some(Latencies {
+            count: exact.count,
+            p50,
+            p99,
+            cycle: None,
+        })
+    }
+
+    /// Those of so many users within a time.
+    pub(super) fn by(self, users: u64, within: Duration) -> Latencies {
+        let cycle = within.as_secs_f64() * users as f64 / self.count.max(1) as f64;
+        let cycle = Duration::try_from_secs_f64(cycle).ok();
+        Latencies {
+            // Where all users have ended by now, nothing is known of how many there were.
+            cycle: cycle.filter(|_| users > 0).map(|cycle| cycle.max(self.p50)),
+            ..self
+        }
+    }
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Lateness {
+            steps: [0; STEPS],
+            count: 0,
+        }
+    }
+}
+
+impl std::fmt::Debug for Lateness {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let steps = self.steps.iter().enumerate().filter(|(_, n)| **n > 0);
+        f.debug_map()
+            .entries(steps.map(|(step, n)| (middle(step), n)))
+            .finish()
+    }
+}
+
+impl Lateness {
+    /// The time from one sample to the next, on average: 50 in a second. Each wakes a thread that may sleep, which took
+    /// 65 µs of a core on a virtual machine, a third of a percent.
+    pub const GAP: Duration = Duration::from_millis(20);
+
+    /// Counts one delay.
+    pub fn record(&mut self, delay: Duration) {
+        self.record_many(delay, 1);
+    }
+
+    /// Counts the same delay so many times.
+    pub(super) fn record_many(&mut self, delay: Duration, times: u32) {
+        let slot = &mut self.steps[step(nanoseconds(delay))];
+        *slot = slot.saturating_add(times);
+        self.count += u64::from(times);
+    }
+
+    pub(super) fn merge(&mut self, other: &Lateness) {
+        for (sum, more) in self.steps.iter_mut().zip(other.steps) {
+            *sum = sum.saturating_add(more);
+        }
+        self.count += other.count;
+    }
+
+    /// How many delays it holds.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The longest delay.
+    pub fn longest(&self) -> Duration {
+        let longest = self.steps.iter().rposition(|n| *n > 0);
+        longest.map_or(Duration::ZERO, middle)
+    }
+
+    /// The delay at the median, and at the place that the 99th percentile of so many latencies has: of a few, it is
+    /// just the longest, and of one the middle is the best guess.
+    fn quantiles(&self, latencies: &Latencies) -> [Duration; 2] {
+        let longer = latencies.count - (latencies.count as f64 * 0.99).ceil() as u64 + 1;
+        let share = longer as f64 / (latencies.count + 1) as f64;
+        [0.5, share].map(|share| self.exceeded_by(share, latencies.cycle))
+    }
+
+    /// The longest delay that such a share of requests meets or exceeds.
+    ///
+    /// Of independent visitors it is the same share of the samples. But a user that waits for an answer asks for
+    /// nothing meanwhile: it is held up once in however long a time, if its answer came due within the first `cycle`
+    /// of it. Then the rest of that time is long, so of each delay count only the samples that exceed it by less than
+    /// a cycle.
+    fn exceeded_by(&self, share: f64, cycle: Option<Duration>) -> Duration {
+        let expected = share * self.count as f64;
+        // A sample is sure to meet a hold-up that is longer than the time between two; a single one that met a
+        // shorter one did so by chance, and chance adds as many more to so few.
+        let chance = f64::from(u8::from(self.longest() < Lateness::GAP)) + expected.sqrt();
+        let enough = (expected + chance).ceil() as u64;
+        let found = (0..STEPS).rev().find(|first| {
+            let delay = middle(*first);
+            let within = |step: &usize| cycle.is_none_or(|cycle| middle(*step) - delay <= cycle);
+            let met = (*first..STEPS).take_while(within);
+            self.steps[*first] > 0
+                && met.map(|step| u64::from(self.steps[step])).sum::<u64>() >= enough
+        });
+        found.map_or(Duration::ZERO, middle)
+    }
+
+    /// How much of latencies such delays are, each latency containing one. `None` where too little is known.
+    ///
+    /// At the median the delays' own median. From there to p99 the times of the target and the delays vary
+    /// independently, and the squares of the two distances add up: all is lgoose's where the target always takes the
+    /// same time, next to nothing where its own times differ by far more than the delays. Powers of 1.5 came nearer
+    /// to the truth by a sixth beside busy loops, and told the double with a target of 50 to 200 ms.
+    pub(super) fn part_of(&self, latencies: &Latencies) -> Option<OwnPart> {
+        if self.count < LEAST || latencies.count == 0 {
+            return None;
+        }
+        let [middle, high] = self.quantiles(latencies);
+        let p50 = latencies.p50.min(middle);
+        let spread = |middle, high: Duration| high.saturating_sub(middle).as_secs_f64();
+        let whole = spread(latencies.p50, latencies.p99);
+        let own = spread(p50, high);
+        let rest = (whole * whole - own * own).max(0.0).sqrt();
+        Some(OwnPart {
+            p50,
+            p99: p50 + Duration::from_secs_f64((whole - rest).max(0.0)),
+        })
+    }
+}
+
+fn step(ns: u64) -> usize {
+    if ns < FIRST_NS {
+        return 0;
+    }
+    let octave = u64::from(ns.ilog2()) - u64::from(FIRST_NS.ilog2());
+    let within = ((ns >> octave) - FIRST_NS) * PER_OCTAVE / FIRST_NS;
+    ((octave * PER_OCTAVE + within) as usize + 1).min(STEPS - 1)
+}
+
+/// The middle of a step.
+fn middle(step: usize) -> Duration {
+    let Some(step) = (step as u64).checked_sub(1) else {
+        return Duration::from_nanos(FIRST_NS / 2);
+    };
+    let (octave, within) = (step / PER_OCTAVE, step % PER_OCTAVE);
+    let width = (FIRST_NS << octave) / PER_OCTAVE;
+    Duration::from_nanos((FIRST_NS << octave) + within * width + width / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn us(us: u64) -> Duration {
+        Duration::from_micros(us)
+    }
+
+    fn latencies(count: u64, p50: Duration, p99: Duration) -> Latencies {
+        Latencies {
+            count,
+            p50,
+            p99,
+            cycle: None,
+        }
+    }
+
+    /// 200 delays, of which `late` are of `long` and the others of 20 µs.
+    fn delays(late: u32, long: Duration) -> Lateness {
+        let mut lateness = Lateness::default();
+        lateness.record_many(us(20), 200 - late);
+        lateness.record_many(long, late);
+        lateness
+    }
+
+    fn near(found: Duration, expected: Duration) -> bool {
+        found.abs_diff(expected) <= expected / 10 + us(20)
+    }
+
+    #[test]
+    fn every_delay_is_told_within_a_sixteenth() {
+        let mut ns = FIRST_NS;
+        while ns < 16_000_000_000 {
+            let told = middle(step(ns));
+            let off = told.abs_diff(Duration::from_nanos(ns));
+            assert!(off <= Duration::from_nanos(ns / 15), "{ns} ns as {told:?}");
+            ns += ns / 37;
+        }
+        assert_eq!(step(0), 0);
+        assert_eq!(step(u64::MAX), STEPS - 1);
+    }
+
+    #[test]
+    fn a_steady_target_leaves_the_tail_to_lgoose_and_a_changeful_one_does_not() {
+        let late = delays(20, us(8_000));
+        for (count, p50, p99, own) in [
+            // Always 1 ms; one request in ten met a delay of some 8 ms.
+            (1_000, us(1_020), us(9_000), us(8_000)),
+            // From 20 to 200 ms by itself.
+            (1_000, us(60_000), us(200_000), us(250)),
+            // So few that the longest is hardly one of them.
+            (3, us(1_020), us(1_100), us(40)),
+        ] {
+            let part = late.part_of(&latencies(count, p50, p99)).expect("known");
+            assert!(near(part.p99, own), "{part:?} of {p99:?}, not {own:?}");
+            assert!(near(part.p50, us(20)), "{part:?}");
+        }
+    }
+
+    #[test]
+    fn a_single_delay_is_chance() {
+        let all = latencies(1_000, us(200), us(900));
+        let part = |late| delays(late, us(5_000)).part_of(&all).expect("known");
+        assert!(part(1).p99 < us(50), "{:?}", part(1));
+        assert!(part(6).p99 >= us(700), "{:?}", part(6));
+    }
+
+    #[test]
+    fn lgoose_never_took_more_than_the_whole_latency() {
+        let late = delays(200, us(50_000));
+        let all = latencies(1_000, us(300), us(2_000));
+        let part = late.part_of(&all).expect("known");
+        assert_eq!((part.p50, part.p99), (us(300), us(2_000)));
+    }
+
+    #[test]
+    fn a_user_is_held_up_once_and_visitors_for_all_of_the_time() {
+        // In a tenth of the time lgoose looked at nothing, for 40 ms each time.
+        let mut late = delays(0, us(0));
+        for ms in 1..=20 {
+            late.record(us(2_000 * ms));
+        }
+        let all = latencies(4_000, us(2_000), us(40_000));
+        let visitors = late.part_of(&all).expect("known");
+        assert!(visitors.p99 > us(24_000), "{visitors:?}");
+        // 4 users, each of whose requests takes 1 ms: each meets it once, of 900 requests.
+        let quick = latencies(4_000, us(1_000), us(40_000)).by(4, Duration::from_secs(1));
+        let users = late.part_of(&quick).expect("known");
+        assert!(users.p99 < us(60), "{users:?}");
+        // Users who pause for long are as independent.
+        let pausing = all.by(4_000, Duration::from_secs(1));
+        assert_eq!(late.part_of(&pausing), Some(visitors));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_told() {
+        let nothing = latencies(0, us(0), us(0));
+        assert_eq!(delays(3, us(500)).part_of(&nothing), None);
+        let some = latencies(9, us(1), us(1));
+        let mut few = Lateness::default();
+        few.record_many(us(5_000), LEAST as u32 - 1);
+        assert_eq!(few.part_of(&some), None);
+        let mut merged = few;
+        merged.merge(&few);
+        assert_eq!(merged.count(), 2 * few.count());
+        assert!(merged.part_of(&some).is_some());
+    }
+}

@@ -1,9 +1,11 @@
 //! The requests of a user's latest operation: under way, or answered and still to be judged by the plan. What
 //! logs and exemplars tell of them is put together here, once they are counted.
 
+use super::user::Role;
 use crate::http::{ErrorClass, Session, Target, absolute};
 use crate::lua::{Finished, RequestOp};
-use crate::metrics::{Account, RequestId};
+use crate::metrics::{Account, Context, RequestId};
+use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -60,6 +62,39 @@ impl Open {
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.asked = Asked::Nothing;
+    }
+}
+
+/// Who makes a request, as logs tell it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Identity<'a> {
+    user: u64,
+    scenario: &'a str,
+    task: &'a str,
+}
+
+impl<'a> Identity<'a> {
+    pub(super) fn of(user: u64, role: &'a Role, task: Option<usize>) -> Identity<'a> {
+        Identity {
+            user,
+            scenario: &role.scenario.name,
+            task: task.map_or("", |index| &role.tasks[index].1),
+        }
+    }
+
+    /// A request of theirs.
+    pub(super) fn context(
+        self,
+        connection: Option<NonZeroU64>,
+        account: &'a dyn Account,
+    ) -> Context<'a> {
+        Context {
+            user: self.user,
+            scenario: self.scenario,
+            task: self.task,
+            connection,
+            account,
+        }
     }
 }
 

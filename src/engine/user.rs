@@ -4,7 +4,7 @@
 use super::crew::Start;
 use super::ending::Departures;
 use super::gate::Gate;
-use super::open::Open;
+use super::open::{Identity, Open};
 use super::pace::Begun;
 use super::plant::{Plant, cadence};
 use super::stop::Stop;
@@ -14,11 +14,10 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
 use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup, stream};
-use crate::metrics::{Account, Context, Cycles, Failure, Recorder, TaskContext, TaskId, TaskRun};
+use crate::metrics::{Cycles, Failure, Recorder, TaskContext, TaskId, TaskRun};
 use crate::plan::{Cursor, Event, Scenario, Schedule, scaled};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::RefCell;
-use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,39 +87,6 @@ pub(super) struct Role {
     pub(super) host: String,
     /// The code of its tasks.
     pub(super) program: Arc<Program>,
-}
-
-/// Who makes a request, as logs tell it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Identity<'a> {
-    user: u64,
-    scenario: &'a str,
-    task: &'a str,
-}
-
-impl<'a> Identity<'a> {
-    pub(super) fn of(user: u64, role: &'a Role, task: Option<usize>) -> Identity<'a> {
-        Identity {
-            user,
-            scenario: &role.scenario.name,
-            task: task.map_or("", |index| &role.tasks[index].1),
-        }
-    }
-
-    /// A request of theirs.
-    pub(super) fn context(
-        self,
-        connection: Option<NonZeroU64>,
-        account: &'a dyn Account,
-    ) -> Context<'a> {
-        Context {
-            user: self.user,
-            scenario: self.scenario,
-            task: self.task,
-            connection,
-            account,
-        }
-    }
 }
 
 /// One user.

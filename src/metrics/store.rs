@@ -10,6 +10,8 @@ mod judging;
 mod own_part;
 mod reporting;
 mod scenarios;
+mod showing;
+mod table;
 
 use super::arrivals::ArrivalLog;
 use super::axis::SECOND;
@@ -21,26 +23,21 @@ use super::facts::Facts;
 use super::generator::GeneratorLog;
 use super::latency::{self, Exact};
 use super::measures::MeasureLog;
-use super::names::{Label, Names};
 use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
 use super::report::Report;
 use super::series::{self, Series};
 use super::silence::{Silence, Silences};
-use super::snapshot::{LiveRow, RunPhase, Snapshot};
-use super::tally::{RequestTally, TaskTally, per_second};
+use super::snapshot::{RunPhase, Snapshot};
+use super::tally::{RequestTally, TaskTally};
 use super::thresholds::Judges;
 use super::users::Users;
 use hdrhistogram::Histogram;
 use scenarios::Scenario;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use table::Table;
 
-/// Errors that a snapshot shows.
-const LIVE_ERRORS: usize = 20;
-/// Points over time that a snapshot shows.
-const LIVE_POINTS: usize = 120;
 /// A second is closed without a shard that has not handed over for so long: one that is stuck must not hide what the
 /// others do. What it hands over later still counts where it belongs.
 const PATIENCE: u64 = 2 * SECOND;
@@ -84,15 +81,6 @@ pub struct Store {
     /// The last tick, and where the measurement begins, both since the start of the run.
     now: Duration,
     origin: Duration,
-}
-
-/// Rows by name, each shard's numbers translated to them.
-#[derive(Debug)]
-struct Table<T> {
-    names: Names,
-    rows: Vec<T>,
-    /// Per shard: its number of a name to the row.
-    memo: HashMap<usize, Vec<Option<u32>>>,
 }
 
 impl Store {
@@ -179,7 +167,10 @@ impl Store {
         let second = slice.span.from as f64 / SECOND as f64;
         self.errors.merge(slice, second);
         self.silences.add(shard, &slice.quiet);
-        if let Some(border) = slice.border.filter(|_| slice.span.to % SECOND == 0) {
+        if let Some(border) = slice
+            .border
+            .filter(|_| slice.span.to.is_multiple_of(SECOND))
+        {
             self.series.stood(slice.span.second(), &border);
         }
         self.judges.gather(slice);
@@ -333,48 +324,6 @@ impl Store {
         }
     }
 
-    fn snapshot(&mut self) -> Snapshot {
-        let measured = self.active(self.now);
-        let (checks, metrics) = self.measures.rows();
-        let recent = &self.recent;
-        let rows = self
-            .requests
-            .names
-            .labels()
-            .iter()
-            .zip(&mut self.requests.rows);
-        let mut rows: Vec<LiveRow> = rows
-            .enumerate()
-            .filter(|(_, (_, row))| row.counts.count() > 0)
-            .map(|(at, (label, row))| live_row(label, row, measured, recent.rates(at)))
-            .collect();
-        rows.sort_by_cached_key(|row| self.facts.place_of_name(&row.name));
-        Snapshot {
-            elapsed: self.now,
-            measured: self.measured(self.now),
-            users: self.users.now(),
-            bytes: self.total.counts.bytes,
-            total: live_row(
-                &Label::default(),
-                &mut self.total,
-                measured,
-                recent.total_rates(),
-            ),
-            rows,
-            scenarios: self.scenario_rows(Users::now),
-            checks,
-            metrics,
-            errors: self.errors.top(LIVE_ERRORS),
-            dropped: self.arrivals.dropped_count(),
-            connections: self.generator.connections_now(),
-            warnings: self.warnings.clone(),
-            thresholds: self.judges.current(),
-            recent: self.series.last(LIVE_POINTS),
-            phase: self.phase,
-            report: self.latest.clone(),
-        }
-    }
-
     /// How long the measurement has gone on, pauses included.
     fn measured(&self, elapsed: Duration) -> Duration {
         elapsed.saturating_sub(self.origin)
@@ -392,57 +341,6 @@ impl Store {
 
     fn origin_ns(&self) -> u64 {
         latency::nanoseconds(self.origin)
-    }
-}
-
-impl<T: Default> Table<T> {
-    fn new() -> Self {
-        Table {
-            names: Names::default(),
-            rows: Vec::new(),
-            memo: HashMap::new(),
-        }
-    }
-
-    /// The row of a shard's name, and whether it had to be counted with the others.
-    fn row(&mut self, shard: usize, id: usize, label: &Label) -> (usize, bool) {
-        let memo = self.memo.entry(shard).or_default();
-        if let Some(Some(at)) = memo.get(id) {
-            return (*at as usize, false);
-        }
-        let interned = self.names.intern(&label.group, &label.name);
-        if memo.len() <= id {
-            memo.resize(id + 1, None);
-        }
-        memo[id] = Some(interned.id);
-        self.rows.resize_with(self.names.labels().len(), T::default);
-        (interned.id as usize, interned.overflow)
-    }
-
-    /// Rows with their names, in the order of first appearance.
-    fn named(&self) -> impl Iterator<Item = (&Arc<Label>, &T)> {
-        self.names.labels().iter().zip(&self.rows)
-    }
-
-    fn clear(&mut self) {
-        self.rows.fill_with(T::default);
-    }
-}
-
-fn live_row(label: &Label, row: &mut RequestTally, measured: Duration, now: (f64, f64)) -> LiveRow {
-    let [p50, p95, p99] = row.live();
-    LiveRow {
-        method: (&*label.group).into(),
-        name: (&*label.name).into(),
-        count: row.counts.count(),
-        failures: row.counts.failures(),
-        rate: per_second(row.counts.count(), measured),
-        rate_now: now.0,
-        failures_now: now.1,
-        p50,
-        p95,
-        p99,
-        max: row.exact().max(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! to the nanosecond when it answered, and users when they came and went.
 
 use super::rehearsal::Rehearsal;
-use crate::config::Settings;
+use crate::config::{Settings, Value};
 use crate::control::Command;
 use crate::metrics::{EventKind, Report};
 use std::time::Duration;
@@ -273,14 +273,13 @@ async fn outages_in_a_run_of_users_break_windows_are_events_and_are_corrected() 
         "oldest < 2s",
         "p50 < 200ms during 60s",
     ];
-    let thresholds = thresholds
-        .iter()
-        .map(|text| crate::threshold::Threshold::read(text).expect("a threshold"));
-    let settings = Settings {
-        thresholds: Some(thresholds.collect()),
+    let list = thresholds.map(str::to_owned);
+    let mut settings = Settings {
         hatch_rate: Some(1_000.0),
         ..closed(12, 60)
     };
+    let list = Value::List(list.into());
+    settings.set("thresholds", &list).expect("thresholds");
     let rehearsal = Rehearsal {
         answer: freezing,
         ..Rehearsal::new(

@@ -51,12 +51,4 @@ impl Delays {
             self.service.get_or_insert_default().merge(service);
         }
     }
-
-    /// Empties it and keeps its memory.
-    pub(super) fn clear(&mut self) {
-        self.answers = Lateness::default();
-        if let Some(service) = &mut self.service {
-            service.clear();
-        }
-    }
 }

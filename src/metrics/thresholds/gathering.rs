@@ -30,7 +30,7 @@ pub(super) struct Gathered {
 #[derive(Debug)]
 enum Kept {
     /// Everything together.
-    All(Option<Sight>),
+    All(Option<Box<Sight>>),
     /// By cells, each known by its beginning.
     Cells {
         length: u64,
@@ -95,7 +95,7 @@ impl Gathered {
         }
         match &mut self.kept {
             Kept::All(Some(all)) => all.add(&sight),
-            Kept::All(none) => *none = Some(sight),
+            Kept::All(none) => *none = Some(Box::new(sight)),
             Kept::Cells { step, cells, .. } => {
                 let cell = (from / *step * *step).max(self.after);
                 match cells.get_mut(&cell) {
@@ -116,7 +116,7 @@ impl Gathered {
     /// Everything that is kept.
     pub(super) fn all(&self) -> Option<Sight> {
         match &self.kept {
-            Kept::All(all) => all.clone(),
+            Kept::All(all) => all.as_deref().cloned(),
             Kept::Cells { cells, .. } => self.sum(cells.values()),
         }
     }

@@ -1,0 +1,48 @@
+//! Rows that several shards count in, each under numbers of its own.
+
+use super::super::names::{Label, Names};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Rows by name, each shard's numbers translated to them.
+#[derive(Debug)]
+pub(super) struct Table<T> {
+    pub(super) names: Names,
+    pub(super) rows: Vec<T>,
+    /// Per shard: its number of a name to the row.
+    memo: HashMap<usize, Vec<Option<u32>>>,
+}
+
+impl<T: Default> Table<T> {
+    pub(super) fn new() -> Self {
+        Table {
+            names: Names::default(),
+            rows: Vec::new(),
+            memo: HashMap::new(),
+        }
+    }
+
+    /// The row of a shard's name, and whether it had to be counted with the others.
+    pub(super) fn row(&mut self, shard: usize, id: usize, label: &Label) -> (usize, bool) {
+        let memo = self.memo.entry(shard).or_default();
+        if let Some(Some(at)) = memo.get(id) {
+            return (*at as usize, false);
+        }
+        let interned = self.names.intern(&label.group, &label.name);
+        if memo.len() <= id {
+            memo.resize(id + 1, None);
+        }
+        memo[id] = Some(interned.id);
+        self.rows.resize_with(self.names.labels().len(), T::default);
+        (interned.id as usize, interned.overflow)
+    }
+
+    /// Rows with their names, in the order of first appearance.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&Arc<Label>, &T)> {
+        self.names.labels().iter().zip(&self.rows)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows.fill_with(T::default);
+    }
+}

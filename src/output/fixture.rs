@@ -4,15 +4,14 @@
 mod ended;
 mod golden;
 mod hostile;
+mod latencies;
 
 pub(crate) use ended::{judged, strict};
 pub(crate) use golden::{compare, golden};
 pub(crate) use hostile::{HOSTILE, assert_harmless, hostile};
 
 use crate::metrics::*;
-use base64::Engine as _;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+use latencies::{histogram, latency, sketch};
 
 /// The report.
 pub(crate) fn report() -> Report {
@@ -307,18 +306,6 @@ fn row(method: &str, name: &str, figures: Figures) -> RequestRow {
     }
 }
 
-/// Latencies in microseconds with their counts, as points over time keep them.
-fn sketch(latencies: &[(u64, u64)]) -> String {
-    let mut histogram = Histogram::<u64>::new(2).expect("two digits");
-    for (us, count) in latencies {
-        histogram.record_n(*us, *count).expect("it grows");
-    }
-    let mut bytes = Vec::new();
-    let written = V2Serializer::new().serialize(&histogram, &mut bytes);
-    written.expect("memory takes it");
-    base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
 fn event(at_s: f64, lasted_s: Option<f64>, kind: EventKind, text: &str) -> Event {
     Event {
         at_s,
@@ -350,35 +337,6 @@ fn figures(count: u64, failures: u64, median_ms: f64, status: &str) -> Figures {
         },
         status: codes.collect(),
         histogram: histogram(count, median_ms),
-    }
-}
-
-/// So many latencies with that median: one at each extreme, the others on the median.
-fn histogram(count: u64, median_ms: f64) -> String {
-    let mut histogram = Histogram::<u64>::new(3).expect("three digits");
-    for (factor, count) in [(0.5, 1), (1.0, count - 2), (16.0, 1)] {
-        let us = (median_ms * factor * 1e3) as u64;
-        histogram.record_n(us, count).expect("it grows");
-    }
-    let mut bytes = Vec::new();
-    let written = V2Serializer::new().serialize(&histogram, &mut bytes);
-    written.expect("memory takes it");
-    base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
-fn latency(median_ms: f64) -> Latency {
-    Latency {
-        avg: median_ms * 1.25,
-        min: median_ms * 0.5,
-        max: median_ms * 16.0,
-        p50: median_ms,
-        p75: median_ms * 1.5,
-        p90: median_ms * 2.0,
-        p95: median_ms * 3.0,
-        p98: median_ms * 4.0,
-        p99: median_ms * 6.0,
-        p99_9: median_ms * 12.0,
-        p99_99: median_ms * 15.5,
     }
 }
 

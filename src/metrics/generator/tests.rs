@@ -1,0 +1,168 @@
+//! Tests of when a second is put down to lgoose itself.
+
+use super::*;
+use std::sync::Arc;
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// What a shard tells of 250 ms whose timer was 2 ms late and whose probe has nothing to say.
+fn effort(busy_ms: u64) -> Effort {
+    Effort {
+        wall: ms(250),
+        busy: ms(busy_ms),
+        lag: Some(ms(2)),
+        connections: 7,
+        ..Effort::default()
+    }
+}
+
+/// The same with a probe that was `late` every time.
+fn probed(busy_ms: u64, late: Duration) -> Effort {
+    let mut lateness = Lateness::default();
+    lateness.record_many(late, 50);
+    Effort {
+        lateness,
+        ..effort(busy_ms)
+    }
+}
+
+fn latencies(p50: Duration, p99: Duration) -> Latencies {
+    Latencies {
+        count: 1_000,
+        p50,
+        p99,
+        cycle: None,
+    }
+}
+
+#[test]
+fn a_second_is_marked_when_a_tenth_of_its_median_or_p99_is_lgooses_own() {
+    let (quick, us) = (latencies(ms(2), ms(3)), Duration::from_micros);
+    for (busy_ms, late, told, saturated) in [
+        (20, ms(6), latencies(ms(7), ms(9)), true),
+        (20, ms(6), latencies(ms(100), ms(200)), false),
+        // A tenth of the median, not of p99.
+        (20, ms(6), latencies(ms(30), ms(200)), true),
+        // Waking a thread, which is idle, and the rounds of one that never is.
+        (20, us(900), quick, false),
+        (240, us(300), quick, true),
+        // Busy to the brim, and the target slower by far.
+        (250, us(300), latencies(ms(80), ms(90)), false),
+    ] {
+        let mut log = GeneratorLog::default();
+        log.add(0, 0, &probed(busy_ms, late));
+        let strain = log.strain(0, Some(&told));
+        assert_eq!(strain.saturated, saturated, "{busy_ms}, {late:?}, {told:?}");
+        assert!(!log.strain(0, None).saturated, "without a request");
+    }
+}
+
+#[test]
+fn late_starts_are_lgooses_own_to_the_microsecond() {
+    let mut log = GeneratorLog::default();
+    log.add(0, 0, &probed(20, ms(0)));
+    let told = latencies(ms(10), ms(12));
+    assert!(!log.strain(0, Some(&told)).saturated);
+    let mut row = RequestDelta::new(Arc::default());
+    for ns in [6_900_000; 1_000] {
+        row.counts.service.record(ns);
+        row.service.record(ns);
+    }
+    log.add_service(0, &row);
+    let strain = log.strain(0, Some(&told));
+    let own = strain.own.expect("there is a probe");
+    let waking = Duration::from_micros(8)..=Duration::from_micros(9);
+    assert!(
+        waking.contains(&(own.p50 - Duration::from_micros(3_100))),
+        "{own:?}"
+    );
+    assert!(
+        waking.contains(&(own.p99 - Duration::from_micros(5_100))),
+        "{own:?}"
+    );
+    assert!(strain.saturated);
+    log.close(0, Some(&told), ms(250));
+    let row = log.row(Some(&told), |_| None).expect("a piece");
+    assert_eq!(row.own_p99_ms, Some(own.p99.as_secs_f64() * 1e3));
+}
+
+#[test]
+fn without_a_probe_a_thread_that_is_busy_all_the_time_is_the_sign() {
+    for (busy_ms, ticks, saturated) in [
+        (250, 4, true),
+        (226, 4, true),
+        (220, 4, false),
+        (250, 1, false),
+    ] {
+        let mut log = GeneratorLog::default();
+        for _ in 0..ticks {
+            log.add(0, 0, &effort(1));
+            log.add(0, 1, &effort(busy_ms));
+        }
+        let strain = log.strain(0, Some(&latencies(ms(1), ms(1))));
+        let case = format!("{busy_ms} ms of 250 busy, {ticks} times");
+        assert_eq!((strain.saturated, strain.own), (saturated, None), "{case}");
+    }
+}
+
+#[test]
+fn without_a_probe_timers_that_are_late_are_the_other_sign() {
+    for (lag_ms, p50_ms, saturated) in [(12, 50, true), (12, 150, false), (9, 1, false)] {
+        let mut log = GeneratorLog::default();
+        for _ in 0..4 {
+            let lag = Some(ms(lag_ms));
+            log.add(0, 0, &Effort { lag, ..effort(10) });
+        }
+        let strain = log.strain(0, Some(&latencies(ms(p50_ms), ms(p50_ms))));
+        assert_eq!(strain.saturated, saturated, "{lag_ms} ms late of {p50_ms}");
+    }
+}
+
+#[test]
+fn a_run_adds_its_seconds_up_and_judges_the_last_piece() {
+    let mut log = GeneratorLog::default();
+    assert_eq!(log.row(None, |_| None), None);
+    let told = latencies(ms(2), ms(9));
+    for (second, busy_ms, late) in [(0, 50, ms(0)), (1, 240, ms(6))] {
+        for _ in 0..4 {
+            log.add(second, 0, &probed(1, ms(0)));
+            log.add(second, 1, &probed(busy_ms, late));
+        }
+        log.close(second, Some(&told), ms(1_000));
+    }
+    let row = log.row(Some(&told), |_| None).expect("two seconds");
+    assert_eq!((row.saturated_s, row.judged_s), (1.0, 2.0));
+    assert_eq!((row.threads, row.connections), (2, 14));
+    assert_eq!(row.busiest, 0.96);
+    assert!(
+        row.lag_max_ms > 5.7,
+        "that of the probe: {}",
+        row.lag_max_ms
+    );
+    assert!((row.lag_avg_ms - 2.0).abs() < 1e-9, "{}", row.lag_avg_ms);
+    assert!((row.busy - 0.292).abs() < 1e-9, "{}", row.busy);
+    let warning = row.warning(Some(&told)).expect("one second was marked");
+    assert!(
+        warning.starts_with(
+            "lgoose itself was the bottleneck in 1 of 2 s: p99 9.00 ms, of which about "
+        ),
+        "{warning}"
+    );
+    assert!(warning.contains("up to 96% busy); use more"), "{warning}");
+
+    log.add(2, 1, &probed(100, ms(6)));
+    let row = log.row(Some(&told), |_| Some(told)).expect("a piece more");
+    assert_eq!((row.saturated_s, row.judged_s), (1.25, 2.25));
+}
+
+#[test]
+fn a_run_in_which_nothing_was_marked_has_no_warning() {
+    let mut log = GeneratorLog::default();
+    log.add(0, 0, &probed(20, ms(1)));
+    let told = latencies(ms(20), ms(30));
+    let row = log.row(Some(&told), |_| Some(told)).expect("a piece");
+    assert_eq!((row.saturated_s, row.warning(Some(&told))), (0.0, None));
+    assert!(row.own_part(30.0).is_some());
+}

@@ -41,23 +41,22 @@ impl<'a> InFlight<'a> {
         self.land(exchange.latency, answered);
     }
 
-    fn land(&mut self, latency: Duration, answered: bool) -> bool {
-        let Some(flight) = self.flight.take() else {
-            return false;
-        };
-        let begin = self.begin.into_std();
-        let mut recorder = self.user.shared.recorder.borrow_mut();
-        recorder.request_ends(flight, begin, latency, answered);
-        true
+    fn land(&mut self, latency: Duration, answered: bool) {
+        if let Some(flight) = self.flight.take() {
+            let begin = self.begin.into_std();
+            let mut recorder = self.user.shared.recorder.borrow_mut();
+            recorder.request_ends(flight, begin, latency, answered);
+        }
     }
 }
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        let latency = self.begin.elapsed();
-        if !self.land(latency, false) {
+        if self.flight.is_none() {
             return;
         }
+        let latency = self.begin.elapsed();
+        self.land(latency, false);
         let user = self.user;
         let told = Told {
             session: &user.session,

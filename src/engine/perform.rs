@@ -109,7 +109,7 @@ impl User {
                 failed: sample.failure.is_some(),
                 told: None,
             };
-            let entered = finished.entered.as_ref().unwrap_or(&counted);
+            let entered = finished.entered.as_deref().unwrap_or(&counted);
             let told = told(open, session, open.asked(place), finished);
             let sample = Sample {
                 context: told
@@ -119,10 +119,10 @@ impl User {
             };
             recorder.revise(&sample, &before(entered));
             let line = finished.line.clone();
-            finished.entered = Some(Counted {
+            finished.entered = Some(Box::new(Counted {
                 failed: verdict.is_some(),
                 told: verdict.map(|message| (message, line)),
-            });
+            }));
         });
     }
 
@@ -182,7 +182,7 @@ impl User {
                 let sample = sample(&self.open, place, &finished, verdict.as_deref());
                 self.shared.recorder.borrow_mut().enter(&sample);
                 let failed = verdict.is_some();
-                finished.entered = Some(Counted { failed, told: None });
+                finished.entered = Some(Box::new(Counted { failed, told: None }));
                 (place, finished)
             });
             stream::iter(sends)

@@ -18,8 +18,8 @@ pub struct Finished {
     pub(super) overruled: bool,
     /// The line of the plan that sent it, known for failed ones.
     pub line: Option<Rc<str>>,
-    /// What was counted of it before its verdict was final; `None` if nothing was.
-    pub entered: Option<Counted>,
+    /// What was counted of it before its verdict was final; `None` if nothing was, as of most.
+    pub entered: Option<Box<Counted>>,
     pub(super) document: Option<Rc<Document>>,
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn report() -> Report {
         }],
         events: vec![
             event(0.0, None, EventKind::Reset, "the warm-up ended"),
-            event(12.5, Some(3.25), EventKind::Silence, "no answer for 3.2 s while 12 requests waited"),
+            event(12.5, Some(3.25), EventKind::Silence, "no answer for 3.2 s while 12 users waited"),
             event(60.25, None, EventKind::End, "the run was over"),
         ],
         start_stop: vec![row("POST", "test_start", figures(4, 0, 61.5, "201 4"))],

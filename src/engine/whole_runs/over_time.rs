@@ -307,7 +307,7 @@ async fn outages_in_a_run_of_users_break_windows_are_events_and_are_corrected() 
         let lasted = silence.lasted_s.expect("it was over");
         assert!((2.9..3.1).contains(&lasted), "{silence:?}");
         assert!(
-            silence.text.contains("while 12 requests waited"),
+            silence.text.contains("while 12 users waited"),
             "{silence:?}"
         );
     }

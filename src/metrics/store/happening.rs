@@ -42,7 +42,10 @@ impl Store {
     pub(super) fn hear_silences(&mut self) {
         let least = self.least_silence();
         let origin = self.origin_ns();
+        let users = self.users.peak().max(1);
         for mut silence in self.silences.over(self.known(), least) {
+            // A user may wait for several at once.
+            silence.waiting = silence.waiting.min(users);
             silence.from = silence.from.max(origin);
             if silence.to <= silence.from || silence.length() < least {
                 continue;
@@ -92,7 +95,7 @@ impl Store {
              wait ask for nothing, so percentiles show little of it",
             seconds(longest.length()),
             seconds(longest.from),
-            counted(longest.waiting, "request"),
+            counted(longest.waiting, "user"),
         ))
     }
 }
@@ -101,6 +104,6 @@ fn said(silence: &Silence) -> String {
     format!(
         "no answer for {:.1} s while {} waited",
         silence.length() as f64 / 1e9,
-        counted(silence.waiting, "request")
+        counted(silence.waiting, "user")
     )
 }

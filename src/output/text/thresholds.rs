@@ -46,14 +46,19 @@ pub(in crate::output) fn threshold_name(row: &ThresholdRow) -> String {
     one_line(&format!("{name}{}", row.threshold))
 }
 
-/// `GET /: p95 during 30s` and `< 300ms`.
+/// `GET /: ok p95 during 30s` and `< 300ms`.
 pub(in crate::output) fn parts(row: &ThresholdRow) -> (String, String) {
-    let mut words = row.threshold.splitn(4, ' ');
+    let among = ["ok ", "corrected "];
+    let among = among
+        .into_iter()
+        .find(|among| row.threshold.starts_with(among));
+    let among = among.unwrap_or_default();
+    let mut words = row.threshold[among.len()..].splitn(4, ' ');
     let mut next = || words.next().unwrap_or_default();
     let (figure, comparison, limit, options) = (next(), next(), next(), next());
     let name = row.name.as_deref();
     let name = name.map_or_else(String::new, |name| format!("{name}: "));
-    let what = format!("{name}{figure} {options}");
+    let what = format!("{name}{among}{figure} {options}");
     (
         one_line(what.trim_end()),
         one_line(&format!("{comparison} {limit}")),
@@ -122,6 +127,26 @@ mod tests {
             ("", 10.0, 41.0, "41"),
         ] {
             assert_eq!(shown(&row("", unit, limit, Some(value))), text);
+        }
+    }
+
+    #[test]
+    fn what_is_limited_stands_apart_from_the_limit() {
+        for (text, what, limit) in [
+            (
+                "p95 < 300ms during 30s abort",
+                "p95 during 30s abort",
+                "< 300ms",
+            ),
+            ("ok p95 <= 1s", "ok p95", "<= 1s"),
+            (
+                "corrected p99 < 300ms after 5s",
+                "corrected p99 after 5s",
+                "< 300ms",
+            ),
+        ] {
+            let parts = parts(&row(text, "ms", 300.0, None));
+            assert_eq!(parts, (what.to_owned(), limit.to_owned()));
         }
     }
 

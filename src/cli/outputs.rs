@@ -45,10 +45,9 @@ pub struct Outputs {
     #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
     pub debug_log: Option<LogFile>,
     /// Also report latencies with the requests that late users could not make: average, minimum, maximum or
-    /// disabled [default: disabled]
+    /// disabled [default: average, where it makes a difference]
     ///
-    /// Computed for every run of users with the average, and shown where it makes a difference; with this flag always, and with
-    /// `disabled` never.
+    /// With this flag the corrected latencies are always shown, and with 'disabled' they are not computed.
     ///
     /// A user whose iteration takes more than twice its cadence (the average, minimum or maximum of its iterations
     /// so far) did not ask for what it would have asked for meanwhile. That is filled in, and shown beside what

@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::lua::Program;
 use crate::plan::{Deal, Plan, Task};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One version of the plan.
 #[derive(Debug)]
@@ -36,6 +37,15 @@ impl Edition {
             plan,
             hosts,
         }
+    }
+
+    /// Moments since a measurement began at which figures have to be cut: what a threshold leaves out ends there.
+    pub(super) fn borders(&self) -> Vec<Duration> {
+        let thresholds = self.config.thresholds.iter();
+        let mut borders: Vec<Duration> = thresholds.filter_map(|one| one.after).collect();
+        borders.sort_unstable();
+        borders.dedup();
+        borders
     }
 
     /// Scenarios and tasks in the order of the plan, as the facts of a run have them.

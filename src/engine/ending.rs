@@ -73,6 +73,7 @@ impl Conductor {
         if self.abort_at.is_some() {
             return;
         }
+        self.reset_if_due();
         self.note(cause, threshold);
         self.reset_before_stop();
         let now = self.begin.elapsed();

@@ -25,6 +25,8 @@ pub(super) struct Reset {
     under_way: Option<UnderWay>,
     /// What is to follow the one under way.
     again: Option<Cause>,
+    /// When the one would have begun that a stop has called off.
+    called_off: Option<Instant>,
     epoch: u64,
     /// What shards measured since, until all have come so far.
     later: Vec<Delta>,
@@ -65,6 +67,7 @@ impl Reset {
             warmup_due: config.warmup.is_some(),
             under_way: None,
             again: None,
+            called_off: None,
             epoch: 0,
             later: Vec::new(),
             warmup: None,
@@ -75,6 +78,23 @@ impl Reset {
     /// Whether the figures have yet to begin by themselves.
     pub(super) fn is_due(&self) -> bool {
         self.due.is_some()
+    }
+
+    /// Why the figures begin anew by themselves.
+    fn cause_due(&self) -> Cause {
+        match self.warmup_due {
+            true => Cause::Warmup,
+            false => Cause::Started,
+        }
+    }
+
+    fn begin(&mut self, at: Instant, cause: Cause, shards: usize) {
+        self.under_way = Some(UnderWay {
+            epoch: self.epoch + 1,
+            at,
+            cause,
+            reached: vec![false; shards],
+        });
     }
 
     /// What the shards are told of the measurement to come.
@@ -104,11 +124,7 @@ impl Conductor {
             return;
         };
         self.reset.due = None;
-        let cause = match self.reset.warmup_due {
-            true => Cause::Warmup,
-            false => Cause::Started,
-        };
-        self.begin_reset(at, cause);
+        self.begin_reset(at, self.reset.cause_due());
     }
 
     /// The same if it has come already, before the clock is changed.
@@ -142,10 +158,16 @@ impl Conductor {
         });
     }
 
-    /// The users are told to stop: a measurement that lies ahead begins now, or it never would.
+    /// The users are told to stop: a measurement that was asked for begins now, or it never would; one that the
+    /// timetable has ahead is called off.
     pub(super) fn reset_before_stop(&mut self) {
         let now = Instant::now();
         self.reset.again = None;
+        if let Some(due) = self.reset.due.take() {
+            self.reset.called_off = self.directives.borrow().clock.instant(due);
+            let measurement = self.reset.measurement();
+            self.tell(|directive| directive.measurement = measurement);
+        }
         if let Some(under_way) = self.reset.under_way.as_mut().filter(|ahead| ahead.at > now) {
             under_way.at = now;
             let measurement = self.reset.measurement();
@@ -162,12 +184,7 @@ impl Conductor {
             self.reset.again = Some(cause);
             return;
         }
-        self.reset.under_way = Some(UnderWay {
-            epoch: self.reset.epoch + 1,
-            at,
-            cause,
-            reached: vec![false; self.emptied.len()],
-        });
+        self.reset.begin(at, cause, self.emptied.len());
         let measurement = self.reset.measurement();
         self.tell(|directive| directive.measurement = measurement);
     }
@@ -178,8 +195,12 @@ impl Conductor {
         let next = self.reset.epoch + 1;
         let reached = delta.reaches(next);
         if reached && self.reset.under_way.is_none() {
-            // The shard was faster than the timer here.
+            // The shard was faster than the timer here, or than the stop that called it off.
             self.reset_at_its_time();
+            if let Some(at) = self.reset.called_off.take() {
+                let cause = self.reset.cause_due();
+                self.reset.begin(at, cause, self.emptied.len());
+            }
         }
         if reached {
             self.reset.later.push(delta.split_off(next));

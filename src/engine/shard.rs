@@ -150,6 +150,7 @@ impl Shard {
         let mut recorder = plant.recorder(index);
         let directive = wires.orders.borrow_and_update().clone();
         let roles = roles(&directive.edition, &mut recorder);
+        recorder.mark(&directive.edition.borders());
         let shared = Shared::new(plant, index, recorder, plant.pulses[index].clone());
         let mut shard = Shard {
             crew: Crew::new(index, plant.shards),
@@ -267,7 +268,11 @@ impl Shard {
         };
         self.directive.edition = edition;
         let edition = &self.directive.edition;
-        self.roles = roles(edition, &mut self.shared.recorder.borrow_mut());
+        {
+            let mut recorder = self.shared.recorder.borrow_mut();
+            self.roles = roles(edition, &mut recorder);
+            recorder.mark(&edition.borders());
+        }
         match &mut self.reception {
             Some(reception) => reception.desk.renew(self.roles.len()),
             None => self.crew.renew(),

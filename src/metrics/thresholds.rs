@@ -82,15 +82,6 @@ impl Judges {
         }
     }
 
-    /// Moments at which slices have to be cut so that what is left out can be.
-    pub(super) fn marks(&self) -> Vec<Duration> {
-        let after = |judge: &Judge| judge.threshold.after;
-        let mut marks: Vec<Duration> = self.judges.iter().filter_map(after).collect();
-        marks.sort_unstable();
-        marks.dedup();
-        marks
-    }
-
     /// Looks at the figures as they are.
     pub(super) fn look(&mut self, view: &View<'_>) {
         for judge in &mut self.judges {

@@ -190,6 +190,54 @@ async fn what_ended_before_a_reset_counts_before_it_and_nothing_else_does() {
     }
 }
 
+/// Tasks that outlast both the stop and the end of the warm-up that it called off.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_in_its_warm_up_loses_no_request() {
+    let settings = Settings {
+        warmup: Some(ms(2_000)),
+        ..closed(20, 5)
+    };
+    for stop in [1_400, 1_999, 2_000, 2_001] {
+        let rehearsal = Rehearsal {
+            commands: vec![(ms(stop), Command::Stop)],
+            ..Rehearsal::new(
+                "task { function(user) for i = 1, 12 do user:get \"/\" end end }",
+                settings.clone(),
+            )
+        };
+        let (arrived, report) = assert_agrees("stopped in the warm-up", rehearsal).await;
+        let before = report.warmup.map_or(0, |warmup| warmup.aggregated.count);
+        let all = before + report.aggregated.count;
+        assert_eq!(all, arrived.len() as u64, "stopped after {stop} ms");
+    }
+}
+
+/// What a threshold leaves out ends between two quarters of a second.
+#[tokio::test(start_paused = true)]
+async fn what_a_threshold_leaves_out_is_left_out_to_the_request() {
+    let slow_at_first: fn(Duration, &str) -> Duration =
+        |at, _| ms(if at < ms(1_050) { 60 } else { 4 });
+    // The last slow answers come within 1.05 s and 1.11 s, in the middle of a quarter of a second.
+    for (after, passed) in [("1.111s", true), ("1.05s", false)] {
+        let mut settings = Settings {
+            hatch_rate: Some(1_000.0),
+            ..closed(10, 3)
+        };
+        let list = Value::List(vec![format!("max < 50ms after {after}")]);
+        settings.set("thresholds", &list).expect("a threshold");
+        let rehearsal = Rehearsal {
+            answer: slow_at_first,
+            ..Rehearsal::new(
+                "task { wait = 0.0073, function(user) user:get \"/\" end }",
+                settings,
+            )
+        };
+        let (_, outcome) = rehearsal.play().await;
+        let row = &outcome.report.thresholds[0];
+        assert_eq!(row.passed, passed, "after {after}: {row:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_edited_plan_and_an_aborted_run_agree_too() {
     let rehearsal = Rehearsal {

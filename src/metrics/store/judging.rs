@@ -19,11 +19,6 @@ impl Store {
         self.judges.hold();
     }
 
-    /// Moments since a measurement began at which slices have to be cut for the thresholds, in rising order.
-    pub fn marks(&self) -> Vec<Duration> {
-        self.judges.marks()
-    }
-
     /// The load goes down from that time since the start of the run: nothing that comes breaks a stretch or stops
     /// the run.
     pub fn load_ended(&mut self, at: Duration) {

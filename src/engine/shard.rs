@@ -102,6 +102,7 @@ pub(super) fn run_shard(index: usize, plant: &Arc<Plant>, mut wires: Wires) {
 }
 
 fn roles(edition: &Edition, recorder: &mut Recorder) -> Vec<Rc<Role>> {
+    recorder.mark(&edition.borders());
     let mut role = |scenario: &crate::plan::Scenario, host: &String| {
         let tasks = scenario
             .tasks
@@ -150,7 +151,6 @@ impl Shard {
         let mut recorder = plant.recorder(index);
         let directive = wires.orders.borrow_and_update().clone();
         let roles = roles(&directive.edition, &mut recorder);
-        recorder.mark(&directive.edition.borders());
         let shared = Shared::new(plant, index, recorder, plant.pulses[index].clone());
         let mut shard = Shard {
             crew: Crew::new(index, plant.shards),
@@ -268,11 +268,7 @@ impl Shard {
         };
         self.directive.edition = edition;
         let edition = &self.directive.edition;
-        {
-            let mut recorder = self.shared.recorder.borrow_mut();
-            self.roles = roles(edition, &mut recorder);
-            recorder.mark(&edition.borders());
-        }
+        self.roles = roles(edition, &mut self.shared.recorder.borrow_mut());
         match &mut self.reception {
             Some(reception) => reception.desk.renew(self.roles.len()),
             None => self.crew.renew(),

@@ -203,7 +203,8 @@ impl Sight {
         let count = self.count as f64;
         let share = |part: u64| (self.count > 0).then(|| 100.0 * part as f64 / count);
         let per_second = |amount: f64| Some(if seconds > 0.0 { amount / seconds } else { 0.0 });
-        let passes = self.count - self.failures;
+        // A verdict that is on its way may be ahead of its request.
+        let passes = self.count.saturating_sub(self.failures);
         Ok(match (self.subject, figure, unit) {
             (
                 Subject::Requests | Subject::Tasks | Subject::Checks,

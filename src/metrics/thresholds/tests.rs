@@ -152,6 +152,18 @@ fn every_figure_is_that_of_the_report_in_the_unit_of_the_limit() {
 }
 
 #[test]
+fn where_everything_failed_the_successful_ones_have_no_data() {
+    let mut run = Run::judged_by(&["ok p95 < 1s", "ok max < 1s during 1s", "failures < 1%"]);
+    for _ in 0..8 {
+        run.request("GET", "/", 5, false);
+        run.tick(run.now.as_secs_f64() + 0.25);
+    }
+    let rows = run.report(2.0).thresholds;
+    let seen: Vec<_> = rows.iter().map(|row| (row.value, row.passed)).collect();
+    assert_eq!(seen, [(None, false), (None, false), (Some(100.0), false)]);
+}
+
+#[test]
 fn what_was_never_seen_fails_and_the_nearest_name_is_told() {
     let report = run(&["GET /y: p95 < 1s", "checks > 1%"]);
     let row = &report.thresholds[0];

@@ -327,10 +327,12 @@ local function handled(handler, ok, ...)
 end
 
 -- While the file is loaded, declarations are collected in their order; their fields were checked when the
--- plan was loaded for the first time.
+-- plan was loaded for the first time, and they must be the same: tasks are known by their place.
 local globals = setmetatable({
   task = function(spec)
-    tasks[#tasks + 1] = spec[#spec]
+    local index, name = #tasks + 1, #spec > 1 and spec[1] or ""
+    if name ~= names[index] then H.same_task(index, name) end
+    tasks[index] = spec[#spec]
     return spec
   end,
   scenario = function(spec) return spec end,
@@ -359,8 +361,11 @@ local env = setmetatable({}, {
 
 globals._G = env
 
--- Ends the loading of the file: from here on there is nothing to declare.
-local function seal()
+-- Ends the loading of the file, which ran as a whole unless the user found no row left in its data: from here on
+-- there is nothing to declare.
+local function seal(whole)
+  if whole and #tasks ~= #names then H.same_task(#tasks + 1) end
+  globals.pairs = nil
   for _, name in next, { "task", "scenario", "plan", "on" } do
     globals[name] = function() fail("'" .. name .. "' belongs to the top level of the file, not inside a task") end
   end

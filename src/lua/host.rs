@@ -35,6 +35,8 @@ pub(super) struct Host {
     pub(super) limits: Limits,
     /// Which form was looked for in vain at last, and which there are; empty before.
     pub(super) missed_form: RefCell<String>,
+    /// The last message of `error` that was not UTF-8: as Lua's errors become text, and as it is shown.
+    pub(super) raised_bytes: RefCell<Option<(String, String)>>,
 }
 
 impl Host {
@@ -58,6 +60,7 @@ impl Host {
             stopped: Cell::new(false),
             limits,
             missed_form: RefCell::default(),
+            raised_bytes: RefCell::default(),
         }
     }
 

@@ -312,3 +312,40 @@ fn what_lgoose_raises_is_caught_as_text_with_its_line() {
         assert(again == problem)"#,
     );
 }
+
+#[test]
+fn what_is_raised_as_bytes_is_shown_with_escapes_and_caught_as_it_was() {
+    let message = |body: &str| raised("bytes", &[], body).0.message;
+    assert_eq!(message(r#"error("caf\xc3")"#), "caf\\xc3");
+    assert_eq!(message(r#"assert(false, "\xff!")"#), "\\xff!");
+    assert_eq!(message(r#"error("\xff", 0)"#), "\\xff");
+    let (raised, line) = raised("placed", &[], "\nerror(\"\\xff\")");
+    assert_eq!((&*raised.message, line.as_deref()), ("\\xff", Some("3")));
+    holds(
+        "caught",
+        &[],
+        r#"
+        local ok, problem = pcall(error, "\xff", 0)
+        assert(not ok and problem == "\xff")
+        local ok, problem = pcall(assert, nil, "\xff")
+        assert(not ok and problem == "\xff")"#,
+    );
+}
+
+#[test]
+fn a_plan_that_declares_other_tasks_for_a_user_is_refused() {
+    let refused = |plan: &str| {
+        let bench = Bench::new("other", &[], plan);
+        let refused = Vm::new(&bench.program, setup(1, &recorder(), &Arc::default()));
+        refused.expect_err("it must not run").to_string()
+    };
+    let named = refused("task { 'a' .. math.random(1000000), function() end }");
+    assert!(named.contains("declaration 1 is task 'a"), "{named}");
+    assert!(named.contains("plan.lua:1"), "{named}");
+    let fewer = "for i = 1, math.random(1000) do task { function() end } end";
+    let fewer = refused(fewer);
+    assert!(
+        fewer.contains("nothing more for this user; when"),
+        "{fewer}"
+    );
+}

@@ -69,6 +69,11 @@ impl Limits {
         self.begin();
     }
 
+    /// Whether the file's top level runs.
+    pub(super) fn is_loading(&self) -> bool {
+        self.loading.get()
+    }
+
     /// Another task begins.
     pub(super) fn forgive(&self) {
         self.kill.replace(None);

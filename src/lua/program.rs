@@ -13,6 +13,8 @@ use crate::plan::Plan;
 use mlua::Lua;
 use regex::bytes::Regex;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -130,12 +132,12 @@ impl Program {
         self.selectors.get(css, Selector::parse)
     }
 
-    /// The value of a variable: `-e` first, then the environment.
-    pub(super) fn variable(&self, name: &str) -> Option<String> {
-        self.variables
-            .get(name)
-            .cloned()
-            .or_else(|| std::env::var(name).ok())
+    /// The bytes of a variable: `-e` first, then the environment.
+    pub(super) fn variable(&self, name: &str) -> Option<Vec<u8>> {
+        let given = self.variables.get(name);
+        given
+            .map(|value| value.clone().into_bytes())
+            .or_else(|| std::env::var_os(name).map(OsString::into_vec))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Safe versions of what Lua's own libraries do in one call without end, where no hook is asked.
 
 use super::host::Host;
+use super::values::shown;
 use mlua::chunk::ChunkMode;
-use mlua::{Lua, LuaString, Table};
+use mlua::{Function, Lua, LuaString, Table};
 use std::sync::OnceLock;
 
 const SOURCE: &str = include_str!("../../lua/safe.lua");
@@ -57,6 +58,100 @@ pub(super) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<()> {
         lua.create_function(super::pattern::guard)?,
         kind,
     ))
+}
+
+/// `pairs` that goes by the order of the keys while the file's top level runs. Lua's own order is another in
+/// each VM, and tasks that are declared in such a loop must be the same ones for every user.
+pub(super) fn pairs(lua: &Lua) -> mlua::Result<Function> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    let code = compiled(
+        &CODE,
+        "local pairs, next, type, sort, integer, loading = ...
+        local RANK = { number = 1, string = 2, boolean = 3 }
+        local function before(a, b)
+          local x, y = RANK[type(a)] or 4, RANK[type(b)] or 4
+          if x ~= y then return x < y end
+          if x < 3 then return a < b end
+          return x == 3 and not a and b
+        end
+        return function(t)
+          local iterate, list, first = pairs(t)
+          if iterate ~= next or type(list) ~= 'table' or not loading() then return iterate, list, first end
+          t = list
+          local n, keys = #t, {}
+          for key in next, t do
+            if integer(key) ~= 'integer' or key < 1 or key > n then keys[#keys + 1] = key end
+          end
+          sort(keys, before)
+          local i = 0
+          return function()
+            while i < n + #keys do
+              i = i + 1
+              local key = i
+              if i > n then key = keys[i - n] end
+              local value = t[key]
+              if value ~= nil then return key, value end
+            end
+          end
+        end",
+    )?;
+    let globals = lua.globals();
+    let base = |name: &str| globals.raw_get::<Function>(name);
+    let inside =
+        |library: &str, name: &str| globals.raw_get::<Table>(library)?.raw_get::<Function>(name);
+    let loading = |lua: &Lua, ()| Ok(Host::of(lua).limits.is_loading());
+    lua.load(code).set_mode(ChunkMode::Binary).call((
+        base("pairs")?,
+        base("next")?,
+        base("type")?,
+        inside("table", "sort")?,
+        inside("math", "type")?,
+        lua.create_function(loading)?,
+    ))
+}
+
+/// `error` and `assert` that remember a message of bytes that are not UTF-8: what nobody catches leaves Lua as
+/// text, in which such bytes are lost.
+pub(super) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    let code = compiled(
+        &CODE,
+        "local error, assert, type, is_text, remember = ...
+        local function look(message)
+          if type(message) == 'string' and not is_text(message) then remember(message) end
+        end
+        return {
+          error = function(message, level)
+            look(message)
+            if level == nil then level = 1 end
+            error(message, type(level) == 'number' and level > 0 and level + 1 or level)
+          end,
+          assert = function(...)
+            local ok, message = ...
+            if ok then return ... end
+            look(message)
+            if message ~= nil then error(message, 0) end
+            return assert(...)
+          end,
+        }",
+    )?;
+    let globals = lua.globals();
+    let base = |name: &str| globals.raw_get::<Function>(name);
+    let utf8: Table = globals.raw_get("utf8")?;
+    let remember = |lua: &Lua, bytes: LuaString| {
+        let lossy = bytes.to_string_lossy();
+        let bytes = (lossy, shown(&bytes));
+        Host::of(lua).raised_bytes.replace(Some(bytes));
+        Ok(())
+    };
+    let both: Table = lua.load(code).set_mode(ChunkMode::Binary).call((
+        base("error")?,
+        base("assert")?,
+        base("type")?,
+        utf8.raw_get::<Function>("len")?,
+        lua.create_function(remember)?,
+    ))?;
+    both.raw_get(name)
 }
 
 /// Code of lgoose's own, compiled once per process.

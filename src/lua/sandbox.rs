@@ -62,6 +62,7 @@ pub(super) fn standard(lua: &Lua, name: &str) -> mlua::Result<mlua::Value> {
         "table" => safe::table(lua).map(mlua::Value::Table),
         "string" | "math" | "utf8" => globals.raw_get(name),
         "_VERSION" => globals.raw_get(name),
+        "error" | "assert" => safe::raising(lua, name).map(mlua::Value::Function),
         "setmetatable" => guarded_setmetatable(lua).map(mlua::Value::Function),
         _ if BASE.contains(&name) => globals.raw_get(name),
         _ => Ok(mlua::Value::Nil),

@@ -116,7 +116,9 @@ impl Vm {
             loaded?;
         }
         host.limits.loaded();
-        prelude.raw_get::<Function>("seal")?.call::<()>(())?;
+        prelude
+            .raw_get::<Function>("seal")?
+            .call::<()>(!stillborn)?;
         host.recorder.get_or_init(|| setup.recorder.clone());
         let run: Function = prelude.raw_get("run")?;
         Ok(Vm {
@@ -305,6 +307,9 @@ impl Vm {
 
     fn failed(&mut self, error: &mlua::Error) -> Step {
         let mut raised = fault::raised(error, &self.host.program.sources);
+        if let Some((lossy, shown)) = self.host.raised_bytes.take() {
+            raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
+        }
         if raised.message.starts_with("not enough memory") {
             raised.message = limits::out_of_memory(self.host.limits.memory);
             self.spent = true;

@@ -69,8 +69,8 @@ const SERIES: [&str; 20] = [
     "own_p99_ms",
 ];
 
-/// A row for each request name, for all of them (`aggregated`), and for each scenario, task, check and custom
-/// metric. `count` is of requests, of iterations, of runs, of what was checked, and of values. Rates are per second, latencies in
+/// A row for each request name, for all of them (`aggregated`), for each request name of `test_start` and
+/// `test_stop` (`start_stop`), and for each scenario, task, check and custom metric. `count` is of requests, of iterations, of runs, of what was checked, and of values. Rates are per second, latencies in
 /// milliseconds.
 ///
 /// # Errors
@@ -81,6 +81,9 @@ pub fn names(report: &Report) -> Result<String, Error> {
         table.row(&request("request", &row.method, &row.name, &row.figures))?;
     }
     table.row(&request("aggregated", "", "Aggregated", &report.aggregated))?;
+    for row in &report.start_stop {
+        table.row(&request("start_stop", &row.method, &row.name, &row.figures))?;
+    }
     let per_second = |count: u64| match report.elapsed_s > 0.0 {
         true => count as f64 / report.elapsed_s,
         false => 0.0,
@@ -322,13 +325,14 @@ mod tests {
         let kinds = [
             "request",
             "aggregated",
+            "start_stop",
             "scenario",
             "task",
             "check",
             "trend",
         ];
-        assert_eq!(kinds.map(|kind| of(kind).count()), [6, 1, 2, 3, 3, 2]);
-        assert_eq!(rows.len(), 6 + 1 + 2 + 3 + 3 + 5);
+        assert_eq!(kinds.map(|kind| of(kind).count()), [6, 1, 1, 2, 3, 3, 2]);
+        assert_eq!(rows.len(), 6 + 1 + 1 + 2 + 3 + 3 + 5);
         let points = read(&series(&report).expect("a plain report"));
         assert_eq!((&*points[0]["rate"], &*points[0]["p99_ms"]), ("390", ""));
     }
@@ -339,7 +343,7 @@ mod tests {
         let text = names(&report).expect("a plain report");
         fixture::assert_harmless(&text);
         let rows = read(&text);
-        assert_eq!(rows.len(), 1 + 5 * fixture::HOSTILE.len());
+        assert_eq!(rows.len(), 1 + 6 * fixture::HOSTILE.len());
         for row in &rows {
             for column in ["scenario", "method", "name"] {
                 let first = row[column].trim_start().chars().next();

@@ -7,7 +7,7 @@ use super::text::{
     cut_middle, metric_cells, moment, one_line, request_name, share, threshold_figure,
     threshold_name, time, with_share,
 };
-use crate::metrics::{Figures, Report, VerdictResult};
+use crate::metrics::{Figures, Latency, Report, VerdictResult};
 use crate::units::{show_count, show_duration, three_digits};
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ pub fn to_markdown(report: &Report) -> String {
     }
     requests(report, &mut out);
     tasks(report, &mut out);
+    start_stop(report, &mut out);
     thresholds(report, &mut out);
     checks(report, &mut out);
     metrics(report, &mut out);
@@ -93,10 +94,9 @@ fn requests(report: &Report, out: &mut String) {
             with_share(figures.failures, figures.count),
             three_digits(figures.rate),
         ];
-        cells.extend(match figures.latency_ms {
-            Some(row) => [row.avg, row.p50, row.p95, row.p99, row.max].map(time),
-            None => [(); 5].map(|()| "-".to_owned()),
-        });
+        cells.extend(times(figures, |row| {
+            [row.avg, row.p50, row.p95, row.p99, row.max]
+        }));
         cells
     };
     let all = ("**Aggregated**".to_owned(), &report.aggregated);
@@ -106,6 +106,28 @@ fn requests(report: &Report, out: &mut String) {
     });
     let rows = std::iter::once(all).chain(names);
     table(columns, rows.map(|(first, row)| cells(first, row)), out);
+}
+
+/// What was requested before the first user and after the last one.
+fn start_stop(report: &Report, out: &mut String) {
+    let rows = report.start_stop.iter().map(|row| {
+        let figures = &row.figures;
+        let mut cells = vec![
+            name(&request_name(&row.method, &row.name)),
+            show_count(figures.count),
+            with_share(figures.failures, figures.count),
+        ];
+        cells.extend(times(figures, |row| [row.avg, row.min, row.max]));
+        cells
+    });
+    table("test start and stop|#|failed|avg|min|max", rows, out);
+}
+
+fn times<const N: usize>(figures: &Figures, values: impl Fn(&Latency) -> [f64; N]) -> Vec<String> {
+    match &figures.latency_ms {
+        Some(row) => values(row).map(time).to_vec(),
+        None => vec!["-".to_owned(); N],
+    }
 }
 
 fn tasks(report: &Report, out: &mut String) {
@@ -322,6 +344,7 @@ mod tests {
                 "requests",
                 "scenarios",
                 "tasks",
+                "test start and stop",
                 "thresholds",
                 "checks",
                 "metrics",
@@ -333,7 +356,7 @@ mod tests {
         assert_eq!(tables[0][2][0], "GET front page");
         assert_eq!(tables[0][2][1], "13,192");
         assert_eq!(tables[0].len(), 2 + report.requests.len());
-        assert_eq!(tables[6][2][2], "timeout after 60 s");
+        assert_eq!(tables[7][2][2], "timeout after 60 s");
         assert!(
             text.contains("failed") && text.contains("woke up 14 ms late"),
             "{text}"
@@ -347,7 +370,7 @@ mod tests {
         fixture::assert_harmless(&markdown);
         assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
         let (tables, _) = read(&markdown);
-        for (table, extra) in tables.iter().zip([2, 1, 1, 1, 1, 1, 1]) {
+        for (table, extra) in tables.iter().zip([2, 1, 1, 1, 1, 1, 1, 1]) {
             assert_eq!(
                 table.len(),
                 extra + fixture::HOSTILE.len(),
@@ -355,7 +378,7 @@ mod tests {
                 table[0]
             );
         }
-        for (row, hostile) in tables[6][1..].iter().zip(&*fixture::HOSTILE) {
+        for (row, hostile) in tables[7][1..].iter().zip(&*fixture::HOSTILE) {
             assert_eq!(row[0], cut_middle(&one_line(hostile), LONGEST_NAME).trim());
         }
         assert!(!markdown.contains("@everyone") || markdown.contains("`@everyone"));

@@ -26,6 +26,7 @@ hold! {
     expectations_hold_or_say_what_they_missed: "expect";
     forms_are_found_and_submitted: "forms";
     json_is_read_and_written: "json";
+    tasks_declared_in_a_loop_are_the_same_for_every_user: "loops";
     each_option_of_a_request_does_what_it_says: "options";
     elements_and_texts_are_found_in_pages: "pages";
     random_values_are_within_their_bounds: "random";

@@ -24,9 +24,11 @@ pub(super) use require::ENVIRONMENT;
 
 use super::host::{self, Host};
 use super::op;
-use super::sandbox;
-use crate::error::nearest;
-use mlua::{IntoLua as _, Lua, MetaMethod, Table, UserDataMethods, Value};
+use super::values::shown;
+use super::vm::mistake;
+use super::{safe, sandbox};
+use crate::error::{Diagnostic, nearest};
+use mlua::{IntoLua as _, Lua, LuaString, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user` that the prelude makes, for messages.
 pub(super) const USER_FIELDS: [&str; 26] = [
@@ -103,6 +105,7 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
             "math" => random::math(lua)?.into_lua(lua),
             "print" => lua.create_function(log::print)?.into_lua(lua),
             "warn" => lua.create_function(log::warn)?.into_lua(lua),
+            "pairs" if Host::of(lua).limits.is_loading() => safe::pairs(lua)?.into_lua(lua),
             "shared" => session::shared(lua),
             other => sandbox::standard(lua, other),
         };
@@ -135,6 +138,7 @@ pub(super) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
         "share" => lua.create_function(session::share)?.into_lua(lua),
         "clock" => lua.create_function(metric::clock)?.into_lua(lua),
         "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
+        "same_task" => lua.create_function(same_task)?.into_lua(lua),
         "undeclared" => lua.create_function(undeclared)?.into_lua(lua),
         "unknown_member" => lua.create_function(unknown_member)?.into_lua(lua),
         "unknown_user_field" => lua.create_function(unknown_user_field)?.into_lua(lua),
@@ -149,9 +153,34 @@ fn here(lua: &Lua, (): ()) -> mlua::Result<String> {
 
 fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
     match Host::of(lua).program.variable(&name) {
-        Some(value) => value.into_lua(lua),
+        Some(value) => lua.create_string(value)?.into_lua(lua),
         None => Ok(default),
     }
+}
+
+/// Refuses a task that is not the one which the plan declared at that place when it was loaded, and none
+/// where there was one.
+fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Result<()> {
+    let declared = &Host::of(lua).program.task_names;
+    let task = |name: &str| match name {
+        "" => "a task without a name".to_owned(),
+        name => format!("task '{name}'"),
+    };
+    let name = name.as_ref().map(shown);
+    let before = declared
+        .get(place - 1)
+        .map(|name| name.as_deref().unwrap_or(""));
+    if name.as_deref() == before {
+        return Ok(());
+    }
+    let now = name.map_or_else(|| "nothing more".to_owned(), |name| task(&name));
+    let then = before.map_or_else(|| "nothing more".to_owned(), task);
+    let message = format!(
+        "declaration {place} is {now} for this user; when the plan was loaded it was {then}"
+    );
+    let help = "the file runs once for each user and must declare the same tasks in the same order: \
+                let no random number, clock or 'next' decide";
+    Err(mistake(lua, Diagnostic::new(message).help(help)))
 }
 
 fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {

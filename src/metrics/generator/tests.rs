@@ -146,7 +146,7 @@ fn a_run_adds_its_seconds_up_and_judges_the_last_piece() {
     let warning = row.warning(Some(&told)).expect("one second was marked");
     assert!(
         warning.starts_with(
-            "lgoose itself was the bottleneck in 1 of 2 s: p99 9.00 ms, of which about "
+            "lgoose itself was the bottleneck in 1 of 2 s; over the whole run p99 9.00 ms, of which about "
         ),
         "{warning}"
     );

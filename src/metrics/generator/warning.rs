@@ -21,7 +21,11 @@ impl GeneratorRow {
             return None;
         }
         let own = whole.and_then(|all| self.own_part(all.p99.as_secs_f64() * 1e3));
-        let own = own.map_or_else(String::new, |own| format!(": {own}"));
+        let over = match self.saturated_s < self.judged_s {
+            true => "; over the whole run ",
+            false => ": ",
+        };
+        let own = own.map_or_else(String::new, |own| format!("{over}{own}"));
         let (why, remedy) = match self.starved > self.busy / 4.0 {
             true => (
                 "other programs kept its threads off the cores",
@@ -93,8 +97,8 @@ mod tests {
         assert_eq!(
             row.warning(Some(&told)).as_deref(),
             Some(
-                "lgoose itself was the bottleneck in 0.8 of 3 s: p99 12.3 ms, of which about 8.0 ms lgoose itself; \
-                 other programs kept its threads off the cores for 60% of the time; end what runs beside it, or give \
+                "lgoose itself was the bottleneck in 0.8 of 3 s; over the whole run p99 12.3 ms, of which about 8.0 ms \
+                 lgoose itself; other programs kept its threads off the cores for 60% of the time; end what runs beside it, or give \
                  it cores or a machine of its own"
             )
         );

@@ -22,6 +22,7 @@ pub(super) fn sections(report: &Report) -> Vec<Table> {
     }
     all.extend(scenarios(report));
     all.extend(tasks(report));
+    all.extend(start_stop(report));
     all.extend(measures::checks(report));
     all.extend(measures::metrics(report));
     all.extend(measures::omission(report));
@@ -227,6 +228,32 @@ fn tasks(report: &Report) -> Option<Table> {
         table.row(&task_cells(task, report.elapsed_s));
     }
     (!report.tasks.is_empty()).then_some(table)
+}
+
+fn start_stop(report: &Report) -> Option<Table> {
+    let columns = [
+        "Name",
+        "#Requests",
+        "#Failures",
+        "#Average",
+        "#Minimum",
+        "#Maximum",
+    ];
+    let mut table = Table::new("start_stop", "Test start and stop", &columns).note(
+        "Requests of the plan’s test_start and test_stop: in no other table, chart or threshold.",
+    );
+    for row in &report.start_stop {
+        let figures = &row.figures;
+        let mut cells = vec![
+            Cell::Text(request_name(&row.method, &row.name)),
+            count(figures.count),
+            failures(figures.failures, figures.count),
+        ];
+        let values = |l: &Latency| [l.avg, l.min, l.max];
+        cells.extend(times(figures.latency_ms.as_ref(), values));
+        table.row(&cells);
+    }
+    (!report.start_stop.is_empty()).then_some(table)
 }
 
 fn task_cells(task: &TaskRow, elapsed_s: f64) -> Vec<Cell> {

@@ -123,6 +123,14 @@ impl Store {
         self.covered = vec![0; shards];
     }
 
+    /// A shard will hand over nothing more: no second waits for it.
+    pub fn lose(&mut self, shard: usize) {
+        if let Some(covered) = self.covered.get_mut(shard) {
+            *covered = u64::MAX;
+        }
+        self.silences.stands(shard, None);
+    }
+
     /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns
     /// the delta, emptied, for that shard's [`Recorder::recycle`](super::Recorder::recycle).
     pub fn merge(&mut self, mut delta: Delta) -> Delta {

@@ -3,9 +3,11 @@
 
 use super::dispatch_pool::{DispatchPool, PoolMember, Service};
 use super::shard_of;
+use super::timetable::{Timetable, arrivals};
 use crate::engine::run::context::RunContext;
-use crate::engine::run::directive::{Clock, Directive, Timetable, arrivals};
-use crate::engine::shard::{Channels, Shard};
+use crate::engine::run::directive::Directive;
+use crate::engine::shard::Shard;
+use crate::engine::shard::channels::Channels;
 use crate::engine::user::User;
 use crate::engine::user::stop::Stop;
 use crate::plan::{Arrivals, RateLine};
@@ -74,28 +76,10 @@ impl Dispatcher {
         }
     }
 
-    /// When the next arrival is due.
-    pub(crate) fn due(
-        &mut self,
-        clock: &Clock,
-        line: &RateLine,
-        end: Option<Duration>,
-    ) -> Option<Instant> {
+    /// When the next arrival is due, by the timetable's clock.
+    pub(crate) fn due(&mut self, line: &RateLine, end: Option<Duration>) -> Option<Duration> {
         let (_, time) = self.next(line, end)?;
-        clock.instant(time)
-    }
-
-    /// Takes the next arrival if it is due.
-    fn take(&mut self, clock: &Clock, timetable: &Timetable) -> Option<Arrival> {
-        let Timetable::Arrivals { line, end, .. } = timetable else {
-            return None;
-        };
-        let (number, time) = self.next(line, *end)?;
-        let scheduled = clock
-            .instant(time)
-            .filter(|moment| *moment <= Instant::now())?;
-        self.arrivals.advance();
-        Some(Arrival { number, scheduled })
+        Some(time)
     }
 }
 
@@ -117,10 +101,20 @@ impl Shard {
         }
     }
 
+    /// Takes the next arrival if it is due.
     fn take_due(&mut self) -> Option<Arrival> {
-        let directive = &self.directive;
+        let Timetable::Arrivals { line, end, .. } = &*self.directive.timetable else {
+            return None;
+        };
         let dispatcher = self.dispatcher.as_mut()?;
-        dispatcher.take(&directive.clock, &directive.timetable)
+        let (number, time) = dispatcher.next(line, *end)?;
+        let moment = self.directive.clock.moment(time)?;
+        let scheduled = self.context.instant(moment)?;
+        if scheduled > Instant::now() {
+            return None;
+        }
+        dispatcher.arrivals.advance();
+        Some(Arrival { number, scheduled })
     }
 
     /// Serves an arrival. One that another shard has passed on is not passed on again.
@@ -173,13 +167,13 @@ impl Shard {
     }
 
     /// Tells the other shards how many arrivals this one could take over.
-    pub(crate) fn publish_room(&self, index: usize) {
+    pub(crate) fn publish_room(&self) {
         if let Some(dispatcher) = &self.dispatcher {
             let room = match self.going {
                 true => dispatcher.pool.room(),
                 false => 0,
             };
-            self.context.rooms[index].store(room, Ordering::Relaxed);
+            self.context.rooms[dispatcher.index].store(room, Ordering::Relaxed);
         }
     }
 

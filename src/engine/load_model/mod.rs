@@ -1,10 +1,12 @@
 //! Who starts when: users by their number over time, iterations by the rate at which they arrive, and the ceiling on
 //! requests of both.
 
+pub(super) mod clock;
 pub(super) mod dispatch_pool;
 pub(super) mod dispatcher;
 pub(super) mod on_call;
 pub(super) mod throttle;
+pub(super) mod timetable;
 pub(super) mod user_pool;
 
 /// The shard that a user belongs to: the digit sum of its number in base `shards`. Every run of `shards`

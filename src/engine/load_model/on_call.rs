@@ -25,7 +25,7 @@ impl User {
                 return self.leaves(Instant::now());
             }
             if !began {
-                self.shared.departures.began();
+                self.shared.departed(|departures| departures.began += 1);
             }
             began = true;
             self.iterate_once(&mut cursor).await;

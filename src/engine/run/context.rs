@@ -1,7 +1,6 @@
 //! What all shards of a run need to know, put together once.
 
 use super::Run;
-use super::ending::Departures;
 use crate::config::{CoMitigation, Config};
 use crate::engine::load_model::throttle::Throttle;
 use crate::engine::shard::timers::Timers;
@@ -10,6 +9,7 @@ use crate::lua::Pulse;
 use crate::metrics::{Cadence, Journals, Recorder};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// What all shards need to know.
@@ -24,8 +24,6 @@ pub(crate) struct RunContext {
     pub(crate) shards: usize,
     /// What each shard is doing.
     pub(crate) pulses: Vec<Arc<Pulse>>,
-    /// How users came to their end.
-    pub(crate) departures: Arc<Departures>,
     pub(crate) begin: Instant,
     /// Where the times of logs count from: before `test_start`.
     pub(crate) origin: Instant,
@@ -33,6 +31,16 @@ pub(crate) struct RunContext {
 }
 
 impl RunContext {
+    /// How long the run has gone on.
+    pub(crate) fn now(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    /// The moment so long after the run began; `None` if no clock goes so far.
+    pub(crate) fn instant(&self, since: Duration) -> Option<Instant> {
+        self.begin.checked_add(since)
+    }
+
     /// The recorder of that number.
     pub(crate) fn recorder(&self, number: usize) -> Recorder {
         let (origin, begin) = (self.origin.into_std(), self.begin.into_std());
@@ -62,7 +70,6 @@ pub(crate) fn context(run: Run) -> RunContext {
         throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, begin))),
         shards: config.threads,
         pulses: (0..config.threads).map(|_| Arc::default()).collect(),
-        departures: Arc::default(),
         begin,
         origin: begin,
         journals: run.journals,

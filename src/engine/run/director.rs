@@ -1,14 +1,16 @@
-//! Keeps the run's time, tells the shards what to do and gathers what they measured.
+//! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
+//! shards by their directive and their signals alone, whatever machine they are on.
 
-use super::context::RunContext;
 use super::directive::{Directive, Phase};
-use super::ending::Stopped;
+use super::ending::{Life, Stopped};
+use super::local_shards::LocalShards;
 use super::plan_version::PlanVersion;
-use super::ports::PortWatch;
 use super::reset::Reset;
-use super::watchdog::{Watchdog, complaint};
+use super::roster::Roster;
+use super::signal::{Signal, SignalKind};
+use super::watchdog::{Caught, complaint};
+use crate::config::Config;
 use crate::control::Command;
-use crate::engine::shard::Message;
 use crate::error::Error;
 use crate::metrics::{Cause, Delta, EventKind, RunPhase, Snapshot, Store};
 use std::collections::VecDeque;
@@ -26,116 +28,162 @@ const AFTER_SHARDS: Duration = Duration::from_millis(20);
 /// How often a live view gets a whole report.
 const SHOW: Duration = Duration::from_millis(900);
 
-/// Keeps the run's time, tells the shards what to do and gathers what they measured.
+/// How long the others have to hand over what they have when a shard is caught.
+const HAND_OVER: Duration = Duration::from_secs(2);
+
+/// A run as it goes on.
 pub(crate) struct Director {
-    pub(crate) store: Store,
-    pub(crate) directives: watch::Sender<Directive>,
-    /// When the timetable ends, none for never.
-    pub(crate) end: Option<Duration>,
-    /// The version of the directive under which each shard had nothing left to do.
-    pub(crate) idle: Vec<Option<u64>>,
-    pub(crate) reset: Reset,
-    /// Gives each shard its deltas back.
-    pub(crate) emptied: Vec<mpsc::UnboundedSender<Box<Delta>>>,
-    pub(crate) snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-    pub(crate) begin: Instant,
-    pub(crate) abort_at: Option<Instant>,
-    pub(crate) stop_timeout: Duration,
-    pub(crate) watchdog: Watchdog,
-    pub(crate) ports: PortWatch,
-    /// The stages to come: when each begins by the timetable, and what it is.
-    pub(crate) stages: VecDeque<(Duration, String)>,
-    /// When a live view was last given a whole report.
-    pub(crate) shown: Instant,
-    /// A shard will never answer.
-    pub(crate) caught: bool,
-    pub(crate) context: Arc<RunContext>,
+    pub(crate) config: Arc<Config>,
     /// The plan's name.
     pub(crate) name: String,
+    pub(crate) begin: Instant,
+    pub(crate) store: Store,
+    pub(crate) directives: watch::Sender<Directive>,
+    pub(crate) snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+    pub(crate) roster: Roster,
+    pub(crate) life: Life,
+    /// When the timetable ends, none for never.
+    pub(crate) end: Option<Duration>,
+    /// The stages to come: when each begins by the timetable, and what it is.
+    pub(crate) stages: VecDeque<(Duration, String)>,
+    pub(crate) reset: Reset,
+    /// Deltas that were merged, for those they came from.
+    pub(crate) emptied: Vec<Delta>,
+    /// When a live view was last given a whole report.
+    pub(crate) shown: Instant,
     /// The first stop, or the abort.
     pub(crate) stopped: Option<Stopped>,
     /// Tasks were cut off after `--stop-timeout`.
-    pub(crate) cut_off: bool,
+    pub(crate) out_of_time: bool,
+    /// A shard will never answer.
+    pub(crate) caught: bool,
     pub(crate) trouble: Option<Error>,
 }
 
 impl Director {
-    /// Until the last shard has handed over its last figures.
-    pub(crate) async fn conduct(
+    /// Until nobody takes part any more.
+    pub(crate) async fn direct(
         &mut self,
-        mut messages: mpsc::UnboundedReceiver<Message>,
+        local: &mut LocalShards,
+        mut signals: mpsc::UnboundedReceiver<Signal>,
         commands: &mut mpsc::UnboundedReceiver<Command>,
         mut plan_versions: mpsc::UnboundedReceiver<Arc<PlanVersion>>,
     ) {
         // A little after the shards', so that what they hand over is in it.
         let mut tick = tokio::time::interval_at(self.begin + AFTER_SHARDS, TICK);
-        loop {
+        while !self.roster.is_over() {
             let clock = self.directives.borrow().clock;
-            let moment = |due: Option<Duration>| due.and_then(|due| clock.instant(due));
-            let (stop_at, reset_at) = (moment(self.end), moment(self.reset.due));
+            let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
+            let end = moment(self.end).filter(|_| self.life == Life::Going);
+            let (stop_at, until) = (self.instant(end), self.instant(self.life.until()));
+            let reset_at = self.instant(moment(self.reset.due));
             tokio::select! {
-                message = messages.recv() => match message {
-                    Some(Message::Delta(shard, delta)) => self.merge(shard, *delta),
-                    Some(Message::Idle(shard, version)) => self.rest(shard, version),
-                    Some(Message::Failed(error)) => {
-                        self.trouble.get_or_insert(error);
-                        self.stop(Cause::Trouble, None);
-                    }
+                signal = signals.recv() => match signal {
+                    Some(signal) => self.heed(signal),
                     None => return,
                 },
                 Some(command) = commands.recv() => self.obey(command),
                 Some(plan_version) = plan_versions.recv() => self.adopt(plan_version),
-                () = at(stop_at), if self.abort_at.is_none() && stop_at.is_some() => self.stop(Cause::TimeUp, None),
+                () = at(stop_at), if stop_at.is_some() => self.stop(Cause::TimeUp, None),
                 () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
-                () = at(self.abort_at), if self.abort_at.is_some() => match self.caught {
-                    true => return,
-                    false => self.give_up(),
+                () = at(until), if until.is_some() => match self.life {
+                    Life::Stopping { .. } => self.give_up(),
+                    Life::Going | Life::Aborting { .. } => return,
                 },
-                _ = tick.tick() => {
-                    self.store.enter(self.phase());
-                    if self.context.config.view && self.shown.elapsed() >= SHOW {
-                        self.shown = Instant::now();
-                        self.store.show_report();
-                    }
-                    let snapshot = self.store.tick(self.begin.elapsed());
-                    let connections = snapshot.connections;
-                    self.snapshots.send_replace(Some(snapshot));
-                    if let Some(warning) = self.ports.look(Instant::now(), connections) {
-                        self.store.warn(warning);
-                    }
-                    self.note_stages();
-                    self.heed_thresholds();
-                    self.watch();
-                }
+                _ = tick.tick() => self.tick(local),
+            }
+            for delta in self.emptied.drain(..) {
+                local.recycle(delta);
             }
         }
+    }
+
+    /// How long the run has gone on.
+    pub(crate) fn now(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    fn instant(&self, since: Option<Duration>) -> Option<Instant> {
+        since.and_then(|since| self.begin.checked_add(since))
+    }
+
+    /// Shows the run as it is, and looks at what only time brings.
+    fn tick(&mut self, local: &mut LocalShards) {
+        self.store.enter(self.phase());
+        if self.config.view && self.shown.elapsed() >= SHOW {
+            self.shown = Instant::now();
+            self.store.show_report();
+        }
+        let snapshot = self.store.tick(self.now());
+        let connections = snapshot.connections;
+        self.snapshots.send_replace(Some(snapshot));
+        if let Some(warning) = local.scarce_ports(connections) {
+            self.store.warn(warning);
+        }
+        self.note_stages();
+        self.heed_thresholds();
+        if let Some(caught) = local.caught().filter(|_| !self.caught) {
+            self.end_without(caught);
+        }
+    }
+
+    fn heed(&mut self, Signal { shard, kind }: Signal) {
+        match kind {
+            SignalKind::Delta { sequence, delta } => {
+                if self.roster.delivered(shard, sequence) {
+                    self.merge(shard, *delta);
+                }
+            }
+            SignalKind::Idle {
+                version,
+                departures,
+            } => {
+                self.roster.idle(shard, version, departures);
+                self.stop_if_all_idle();
+            }
+            SignalKind::Ended { departures } => {
+                self.roster.ended(shard, departures);
+                self.finish_reset_if_all_reached();
+            }
+            SignalKind::Lost => {
+                let fault = "a thread of users ended by a fault in lgoose".to_owned();
+                self.trouble.get_or_insert(Error::Trouble(fault));
+                self.lose(shard);
+                self.stop(Cause::Trouble, None);
+            }
+            SignalKind::Failed(error) => {
+                self.trouble.get_or_insert(error);
+                self.stop(Cause::Trouble, None);
+            }
+        }
+    }
+
+    /// Waits for a shard no longer.
+    fn lose(&mut self, shard: usize) {
+        if self.roster.lost(shard) {
+            self.store.lose(shard);
+            self.finish_reset_if_all_reached();
+        }
+    }
+
+    /// A shard is caught in the plan's code: the others hand over what they have.
+    fn end_without(&mut self, caught: Caught) {
+        self.caught = true;
+        let plan_version = self.directives.borrow().plan_version.clone();
+        self.trouble
+            .get_or_insert(complaint(&plan_version.plan, &self.name, caught));
+        self.lose(caught.shard);
+        self.cut_off(Some(self.now() + HAND_OVER));
     }
 
     /// Enters the stages that have begun.
     fn note_stages(&mut self) {
         let clock = self.directives.borrow().clock;
-        let elapsed = clock.elapsed(Instant::now());
+        let elapsed = clock.elapsed(self.now());
         while let Some((due, text)) = self.stages.pop_front_if(|(due, _)| *due <= elapsed) {
-            if let Some(at) = clock.instant(due) {
-                let at = at.duration_since(self.begin);
+            if let Some(at) = clock.moment(due) {
                 self.store.happened(at, EventKind::Stage, text);
             }
-        }
-    }
-
-    /// Ends the run if a shard is caught in the plan's code: the others hand over what they have.
-    fn watch(&mut self) {
-        const HAND_OVER: Duration = Duration::from_secs(2);
-        if self.caught {
-            return;
-        }
-        if let Some((running, line)) = self.watchdog.look(Instant::now()) {
-            self.caught = true;
-            let plan_version = self.directives.borrow().plan_version.clone();
-            self.trouble
-                .get_or_insert(complaint(&plan_version.plan, &self.name, running, line));
-            self.abort_at = Some(Instant::now() + HAND_OVER);
-            self.tell(|directive| directive.phase = Phase::Abort);
         }
     }
 
@@ -150,7 +198,7 @@ impl Director {
 
     /// Whether the run is on its way to its end.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.directives.borrow().phase != Phase::Go
+        self.life != Life::Going
     }
 
     /// Changes what the shards are told.
@@ -158,18 +206,17 @@ impl Director {
         self.directives.send_modify(change);
     }
 
-    /// A shard has nothing left to do. When that is so of all, the run is over.
-    fn rest(&mut self, shard: usize, version: u64) {
-        self.idle[shard] = Some(version);
-        let current = Some(self.directives.borrow().version);
-        if self.idle.iter().all(|idle| *idle == current) {
-            self.stop(self.context.departures.cause(), None);
+    /// When nobody has anything left to do, the run is over.
+    fn stop_if_all_idle(&mut self) {
+        let version = self.directives.borrow().version;
+        if self.roster.all_idle(version) {
+            self.stop(self.roster.departures().cause(), None);
         }
     }
 
     /// Stops the run when a threshold is broken that says so.
     fn heed_thresholds(&mut self) {
-        if self.abort_at.is_some() {
+        if self.is_stopping() {
             return;
         }
         if let Some(row) = self.store.stopping_threshold() {
@@ -196,17 +243,6 @@ impl Director {
             | Command::ResetStatistics => self.steer(command),
             Command::Abort => self.abort(),
         }
-    }
-
-    /// Tasks that have not finished in time are cut off; that is no abort by the user.
-    fn give_up(&mut self) {
-        self.cut_off = true;
-        self.abort_at = Some(Instant::now() + Duration::from_secs(3600));
-        let seconds = self.stop_timeout.as_secs_f64();
-        self.store.warn(format!(
-            "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
-        ));
-        self.tell(|directive| directive.phase = Phase::Abort);
     }
 }
 

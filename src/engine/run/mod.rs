@@ -6,38 +6,41 @@ pub(super) mod directive;
 pub(super) mod director;
 pub(super) mod ending;
 mod event;
+pub(super) mod local_shards;
 pub(super) mod plan_version;
 mod ports;
 mod reset;
+mod roster;
 mod settings;
+pub(super) mod signal;
 mod steer;
 mod watchdog;
 
-pub use directive::end_of;
+pub use super::load_model::timetable::end_of;
 pub use plan_version::PlanVersion;
 pub use settings::settings_of;
 
 use crate::config::Config;
 use crate::control::Command;
-use crate::engine::load_model::dispatcher::Transfers;
-use crate::engine::shard::{Channels, run_shard};
+use crate::engine::load_model::clock::Clock;
+use crate::engine::load_model::timetable::{Timetable, stages};
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
 use crate::plan::Event;
-use context::{RunContext, cadence, context};
-use directive::{Clock, Directive, Phase, Timetable, stages};
+use context::{cadence, context};
+use directive::{Directive, Phase};
 use director::Director;
+use ending::Life;
 use event::{raised_in, run_event};
-use ports::PortWatch;
+use local_shards::{LocalShards, StartShard, start_thread};
 use reset::Reset;
+use roster::Roster;
 use settings::thresholds;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use watchdog::Watchdog;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -80,25 +83,6 @@ pub async fn run(
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
     run_on(start_thread, run, commands, plan_versions, snapshots).await
-}
-
-/// Starts the shard of that number; `None` if it has no thread of its own.
-pub(crate) type StartShard =
-    fn(usize, Arc<RunContext>, Channels) -> Result<Option<JoinHandle<()>>, Error>;
-
-fn start_thread(
-    index: usize,
-    context: Arc<RunContext>,
-    channels: Channels,
-) -> Result<Option<JoinHandle<()>>, Error> {
-    let thread = std::thread::Builder::new()
-        .name(format!("shard {index}"))
-        .spawn(move || run_shard(index, &context, channels));
-    thread.map(Some).map_err(|error| {
-        Error::Trouble(format!(
-            "cannot start thread {index}: {error}; lower '--threads'"
-        ))
-    })
 }
 
 /// [`run`] with its shards started in another way.
@@ -155,79 +139,43 @@ pub(crate) async fn run_on(
     let context = Arc::new(context);
     let reset = Reset::new(&config, &timetable);
     let (directives, _) = watch::channel(Directive {
-        // Who starts after a stop has nothing to do.
-        phase: match begun.asked {
-            None => Phase::Go,
-            Some(Command::Abort) => Phase::Abort,
-            Some(_) => Phase::Stop,
-        },
-        clock: Clock::starting(context.begin),
+        phase: Phase::Go,
+        clock: Clock::default(),
         timetable: Arc::new(timetable),
         plan_version,
         version: 0,
         measurement: reset.measurement(),
     });
-    let (sender, messages) = mpsc::unbounded_channel();
-    let mut threads = Vec::new();
-    let mut emptied = Vec::new();
-    let lines: Vec<_> = (0..context.shards)
-        .map(|_| mpsc::unbounded_channel())
-        .collect();
-    let (others, incoming): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
-    for (index, incoming) in incoming.into_iter().enumerate() {
-        let (give_back, returned) = mpsc::unbounded_channel();
-        emptied.push(give_back);
-        let channels = Channels {
-            orders: directives.subscribe(),
-            transfers: Transfers {
-                others: others.clone(),
-                incoming,
-            },
-            messages: sender.clone(),
-            returned,
-        };
-        threads.extend(start_shard(index, context.clone(), channels)?);
-    }
-    drop(sender);
     let mut director = Director {
-        reset,
+        stages: stages(&config),
+        config: config.clone(),
+        name,
+        begin: context.begin,
         store,
         directives,
-        end,
-        idle: vec![None; context.shards],
-        emptied,
         snapshots,
-        begin: context.begin,
-        abort_at: None,
-        stop_timeout: config.stop_timeout,
-        watchdog: Watchdog::new(&context.pulses, config.lua_time, context.begin),
-        ports: PortWatch::new(context.begin),
-        stages: stages(&config),
+        roster: Roster::new(context.shards),
+        life: Life::Going,
+        end,
+        reset,
+        emptied: Vec::new(),
         shown: context.begin,
-        caught: false,
-        context: context.clone(),
-        name,
         stopped: None,
-        cut_off: false,
+        out_of_time: false,
+        caught: false,
         trouble: None,
     };
+    // Whoever starts after a stop has nothing to do.
     if let Some(asked) = begun.asked {
         director.obey(asked);
     }
+    let (mut local, signals) = LocalShards::start(start_shard, &context, &director.directives)?;
     director
-        .conduct(messages, &mut commands, plan_versions)
+        .direct(&mut local, signals, &mut commands, plan_versions)
         .await;
-    // A caught thread never ends, the process does.
-    let ends = |thread: &JoinHandle<()>| !director.caught || thread.is_finished();
-    threads.retain(ends);
-    for thread in threads {
-        if thread.join().is_err() {
-            director.trouble = Some(Error::Trouble(
-                "a thread of users ended by a fault in lgoose".to_owned(),
-            ));
-        }
-    }
-    let elapsed = context.begin.elapsed();
+    // A thread that is caught never ends, the process does.
+    local.join(director.caught);
+    let elapsed = context.now();
     director
         .store
         .happened(elapsed, EventKind::End, "the run was over");

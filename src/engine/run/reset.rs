@@ -2,14 +2,14 @@
 //! view asks for it, or when the plan is loaded anew. Every shard is told the moment, and counts what ended before it
 //! and after it apart; when all have come so far, the earlier measurement is over.
 
-use super::directive::{Begins, Measurement, Timetable};
+use super::directive::{Begins, Measurement};
 use super::director::Director;
 use super::plan_version::PlanVersion;
 use crate::config::Config;
+use crate::engine::load_model::timetable::Timetable;
 use crate::metrics::{Delta, EventKind, NameSeries, Report};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::Instant;
 
 /// How far ahead a measurement begins that somebody asks for: shards are to know of it before.
 const AHEAD: Duration = Duration::from_millis(50);
@@ -26,7 +26,7 @@ pub(crate) struct Reset {
     /// What is to follow the one under way.
     again: Option<Cause>,
     /// When the one would have begun that a stop has called off.
-    called_off: Option<Instant>,
+    called_off: Option<Duration>,
     epoch: u64,
     /// What shards measured since, until all have come so far.
     later: Vec<Delta>,
@@ -38,10 +38,9 @@ pub(crate) struct Reset {
 #[derive(Debug)]
 struct UnderWay {
     epoch: u64,
-    at: Instant,
+    /// When it begins, since the run did.
+    at: Duration,
     cause: Cause,
-    /// Whether each shard has come so far.
-    reached: Vec<bool>,
 }
 
 /// Why figures begin anew.
@@ -88,12 +87,11 @@ impl Reset {
         }
     }
 
-    fn begin(&mut self, at: Instant, cause: Cause, shards: usize) {
+    fn begin(&mut self, at: Duration, cause: Cause) {
         self.under_way = Some(UnderWay {
             epoch: self.epoch + 1,
             at,
             cause,
-            reached: vec![false; shards],
         });
     }
 
@@ -120,7 +118,7 @@ impl Director {
     /// The moment of `--warmup` or `--reset-stats` has come.
     pub(crate) fn reset_at_its_time(&mut self) {
         let clock = self.directives.borrow().clock;
-        let Some(at) = self.reset.due.and_then(|due| clock.instant(due)) else {
+        let Some(at) = self.reset.due.and_then(|due| clock.moment(due)) else {
             return;
         };
         self.reset.due = None;
@@ -130,15 +128,15 @@ impl Director {
     /// The same if it has come already, before the clock is changed.
     pub(crate) fn reset_if_due(&mut self) {
         let clock = self.directives.borrow().clock;
-        let at = self.reset.due.and_then(|due| clock.instant(due));
-        if at.is_some_and(|at| at <= Instant::now()) {
+        let at = self.reset.due.and_then(|due| clock.moment(due));
+        if at.is_some_and(|at| at <= self.now()) {
             self.reset_at_its_time();
         }
     }
 
     /// A view wants the figures to begin anew.
     pub(crate) fn reset_as_asked(&mut self) {
-        self.begin_reset(Instant::now() + AHEAD, Cause::Asked);
+        self.begin_reset(self.now() + AHEAD, Cause::Asked);
     }
 
     /// Users are to run another version of the plan, each from its next iteration on. What `test_start` gave
@@ -150,7 +148,7 @@ impl Director {
         plan_version
             .program
             .share_as(&self.directives.borrow().plan_version.program);
-        self.begin_reset(Instant::now() + AHEAD, Cause::PlanVersion);
+        self.begin_reset(self.now() + AHEAD, Cause::PlanVersion);
         self.tell(|directive| {
             directive.plan_version = plan_version;
             // Whoever had nothing left to do may have.
@@ -161,10 +159,10 @@ impl Director {
     /// The users are told to stop: a measurement that was asked for begins now, or it never would; one that the
     /// timetable has ahead is called off.
     pub(crate) fn reset_before_stop(&mut self) {
-        let now = Instant::now();
+        let now = self.now();
         self.reset.again = None;
         if let Some(due) = self.reset.due.take() {
-            self.reset.called_off = self.directives.borrow().clock.instant(due);
+            self.reset.called_off = self.directives.borrow().clock.moment(due);
             let measurement = self.reset.measurement();
             self.tell(|directive| directive.measurement = measurement);
         }
@@ -176,7 +174,7 @@ impl Director {
     }
 
     /// Tells the shards when the next measurement begins. While one begins, no other does; it follows.
-    fn begin_reset(&mut self, at: Instant, cause: Cause) {
+    fn begin_reset(&mut self, at: Duration, cause: Cause) {
         if self.is_stopping() {
             return;
         }
@@ -184,7 +182,7 @@ impl Director {
             self.reset.again = Some(cause);
             return;
         }
-        self.reset.begin(at, cause, self.emptied.len());
+        self.reset.begin(at, cause);
         let measurement = self.reset.measurement();
         self.tell(|directive| directive.measurement = measurement);
     }
@@ -199,18 +197,24 @@ impl Director {
             self.reset_at_its_time();
             if let Some(at) = self.reset.called_off.take() {
                 let cause = self.reset.cause_due();
-                self.reset.begin(at, cause, self.emptied.len());
+                self.reset.begin(at, cause);
             }
         }
         if reached {
             self.reset.later.push(delta.split_off(next));
         }
-        self.add(shard, delta);
-        if let Some(under_way) = &mut self.reset.under_way {
-            under_way.reached[shard] |= reached;
-            if under_way.reached.iter().all(|reached| *reached) {
-                self.finish_reset();
-            }
+        self.add(delta);
+        if let (true, Some(under_way)) = (reached, &self.reset.under_way) {
+            self.roster.reached(shard, under_way.epoch);
+        }
+        self.finish_reset_if_all_reached();
+    }
+
+    /// Ends the earlier measurement when everybody who takes part has come to the next one.
+    pub(crate) fn finish_reset_if_all_reached(&mut self) {
+        let under_way = self.reset.under_way.as_ref();
+        if under_way.is_some_and(|under_way| self.roster.all_reached(under_way.epoch)) {
+            self.finish_reset();
         }
     }
 
@@ -218,7 +222,7 @@ impl Director {
         let Some(under_way) = self.reset.under_way.take() else {
             return;
         };
-        let now = under_way.at.duration_since(self.begin);
+        let now = under_way.at;
         match under_way.cause {
             Cause::Warmup => self.reset.warmup = Some(self.store.report(now)),
             Cause::PlanVersion => self.keep_version(now),
@@ -246,10 +250,10 @@ impl Director {
             self.tell(|directive| directive.measurement = measurement);
         }
         for delta in std::mem::take(&mut self.reset.later) {
-            self.add(delta.shard(), delta);
+            self.add(delta);
         }
         if let Some(cause) = self.reset.again.take() {
-            self.begin_reset(Instant::now() + AHEAD, cause);
+            self.begin_reset(self.now() + AHEAD, cause);
         }
     }
 
@@ -269,10 +273,9 @@ impl Director {
         self.reset.earlier.push(report);
     }
 
-    fn add(&mut self, shard: usize, delta: Delta) {
-        let delta = self.store.merge(delta);
-        // A shard that has ended needs no delta.
-        let _ended = self.emptied[shard].send(Box::new(delta));
+    fn add(&mut self, delta: Delta) {
+        let emptied = self.store.merge(delta);
+        self.emptied.push(emptied);
     }
 
     /// The report of the run, with that of its warm-up.

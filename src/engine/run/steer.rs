@@ -1,14 +1,13 @@
 //! What a view may change while users run: how many there are, how often iterations start, and whether the
 //! run goes on or pauses.
 
-use super::directive::Timetable;
 use super::director::Director;
 use crate::config::MOST_USERS;
 use crate::control::Command;
+use crate::engine::load_model::timetable::Timetable;
 use crate::metrics::EventKind;
 use crate::units;
 use std::sync::Arc;
-use tokio::time::Instant;
 
 impl Director {
     /// Obeys a command that leaves the run going. Nothing is steered any more once it stops.
@@ -16,15 +15,15 @@ impl Director {
         if self.is_stopping() {
             return;
         }
-        let now = Instant::now();
+        let now = self.now();
         match command {
             Command::Pause => {
                 self.reset_if_due();
-                self.store.pause(now.duration_since(self.begin));
+                self.store.pause(now);
                 self.tell(|directive| directive.clock.pause(now));
             }
             Command::Resume => {
-                self.store.resume(now.duration_since(self.begin));
+                self.store.resume(now);
                 self.tell(|directive| directive.clock.resume(now));
             }
             Command::ResetStatistics => self.reset_as_asked(),
@@ -35,8 +34,7 @@ impl Director {
                     return;
                 };
                 if let Some(text) = steered_to(command) {
-                    let at = now.duration_since(self.begin);
-                    self.store.happened(at, EventKind::Steered, text);
+                    self.store.happened(now, EventKind::Steered, text);
                 }
                 self.tell(|directive| {
                     directive.timetable = Arc::new(steered);
@@ -55,7 +53,7 @@ impl Director {
     ) -> Option<Timetable> {
         match (timetable, command) {
             (Timetable::Users(shape), Command::SetUsers(users)) => {
-                let rate = self.context.config.hatch_rate;
+                let rate = self.config.hatch_rate;
                 let users = users.min(MOST_USERS);
                 Some(Timetable::Users(shape.steered(elapsed, users, rate)))
             }

@@ -44,11 +44,12 @@ impl Watchdog {
         }
     }
 
-    /// Whose code has been running far too long, and at which line it was last seen.
-    pub(crate) fn look(&mut self, now: Instant) -> Option<(Running, Option<u32>)> {
+    /// The shard whose code has been running far too long.
+    pub(crate) fn look(&mut self, now: Instant) -> Option<Caught> {
         let passed = now.duration_since(self.looked).min(MOST_PER_LOOK);
         self.looked = now;
-        self.shards.iter_mut().find_map(|shard| {
+        let mut shards = self.shards.iter_mut().enumerate();
+        shards.find_map(|(index, shard)| {
             let running = shard.pulse.look();
             shard.time = match running.is_some() && running == shard.seen {
                 true => shard.time + passed,
@@ -56,15 +57,28 @@ impl Watchdog {
             };
             shard.seen = running;
             let line = shard.pulse.line();
-            running
-                .filter(|_| shard.time > self.patience)
-                .map(|running| (running, line))
+            let running = running.filter(|_| shard.time > self.patience)?;
+            Some(Caught {
+                shard: index,
+                running,
+                line,
+            })
         })
     }
 }
 
+/// A shard in a call that does not end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Caught {
+    pub(crate) shard: usize,
+    running: Running,
+    /// Where it was last seen.
+    line: Option<u32>,
+}
+
 /// What to tell about a task that cannot be ended. `file` is the plan's name.
-pub(crate) fn complaint(plan: &Plan, file: &str, running: Running, line: Option<u32>) -> Error {
+pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
+    let Caught { running, line, .. } = caught;
     let tasks = plan.scenarios.iter().flat_map(|scenario| {
         let named = scenario.tasks.iter().map(|task| (&scenario.name, task));
         named.collect::<Vec<_>>()
@@ -165,8 +179,12 @@ mod tests {
                 tasks: vec![task],
             }],
         };
-        let caught = running(7).look().expect("it runs");
-        let text = complaint(&plan, "plan.lua", caught, Some(5)).to_string();
+        let caught = Caught {
+            shard: 0,
+            running: running(7).look().expect("it runs"),
+            line: Some(5),
+        };
+        let text = complaint(&plan, "plan.lua", caught).to_string();
         assert!(
             text.contains("user 7 is caught in task 'read' of scenario 'visitor' (plan.lua:3), last seen at line 5"),
             "{text}"

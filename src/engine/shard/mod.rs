@@ -2,28 +2,30 @@
 //! never move between shards, so nothing on the way of a request is shared with another thread.
 
 pub(super) mod alarm;
+pub(super) mod channels;
 mod effort;
 mod probe;
 pub(super) mod timers;
 
-use crate::engine::load_model::dispatcher::{Dispatcher, Transfers};
+use crate::engine::load_model::dispatcher::Dispatcher;
+use crate::engine::load_model::timetable::Timetable;
 use crate::engine::load_model::user_pool::{Start, UserPool};
 use crate::engine::run::context::RunContext;
-use crate::engine::run::directive::{Directive, Phase, Timetable};
+use crate::engine::run::directive::{Directive, Phase};
 use crate::engine::run::plan_version::PlanVersion;
+use crate::engine::run::signal::SignalKind;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
-use crate::metrics::{Delta, Recorder};
+use crate::metrics::Recorder;
 use crate::plan::Schedule;
 use alarm::Alarm;
+use channels::Channels;
 use effort::Meter;
 use probe::probe;
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet, LocalSet};
 use tokio::time::Instant;
 use tokio::time::MissedTickBehavior;
@@ -34,41 +36,6 @@ const TICK: Duration = Duration::from_millis(250);
 /// How long users are started in a row before others get their turn.
 const AT_A_TIME: Duration = Duration::from_millis(1);
 
-/// What a shard tells the run.
-#[derive(Debug)]
-pub(crate) enum Message {
-    /// The figures of the shard of that number since the last one.
-    Delta(usize, Box<Delta>),
-    /// The shard of that number has nothing left to do under the directive of that version.
-    Idle(usize, u64),
-    /// The shard cannot go on.
-    Failed(Error),
-}
-
-/// How a shard and the run talk.
-pub(crate) struct Channels {
-    pub(crate) orders: watch::Receiver<Directive>,
-    pub(crate) transfers: Transfers,
-    pub(crate) messages: mpsc::UnboundedSender<Message>,
-    /// Merged deltas, emptied for reuse.
-    pub(crate) returned: mpsc::UnboundedReceiver<Box<Delta>>,
-}
-
-impl Channels {
-    /// A closed channel means that the run is over.
-    fn send(&self, message: Message) {
-        let _over = self.messages.send(message);
-    }
-
-    fn hand_over(&mut self, index: usize, recorder: &RefCell<Recorder>) {
-        let mut recorder = recorder.borrow_mut();
-        while let Ok(delta) = self.returned.try_recv() {
-            recorder.recycle(*delta);
-        }
-        self.send(Message::Delta(index, Box::new(recorder.take())));
-    }
-}
-
 /// Runs the users of one shard until the last has ended.
 pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: Channels) {
     let runtime = match tokio::runtime::Builder::new_current_thread()
@@ -78,16 +45,16 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
         Ok(runtime) => runtime,
         Err(error) => {
             let message = format!("cannot start a thread's runtime: {error}");
-            return channels.send(Message::Failed(Error::Trouble(message)));
+            return channels.send(SignalKind::Failed(Error::Trouble(message)));
         }
     };
     let mut shard = Shard::new(index, context, &mut channels);
     let local = LocalSet::new();
-    let life = shard.drive(index, &mut channels, Alarm::default());
+    let life = shard.drive(&mut channels, Alarm::default());
     runtime.block_on(local.run_until(life));
     // Tasks that were aborted count their requests when they are dropped.
     drop((local, runtime));
-    shard.end(index, &mut channels);
+    shard.end(&mut channels);
 }
 
 fn roles(plan_version: &PlanVersion, recorder: &mut Recorder) -> Vec<Rc<Role>> {
@@ -138,7 +105,7 @@ pub(crate) struct Shard {
 impl Shard {
     pub(crate) fn new(index: usize, context: &Arc<RunContext>, channels: &mut Channels) -> Shard {
         let mut recorder = context.recorder(index);
-        let directive = channels.orders.borrow_and_update().clone();
+        let directive = channels.directives.borrow_and_update().clone();
         let roles = roles(&directive.plan_version, &mut recorder);
         let shared = Shared::new(context, index, recorder, context.pulses[index].clone());
         let mut shard = Shard {
@@ -160,7 +127,7 @@ impl Shard {
     }
 
     /// Until the last user has ended after a stop, or at once if the run is aborted.
-    pub(crate) async fn drive(&mut self, index: usize, channels: &mut Channels, mut alarm: Alarm) {
+    pub(crate) async fn drive(&mut self, channels: &mut Channels, mut alarm: Alarm) {
         if !matches!(alarm, Alarm::Coarse) {
             // Ends with the set of tasks that it is in.
             tokio::task::spawn_local(probe(self.meter.lateness()));
@@ -170,14 +137,14 @@ impl Shard {
         // One late tick is one, not as many as it took the place of.
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while self.going || !self.users.is_empty() {
-            self.rest(index, channels);
-            self.publish_room(index);
+            self.rest(channels);
+            self.publish_room();
             let due = self.due();
             let begins = self.begins;
             tokio::select! {
                 biased;
-                changed = channels.orders.changed() => {
-                    let directive = channels.orders.borrow_and_update().clone();
+                changed = channels.directives.changed() => {
+                    let directive = channels.directives.borrow_and_update().clone();
                     if changed.is_err() || directive.phase == Phase::Abort {
                         return self.users.abort_all();
                     }
@@ -186,11 +153,11 @@ impl Shard {
                 // However much is due, figures are handed over and places are taken back.
                 due = tick.tick() => {
                     self.meter.woke(due.into_std());
-                    self.hand_over(index, channels);
+                    self.hand_over(channels);
                 }
                 () = tokio::time::sleep_until(begins.unwrap_or_else(Instant::now)), if begins.is_some() => {
                     self.begins = None;
-                    self.hand_over(index, channels);
+                    self.hand_over(channels);
                     self.renew();
                 }
                 Some(ended) = self.users.join_next(), if !self.users.is_empty() => self.ended(channels, ended),
@@ -205,11 +172,12 @@ impl Shard {
     }
 
     /// Hands over what is left when all users are gone.
-    pub(crate) fn end(mut self, index: usize, channels: &mut Channels) {
+    pub(crate) fn end(mut self, channels: &mut Channels) {
         self.drop_incoming(channels);
         let now = Instant::now().into_std();
         self.shared.recorder.borrow_mut().end(now);
-        self.hand_over(index, channels);
+        self.hand_over(channels);
+        channels.end(self.shared.departures.get());
     }
 
     fn obey(&mut self, channels: &mut Channels, directive: Directive) {
@@ -240,6 +208,7 @@ impl Shard {
     fn measure(&mut self) {
         let mut recorder = self.shared.recorder.borrow_mut();
         let moment = self.directive.measured_from();
+        let moment = moment.and_then(|moment| self.context.instant(moment));
         match moment {
             Some(moment) => {
                 recorder.begin_measurement(self.directive.measurement.epoch, moment.into_std());
@@ -279,17 +248,17 @@ impl Shard {
             return None;
         }
         let clock = &self.directive.clock;
-        let shape = match &*self.directive.timetable {
-            Timetable::Users(shape) => shape,
-            Timetable::Arrivals { line, end, .. } => {
-                return self.dispatcher.as_mut()?.due(clock, line, *end);
+        let due = match &*self.directive.timetable {
+            Timetable::Users(shape) => {
+                let elapsed = clock.elapsed(self.context.now());
+                match self.user_pool.has_come_to(shape.users_at(elapsed)) {
+                    true => shape.next_change(elapsed)?,
+                    false => elapsed,
+                }
             }
+            Timetable::Arrivals { line, end, .. } => self.dispatcher.as_mut()?.due(line, *end)?,
         };
-        let elapsed = clock.elapsed(Instant::now());
-        match self.user_pool.has_come_to(shape.users_at(elapsed)) {
-            true => clock.instant(shape.next_change(elapsed)?),
-            false => clock.instant(elapsed),
-        }
+        self.context.instant(clock.moment(due)?)
     }
 
     /// Starts the next user or stops those whose time is over; starts the iterations that are due.
@@ -298,7 +267,8 @@ impl Shard {
             return self.serve_due(channels);
         };
         let begin = Instant::now();
-        let users = shape.users_at(self.directive.clock.elapsed(begin));
+        let now = begin.duration_since(self.context.begin);
+        let users = shape.users_at(self.directive.clock.elapsed(now));
         // Those who run already must not be kept waiting, nor keep those from starting who are late.
         while let Some(start) = self.user_pool.next(users) {
             self.start(channels, start);
@@ -326,7 +296,7 @@ impl Shard {
 
     /// No user can be made: the run ends here.
     pub(crate) fn fail(&mut self, channels: &Channels, error: Error) {
-        channels.send(Message::Failed(error));
+        channels.send(SignalKind::Failed(error));
         self.stop();
     }
 
@@ -341,18 +311,18 @@ impl Shard {
             }
             Err(error) if error.is_panic() => {
                 let message = "a user ended by a fault in lgoose; please report it";
-                channels.send(Message::Failed(Error::Trouble(message.to_owned())));
+                channels.send(SignalKind::Failed(Error::Trouble(message.to_owned())));
             }
             Err(_) => {}
         }
     }
 
     /// Says that all users have ended and none is to come, unless the run is steered otherwise.
-    fn rest(&mut self, index: usize, channels: &Channels) {
+    fn rest(&mut self, channels: &Channels) {
         let Timetable::Users(shape) = &*self.directive.timetable else {
             return;
         };
-        let elapsed = self.directive.clock.elapsed(Instant::now());
+        let elapsed = self.directive.clock.elapsed(self.context.now());
         let over = self.users.is_empty()
             && self.next.is_none()
             && self.user_pool.is_done()
@@ -360,18 +330,21 @@ impl Shard {
             && shape.next_change(elapsed).is_none();
         if over && self.idle != Some(self.directive.version) {
             self.idle = Some(self.directive.version);
-            channels.send(Message::Idle(index, self.directive.version));
+            channels.send(SignalKind::Idle {
+                version: self.directive.version,
+                departures: self.shared.departures.get(),
+            });
         }
     }
 
-    fn hand_over(&mut self, index: usize, channels: &mut Channels) {
+    fn hand_over(&mut self, channels: &mut Channels) {
         let effort = self.meter.take(self.shared.client.open_connections());
         {
             let mut recorder = self.shared.recorder.borrow_mut();
             recorder.effort(effort);
             recorder.come_to(Instant::now().into_std());
         }
-        channels.hand_over(index, &self.shared.recorder);
+        channels.hand_over(&self.shared.recorder);
     }
 }
 

@@ -24,7 +24,7 @@ use gate::Gate;
 use open_requests::{Identity, Open};
 use pace::Begun;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,8 @@ pub(crate) struct Shared {
     pub(crate) timers: Timers,
     /// None without a ceiling: then a request looks here and that is all.
     throttle: Option<Arc<Throttle>>,
-    pub(crate) departures: Arc<Departures>,
+    /// How users of the shard came to their end.
+    pub(crate) departures: Cell<Departures>,
     /// Shows the watchdog whose code runs.
     pub(crate) pulse: Arc<Pulse>,
 }
@@ -65,7 +66,7 @@ impl Shared {
             gate: Gate::default(),
             timers: context.timers(),
             throttle: context.throttle.clone(),
-            departures: context.departures.clone(),
+            departures: Cell::default(),
             pulse,
         })
     }
@@ -75,6 +76,13 @@ impl Shared {
     /// A pause of the plan as long as this run wants it.
     pub(crate) fn pause(&self, planned: Duration) -> Duration {
         scaled(planned, self.config.wait_factor)
+    }
+
+    /// Counts a user's end, or that it came so far.
+    pub(crate) fn departed(&self, count: impl FnOnce(&mut Departures)) {
+        let mut departures = self.departures.get();
+        count(&mut departures);
+        self.departures.set(departures);
     }
 
     /// Waits for the turn of one request, if there is a ceiling on them.
@@ -193,7 +201,7 @@ impl User {
     pub(crate) async fn live(mut self) {
         let born = self.arrives();
         if self.begin(false, born).await {
-            self.shared.departures.began();
+            self.shared.departed(|departures| departures.began += 1);
             self.iterate().await;
             self.note_finished();
             self.end().await;
@@ -217,7 +225,7 @@ impl User {
 
     /// Fewer users than asked for is what the report must not be silent about.
     pub(crate) fn tell_lost(&self) {
-        self.shared.departures.lost();
+        self.shared.departed(|departures| departures.lost += 1);
         self.count(|recorder, scenario| {
             recorder.warn(format!(
                 "users of scenario '{scenario}' ended at once: an 'on_start' task of theirs failed, so fewer run than asked for"

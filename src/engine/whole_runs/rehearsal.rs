@@ -4,10 +4,12 @@
 use crate::config::{Config, Settings};
 use crate::control::Command;
 use crate::engine::run::context::RunContext;
+use crate::engine::run::local_shards::StartShard;
 use crate::engine::run::plan_version::PlanVersion;
 use crate::engine::run::{Outcome, Run, run_on};
+use crate::engine::shard::Shard;
 use crate::engine::shard::alarm::Alarm;
-use crate::engine::shard::{Channels, Shard};
+use crate::engine::shard::channels::Channels;
 use crate::error::Error;
 use crate::http::{ClientConfig, Script};
 use std::collections::BTreeMap;
@@ -32,6 +34,7 @@ pub(super) struct Rehearsal {
     pub(super) commands: Vec<(Duration, Command)>,
     /// What the plan becomes, and when.
     pub(super) plan_versions: Vec<(Duration, &'static str)>,
+    pub(super) start_shard: StartShard,
 }
 
 impl Rehearsal {
@@ -43,6 +46,7 @@ impl Rehearsal {
             answer: |_, _| Duration::ZERO,
             commands: Vec::new(),
             plan_versions: Vec::new(),
+            start_shard: start_beside,
         }
     }
 
@@ -102,7 +106,7 @@ impl Rehearsal {
         let (snapshots, _) = watch::channel(None);
         let outcome = local
             .run_until(run_on(
-                start_beside,
+                self.start_shard,
                 run,
                 commands,
                 plan_versions,
@@ -126,14 +130,36 @@ fn plan_version(source: &str, config: Arc<Config>) -> PlanVersion {
 fn start_beside(
     index: usize,
     context: Arc<RunContext>,
-    mut channels: Channels,
+    channels: Channels,
 ) -> Result<Option<JoinHandle<()>>, Error> {
+    tokio::task::spawn_local(live(index, context, channels));
+    Ok(None)
+}
+
+/// When the second of [`start_to_lose_one`]'s shards is lost.
+pub(super) const LOST_AT: Duration = Duration::from_millis(1_500);
+
+/// The same, but the second shard is gone in the middle of the run, with what it had not handed over.
+pub(super) fn start_to_lose_one(
+    index: usize,
+    context: Arc<RunContext>,
+    channels: Channels,
+) -> Result<Option<JoinHandle<()>>, Error> {
+    let lost_at = context.begin + LOST_AT;
+    let life = live(index, context, channels);
     tokio::task::spawn_local(async move {
-        let mut shard = Shard::new(index, &context, &mut channels);
-        shard.drive(index, &mut channels, Alarm::Coarse).await;
-        // Who was aborted is dropped, as with the runtime of a shard's own thread.
-        shard.users.shutdown().await;
-        shard.end(index, &mut channels);
+        match index {
+            1 => drop(tokio::time::timeout_at(lost_at, life).await),
+            _ => life.await,
+        }
     });
     Ok(None)
+}
+
+async fn live(index: usize, context: Arc<RunContext>, mut channels: Channels) {
+    let mut shard = Shard::new(index, &context, &mut channels);
+    shard.drive(&mut channels, Alarm::Coarse).await;
+    // Who was aborted is dropped, as with the runtime of a shard's own thread.
+    shard.users.shutdown().await;
+    shard.end(&mut channels);
 }

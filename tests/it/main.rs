@@ -7,6 +7,8 @@ mod bytes;
 mod command_line;
 mod connections;
 mod content;
+#[cfg(target_os = "linux")]
+mod cores;
 mod drupal;
 mod embed;
 mod endings;
@@ -21,6 +23,7 @@ mod http2_site;
 mod language;
 mod load;
 mod log_files;
+mod logging_site;
 mod logs;
 mod machine;
 mod malformed;

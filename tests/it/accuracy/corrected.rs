@@ -31,7 +31,9 @@ fn at_its_pace(requests: &[[u64; 2]]) -> (Vec<f64>, usize) {
     let gap = |two: &[[u64; 2]]| two[1][0] - two[0][0];
     let mut gaps: Vec<u64> = requests.windows(2).map(gap).collect();
     gaps.sort_unstable();
-    let pace = gaps[gaps.len() / 2];
+    let most = 2 * gaps[gaps.len() / 2];
+    gaps.retain(|gap| *gap <= most);
+    let pace = gaps.iter().sum::<u64>() / gaps.len() as u64;
     let took = |one: &[u64; 2]| one[1].saturating_sub(one[0]);
     let mut latencies: Vec<u64> = requests.iter().map(took).collect();
     latencies.sort_unstable();

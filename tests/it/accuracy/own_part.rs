@@ -11,9 +11,10 @@ use std::time::Duration;
 const RUNS: usize = 3;
 const PLAN: &str = "task { function(user)\n  user:get(\"/\")\n  user:wait(0.02)\nend }";
 
+/// What opens a connection waits for lgoose once more, and the part that is told knows of one wait: the warm-up has those.
 fn load(path: &str, site: &LoggingSite) -> Report {
     let url = site.url();
-    let fixed = "--threads 1 -u 20 -r 1000 -t 2s";
+    let fixed = "--threads 1 -u 20 -r 1000 -t 2500ms --warmup 500ms";
     let report = run(["-H", &url, path].into_iter().chain(fixed.split(' ')));
     assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
     report
@@ -54,28 +55,30 @@ fn a_client_beside_busy_loops_is_marked_and_tells_its_part_of_the_latency() {
         assert!(told <= own * 1.1, "run {number}: {told} ms of {own} ms");
         (all_told, all_own) = (all_told + told, all_own + own);
     }
-    // It is told from samples at moments of their own, and rather too low than too high.
+    // It is told from fifty samples a second, and rather too low than too high: in single runs a third of the truth
+    // and more.
     let (told, own) = (all_told / RUNS as f64, all_own / RUNS as f64);
-    assert!(told >= own / 5.0, "{told} ms told of {own} ms on average");
+    assert!(told >= own / 4.0, "{told} ms told of {own} ms on average");
 }
 
 #[test]
 fn a_client_of_a_slow_site_is_not_marked() {
+    const SLEEP_MS: f64 = 30.0;
     let path = plan("own_part_slow.lua", PLAN);
     for number in 1..=RUNS {
-        let site = LoggingSite::start(|_, _| Duration::from_millis(30));
+        let site = LoggingSite::start(|_, _| Duration::from_secs_f64(SLEEP_MS / 1e3));
         let report = load(&path, &site);
-        let [p50, p99] = at_the_site(&site);
         eprintln!(
-            "{number}: marked {:.1} s, p99 {:.2} ms, {p99:.2} ms of it the site's",
+            "{number}: marked {:.1} s, p99 {:.2} ms, {:.2} ms of it the site's",
             figure(&report, "/generator/saturated_s"),
             figure(&report, "/aggregated/latency_ms/p99"),
+            at_the_site(&site)[1],
         );
         for point in report.json["series"].as_array().expect("a series") {
-            // A machine that has no core free may hold up any client. Then its answers did take longer: by a twentieth
-            // at least, half of what makes a mark.
-            let longer = |key: &str, at_site: f64| point[key].as_f64() > Some(at_site / 0.95);
-            let held_up = longer("p50_ms", p50) || longer("p99_ms", p99);
+            // A machine that has no core free holds up any client, and a mark is right. But then its answers did take
+            // longer than the site sleeps: by a twentieth at least, half of what makes a mark.
+            let longer = |key: &str| point[key].as_f64() > Some(SLEEP_MS / 0.95);
+            let held_up = longer("p50_ms") || longer("p99_ms");
             assert!(
                 point["saturated"] == false || held_up,
                 "run {number}: {point}"

@@ -7,7 +7,7 @@ use crate::report::run;
 use serde_json::Value;
 use std::time::Duration;
 
-/// One user each, for five seconds.
+/// One user each, for as long as the slowest needs to tell its pace.
 const PACED: &str = r#"
 local function user_of(name, rule)
   scenario { name, users = 1, wait = rule,
@@ -19,7 +19,7 @@ user_of("8", wait.throughput(125))
 user_of("20", wait.pacing(0.02))
 user_of("100", wait.pacing(0.1))
 user_of("1000", wait.pacing(1))
-plan { run_time = 5, hatch_rate = 1000, users = 5 }
+plan { run_time = 7.5, hatch_rate = 1000, users = 5 }
 "#;
 
 /// What begins later than this after it was due moves the schedule (`src/plan/wait.rs`).

@@ -2,11 +2,6 @@
 //! is compared with that. Here every percentile: the site takes a known time for each answer, from a fixed list with
 //! two peaks and a tail.
 
-mod corrected;
-mod over_time;
-#[cfg(target_os = "linux")]
-mod own_part;
-
 use crate::logging_site::{LoggingSite, Visit};
 use crate::program::plan;
 use crate::report::run;
@@ -34,22 +29,22 @@ fn service_time(n: usize) -> Duration {
 /// nanoseconds on the site's clock. A user asks for one thing at a time and over one connection, so it began a request
 /// after the answer before it had left and before it arrived, and had its answer before its next request arrived. How
 /// long a busy machine takes to deliver something is all in there.
-struct Seen {
-    visit: Visit,
-    begun_after: u64,
-    ended_before: u64,
+pub(crate) struct Seen {
+    pub(crate) visit: Visit,
+    pub(crate) begun_after: u64,
+    pub(crate) ended_before: u64,
 }
 
 impl Seen {
     /// What it took in milliseconds, at least and at most.
-    fn took_ms(&self) -> [f64; 2] {
+    pub(crate) fn took_ms(&self) -> [f64; 2] {
         let most = self.ended_before.saturating_sub(self.begun_after);
         [self.visit.left - self.visit.arrived, most].map(|ns| ns as f64 / 1e6)
     }
 }
 
 /// All requests as the site has seen them, by user. `pause` is how long a user waits between the two, in nanoseconds.
-fn seen(site: &LoggingSite, pause: impl Fn(&Visit, &Visit) -> u64) -> Vec<Vec<Seen>> {
+pub(crate) fn seen(site: &LoggingSite, pause: impl Fn(&Visit, &Visit) -> u64) -> Vec<Vec<Seen>> {
     let mut by_connection: BTreeMap<usize, Vec<Visit>> = BTreeMap::new();
     for visit in site.visits() {
         by_connection
@@ -79,7 +74,7 @@ fn seen(site: &LoggingSite, pause: impl Fn(&Visit, &Visit) -> u64) -> Vec<Vec<Se
 
 /// The smallest of the rising figures that so much of them, of 1, does not exceed: what a histogram means by a
 /// quantile.
-fn quantile(figures: &[f64], quantile: f64) -> f64 {
+pub(crate) fn quantile(figures: &[f64], quantile: f64) -> f64 {
     let rank = (quantile * figures.len() as f64).ceil() as usize;
     figures[rank.clamp(1, figures.len()) - 1]
 }

@@ -3,6 +3,10 @@
 //! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
 
 mod accuracy;
+mod accuracy_corrected;
+mod accuracy_over_time;
+#[cfg(target_os = "linux")]
+mod accuracy_own_part;
 mod bytes;
 mod command_line;
 mod connections;

@@ -131,7 +131,7 @@ fn a_generator_that_is_kept_off_its_core_tells_its_part() {
         .as_f64()
         .expect("there were answers");
     let own = generator["own_p99_ms"].as_f64().expect("there is a probe");
-    // How much of the truth that is, the tests of accuracy say.
+    // How much of the truth that is, `accuracy_own_part` holds it to.
     assert!(own > 1.0 && own <= p99, "{own} ms of {p99} ms");
     let warning = starved.json["warnings"][0].as_str().expect("a warning");
     assert!(

@@ -4,7 +4,7 @@
 //! The site cannot see when lgoose had an answer, but it knows between which two moments that was. What those put
 //! within one second must be counted in it; what they put on either side of a border may be counted on either side.
 
-use super::{Seen, seen};
+use crate::accuracy::{Seen, seen};
 use crate::logging_site::{LoggingSite, Visit};
 use crate::logs::{path, rows};
 use crate::program::plan;

@@ -1,7 +1,7 @@
 //! Whether lgoose tells its own part of the latency: what a client beside busy loops adds to the site's own time is
 //! compared with the part it tells, and runs against a slow site are not put down to it.
 
-use super::quantile;
+use crate::accuracy::quantile;
 use crate::cores::{away_from_busy_loops, beside_busy_loops};
 use crate::logging_site::LoggingSite;
 use crate::program::plan;

@@ -1,7 +1,7 @@
 //! Whether figures corrected for coordinated omission are those that an open schedule would have seen: users of a
 //! steady pace, a site that freezes, and its log, in which the starts that are missing are put back evenly spaced.
 
-use super::{Seen, quantile, seen};
+use crate::accuracy::{Seen, quantile, seen};
 use crate::logging_site::LoggingSite;
 use crate::program::plan;
 use crate::report::run;

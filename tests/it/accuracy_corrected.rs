@@ -12,6 +12,10 @@ const USERS: usize = 10;
 /// When the site freezes, after it was first asked, and for how long.
 const FREEZES: [u64; 3] = [1_500, 4_000, 6_500];
 const FROZEN: Duration = Duration::from_millis(1_000);
+/// A figure may be that of a rank so much of all requests away, and a hundredth off. lgoose compares with the mean of the
+/// cycles so far, in which a freeze counts as two of them, so it fills in one to five in a hundred fewer; and where users
+/// ask almost together, what was filled in has gaps of a cycle, over which a few ranks make a large step.
+const RANKS: f64 = 0.005;
 
 /// Starts a site that takes so long for an answer, and gives what would leave during a freeze when that is over.
 fn freezing_site(takes: Duration) -> LoggingSite {
@@ -98,18 +102,24 @@ fn assert_corrected(name: &str, wait: Duration, takes: Duration) {
         corrected["filled"],
         least.1
     );
-    for (key, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
+    for (key, q, ranks) in [
+        ("p50", 0.5, RANKS),
+        ("p90", 0.9, RANKS),
+        ("p99", 0.99, RANKS),
+        ("max", 1.0, 0.0),
+    ] {
         let measured = report.json["aggregated"]["latency_ms"][key]
             .as_f64()
             .expect("a figure");
         let told = corrected["latency_ms"][key].as_f64().expect("a figure");
-        let [least, most] = [&least.0, &most.0].map(|all| quantile(all, q));
+        let [low, high] = [&least.0, &most.0].map(|all| quantile(all, q));
         eprintln!(
-            "{key:>4}: measured {measured:8.2} ms, corrected {told:8.2} ms, true {least:8.2} to {most:8.2} ms"
+            "{key:>4}: measured {measured:8.2} ms, corrected {told:8.2} ms, true {low:8.2} to {high:8.2} ms"
         );
+        let (low, high) = (quantile(&least.0, q - ranks), quantile(&most.0, q + ranks));
         assert!(
-            told >= least * 0.98 && told <= most * 1.02,
-            "{name}: {key}: {told} ms told, {least} to {most} ms true"
+            told >= low * 0.99 && told <= high * 1.01,
+            "{name}: {key}: {told} ms told, {low} to {high} ms true"
         );
     }
 }

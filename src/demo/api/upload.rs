@@ -1,4 +1,4 @@
-//! What is in an upload (`multipart/form-data`, RFC 7578): read, described and forgotten.
+//! Uploads (`multipart/form-data`, RFC 7578): read, described and dropped.
 
 use memchr::memmem;
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 /// More parts than that are not looked at.
 const MOST_PARTS: usize = 100;
 
-/// Describes the parts of a body with that `Content-Type`: `{ files: [{ name, filename, type, bytes, sha256 }], fields:
-/// { name: value } }`.
+/// Describes the parts of a body with that `Content-Type`: `{ files: [{ name, filename, type, bytes, sha256 }],
+/// fields: { name: value } }`.
 ///
 /// # Errors
 /// What is wrong with the body.

@@ -1,6 +1,6 @@
-//! What pages say: sentences of a fixed vocabulary, the same in every run. Driven by the pages of the sites.
+//! Filler text: sentences of a fixed vocabulary, the same in every run. Driven by the pages of the sites.
 
-/// English words; all ASCII, so that any byte is a place to cut.
+/// English words, all ASCII, so that a text can be cut at any byte.
 pub(super) const ENGLISH: [&str; 48] = [
     "harbour",
     "lantern",
@@ -59,13 +59,13 @@ pub(super) const SPANISH: [&str; 40] = [
     "reposa", "corta", "prueba", "lleva", "con", "sin", "para", "entre", "sobre", "la", "el",
     "cada",
 ];
-/// How much text there is; articles are windows on it.
+/// The length of the text; articles are windows on it.
 const LENGTH: usize = 64 << 10;
 
-/// The text all articles are cut from.
-pub(super) struct Text(String);
+/// The text that all articles are cut from.
+pub(super) struct FillerText(String);
 
-impl Text {
+impl FillerText {
     /// A text of these words, which are ASCII.
     pub(super) fn new(words: &[&str]) -> Self {
         let mut text = String::with_capacity(LENGTH + 32);
@@ -84,7 +84,7 @@ impl Text {
             begins = state >> 29 == 0;
             text.push_str(if begins { ". " } else { " " });
         }
-        Text(text)
+        FillerText(text)
     }
 
     /// `length` bytes for article `nid`, from the start of a word on.
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn articles_differ_and_have_their_length() {
-        let text = Text::new(&ENGLISH);
+        let text = FillerText::new(&ENGLISH);
         for nid in [0, 1, 5, 9_999, 10_000, u32::MAX] {
             assert_eq!(text.article(nid, 2_000).len(), 2_000);
         }

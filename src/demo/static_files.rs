@@ -1,5 +1,5 @@
-//! The static files of a site: real names, types and sizes, made-up content. Built once when the site starts;
-//! knows nothing of who asks.
+//! The static files of a site: real names, types and sizes, made-up content. Built once when the site starts; knows
+//! nothing of requests.
 
 use std::collections::HashMap;
 
@@ -8,38 +8,38 @@ use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, LAST_MODIFIED,
 };
 
-use super::coded::Coded;
+use super::filler::{ENGLISH, FillerText};
+use super::prepared::PreparedBody;
 use super::server::Answer;
-use super::text::{ENGLISH, Text};
 
-/// Whether a site compresses what is made of text.
+/// Whether a site compresses files of text.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Compress {
-    /// It sends everything as it is.
+    /// All files are sent as they are.
     Nothing,
-    /// It sends scripts, stylesheets and drawings in gzip to those who take it.
+    /// Scripts, stylesheets and drawings are sent in gzip to clients that accept it.
     Text,
 }
 
 /// All static files, ready to be sent.
-pub(super) struct Assets {
+pub(super) struct StaticFiles {
     by_path: HashMap<String, Asset>,
 }
 
 struct Asset {
-    body: Coded,
+    body: PreparedBody,
     content_type: HeaderValue,
 }
 
-impl Assets {
+impl StaticFiles {
     /// The files of these paths, which have no leading slash, and sizes in bytes.
     pub(super) fn new(
         files: impl IntoIterator<Item = (String, usize)>,
         compress: Compress,
     ) -> Self {
         let files: Vec<_> = files.into_iter().collect();
-        let maker = Maker {
-            text: Text::new(&ENGLISH),
+        let maker = FileBuilder {
+            text: FillerText::new(&ENGLISH),
             pictures: PICTURES.map(|(ending, _, magic)| picture(ending, magic, &files)),
             compress,
         };
@@ -47,12 +47,12 @@ impl Assets {
             let asset = maker.asset(&path, size);
             (path, asset)
         });
-        Assets {
+        StaticFiles {
             by_path: assets.collect(),
         }
     }
 
-    /// The file at `path`, which starts with a slash, if there is one; 304 to who has it already.
+    /// The file at `path`, which starts with a slash, if there is one; 304 if the client has it already.
     pub(super) fn answer(&self, path: &str, headers: &HeaderMap) -> Option<Answer> {
         let asset = self.by_path.get(path.strip_prefix('/')?)?;
         let mut answer = asset.body.answer(headers);
@@ -67,44 +67,46 @@ impl Assets {
     }
 }
 
-/// Ending, type and first bytes of the kinds of images.
+/// The kinds of images: ending, type and first bytes.
 const PICTURES: [(&str, &str, &[u8]); 3] = [
     ("png", "image/png", b"\x89PNG\r\n\x1a\n"),
     ("jpg", "image/jpeg", b"\xff\xd8\xff\xe0"),
     ("ico", "image/x-icon", b"\0\0\x01\0"),
 ];
 
-/// How a script or stylesheet begins and ends.
+/// The beginning and the end of a script or stylesheet.
 const CODE: [&str; 2] = ["/*", "*/\n"];
-/// How a drawing begins and ends.
+/// The beginning and the end of a drawing.
 const DRAWING: [&str; 2] = [
     "<svg xmlns=\"http://www.w3.org/2000/svg\"><!--",
     "--></svg>\n",
 ];
 
-/// What files are made from.
-struct Maker {
-    text: Text,
+/// The material that files are made of.
+struct FileBuilder {
+    text: FillerText,
     /// The largest picture of each kind; the others are its beginning and so cost no memory.
     pictures: [Bytes; PICTURES.len()],
     compress: Compress,
 }
 
-impl Maker {
+impl FileBuilder {
     fn asset(&self, path: &str, size: usize) -> Asset {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
         let tag = format!("{size:x}-{:x}", path.len());
         let comment = |[open, close]: [&str; 2]| {
             let text = self.comment(path, size, open, close);
             match self.compress {
-                Compress::Nothing => Coded::plain(text, &tag),
-                Compress::Text => Coded::compressed(text, &tag),
+                Compress::Nothing => PreparedBody::plain(text, &tag),
+                Compress::Text => PreparedBody::compressed(text, &tag),
             }
         };
         let mut pictures = PICTURES.iter().zip(&self.pictures);
         let picture = pictures.find(|((kind, ..), _)| *kind == ending);
         let (content_type, body) = match (ending, picture) {
-            (_, Some(((_, kind, _), bytes))) => (*kind, Coded::plain(bytes.slice(..size), &tag)),
+            (_, Some(((_, kind, _), bytes))) => {
+                (*kind, PreparedBody::plain(bytes.slice(..size), &tag))
+            }
             ("js", _) => ("application/javascript", comment(CODE)),
             ("svg", _) => ("image/svg+xml", comment(DRAWING)),
             _ => ("text/css", comment(CODE)),
@@ -160,7 +162,7 @@ mod tests {
             ("d.jpg", 70_000),
             ("e.svg", 700),
         ];
-        let assets = Assets::new(
+        let assets = StaticFiles::new(
             files.map(|(path, size)| (path.to_owned(), size)),
             Compress::Text,
         );

@@ -1,4 +1,4 @@
-//! A body that is ready to be sent, also compressed. Driven by the sites; knows neither pages nor files.
+//! Bodies that are ready to be sent, also compressed. Driven by the sites; knows neither pages nor files.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -13,33 +13,34 @@ use http_body_util::Full;
 
 use super::server::Answer;
 
-/// A body that many clients get.
-pub(super) struct Coded {
+/// A body that is sent to many clients.
+pub(super) struct PreparedBody {
     plain: Bytes,
-    /// In gzip, made when it is first asked for; `None` for what is never compressed.
+    /// The body in gzip, made when it is first asked for; `None` if it is never compressed.
     gzip: Option<OnceLock<Bytes>>,
     etag: HeaderValue,
 }
 
-impl Coded {
+impl PreparedBody {
     /// A body that is never compressed. No other of the same URL has `tag`, of letters and digits.
     pub(super) fn plain(body: Bytes, tag: &str) -> Self {
-        Coded {
+        PreparedBody {
             plain: body,
             gzip: None,
             etag: HeaderValue::try_from(format!("\"{tag}\"")).expect("tags are plain characters"),
         }
     }
 
-    /// A body that is compressed for those who take it, with a tag in the same way.
+    /// A body that is compressed for clients that accept it, with a tag in the same way.
     pub(super) fn compressed(body: Bytes, tag: &str) -> Self {
-        Coded {
+        PreparedBody {
             gzip: Some(OnceLock::new()),
-            ..Coded::plain(body, tag)
+            ..PreparedBody::plain(body, tag)
         }
     }
 
-    /// An answer with it to who asks with those headers: compressed, or 304 if the client has it already.
+    /// The answer to a request with those headers: the body, compressed if the client accepts it, or 304 if the
+    /// client has it already.
     pub(super) fn answer(&self, headers: &HeaderMap) -> Answer {
         let mut answer = match &self.gzip {
             _ if headers.get(IF_NONE_MATCH) == Some(&self.etag) => {
@@ -67,7 +68,7 @@ impl Coded {
     }
 }
 
-/// An answer whose body is for this client alone, compressed if it takes that.
+/// An answer whose body is for this client alone, compressed if the client accepts it.
 pub(super) fn once(body: String, headers: &HeaderMap) -> Answer {
     let mut answer = match accepts_gzip(headers) {
         true => encoded(gzip(body.as_bytes(), Compression::fast())),
@@ -77,7 +78,7 @@ pub(super) fn once(body: String, headers: &HeaderMap) -> Answer {
     answer
 }
 
-/// Whether a client takes gzip.
+/// Whether a client accepts gzip.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(ACCEPT_ENCODING).iter();
     let lists = lists.filter_map(|list| list.to_str().ok());
@@ -124,7 +125,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(accepted));
-            let body = Coded::compressed(Bytes::from_static(b"body"), "1");
+            let body = PreparedBody::compressed(Bytes::from_static(b"body"), "1");
             let answer = body.answer(&headers);
             assert_eq!(
                 answer.headers().contains_key(CONTENT_ENCODING),
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn who_has_a_body_is_not_sent_it_again() {
-        let body = Coded::plain(Bytes::from_static(b"body"), "1");
+        let body = PreparedBody::plain(Bytes::from_static(b"body"), "1");
         let mut headers = HeaderMap::new();
         let first = body.answer(&headers);
         headers.insert(IF_NONE_MATCH, first.headers()[ETAG].clone());

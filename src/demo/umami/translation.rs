@@ -1,10 +1,10 @@
-//! What the site says in English and Spanish. Driven by the pages.
+//! The texts of the site in English and Spanish. Driven by the pages.
 
-use super::place::Lang;
+use super::route::Lang;
 
-/// The words of one language, as HTML.
-pub(super) struct Words {
-    /// As paths and pages name the language.
+/// The texts of one language, as HTML.
+pub(super) struct Translation {
+    /// The code of the language in paths and pages.
     pub(super) code: &'static str,
     pub(super) home: &'static str,
     pub(super) articles: &'static str,
@@ -35,9 +35,9 @@ pub(super) struct Words {
     pub(super) not_found_text: &'static str,
 }
 
-impl Words {
-    /// The words of a language.
-    pub(super) fn of(lang: Lang) -> &'static Words {
+impl Translation {
+    /// The texts of a language.
+    pub(super) fn of(lang: Lang) -> &'static Translation {
         match lang {
             Lang::En => &ENGLISH,
             Lang::Es => &SPANISH,
@@ -45,7 +45,7 @@ impl Words {
     }
 }
 
-static ENGLISH: Words = Words {
+static ENGLISH: Translation = Translation {
     code: "en",
     home: "Home",
     articles: "Articles",
@@ -76,7 +76,7 @@ static ENGLISH: Words = Words {
     not_found_text: "The requested page could not be found.",
 };
 
-static SPANISH: Words = Words {
+static SPANISH: Translation = Translation {
     code: "es",
     home: "Inicio",
     articles: "Artículos",

@@ -1,19 +1,20 @@
-//! Which part of the site a path leads to, and as what a request for it is counted. Pure; driven by the site.
+//! The routes of the site: what its paths lead to, and the labels that requests are counted under. Pure; driven by
+//! the site.
 
 use std::sync::LazyLock;
 
 use http::Method;
 
-/// A language of the site; as a number its place in every pair.
+/// A language of the site; as a number its index in every pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lang {
     En,
     Es,
 }
 
-/// A part of the site. Whether there is such an article, recipe or term is not decided here.
+/// The part of the site that a path leads to. Whether there is such an article, recipe or term is not decided here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RouteKind {
     Front,
     About,
     Articles,
@@ -32,21 +33,21 @@ pub(super) enum Kind {
     Account,
     Profile,
     Logout,
-    /// A static file, and as what it is counted.
+    /// A static file, with the label that requests for it are counted under.
     Asset(&'static str),
     /// Anything else.
     Nowhere,
 }
 
-/// Where a path leads.
+/// The route of a path: its language and the part of the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct UmamiRoute {
     /// The language that the path begins with.
     pub(super) prefix: Option<Lang>,
-    pub(super) kind: Kind,
+    pub(super) kind: RouteKind,
 }
 
-/// As what requests are counted, without a prefix and in English and Spanish.
+/// The labels of a route, without a prefix and in English and Spanish.
 macro_rules! row {
     ($method:literal $path:literal) => {
         [
@@ -82,8 +83,8 @@ const ROWS: [[&str; 3]; 18] = [
     row!("GET" "/user/logout"),
 ];
 
-/// Everything a request can be counted as, the most frequent first: they are searched in order. `%` stands for a
-/// number or a name; `/user` counts as `/user/%`.
+/// All labels that requests are counted under, the most frequent first: they are searched in order. `%` stands for
+/// a number or a name; `/user` counts as `/user/%`.
 pub(super) static LABELS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let assets = ["GET /sites", "GET /core"].into_iter();
     assets
@@ -92,9 +93,9 @@ pub(super) static LABELS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         .collect()
 });
 
-impl Place {
-    /// The place of a path, with or without a slash at its end.
-    pub(super) fn of(path: &str) -> Place {
+impl UmamiRoute {
+    /// The route of a path, with or without a slash at its end.
+    pub(super) fn of(path: &str) -> UmamiRoute {
         let path = path.strip_prefix('/').unwrap_or(path);
         let path = path.strip_suffix('/').unwrap_or(path);
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
@@ -103,85 +104,85 @@ impl Place {
             "es" => (Some(Lang::Es), rest),
             _ => (None, path),
         };
-        let kind = Kind::of(path);
+        let kind = RouteKind::of(path);
         match (kind, prefix) {
             // Files have no language.
-            (Kind::Asset(_), Some(_)) => Place {
+            (RouteKind::Asset(_), Some(_)) => UmamiRoute {
                 prefix,
-                kind: Kind::Nowhere,
+                kind: RouteKind::Nowhere,
             },
-            _ => Place { prefix, kind },
+            _ => UmamiRoute { prefix, kind },
         }
     }
 
-    /// The language of what is there; that of the site is English.
+    /// The language of the page; that of the site is English.
     pub(super) fn lang(self) -> Lang {
         self.prefix.unwrap_or(Lang::En)
     }
 
-    /// As what a request with `method` is counted: one of [`LABELS`].
+    /// The label that a request with `method` is counted under: one of [`LABELS`].
     pub(super) fn label(self, method: &Method) -> &'static str {
         let is_post = method == Method::POST;
         if method != Method::GET && !is_post {
             return "other";
         }
         let row = match self.kind {
-            Kind::Edit(_) if is_post => 9,
-            Kind::Search if is_post => 11,
-            Kind::Contact if is_post => 13,
-            Kind::Login if is_post => 15,
+            RouteKind::Edit(_) if is_post => 9,
+            RouteKind::Search if is_post => 11,
+            RouteKind::Contact if is_post => 13,
+            RouteKind::Login if is_post => 15,
             _ if is_post => return "other",
-            Kind::Front => 0,
-            Kind::About => 1,
-            Kind::Articles => 2,
-            Kind::Article => 3,
-            Kind::Recipes => 4,
-            Kind::Recipe => 5,
-            Kind::Term => 6,
-            Kind::Node(_) => 7,
-            Kind::Edit(_) => 8,
-            Kind::Search => 10,
-            Kind::Contact => 12,
-            Kind::Login => 14,
-            Kind::Account | Kind::Profile => 16,
-            Kind::Logout => 17,
-            Kind::Asset(label) => return label,
-            Kind::Nowhere => return "other",
+            RouteKind::Front => 0,
+            RouteKind::About => 1,
+            RouteKind::Articles => 2,
+            RouteKind::Article => 3,
+            RouteKind::Recipes => 4,
+            RouteKind::Recipe => 5,
+            RouteKind::Term => 6,
+            RouteKind::Node(_) => 7,
+            RouteKind::Edit(_) => 8,
+            RouteKind::Search => 10,
+            RouteKind::Contact => 12,
+            RouteKind::Login => 14,
+            RouteKind::Account | RouteKind::Profile => 16,
+            RouteKind::Logout => 17,
+            RouteKind::Asset(label) => return label,
+            RouteKind::Nowhere => return "other",
         };
         ROWS[row][self.prefix.map_or(0, |lang| 1 + lang as usize)]
     }
 }
 
-impl Kind {
-    /// What a path without its language leads to.
-    fn of(path: &str) -> Kind {
+impl RouteKind {
+    /// The part of the site that a path without its language leads to.
+    fn of(path: &str) -> RouteKind {
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
         match (first, rest) {
-            ("", "") | ("node", "") => Kind::Front,
-            ("about-umami" | "acerca-de-umami", "") => Kind::About,
-            ("articles", "") => Kind::Articles,
-            ("articles", _) => Kind::Article,
-            ("recipes", "") => Kind::Recipes,
-            ("recipes", _) => Kind::Recipe,
-            ("recipe-category" | "tags", name) if !name.is_empty() => Kind::Term,
+            ("", "") | ("node", "") => RouteKind::Front,
+            ("about-umami" | "acerca-de-umami", "") => RouteKind::About,
+            ("articles", "") => RouteKind::Articles,
+            ("articles", _) => RouteKind::Article,
+            ("recipes", "") => RouteKind::Recipes,
+            ("recipes", _) => RouteKind::Recipe,
+            ("recipe-category" | "tags", name) if !name.is_empty() => RouteKind::Term,
             ("node", rest) => match rest.strip_suffix("/edit") {
-                Some(nid) => number(nid).map_or(Kind::Nowhere, Kind::Edit),
-                None => number(rest).map_or(Kind::Nowhere, Kind::Node),
+                Some(nid) => number(nid).map_or(RouteKind::Nowhere, RouteKind::Edit),
+                None => number(rest).map_or(RouteKind::Nowhere, RouteKind::Node),
             },
-            ("search", "node") => Kind::Search,
-            ("contact", "" | "feedback") => Kind::Contact,
-            ("user", "login") => Kind::Login,
-            ("user", "") => Kind::Account,
-            ("user", "1") => Kind::Profile,
-            ("user", "logout") => Kind::Logout,
-            ("core", _) => Kind::Asset("GET /core"),
-            ("sites", _) => Kind::Asset("GET /sites"),
-            _ => Kind::Nowhere,
+            ("search", "node") => RouteKind::Search,
+            ("contact", "" | "feedback") => RouteKind::Contact,
+            ("user", "login") => RouteKind::Login,
+            ("user", "") => RouteKind::Account,
+            ("user", "1") => RouteKind::Profile,
+            ("user", "logout") => RouteKind::Logout,
+            ("core", _) => RouteKind::Asset("GET /core"),
+            ("sites", _) => RouteKind::Asset("GET /sites"),
+            _ => RouteKind::Nowhere,
         }
     }
 }
 
-/// Digits only: `+7` is no number of a node.
+/// Reads a number of digits only: `+7` is no number of a node.
 fn number(text: &str) -> Option<u32> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
@@ -194,99 +195,104 @@ mod tests {
     #[test]
     fn every_path_has_its_place_and_label() {
         for (method, path, kind, label) in [
-            (Method::GET, "/", Kind::Front, "GET /"),
-            (Method::GET, "/en", Kind::Front, "GET /en"),
-            (Method::GET, "/es/", Kind::Front, "GET /es"),
+            (Method::GET, "/", RouteKind::Front, "GET /"),
+            (Method::GET, "/en", RouteKind::Front, "GET /en"),
+            (Method::GET, "/es/", RouteKind::Front, "GET /es"),
             (
                 Method::GET,
                 "/es/acerca-de-umami",
-                Kind::About,
+                RouteKind::About,
                 "GET /es/acerca-de-umami",
             ),
             (
                 Method::GET,
                 "/en/articles/",
-                Kind::Articles,
+                RouteKind::Articles,
                 "GET /en/articles",
             ),
             (
                 Method::GET,
                 "/en/articles/a",
-                Kind::Article,
+                RouteKind::Article,
                 "GET /en/articles/%",
             ),
             (
                 Method::GET,
                 "/es/recipes/a",
-                Kind::Recipe,
+                RouteKind::Recipe,
                 "GET /es/recipes/%",
             ),
             (
                 Method::GET,
                 "/es/tags/cocci%C3%B3n",
-                Kind::Term,
+                RouteKind::Term,
                 "GET /es/term/%",
             ),
             (
                 Method::GET,
                 "/en/recipe-category/a",
-                Kind::Term,
+                RouteKind::Term,
                 "GET /en/term/%",
             ),
-            (Method::GET, "/node/19", Kind::Node(19), "GET /node/%"),
-            (Method::GET, "/node/+9", Kind::Nowhere, "other"),
+            (Method::GET, "/node/19", RouteKind::Node(19), "GET /node/%"),
+            (Method::GET, "/node/+9", RouteKind::Nowhere, "other"),
             (
                 Method::GET,
                 "/en/node/11/edit",
-                Kind::Edit(11),
+                RouteKind::Edit(11),
                 "GET /en/node/%/edit",
             ),
             (
                 Method::POST,
                 "/en/node/11/edit",
-                Kind::Edit(11),
+                RouteKind::Edit(11),
                 "POST /en/node/%/edit",
             ),
             (
                 Method::POST,
                 "/es/search/node",
-                Kind::Search,
+                RouteKind::Search,
                 "POST /es/search/node",
             ),
             (
                 Method::POST,
                 "/en/contact",
-                Kind::Contact,
+                RouteKind::Contact,
                 "POST /en/contact",
             ),
             (
                 Method::POST,
                 "/en/user/login",
-                Kind::Login,
+                RouteKind::Login,
                 "POST /en/user/login",
             ),
-            (Method::POST, "/en", Kind::Front, "other"),
-            (Method::GET, "/user", Kind::Account, "GET /user/%"),
-            (Method::GET, "/en/user/1", Kind::Profile, "GET /en/user/%"),
-            (Method::GET, "/en/user/2", Kind::Nowhere, "other"),
+            (Method::POST, "/en", RouteKind::Front, "other"),
+            (Method::GET, "/user", RouteKind::Account, "GET /user/%"),
+            (
+                Method::GET,
+                "/en/user/1",
+                RouteKind::Profile,
+                "GET /en/user/%",
+            ),
+            (Method::GET, "/en/user/2", RouteKind::Nowhere, "other"),
             (
                 Method::GET,
                 "/core/a.js",
-                Kind::Asset("GET /core"),
+                RouteKind::Asset("GET /core"),
                 "GET /core",
             ),
-            (Method::GET, "/en/core/a.js", Kind::Nowhere, "other"),
+            (Method::GET, "/en/core/a.js", RouteKind::Nowhere, "other"),
             (
                 Method::HEAD,
                 "/sites/a.js",
-                Kind::Asset("GET /sites"),
+                RouteKind::Asset("GET /sites"),
                 "other",
             ),
-            (Method::GET, "*", Kind::Nowhere, "other"),
+            (Method::GET, "*", RouteKind::Nowhere, "other"),
         ] {
-            let place = Place::of(path);
-            assert_eq!(place.kind, kind, "{path}");
-            assert_eq!(place.label(&method), label, "{method} {path}");
+            let route = UmamiRoute::of(path);
+            assert_eq!(route.kind, kind, "{path}");
+            assert_eq!(route.label(&method), label, "{method} {path}");
             assert!(LABELS.contains(&label));
         }
     }

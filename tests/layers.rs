@@ -13,10 +13,11 @@ error     nothing
 control   nothing
 html      nothing
 machine   nothing
+phases    nothing
 threshold error units
-metrics   threshold units error
+metrics   phases threshold units error
 config    threshold error units
-http      error units
+http      phases error units
 plan      config error units
 cli       threshold config error units
 lua       plan config http html metrics error units

@@ -52,7 +52,7 @@ impl Shared {
         let (client, resolver) = (plant.client.clone(), plant.resolver.clone());
         Rc::new(Shared {
             config: plant.config.clone(),
-            client: Client::one_of(client, resolver, index as u64, among),
+            client: Client::for_shard(client, resolver, index as u64, among),
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
             timers: plant.timers(),

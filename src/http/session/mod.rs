@@ -1,33 +1,40 @@
-//! A [`Session`] is what one user's browser would own: cookies, default headers, redirects and up to six
-//! connections a host. Every send gives an [`Exchange`] with its times, whether it succeeded or not.
+//! The session of one user, which is what the user's browser would own: cookies, default headers, redirects and up
+//! to six connections a host. Every send gives an [`Exchange`] with its times, whether it succeeded or not.
+
+mod cookies;
+mod headers;
+mod pool;
+mod timer;
+
+pub(super) use cookies::CookieJar;
 
 use super::client::Client;
-use super::connection::Connection;
-use super::cookies::Jar;
-use super::delegated;
+use super::failure::{ErrorClass, Failure};
+use super::h1::{Connection, EncodedRequest};
 use super::hop::{Hop, is_redirect, redirect_target};
-use super::incoming::{Answer, Outgoing};
-use super::pool::{Channel, Pool};
+use super::message::{self, Exchange, RawResponse, Request, Response};
 use super::progress::Progress;
-use super::timer::Timer;
-use super::{ErrorClass, Exchange, Failure, Request, Response, Target, multiplexed, wire};
+use super::target::Target;
+use super::{h2, reqwest};
 use http::{HeaderName, HeaderValue};
+use pool::{Channel, Pool};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
+use timer::DeadlineTimer;
 use tokio::time::Instant;
 
-/// One user's browser. Requests may run side by side; each takes a connection of its own.
+/// The session of one user. Requests may run side by side; each takes a connection of its own.
 #[derive(Debug)]
 pub struct Session {
-    pub(super) client: Rc<Client>,
+    client: Rc<Client>,
     // Never borrowed across an await.
     base: RefCell<Rc<Target>>,
     /// Headers of this user's own, over the defaults.
-    pub(super) headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
-    pub(super) jar: RefCell<Jar>,
+    headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
+    jar: RefCell<CookieJar>,
     pool: Pool,
-    timer: Timer,
+    timer: DeadlineTimer,
 }
 
 impl Session {
@@ -43,7 +50,7 @@ impl Session {
             headers: RefCell::default(),
             jar: RefCell::default(),
             pool: Pool::default(),
-            timer: Timer::default(),
+            timer: DeadlineTimer::default(),
         })
     }
 
@@ -52,12 +59,12 @@ impl Session {
         self.base.borrow().text()
     }
 
-    /// The same as a target; it stays what it is when the session's changes.
+    /// The URL that paths are joined to, as a target that stays the same when the session's changes.
     pub fn base_target(&self) -> Rc<Target> {
         self.base.borrow().clone()
     }
 
-    /// Joins paths to another URL from now on.
+    /// Sets the URL that paths are joined to.
     ///
     /// # Errors
     /// A [`Failure`] of class `bad url` if it cannot be requested.
@@ -66,7 +73,7 @@ impl Session {
         Ok(())
     }
 
-    /// Sends a header with every request from now on; `None` no longer.
+    /// Sets a header of every request from now on; `None` removes it.
     pub fn set_header(&self, name: &HeaderName, value: Option<HeaderValue>) {
         let mut headers = self.headers.borrow_mut();
         headers.retain(|(known, _)| known != name);
@@ -83,18 +90,20 @@ impl Session {
         self.jar.borrow_mut().set(&self.base.borrow(), name, value)
     }
 
-    /// Forgets all cookies.
+    /// Removes all cookies.
     pub fn clear_cookies(&self) {
         self.jar.borrow_mut().clear();
     }
 
-    /// Carries out one request that begins now; the session's only one for that time. Never fails as a
-    /// call: the outcome says what happened.
+    /// Carries out one request that begins now and is the session's only one for that time. Never fails as a call:
+    /// the outcome says what happened.
     pub async fn send(&self, request: &Request, begin: Instant) -> Exchange {
         let mut progress = Progress::starting(begin);
         let outcome = {
             let follow = std::pin::pin!(self.follow(request, &mut progress));
-            self.timer.limit(begin + self.limit(request), follow).await
+            self.timer
+                .limit(begin + self.time_limit(request), follow)
+                .await
         };
         progress.exchange(begin, outcome)
     }
@@ -102,55 +111,56 @@ impl Session {
     /// Carries out one request that begins now while others of the same session are under way.
     pub async fn send_beside(&self, request: &Request, begin: Instant) -> Exchange {
         let mut progress = Progress::starting(begin);
-        let outcome =
-            tokio::time::timeout(self.limit(request), self.follow(request, &mut progress)).await;
+        let outcome = tokio::time::timeout(
+            self.time_limit(request),
+            self.follow(request, &mut progress),
+        )
+        .await;
         progress.exchange(begin, outcome.ok())
     }
 
-    fn limit(&self, request: &Request) -> Duration {
+    /// The time that a request may take.
+    fn time_limit(&self, request: &Request) -> Duration {
         request.timeout.unwrap_or(self.client.config.timeout)
     }
 
+    /// Sends a request and follows its redirects.
     async fn follow(
         &self,
         request: &Request,
         progress: &mut Progress,
     ) -> Result<Response, Failure> {
         let mut target = resolve(&self.base.borrow(), &request.url)?;
-        let mut hop = Hop {
-            method: request.method.clone(),
-            body: request.body.clone(),
-            foreign: false,
-        };
+        let mut hop = Hop::first(&request.method, &request.body);
         loop {
-            let answer = self.exchange(&target, &hop, request, progress).await?;
-            let status = answer.head.status;
-            if answer.head.sets_cookie && self.client.config.cookies {
-                let headers = wire::headers(&answer.bytes[..answer.head.length]);
+            let response = self.exchange(&target, &hop, request, progress).await?;
+            let status = response.head.status;
+            if response.head.sets_cookie && self.client.config.cookies {
+                let headers = message::headers(&response.bytes[..response.head.length]);
                 let lines = headers.iter().filter(|(name, _)| name == "set-cookie");
                 self.jar
                     .borrow_mut()
                     .store(&target, lines.map(|(_, value)| value.as_slice()));
             }
             let followed = request.redirects > 0 && is_redirect(status);
-            let Some(location) = answer.head.location.clone().filter(|_| followed) else {
-                if hop.foreign && self.client.config.sticky_follow {
+            let Some(location) = response.head.location.clone().filter(|_| followed) else {
+                if hop.cross_origin && self.client.config.sticky_follow {
                     self.base.replace(Rc::new(target.root()));
                 }
-                return Ok(Response::new(answer, target, self.client.config.max_body));
+                return Ok(Response::new(response, target, self.client.config.max_body));
             };
             if progress.redirects >= request.redirects {
                 let detail = format!("more than {}", request.redirects);
                 return Err(Failure::new(ErrorClass::TooManyRedirects, detail));
             }
-            let next = redirect_target(&target, &answer.bytes[location])?;
+            let next = redirect_target(&target, &response.bytes[location])?;
             progress.redirects += 1;
             hop.redirect(status, !next.origin.same(&target.origin));
             target = next;
         }
     }
 
-    /// Sends one hop and waits for its answer. A kept-alive connection that the server closed meanwhile is
+    /// Sends one hop and waits for its response. A kept-alive connection that the server closed meanwhile is
     /// replaced once if sending again does no harm (RFC 9110, section 9.2.2), as browsers do; so is a stream
     /// that the server refused to look at.
     async fn exchange(
@@ -159,7 +169,7 @@ impl Session {
         hop: &Hop,
         request: &Request,
         progress: &mut Progress,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<RawResponse, Failure> {
         let mut again = false;
         loop {
             let (channel, mut reused) = self
@@ -167,30 +177,29 @@ impl Session {
                 .channel(&self.client, &target.origin, again, progress)
                 .await?;
             let received = progress.bytes;
-            let answer = match channel {
+            let response = match channel {
                 Channel::Http1(connection) => {
                     progress.connection = connection.number;
                     self.exchange_http1(connection, target, hop, request, progress)
                         .await
                 }
-                Channel::Http2(shared) => {
-                    progress.connection = shared.number;
-                    let head = self.head_http2(target, hop, request)?;
-                    let limits = request.limits(&self.client.config);
-                    let exchange =
-                        multiplexed::exchange(shared.sender, head, &hop.body, limits, progress);
+                Channel::Http2(connection) => {
+                    progress.connection = connection.number;
+                    let head = self.http2_head(target, hop, request)?;
+                    let limits = request.limits(self.client.config.max_body);
+                    let exchange = h2::exchange(connection, head, &hop.body, limits, progress);
                     Box::pin(exchange).await
                 }
-                Channel::Delegated(agent) => {
-                    let sending = self.sending(target, hop, request);
-                    let exchange = delegated::exchange(&self.client, agent, sending, progress);
-                    // Boxed: users of the direct transport must not carry its place.
-                    let (answer, over_open) = Box::pin(exchange).await;
-                    reused = over_open;
-                    answer
+                Channel::Reqwest(sender) => {
+                    let outgoing = self.reqwest_request(target, hop, request);
+                    let exchange = reqwest::exchange(&self.client, sender, outgoing, progress);
+                    // Boxed: the futures of the direct transport must not have room for it.
+                    let (response, was_open) = Box::pin(exchange).await;
+                    reused = was_open;
+                    response
                 }
             };
-            match answer {
+            match response {
                 Err(failure)
                     if progress.retries == 0
                         && progress.bytes == received
@@ -201,11 +210,12 @@ impl Session {
                     // A server that refuses a stream has closed nothing else.
                     again = !failure.is_refused_stream();
                 }
-                answer => return answer,
+                response => return response,
             }
         }
     }
 
+    /// Sends one hop over a connection of HTTP/1.1, and puts that back if it can be used again.
     async fn exchange_http1(
         &self,
         mut connection: Connection,
@@ -213,31 +223,33 @@ impl Session {
         hop: &Hop,
         request: &Request,
         progress: &mut Progress,
-    ) -> Result<Answer, Failure> {
-        let mut bytes = self.client.write_space.take();
-        let body_at = self.write(&mut bytes, target, hop, request);
-        let outgoing = Outgoing {
+    ) -> Result<RawResponse, Failure> {
+        let mut bytes = self.client.write_buffer.take();
+        let body_at = self.write_http1(&mut bytes, target, hop, request);
+        let encoded = EncodedRequest {
             bytes: &bytes,
             body_at,
             method: &hop.method,
-            limits: request.limits(&self.client.config),
+            limits: request.limits(self.client.config.max_body),
         };
-        let answer = connection
-            .exchange(outgoing, &self.client.read_space, &mut progress.watch)
+        let response = connection
+            .exchange(encoded, &self.client.read_buffer, &mut progress.stopwatch)
             .await;
-        self.client.write_space.replace(bytes);
+        self.client.write_buffer.replace(bytes);
         progress.bytes += connection.received();
-        if answer.as_ref().is_ok_and(|answer| answer.head.keep_alive)
+        if response
+            .as_ref()
+            .is_ok_and(|response| response.head.keep_alive)
             && self.client.config.keep_alive
         {
-            self.pool.give_back(connection);
+            self.pool.put_back(connection);
         }
-        answer
+        response
     }
 }
 
-/// `path` joined to the base: below its path if it starts with one slash, else as URLs resolve.
-pub(super) fn resolve(base: &Target, path: &str) -> Result<Target, Failure> {
+/// The target of `path` joined to the base: below its path if it starts with one slash, else as URLs resolve.
+fn resolve(base: &Target, path: &str) -> Result<Target, Failure> {
     let path_of_base = base.path.split('?').next().unwrap_or_default();
     let below = path_of_base.trim_end_matches('/');
     match path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {

@@ -1,62 +1,27 @@
-//! Opens connections: looks the host up, races its addresses as RFC 8305 ("Happy Eyeballs") says, and
-//! shakes hands.
+//! TCP connections to a host of several addresses, raced as RFC 8305 ("Happy Eyeballs") says.
 
-use super::client::Client;
-use super::stream::Stream;
-use super::tls::{handshake_failure, server_name};
-use super::watch::Watch;
-use super::{ErrorClass, Failure, Origin};
+use crate::http::failure::{ErrorClass, Failure};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use rustls::ClientConfig;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream};
 
 /// The pause before the next address is tried beside the one that does not answer (RFC 8305, section 5).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// Opens a connection to `origin`; `tls` is asked for the user's configuration if the origin is https.
-pub(super) async fn dial(
-    origin: &Origin,
-    client: &Client,
-    tls: impl FnOnce() -> Result<Arc<ClientConfig>, Failure>,
-    watch: &mut Watch,
-) -> Result<Stream, Failure> {
-    #[cfg(test)]
-    if let Some(script) = &client.config.script {
-        return Ok(Stream::scripted(script.connect(), &client.open));
-    }
-    watch.enter(|timings| &mut timings.dns);
-    let addresses = client.resolver.resolve(&origin.host, origin.port).await;
-    watch.lap(|timings| &mut timings.dns);
-    watch.enter(|timings| &mut timings.connect);
-    let tcp = race(&addresses?, client.config.local_address).await;
-    watch.lap(|timings| &mut timings.connect);
-    let tcp = tcp?;
-    if !origin.secure {
-        return Ok(Stream::plain(tcp, &client.open));
-    }
-    watch.enter(|timings| &mut timings.tls);
-    let connector = tokio_rustls::TlsConnector::from(tls()?);
-    let shaken = connector.connect(server_name(&origin.host)?, tcp).await;
-    watch.lap(|timings| &mut timings.tls);
-    match shaken {
-        Ok(tls) => Ok(Stream::tls(tls, &client.open)),
-        Err(error) => Err(handshake_failure(&error, &origin.host)),
-    }
-}
-
-/// The first connection of all addresses: they are tried one after the other, the next when one has failed
+/// The first connection to any of the addresses: they are tried one after the other, the next when one has failed
 /// or has not answered for a quarter of a second, while those before go on.
-async fn race(addresses: &[SocketAddr], local: Option<IpAddr>) -> Result<TcpStream, Failure> {
+pub(super) async fn race(
+    addresses: &[SocketAddr],
+    local: Option<IpAddr>,
+) -> Result<TcpStream, Failure> {
     // One address is the usual case and needs no race.
     if let [address] = addresses {
         return connect(*address, local).await;
     }
-    let mut waiting = by_turns(addresses).into_iter();
+    let mut waiting = interleaved(addresses).into_iter();
     let mut running = FuturesUnordered::new();
     let mut failure = Failure::new(ErrorClass::Dns, "no address");
     loop {
@@ -75,22 +40,23 @@ async fn race(addresses: &[SocketAddr], local: Option<IpAddr>) -> Result<TcpStre
     }
 }
 
-/// The addresses with the families taking turns, the first one's first (RFC 8305, section 4).
-fn by_turns(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
+/// The addresses with their families interleaved, that of the first one first (RFC 8305, section 4).
+fn interleaved(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (first, second): (Vec<_>, Vec<_>) = addresses
         .iter()
         .partition(|address| address.is_ipv6() == first_is_v6);
     let longer = first.len().max(second.len());
     (0..longer)
-        .flat_map(|place| [first.get(place), second.get(place)])
+        .flat_map(|index| [first.get(index), second.get(index)])
         .flatten()
         .copied()
         .collect()
 }
 
+/// A connection to one address.
 async fn connect(address: SocketAddr, local: Option<IpAddr>) -> Result<TcpStream, Failure> {
-    let failed = |error| Failure::connecting(&error, &address.to_string());
+    let failed = |error| Failure::from_connect_error(&error, &address.to_string());
     let opened = match local {
         None => TcpStream::connect(address).await,
         Some(local) => bound(local, address)?.connect(address).await,
@@ -106,15 +72,16 @@ fn bound(local: IpAddr, address: SocketAddr) -> Result<TcpSocket, Failure> {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     };
-    let socket = socket.map_err(|error| Failure::connecting(&error, &address.to_string()))?;
+    let socket =
+        socket.map_err(|error| Failure::from_connect_error(&error, &address.to_string()))?;
     match socket.bind(SocketAddr::new(local, 0)) {
         Ok(()) => Ok(socket),
-        // Not a lack of ports, which is what the same error means of a connection.
+        // Not a lack of ports, which is the meaning of the same error of a connection.
         Err(error) if error.kind() == ErrorKind::AddrNotAvailable => Err(Failure::new(
             ErrorClass::Connect,
             format!("'--local-address {local}' is not an address of this machine"),
         )),
-        Err(error) => Err(Failure::connecting(&error, &address.to_string())),
+        Err(error) => Err(Failure::from_connect_error(&error, &address.to_string())),
     }
 }
 
@@ -129,7 +96,7 @@ mod tests {
             .iter()
             .map(|a| a.parse().expect("an address"))
             .collect();
-        let order: Vec<String> = by_turns(&addresses)
+        let order: Vec<String> = interleaved(&addresses)
             .iter()
             .map(ToString::to_string)
             .collect();

@@ -1,4 +1,4 @@
-//! Whom a client trusts when the user has said so: everyone (`--insecure`), or those of a file (`--ca`).
+//! The verifiers of certificates beside the system's: of any (`--insecure`), and of those in a file (`--ca`).
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
@@ -8,11 +8,11 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 use std::sync::Arc;
 
-/// `--insecure`: any certificate will do; that the server holds its key is still checked.
+/// The verifier of `--insecure`: accepts any certificate; that the server holds its key is still checked.
 #[derive(Debug)]
-pub(super) struct TrustAnyone(pub(super) Arc<CryptoProvider>);
+pub(super) struct AcceptAny(pub(super) Arc<CryptoProvider>);
 
-impl ServerCertVerifier for TrustAnyone {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -49,16 +49,16 @@ impl ServerCertVerifier for TrustAnyone {
     }
 }
 
-/// `--ca`: what the authorities of the file have signed, and its certificates themselves. Those that
-/// `openssl req -x509` makes for a test site sign themselves and say that they are authorities, which no
-/// site's certificate may be to webpki; browsers and curl take them.
+/// The verifier of `--ca`: accepts what the authorities of the file have signed, and its certificates themselves.
+/// Those that `openssl req -x509` makes for a test site sign themselves and say that they are authorities, which
+/// no site's certificate may be to webpki; browsers and curl take them.
 #[derive(Debug)]
-pub(super) struct TrustTheKnown {
+pub(super) struct CaFileVerifier {
     pub(super) authorities: Arc<WebPkiServerVerifier>,
-    pub(super) known: Vec<CertificateDer<'static>>,
+    pub(super) certificates: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for TrustTheKnown {
+impl ServerCertVerifier for CaFileVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -76,7 +76,7 @@ impl ServerCertVerifier for TrustTheKnown {
         );
         match signed {
             Err(Error::InvalidCertificate(problem))
-                if is_about_authority(&problem) && self.known.contains(end_entity) =>
+                if is_ca_used_as_end_entity(&problem) && self.certificates.contains(end_entity) =>
             {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -112,7 +112,7 @@ impl ServerCertVerifier for TrustTheKnown {
 
 /// Whether a certificate was refused because it says that it is an authority. rustls passes that on as
 /// webpki's own error.
-pub(super) fn is_about_authority(problem: &CertificateError) -> bool {
+pub(super) fn is_ca_used_as_end_entity(problem: &CertificateError) -> bool {
     match problem {
         CertificateError::Other(OtherError(inner)) => {
             format!("{inner:?}").contains("CaUsedAsEndEntity")

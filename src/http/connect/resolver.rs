@@ -1,6 +1,7 @@
-//! Host names are looked up once per process and kept, so that DNS is measured once and not per user.
+//! The resolver: looks host names up once per process and keeps the answers, so that DNS is measured once and not
+//! per user.
 
-use super::{ErrorClass, Failure};
+use crate::http::failure::{ErrorClass, Failure};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,25 +9,27 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-/// Looks up host names; shared by all shards.
+/// A resolver of host names with a cache, shared by all shards.
 #[derive(Debug, Default)]
 pub struct Resolver {
     // Locked only while a user opens a connection, never on the way of a request.
-    known: Mutex<HashMap<String, Known>>,
+    cache: Mutex<HashMap<String, CacheEntry>>,
+    /// The addresses that '--resolve' gives.
     pinned: HashMap<(String, u16), IpAddr>,
-    /// How long an answer is kept; `None`: as long as the process runs.
+    /// The time that an answer is kept; `None`: as long as the process runs.
     ttl: Option<Duration>,
 }
 
+/// The answer for one host.
 #[derive(Debug, Clone)]
-struct Known {
+struct CacheEntry {
     asked: Instant,
     answer: Arc<OnceCell<Vec<IpAddr>>>,
 }
 
 impl Resolver {
-    /// A resolver that gives the `pinned` hosts and ports their address without asking, and asks again for
-    /// what it has known for longer than `ttl`.
+    /// A resolver that gives the `pinned` hosts and ports their address without a look-up, and looks up again what
+    /// it has kept for longer than `ttl`.
     pub fn new(
         pinned: impl IntoIterator<Item = ((String, u16), IpAddr)>,
         ttl: Option<Duration>,
@@ -43,7 +46,11 @@ impl Resolver {
     ///
     /// # Errors
     /// A [`Failure`] of class `dns`.
-    pub(super) async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    pub(in crate::http) async fn resolve(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, Failure> {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
@@ -62,12 +69,12 @@ impl Resolver {
 
     /// The answer for `host`, shared by all that ask while it is fresh.
     fn answer(&self, host: &str) -> Arc<OnceCell<Vec<IpAddr>>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Known {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || CacheEntry {
             asked: Instant::now(),
             answer: Arc::default(),
         };
-        let entry = known.entry(host.to_owned()).or_insert_with(new);
+        let entry = cache.entry(host.to_owned()).or_insert_with(new);
         if self.ttl.is_some_and(|ttl| entry.asked.elapsed() > ttl) {
             *entry = new();
         }
@@ -75,6 +82,7 @@ impl Resolver {
     }
 }
 
+/// The addresses that the system knows for a host.
 async fn look_up(host: &str, port: u16) -> Result<Vec<IpAddr>, Failure> {
     let found = tokio::net::lookup_host((host, port)).await;
     let addresses: Vec<IpAddr> = found
@@ -116,7 +124,7 @@ mod tests {
         let forgotten = Resolver::new([], Some(Duration::ZERO));
         let first = forgotten.answer("a");
         // The clock goes on between two calls; a zero time is over at the next tick of it.
-        while Instant::now() == forgotten.known.lock().expect("unshared")["a"].asked {}
+        while Instant::now() == forgotten.cache.lock().expect("unshared")["a"].asked {}
         assert!(!Arc::ptr_eq(&first, &forgotten.answer("a")));
     }
 }

@@ -1,41 +1,72 @@
-//! HTTP/2 (RFC 9113) over the `h2` crate: one connection of a user carries all of its requests to a host. An
-//! answer becomes what one of HTTP/1.1 is, a head as text and the body behind it, so that nobody else needs
-//! to know which it was.
+//! HTTP/2 (RFC 9113) over the `h2` crate: one connection of a user carries all of its requests to a host.
 
-use super::incoming::{Answer, Limits, too_large};
+use super::connect::NetStream;
+use super::failure::{ErrorClass, Failure};
+use super::message::{
+    BodyLimits, MAX_HEAD, RawResponse, ResponseHead, body_too_large, head_as_text,
+};
 use super::progress::Progress;
-use super::stream::Stream;
-use super::wire::{self, Head};
-use super::{ErrorClass, Failure};
-use bytes::{Bytes, BytesMut};
+use super::target::Origin;
+use bytes::Bytes;
 use h2::client::SendRequest;
 use http::{HeaderName, header};
+use std::num::NonZeroU64;
+use std::rc::Rc;
+use std::task::{Context, Poll};
 
-/// What Chrome allows a server to send ahead, for a stream and for the whole connection: enough for any
-/// page, so that the window never is what is measured.
+/// The flow-control windows of a stream and of the whole connection, those of Chrome: enough for any page, so that
+/// the window never is what is measured.
 pub(super) const STREAM_WINDOW: u32 = 6 << 20;
 pub(super) const CONNECTION_WINDOW: u32 = 15 << 20;
 
-/// Shakes hands over an open stream. The connection is driven by a task of its own, which ends with its
+/// A connection that the requests of a user share.
+#[derive(Debug, Clone)]
+pub(super) struct SharedConnection {
+    pub(super) origin: Rc<Origin>,
+    pub(super) number: Option<NonZeroU64>,
+    sender: SendRequest<Bytes>,
+}
+
+impl SharedConnection {
+    /// The connection of that number to `origin`, once both sides have exchanged their settings over the stream.
+    pub(super) async fn handshake(
+        origin: Rc<Origin>,
+        number: Option<NonZeroU64>,
+        stream: NetStream,
+    ) -> Result<SharedConnection, Failure> {
+        Ok(SharedConnection {
+            origin,
+            number,
+            sender: handshake(stream).await?,
+        })
+    }
+
+    /// Whether the connection has ended.
+    pub(super) fn has_ended(&mut self, cx: &mut Context<'_>) -> bool {
+        matches!(self.sender.poll_ready(cx), Poll::Ready(Err(_)))
+    }
+}
+
+/// Does the handshake over an open stream. The connection is driven by a task of its own, which ends with its
 /// last request handle.
-pub(super) async fn start(stream: Stream) -> Result<SendRequest<Bytes>, Failure> {
+async fn handshake(stream: NetStream) -> Result<SendRequest<Bytes>, Failure> {
     let (sender, connection) = h2::client::Builder::new()
         .enable_push(false)
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_header_list_size(wire::MOST_HEAD as u32)
+        .max_header_list_size(MAX_HEAD as u32)
         .handshake(stream)
         .await
         .map_err(|error| failure(&error))?;
     tokio::task::spawn_local(async move {
-        // Each request under way is told of the same error.
-        let _told = connection.await;
+        // Each request under way gets the same error.
+        let _outcome = connection.await;
     });
     Ok(sender)
 }
 
-/// Whether a header field is about one connection of HTTP/1.1.
-pub(super) fn is_of_connection(name: &HeaderName) -> bool {
+/// Whether a header field belongs to one connection of HTTP/1.1 (RFC 9113, section 8.2.2).
+pub(super) fn is_connection_header(name: &HeaderName) -> bool {
     [
         header::CONNECTION,
         header::TRANSFER_ENCODING,
@@ -47,22 +78,22 @@ pub(super) fn is_of_connection(name: &HeaderName) -> bool {
     .contains(name)
 }
 
-/// Sends one request and reads the whole answer.
+/// Sends one request and reads the whole response.
 pub(super) async fn exchange(
-    sender: SendRequest<Bytes>,
+    connection: SharedConnection,
     head: http::Request<()>,
     body: &Bytes,
-    limits: Limits,
+    limits: BodyLimits,
     progress: &mut Progress,
-) -> Result<Answer, Failure> {
+) -> Result<RawResponse, Failure> {
     let method = head.method().clone();
-    progress.watch.enter(|timings| &mut timings.send);
-    let sent = send(sender, head, body).await;
-    progress.watch.lap(|timings| &mut timings.send);
-    progress.watch.enter(|timings| &mut timings.first_byte);
+    progress.stopwatch.enter(|phases| &mut phases.send);
+    let sent = send(connection.sender, head, body).await;
+    progress.stopwatch.lap(|phases| &mut phases.send);
+    progress.stopwatch.enter(|phases| &mut phases.first_byte);
     let answered = async { sent?.await.map_err(|error| failure(&error)) }.await;
-    progress.watch.lap(|timings| &mut timings.first_byte);
-    progress.watch.enter(|timings| &mut timings.receive);
+    progress.stopwatch.lap(|phases| &mut phases.first_byte);
+    progress.stopwatch.enter(|phases| &mut phases.receive);
     let (parts, mut stream) = answered?.into_parts();
     let mut bytes = head_as_text(&parts);
     let length = bytes.len();
@@ -73,7 +104,7 @@ pub(super) async fn exchange(
             Some(Ok(piece)) => {
                 received += piece.len() as u64;
                 if received > limits.max_body {
-                    break Err(too_large(limits.max_body));
+                    break Err(body_too_large(limits.max_body));
                 }
                 // Read: the server may send as much again. Fails only for a stream that has ended.
                 let _ended = stream.flow_control().release_capacity(piece.len());
@@ -86,17 +117,18 @@ pub(super) async fn exchange(
         }
     };
     progress.bytes += received;
-    progress.watch.lap(|timings| &mut timings.receive);
+    progress.stopwatch.lap(|phases| &mut phases.receive);
     outcome?;
-    let head = Head::parse(&bytes[..length], &method)?
+    let head = ResponseHead::parse(&bytes[..length], &method)?
         .ok_or_else(|| Failure::new(ErrorClass::Protocol, "a head without end"))?;
-    Ok(Answer {
+    Ok(RawResponse {
         head,
         bytes: bytes.freeze(),
         http2: true,
     })
 }
 
+/// Sends the head and the body of a request.
 async fn send(
     sender: SendRequest<Bytes>,
     head: http::Request<()>,
@@ -111,23 +143,10 @@ async fn send(
     Ok(answer)
 }
 
-/// The head as HTTP/1.1 would have sent it.
-pub(super) fn head_as_text(parts: &http::response::Parts) -> BytesMut {
-    let mut text = Vec::with_capacity(256);
-    text.extend_from_slice(b"HTTP/1.1 ");
-    text.extend_from_slice(parts.status.as_str().as_bytes());
-    text.extend_from_slice(b" \r\n");
-    for (name, value) in &parts.headers {
-        wire::write_header(&mut text, name, value);
-    }
-    text.extend_from_slice(b"\r\n");
-    BytesMut::from(&text[..])
-}
-
-/// What an error of HTTP/2 means.
+/// The failure that an error of HTTP/2 means.
 pub(super) fn failure(error: &h2::Error) -> Failure {
     if let Some(error) = error.get_io() {
-        return Failure::exchanging(error);
+        return Failure::from_io_error(error);
     }
     match error.reason() {
         // A server that ends the connection in order answers what it has looked at before.
@@ -140,8 +159,8 @@ pub(super) fn failure(error: &h2::Error) -> Failure {
                 true => ErrorClass::Reset,
                 false => ErrorClass::Protocol,
             };
-            Failure::of_http2(class, reason.description())
+            Failure::from_http2(class, reason.description())
         }
-        None => Failure::of_http2(ErrorClass::Protocol, error),
+        None => Failure::from_http2(ErrorClass::Protocol, error),
     }
 }

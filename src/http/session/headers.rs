@@ -1,21 +1,20 @@
-//! What a session sends of a request: its head on the wire, over HTTP/2 and by reqwest, with the headers
-//! that the request, the user and the run have between them.
+//! The head of a request for each transport, with the headers of the request, the user and the run.
 
-use super::delegated::Sending;
-use super::hop::Hop;
-use super::session::Session;
-use super::{ErrorClass, Failure, Request, Target, multiplexed, wire};
+use super::Session;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::h1::{RequestFraming, write_end, write_start};
+use crate::http::h2::is_connection_header;
+use crate::http::hop::Hop;
+use crate::http::message::{Request, write_header};
+use crate::http::reqwest::OutgoingRequest;
+use crate::http::target::Target;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 impl Session {
-    /// The headers that a request is sent with, in their order, `host` first. Cookies are those of now.
+    /// The headers that a request is sent with, in their order, `host` first. Cookies are those of the present.
     pub fn headers_of(&self, base: &Target, request: &Request) -> Vec<(String, Vec<u8>)> {
-        let hop = Hop {
-            method: request.method.clone(),
-            body: request.body.clone(),
-            foreign: false,
-        };
-        let Ok(target) = super::session::resolve(base, &request.url) else {
+        let hop = Hop::first(&request.method, &request.body);
+        let Ok(target) = super::resolve(base, &request.url) else {
             return Vec::new();
         };
         let host = self.host_header(&target, &hop, request);
@@ -26,9 +25,9 @@ impl Session {
         headers
     }
 
-    /// Puts a request together in the shard's buffer; where its body begins if the server is asked before
-    /// it is sent (RFC 9110, section 10.1.1).
-    pub(super) fn write(
+    /// Puts a request of HTTP/1.1 together in `out`. Returns the place where its body begins if the server is asked
+    /// before it is sent (RFC 9110, section 10.1.1).
+    pub(super) fn write_http1(
         &self,
         out: &mut Vec<u8>,
         target: &Target,
@@ -37,27 +36,27 @@ impl Session {
     ) -> Option<usize> {
         out.clear();
         let host = self.host_header(target, hop, request);
-        wire::write_start(out, &hop.method, &target.path, &host);
-        let mut framing = wire::BodyFraming::default();
-        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.foreign {
+        write_start(out, &hop.method, &target.path, &host);
+        let mut framing = RequestFraming::default();
+        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.cross_origin {
             out.extend_from_slice(&self.client.header_lines);
             if let Some(cookies) = self.cookies(target) {
-                wire::write_header(out, &header::COOKIE, &cookies);
+                write_header(out, &header::COOKIE, &cookies);
             }
         } else {
             self.each_header(target, hop, request, |name, value| {
                 framing.note(name, value);
-                wire::write_header(out, name, value);
+                write_header(out, name, value);
             });
         }
         if !self.client.config.keep_alive {
             out.extend_from_slice(b"connection: close\r\n");
         }
-        wire::write_end(out, &hop.method, &hop.body, framing)
+        write_end(out, hop, framing)
     }
 
     /// The head of a request over HTTP/2: no field that belongs to a connection (RFC 9113, section 8.2.2).
-    pub(super) fn head_http2(
+    pub(super) fn http2_head(
         &self,
         target: &Target,
         hop: &Hop,
@@ -83,11 +82,11 @@ impl Session {
             .body(())
             .map_err(bad)?;
         self.each_header(target, hop, request, |name, value| {
-            if !multiplexed::is_of_connection(name) {
+            if !is_connection_header(name) {
                 head.headers_mut().append(name, value.clone());
             }
         });
-        wire::length_of(&hop.method, &hop.body).and_then(|length| {
+        hop.content_length().and_then(|length| {
             head.headers_mut()
                 .insert(header::CONTENT_LENGTH, length.into())
         });
@@ -95,31 +94,31 @@ impl Session {
     }
 
     /// A request as reqwest is to send it.
-    pub(super) fn sending<'a>(
+    pub(super) fn reqwest_request<'a>(
         &self,
         target: &'a Target,
         hop: &'a Hop,
         request: &Request,
-    ) -> Sending<'a> {
-        let mut fields = HeaderMap::new();
+    ) -> OutgoingRequest<'a> {
+        let mut headers = HeaderMap::new();
         self.each_header(target, hop, request, |name, value| {
-            fields.append(name, value.clone());
+            headers.append(name, value.clone());
         });
-        Sending {
+        OutgoingRequest {
             target,
-            method: &hop.method,
+            hop,
             host: self.host_header(target, hop, request),
-            fields,
-            body: &hop.body,
-            limits: request.limits(&self.client.config),
+            headers,
+            limits: request.limits(self.client.config.max_body),
             keep_alive: self.client.config.keep_alive,
         }
     }
 
+    /// The `Host` header: the request's or the user's own, else that of the target.
     fn host_header(&self, target: &Target, hop: &Hop, request: &Request) -> HeaderValue {
         let user = self.headers.borrow();
         let own = request.headers.iter().chain(user.iter());
-        own.filter(|_| !hop.foreign)
+        own.filter(|_| !hop.cross_origin)
             .find(|(name, _)| *name == header::HOST)
             .map_or_else(
                 || target.origin.host_header.clone(),
@@ -127,11 +126,12 @@ impl Session {
             )
     }
 
+    /// The `Cookie` header, if there is one to send.
     fn cookies(&self, target: &Target) -> Option<HeaderValue> {
         self.jar.borrow_mut().header(target)
     }
 
-    /// The headers of a hop: one of the request wins over one of the user's, that over a default.
+    /// Calls `put` with each header of a hop: one of the request wins over one of the user's, that over a default.
     fn each_header(
         &self,
         target: &Target,
@@ -148,8 +148,8 @@ impl Session {
                 put(name, value);
             }
         }
-        let overruled = user.iter().filter(|(name, _)| !in_request(name));
-        for (name, value) in request.headers.iter().chain(overruled) {
+        let remaining = user.iter().filter(|(name, _)| !in_request(name));
+        for (name, value) in request.headers.iter().chain(remaining) {
             if hop.sends(name, &request.body) {
                 put(name, value);
             }

@@ -1,33 +1,22 @@
-//! TLS for the direct transport: one client configuration for all users of a run, made when the first of
-//! them needs it, and a store of sessions to resume for each user, as each has a browser of its own.
+//! The TLS configuration: one for all users of a run, made when the first of them needs it, and a store of
+//! sessions to resume for each user, as each has a browser of its own.
 
-use super::trust::{TrustAnyone, TrustTheKnown, is_about_authority};
-use super::{ErrorClass, Failure};
+use super::verifiers::{AcceptAny, CaFileVerifier};
 use crate::error::Diagnostic;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::transport::Version;
 use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{CertificateError, ConfigBuilder, RootCertStore, WantsVerifier};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ConfigBuilder, RootCertStore, WantsVerifier};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// Sessions to resume that one user keeps: one for each host of a plan, and a few to spare.
+/// The number of TLS sessions to resume that one user keeps: one for each host of a plan, and a few to spare.
 const RESUMED_HOSTS: usize = 8;
 
-/// Which HTTP a client speaks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Version {
-    /// HTTP/2 where the server offers it over TLS, else HTTP/1.1.
-    #[default]
-    Any,
-    /// HTTP/1.1 only.
-    Http1,
-    /// HTTP/2 only; without TLS on the knowledge that the server speaks it.
-    Http2,
-}
-
-/// Whom to trust and as whom to appear.
+/// The certificates to trust and to show, as the command line names them.
 #[derive(Debug, Clone, Default)]
 pub struct TlsOptions {
     /// Certificates (PEM) to trust instead of the system's.
@@ -36,11 +25,11 @@ pub struct TlsOptions {
     pub cert: Option<PathBuf>,
     /// The client's private key (PEM); the file of the certificate if it is missing.
     pub key: Option<PathBuf>,
-    /// Trust every certificate.
+    /// Whether every certificate is trusted.
     pub insecure: bool,
 }
 
-/// What is read from the files of [`TlsOptions`], and what is made of it once.
+/// The content of the files of [`TlsOptions`], and the configuration that is made of it once.
 #[derive(Debug)]
 pub struct Tls {
     ca: Option<(RootCertStore, Vec<CertificateDer<'static>>)>,
@@ -51,7 +40,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads the files; whether they fit each other is found out with them.
+    /// Reads the files and checks that they fit each other.
     ///
     /// # Errors
     /// A [`Diagnostic`] that names the flag and the file.
@@ -93,8 +82,8 @@ impl Tls {
         }
     }
 
-    /// Trusts whom the system trusts, and offers HTTP/2.
-    pub fn trusting_the_system() -> Tls {
+    /// The configuration that trusts the system's certificates and offers HTTP/2.
+    pub fn with_system_roots() -> Tls {
         Tls {
             ca: None,
             identity: None,
@@ -104,36 +93,36 @@ impl Tls {
         }
     }
 
-    /// A configuration of one user's own: shares all but the sessions to resume.
+    /// A configuration of one user's own: it shares all but the sessions to resume.
     ///
     /// # Errors
     /// A [`Failure`] of class `tls` if the system has no certificates to trust.
-    pub(super) fn of_user(&self) -> Result<Arc<ClientConfig>, Failure> {
+    pub(in crate::http) fn user_config(&self) -> Result<Arc<ClientConfig>, Failure> {
         let mut config = ClientConfig::clone(&*self.shared()?);
         config.resumption = Resumption::in_memory_sessions(RESUMED_HOSTS);
         Ok(Arc::new(config))
     }
 
-    /// Whether https can be spoken at all.
+    /// Checks that https can be spoken at all.
     ///
     /// # Errors
     /// A [`Failure`] of class `tls` if the system has no certificates to trust.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    pub(in crate::http) fn check(&self) -> Result<(), Failure> {
         self.shared().map(|_| ())
     }
 
-    /// As [`Tls::of_user`], or a configuration that trusts nobody if the system has no certificates to trust: enough
-    /// for whoever asks for no https.
+    /// As [`Tls::user_config`]; if the system has no certificates to trust, a configuration that trusts none, which
+    /// is enough for requests without https.
     ///
     /// # Errors
     /// A [`Failure`] of class `tls` if rustls cannot be configured at all.
-    pub(super) fn of_user_or_nobody(&self) -> Result<ClientConfig, Failure> {
-        match self.of_user() {
+    pub(in crate::http) fn user_config_or_empty(&self) -> Result<ClientConfig, Failure> {
+        match self.user_config() {
             Ok(config) => Ok(Arc::unwrap_or_clone(config)),
             Err(_) => {
                 let provider = Arc::new(rustls::crypto::ring::default_provider());
-                let nobody = RootCertStore::empty();
-                let config = builder(provider)?.with_root_certificates(nobody);
+                let none = RootCertStore::empty();
+                let config = builder(provider)?.with_root_certificates(none);
                 Ok(config.with_no_client_auth())
             }
         }
@@ -149,21 +138,21 @@ impl Tls {
         let builder = match (self.insecure, &self.ca) {
             (true, _) => builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(TrustAnyone(provider))),
-            (false, Some((roots, known))) => {
+                .with_custom_certificate_verifier(Arc::new(AcceptAny(provider))),
+            (false, Some((roots, certificates))) => {
                 let roots = Arc::new(roots.clone());
                 let authorities = WebPkiServerVerifier::builder_with_provider(roots, provider)
                     .build()
                     .map_err(|error| Failure::new(ErrorClass::Tls, error.to_string()))?;
-                let known = known.clone();
+                let certificates = certificates.clone();
                 builder
                     .dangerous()
-                    .with_custom_certificate_verifier(Arc::new(TrustTheKnown {
+                    .with_custom_certificate_verifier(Arc::new(CaFileVerifier {
                         authorities,
-                        known,
+                        certificates,
                     }))
             }
-            (false, None) => builder.with_root_certificates(system_authorities()?),
+            (false, None) => builder.with_root_certificates(system_roots()?),
         };
         let mut config = match &self.identity {
             Some((chain, key)) => builder
@@ -180,6 +169,7 @@ impl Tls {
     }
 }
 
+/// The beginning of every configuration.
 fn builder(
     provider: Arc<CryptoProvider>,
 ) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, Failure> {
@@ -197,6 +187,7 @@ fn unreadable(flag: &str, path: &Path, problem: &dyn std::fmt::Display) -> Diagn
         .help("a file in PEM form is wanted, as in '-----BEGIN CERTIFICATE-----'")
 }
 
+/// The certificates of a file, of which there must be one.
 fn certificates(flag: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Diagnostic> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
@@ -208,18 +199,19 @@ fn certificates(flag: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>,
     }
 }
 
-/// The authorities of a file, and its certificates as they are.
+/// The certificates of a file, as authorities and as they are.
 fn authorities(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Diagnostic> {
     let mut store = RootCertStore::empty();
-    let known = certificates("--ca", path)?;
-    for certificate in &known {
+    let found = certificates("--ca", path)?;
+    for certificate in &found {
         store
             .add(certificate.clone())
             .map_err(|error| unreadable("--ca", path, &error))?;
     }
-    Ok((store, known))
+    Ok((store, found))
 }
 
+/// The client's certificate chain and its private key.
 fn identity(
     cert: &Path,
     key: &Path,
@@ -230,7 +222,8 @@ fn identity(
     Ok((chain, key))
 }
 
-fn system_authorities() -> Result<RootCertStore, Failure> {
+/// The authorities that the system trusts.
+fn system_roots() -> Result<RootCertStore, Failure> {
     let found = rustls_native_certs::load_native_certs();
     let mut store = RootCertStore::empty();
     store.add_parsable_certificates(found.certs);
@@ -241,65 +234,4 @@ fn system_authorities() -> Result<RootCertStore, Failure> {
         )),
         false => Ok(store),
     }
-}
-
-/// What a failed handshake means, in words that are the same for every failure of one cause.
-pub(super) fn handshake_failure(error: &std::io::Error, host: &str) -> Failure {
-    let cause = error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    let detail = match cause {
-        Some(error) => return handshake_error(error, host),
-        None if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            "the server closed during the handshake".to_owned()
-        }
-        None => Failure::exchanging(error).to_string(),
-    };
-    Failure::new(ErrorClass::Tls, detail)
-}
-
-/// The same for the error of rustls behind it.
-pub(super) fn handshake_error(error: &rustls::Error, host: &str) -> Failure {
-    let detail = match error {
-        rustls::Error::InvalidCertificate(problem) => certificate_problem(problem, host),
-        rustls::Error::InvalidMessage(_) => "the server does not speak TLS".to_owned(),
-        other => other.to_string(),
-    };
-    Failure::new(ErrorClass::Tls, detail)
-}
-
-fn certificate_problem(problem: &CertificateError, host: &str) -> String {
-    match problem {
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            format!("the certificate of '{host}' has expired")
-        }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            format!("the certificate of '{host}' is not valid yet")
-        }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            format!("the certificate is not for '{host}'")
-        }
-        CertificateError::UnknownIssuer => format!(
-            "the certificate of '{host}' is from an unknown issuer: trust that with '--ca', \
-             or trust every certificate with '--insecure'"
-        ),
-        other if is_about_authority(other) => format!(
-            "the certificate of '{host}' is signed by itself: trust it with '--ca', \
-             or trust every certificate with '--insecure'"
-        ),
-        other => format!("the certificate of '{host}': {other}"),
-    }
-}
-
-/// The name that a host's certificate is checked against.
-///
-/// # Errors
-/// A [`Failure`] of class `tls` if no certificate can be for it.
-pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, Failure> {
-    ServerName::try_from(host.to_owned()).map_err(|_| {
-        Failure::new(
-            ErrorClass::Tls,
-            format!("no certificate can be for '{host}'"),
-        )
-    })
 }

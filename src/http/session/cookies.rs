@@ -1,40 +1,41 @@
-//! One user's cookie jar: `cookie_store` with the header for the usual case kept ready. Matching cookies
+//! The cookie jar of one user: `cookie_store` with the header for the usual case cached. Matching cookies
 //! against a URL costs about a microsecond; sites mostly set theirs for the whole site.
 
-use super::Target;
+use crate::http::target::{Origin, Target};
 use cookie_store::{Cookie, CookieStore, RawCookie};
 use http::HeaderValue;
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-/// The most that one cookie and one jar hold, as browsers draw the line: a site that sets a new cookie with
-/// each answer must not fill the memory.
-const MOST_BYTES: usize = 4096;
-const MOST_COOKIES: usize = 180;
+/// The limits of one cookie and of one jar, as browsers have them: a site that sets a new cookie with each response
+/// must not fill the memory.
+const MAX_BYTES: usize = 4096;
+const MAX_COOKIES: usize = 180;
 
+/// The cookies of one user.
 #[derive(Debug, Default)]
-pub(super) struct Jar {
+pub(in crate::http) struct CookieJar {
     // Boxed and made on the first cookie: most users of most tests never get one.
     store: Option<Box<CookieStore>>,
-    ready: Option<Ready>,
+    cached: Option<CachedHeader>,
 }
 
 /// The header that every path of one origin gets, as long as no cookie of the jar is bound to a path, to
 /// https or to a time within a run.
 #[derive(Debug)]
-struct Ready {
-    origin: Rc<super::Origin>,
+struct CachedHeader {
+    origin: Rc<Origin>,
     header: Option<HeaderValue>,
 }
 
-impl Jar {
+impl CookieJar {
     /// The `Cookie` header for a request, if there is one to send.
-    pub(super) fn header(&mut self, target: &Target) -> Option<HeaderValue> {
+    pub(in crate::http) fn header(&mut self, target: &Target) -> Option<HeaderValue> {
         let store = self.store.as_deref()?;
-        if let Some(ready) = &self.ready
-            && ready.origin.same(&target.origin)
+        if let Some(cached) = &self.cached
+            && cached.origin.same(&target.origin)
         {
-            return ready.header.clone();
+            return cached.header.clone();
         }
         let url = target.url();
         let mut text = String::new();
@@ -57,7 +58,7 @@ impl Jar {
             .iter_any()
             .all(|cookie| &*cookie.path == "/" && !cookie.is_expired() && lives_long(cookie));
         if simple {
-            self.ready = Some(Ready {
+            self.cached = Some(CachedHeader {
                 origin: target.origin.clone(),
                 header: header.clone(),
             });
@@ -65,10 +66,14 @@ impl Jar {
         header
     }
 
-    /// Takes the `Set-Cookie` lines of an answer. A malformed cookie is left out, as browsers do, and so is
-    /// one for hosts that are not the site's own.
-    pub(super) fn store<'a>(&mut self, target: &Target, lines: impl Iterator<Item = &'a [u8]>) {
-        self.ready = None;
+    /// Stores the cookies of a response's `Set-Cookie` lines. A malformed cookie is left out, as browsers do, and
+    /// so is one for hosts that are not the site's own.
+    pub(in crate::http) fn store<'a>(
+        &mut self,
+        target: &Target,
+        lines: impl Iterator<Item = &'a [u8]>,
+    ) {
+        self.cached = None;
         let url = target.url();
         let store = self.store.get_or_insert_default();
         for line in lines {
@@ -85,25 +90,25 @@ impl Jar {
 
 /// Whether the jar takes a cookie: a known one always, a new one unless it is full of valid ones.
 fn has_room(store: &mut CookieStore, cookie: &Cookie<'_>) -> bool {
-    if store.iter_any().count() < MOST_COOKIES {
+    if store.iter_any().count() < MAX_COOKIES {
         return true;
     }
-    let place = |cookie: &Cookie<'_>| {
+    let key = |cookie: &Cookie<'_>| {
         let (domain, path) = (String::from(&cookie.domain), String::from(&cookie.path));
         (domain, path, cookie.name().to_owned())
     };
     let expired = store.iter_any().filter(|cookie| cookie.is_expired());
-    for (domain, path, name) in expired.map(place).collect::<Vec<_>>() {
+    for (domain, path, name) in expired.map(key).collect::<Vec<_>>() {
         store.remove(&domain, &path, &name);
     }
-    let (domain, path, name) = place(cookie);
-    store.iter_any().count() < MOST_COOKIES || store.contains_any(&domain, &path, &name)
+    let (domain, path, name) = key(cookie);
+    store.iter_any().count() < MAX_COOKIES || store.contains_any(&domain, &path, &name)
 }
 
-/// The cookie as the site at `host` may set it. For a public suffix such as `co.uk` it may not, unless it is
-/// that host itself, whose cookie it then is alone (RFC 6265, section 5.3, step 5).
+/// The cookie as the site at `host` may set it. A site may set none for a public suffix such as `co.uk` unless it
+/// is that host itself, which then gets the cookie alone (RFC 6265, section 5.3, step 5).
 fn allowed<'a>(mut cookie: RawCookie<'a>, host: &str) -> Option<RawCookie<'a>> {
-    if cookie.name().len() + cookie.value().len() > MOST_BYTES {
+    if cookie.name().len() + cookie.value().len() > MAX_BYTES {
         return None;
     }
     let domain = cookie
@@ -120,9 +125,9 @@ fn allowed<'a>(mut cookie: RawCookie<'a>, host: &str) -> Option<RawCookie<'a>> {
     Some(cookie)
 }
 
-impl Jar {
+impl CookieJar {
     /// The value of the cookie of that name that a request to `target` would send.
-    pub(super) fn get(&self, target: &Target, name: &str) -> Option<String> {
+    pub(in crate::http) fn get(&self, target: &Target, name: &str) -> Option<String> {
         let store = self.store.as_deref()?;
         let url = target.url();
         let mut values = store.get_request_values(&url);
@@ -133,15 +138,16 @@ impl Jar {
 
     /// Sets a cookie for the whole host of `target`. False if its name or value cannot be a cookie's.
     pub(super) fn set(&mut self, target: &Target, name: &str, value: &str) -> bool {
-        self.ready = None;
+        self.cached = None;
         let fits = |text: &str| !text.contains(['\r', '\n', ';']) && text.is_ascii();
         let cookie = format!("{name}={value}; Path=/");
         let store = self.store.get_or_insert_default();
         fits(name) && fits(value) && !name.is_empty() && store.parse(&cookie, &target.url()).is_ok()
     }
 
+    /// Removes all cookies.
     pub(super) fn clear(&mut self) {
-        *self = Jar::default();
+        *self = CookieJar::default();
     }
 }
 
@@ -162,12 +168,12 @@ mod tests {
 
     /// The names that are sent to `to`, sorted, after `from` has set the cookies.
     fn sent(cookies: &[&str], from: &str, to: &str) -> Vec<String> {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         jar.store(&target(from), cookies.iter().map(|line| line.as_bytes()));
         names(&mut jar, to)
     }
 
-    fn names(jar: &mut Jar, to: &str) -> Vec<String> {
+    fn names(jar: &mut CookieJar, to: &str) -> Vec<String> {
         let header = jar.header(&target(to));
         let text = header.map_or(String::new(), |header| {
             header.to_str().expect("text").to_owned()
@@ -234,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_cookie_without_a_path_belongs_to_the_folder_it_was_set_from() {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         let lines = [&b"a=1"[..], b"b=2; Path=/"];
         jar.store(&target("http://shop.test/admin/login"), lines.into_iter());
         assert_eq!(names(&mut jar, "http://shop.test/admin/users"), ["a", "b"]);
@@ -244,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_longest_path_comes_first() {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         let lines = [
             "b=1; Path=/",
             "a=2; Path=/",
@@ -261,20 +267,20 @@ mod tests {
 
     #[test]
     fn a_jar_is_bounded() {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         let site = target("http://shop.test/");
         for nth in 0..1000 {
             let line = format!("c{nth}={}", "x".repeat(100));
             jar.store(&site, std::iter::once(line.as_bytes()));
         }
-        assert_eq!(names(&mut jar, "http://shop.test/").len(), MOST_COOKIES);
-        for nth in 0..MOST_COOKIES {
+        assert_eq!(names(&mut jar, "http://shop.test/").len(), MAX_COOKIES);
+        for nth in 0..MAX_COOKIES {
             let line = format!("c{nth}=; Max-Age=0");
             jar.store(&site, std::iter::once(line.as_bytes()));
         }
         jar.store(&site, std::iter::once(&b"new=1"[..]));
         assert_eq!(names(&mut jar, "http://shop.test/"), ["new"]);
-        let long = format!("long={}", "x".repeat(MOST_BYTES));
+        let long = format!("long={}", "x".repeat(MAX_BYTES));
         assert!(sent(&[&long], "http://shop.test/", "http://shop.test/").is_empty());
     }
 }

@@ -1,12 +1,12 @@
-//! A site inside the test, without sockets: answers each request when its script says, on tokio's time, which
-//! a test may play.
+//! A site inside a test, without sockets: it answers each request when its script says, on tokio's time, which
+//! the test may advance.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
-/// How long the answer to a path takes; called when the request arrives.
+/// The time that the answer to a path takes; called when the request arrives.
 #[derive(Clone)]
 pub(crate) struct Script(Arc<dyn Fn(&str) -> Duration + Send + Sync>);
 
@@ -17,9 +17,9 @@ impl fmt::Debug for Script {
 }
 
 impl Script {
-    /// A site that does what the function says.
-    pub(crate) fn new(answer: impl Fn(&str) -> Duration + Send + Sync + 'static) -> Script {
-        Script(Arc::new(answer))
+    /// A site whose answer to a path takes as long as `latency` says.
+    pub(crate) fn new(latency: impl Fn(&str) -> Duration + Send + Sync + 'static) -> Script {
+        Script(Arc::new(latency))
     }
 
     /// A new connection to the site.
@@ -30,6 +30,7 @@ impl Script {
         client
     }
 
+    /// Answers the requests of one connection.
     async fn serve(&self, mut stream: DuplexStream) -> std::io::Result<()> {
         let mut read = Vec::new();
         while stream.read_buf(&mut read).await? > 0 {

@@ -1,21 +1,21 @@
-//! A session's timeout without a timer per request: one timer is set to the first deadline and moved on
-//! only when it fires early, which is once per timeout and not once per request.
+//! The timeout of a session's requests without a timer for each: one timer is set to the first deadline and moved
+//! on only when it fires early, which is once per timeout and not once per request.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 use tokio::task::coop::has_budget_remaining;
-use tokio::time::Instant;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
+/// A timer that serves the deadlines of one request after the other.
 #[derive(Debug, Default)]
-pub(super) struct Timer {
+pub(super) struct DeadlineTimer {
     // Made with the first request; borrowed only within one poll.
     sleep: RefCell<Option<Pin<Box<Sleep>>>>,
 }
 
-impl Timer {
+impl DeadlineTimer {
     /// The future's output, or `None` if it is not there by the deadline. One future at a time.
     pub(super) async fn limit<F: Future>(
         &self,
@@ -56,7 +56,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_never_waits_is_ended_all_the_same() {
-        let timer = Timer::default();
+        let timer = DeadlineTimer::default();
         let busy = pin!(async {
             loop {
                 tokio::task::consume_budget().await;
@@ -68,7 +68,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_timer_serves_deadlines_in_any_order() {
-        let timer = Timer::default();
+        let timer = DeadlineTimer::default();
         let now = Instant::now();
         for (milliseconds, ends) in [(20, false), (60_000, true), (5, false), (10, false)] {
             let deadline = now + Duration::from_millis(milliseconds);

@@ -1,8 +1,19 @@
-//! What goes into a session and comes out of it: a [`Request`], a [`Response`], and the [`Exchange`] that
-//! tells how it went.
+//! The messages of HTTP: the [`Request`] that goes into a session, the [`Response`] that comes out of it, and
+//! the [`Exchange`] of the two. The transports give each answer the form of one of HTTP/1.1, a head as text and
+//! the body behind it, so that nobody else needs to know which HTTP was spoken.
 
-use super::incoming::{Answer, Limits};
-use super::{ClientConfig, Failure, Target, Timings, encoding, wire};
+mod encoding;
+mod head;
+mod raw;
+
+pub use encoding::ACCEPTED as ACCEPTED_CODINGS;
+pub(super) use encoding::decode;
+pub(super) use head::{Framing, MAX_HEAD, ResponseHead, head_as_text, headers, write_header};
+pub(super) use raw::{BodyLimits, RawResponse, body_too_large};
+
+use super::failure::Failure;
+use super::target::Target;
+use crate::phases::Phases;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use std::cell::OnceCell;
@@ -13,7 +24,7 @@ use tokio::time::Instant;
 /// One request as a plan asks for it.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The method.
+    /// The method, such as GET.
     pub method: Method,
     /// A path, joined to the user's host, or an absolute URL.
     pub url: String,
@@ -23,9 +34,9 @@ pub struct Request {
     pub body: Bytes,
     /// This request's own timeout.
     pub timeout: Option<Duration>,
-    /// How many redirects are followed.
+    /// The number of redirects that are followed at most.
     pub redirects: u32,
-    /// Count the body, do not keep it.
+    /// Whether the body is counted only, not kept.
     pub discard: bool,
 }
 
@@ -43,62 +54,62 @@ impl Request {
         }
     }
 
-    /// What may come back.
-    pub(super) fn limits(&self, config: &ClientConfig) -> Limits {
-        Limits {
-            max_body: config.max_body,
+    /// The limits of the response, with the largest body that the run allows.
+    pub(super) fn limits(&self, max_body: u64) -> BodyLimits {
+        BodyLimits {
+            max_body,
             keep_body: !self.discard,
         }
     }
 }
 
-/// A complete answer.
+/// A complete response.
 #[derive(Debug)]
 pub struct Response {
-    /// The status of the final answer.
+    /// The status of the final response.
     pub status: u16,
-    /// Where it came from after redirects.
+    /// The target that it came from, after redirects.
     pub target: Target,
     /// Whether it came over HTTP/2.
     pub http2: bool,
-    /// Its head and, behind it, its body as received.
+    /// Head and, behind it, body as received.
     bytes: Bytes,
     head_length: usize,
     /// Boxed: most bodies of most tests are never looked at, or are not compressed.
-    coded: Option<Box<Coded>>,
+    encoded: Option<Box<EncodedBody>>,
 }
 
-/// A body with a content coding, taken off when it is first looked at.
+/// A body with a content coding, decoded when it is first looked at.
 #[derive(Debug)]
-struct Coded {
+struct EncodedBody {
     coding: String,
-    most: u64,
+    max_body: u64,
     decoded: OnceCell<Result<Bytes, Failure>>,
 }
 
 impl Response {
-    /// The response that an answer is. A compressed body may be `most` bytes long when it is decoded.
-    pub(super) fn new(answer: Answer, target: Target, most: u64) -> Response {
-        let head = &answer.head;
+    /// The response that `target` has sent. A compressed body may be `max_body` bytes long when it is decoded.
+    pub(super) fn new(raw: RawResponse, target: Target, max_body: u64) -> Response {
+        let head = &raw.head;
         let coding = head.coding.clone();
-        let coded = coding.filter(|_| answer.bytes.len() > head.length);
+        let coding = coding.filter(|_| raw.bytes.len() > head.length);
         Response {
             status: head.status,
             target,
-            http2: answer.http2,
+            http2: raw.http2,
             head_length: head.length,
-            coded: coded.map(|place| {
-                Box::new(Coded {
-                    coding: String::from_utf8_lossy(&answer.bytes[place]).into_owned(),
-                    most,
+            encoded: coding.map(|range| {
+                Box::new(EncodedBody {
+                    coding: String::from_utf8_lossy(&raw.bytes[range]).into_owned(),
+                    max_body,
                     decoded: OnceCell::new(),
                 })
             }),
-            bytes: answer.bytes,
+            bytes: raw.bytes,
         }
     }
 
-    /// An answer that was not received: without headers, for measurements and tests.
+    /// A response that was not received: without headers, for measurements and tests.
     pub fn of(status: u16, target: Target, body: impl Into<Bytes>) -> Response {
         Response {
             status,
@@ -106,7 +117,7 @@ impl Response {
             http2: false,
             bytes: body.into(),
             head_length: 0,
-            coded: None,
+            encoded: None,
         }
     }
 
@@ -126,49 +137,49 @@ impl Response {
         }
     }
 
-    /// Why the body cannot be decoded; known once it has been looked at.
+    /// The reason why the body cannot be decoded; known once it has been looked at.
     pub fn decoding_failure(&self) -> Option<&Failure> {
-        self.coded.as_ref()?.decoded.get()?.as_ref().err()
+        self.encoded.as_ref()?.decoded.get()?.as_ref().err()
     }
 
-    /// What it takes in memory, in bytes.
+    /// The memory that it takes, in bytes.
     pub fn held_bytes(&self) -> usize {
-        let decoded = self.coded.as_ref().and_then(|coded| coded.decoded.get());
+        let decoded = self.encoded.as_ref().and_then(|body| body.decoded.get());
         let more = decoded.and_then(|decoded| decoded.as_ref().ok());
         self.bytes.len() + more.map_or(0, Bytes::len)
     }
 
     fn decoded(&self) -> Option<&Result<Bytes, Failure>> {
-        let coded = self.coded.as_ref()?;
+        let encoded = self.encoded.as_ref()?;
         let body = || self.bytes.slice(self.head_length..);
-        let decode = || encoding::decode(&coded.coding, &body(), coded.most);
-        Some(coded.decoded.get_or_init(decode))
+        let decode = || decode(&encoded.coding, &body(), encoded.max_body);
+        Some(encoded.decoded.get_or_init(decode))
     }
 
     /// The headers in their order, names in lower case. Read anew with every call.
     pub fn headers(&self) -> Vec<(String, Vec<u8>)> {
-        wire::headers(&self.bytes[..self.head_length])
+        headers(&self.bytes[..self.head_length])
     }
 }
 
 /// A request that has been carried out, redirects included.
 #[derive(Debug)]
 pub struct Exchange {
-    /// When it began.
+    /// The time at which it began.
     pub begin: Instant,
     /// The number of the connection that carried it, the last of them with redirects; none if none did, or if
     /// it is reqwest's.
     pub connection: Option<NonZeroU64>,
-    /// From the call until the last byte of the final answer, or until it failed.
+    /// The time from the call until the last byte of the final answer, or until it failed.
     pub latency: Duration,
     /// The phases, hops added up.
-    pub timings: Timings,
-    /// Hops followed.
+    pub timings: Phases,
+    /// Redirects followed.
     pub redirects: u32,
-    /// Sent again because a kept-alive connection had been closed by the server.
+    /// The number of times it was sent again because the server had closed a kept-alive connection.
     pub retries: u32,
     /// Bytes received, headers and hops included.
     pub bytes: u64,
-    /// The answer, or why there is none.
+    /// The response, or the reason why there is none.
     pub outcome: Result<Response, Failure>,
 }

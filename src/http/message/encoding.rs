@@ -1,25 +1,25 @@
-//! Content codings (RFC 9110, section 8.4.1): takes a body apart that came as gzip, deflate, br or zstd.
-//! What comes out is limited as what comes in is, so that a small answer cannot fill the memory.
+//! Content codings (RFC 9110, section 8.4.1): decodes bodies that came as gzip, deflate, br or zstd. The
+//! decoded body is limited as the received one is, so that a small answer cannot fill the memory.
 
-use super::{ErrorClass, Failure};
+use crate::http::failure::{ErrorClass, Failure};
 use bytes::Bytes;
 use std::io::Read;
 
-/// What a browser accepts, and so does lgoose.
+/// The codings that browsers accept, and so does lgoose.
 pub const ACCEPTED: &str = "gzip, deflate, br, zstd";
 
-/// A buffer of this size is what the decoders ask for at most at a time.
-const PIECE: usize = 16 * 1024;
+/// The size of the decoders' buffers.
+const BUFFER_SIZE: usize = 16 * 1024;
 
-/// The most codings that one body has; a small one could otherwise hold thousands of layers.
-const MOST_LAYERS: usize = 8;
+/// The number of codings that one body has at most; a small one could otherwise hold thousands of layers.
+const MAX_LAYERS: usize = 8;
 
 /// The largest window of zstd that a decoder on the web must have (RFC 9659, section 3): 8 MiB.
 const ZSTD_WINDOW_LOG: u32 = 23;
 
-/// A coding that can be taken off a body.
+/// A coding that can be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Coding {
+enum Coding {
     Gzip,
     Deflate,
     Brotli,
@@ -27,6 +27,7 @@ pub(super) enum Coding {
 }
 
 impl Coding {
+    /// The coding of that name, none for `identity`; `None` if it is not known.
     fn from_name(name: &str) -> Option<Option<Coding>> {
         Some(match name {
             "" | "identity" => None,
@@ -39,15 +40,15 @@ impl Coding {
     }
 }
 
-/// Takes the codings of `header` (the value of `Content-Encoding`) off `body`, the last one first.
+/// Decodes `body`, whose `Content-Encoding` is `header`; the last coding first.
 ///
 /// # Errors
 /// A [`Failure`] of class `decoding` if the body is not what the header says or the header names a coding
-/// that is not known, of class `too large` if more than `most` bytes come out.
-pub(super) fn decode(header: &str, body: &Bytes, most: u64) -> Result<Bytes, Failure> {
+/// that is not known, of class `too large` if the body has more than `max_body` bytes once decoded.
+pub(in crate::http) fn decode(header: &str, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
     let mut decoded = body.clone();
-    if header.split(',').count() > MOST_LAYERS {
-        let detail = format!("more than {MOST_LAYERS} content-encodings");
+    if header.split(',').count() > MAX_LAYERS {
+        let detail = format!("more than {MAX_LAYERS} content-encodings");
         return Err(Failure::new(ErrorClass::Decoding, detail));
     }
     for name in header.rsplit(',') {
@@ -61,41 +62,50 @@ pub(super) fn decode(header: &str, body: &Bytes, most: u64) -> Result<Bytes, Fai
         if let Some(coding) = coding
             && !decoded.is_empty()
         {
-            decoded = take_off(coding, &decoded, most)?;
+            decoded = remove(coding, &decoded, max_body)?;
         }
     }
     Ok(decoded)
 }
 
-fn take_off(coding: Coding, body: &[u8], most: u64) -> Result<Bytes, Failure> {
+fn remove(coding: Coding, body: &[u8], max_body: u64) -> Result<Bytes, Failure> {
     match coding {
-        Coding::Gzip => read("gzip", flate2::read::MultiGzDecoder::new(body), body, most),
+        Coding::Gzip => read(
+            "gzip",
+            flate2::read::MultiGzDecoder::new(body),
+            body,
+            max_body,
+        ),
         // What HTTP calls deflate is zlib's format; some servers send bare deflate all the same.
-        Coding::Deflate if is_zlib(body) => {
-            read("deflate", flate2::read::ZlibDecoder::new(body), body, most)
-        }
+        Coding::Deflate if is_zlib(body) => read(
+            "deflate",
+            flate2::read::ZlibDecoder::new(body),
+            body,
+            max_body,
+        ),
         Coding::Deflate => read(
             "deflate",
             flate2::read::DeflateDecoder::new(body),
             body,
-            most,
+            max_body,
         ),
         Coding::Brotli => read(
             "br",
-            brotli_decompressor::Decompressor::new(body, PIECE),
+            brotli_decompressor::Decompressor::new(body, BUFFER_SIZE),
             body,
-            most,
+            max_body,
         ),
         Coding::Zstd => {
             let failed = |error| broken("zstd", &error);
             let mut decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(failed)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(failed)?;
-            read("zstd", decoder, body, most)
+            read("zstd", decoder, body, max_body)
         }
     }
 }
 
-/// RFC 1950, section 2.2: the method is 8 and the first two bytes are a multiple of 31.
+/// Whether a body is in the format of zlib (RFC 1950, section 2.2): the method is 8 and the first two bytes are a
+/// multiple of 31.
 fn is_zlib(body: &[u8]) -> bool {
     match body {
         [first, second, ..] => {
@@ -105,18 +115,18 @@ fn is_zlib(body: &[u8]) -> bool {
     }
 }
 
-fn read(name: &str, decoder: impl Read, body: &[u8], most: u64) -> Result<Bytes, Failure> {
+fn read(name: &str, decoder: impl Read, body: &[u8], max_body: u64) -> Result<Bytes, Failure> {
     // Text shrinks to about a quarter.
-    let guess = (body.len() as u64 * 4).min(most) as usize;
+    let guess = (body.len() as u64 * 4).min(max_body) as usize;
     let mut decoded = Vec::with_capacity(guess);
     decoder
-        .take(most + 1)
+        .take(max_body + 1)
         .read_to_end(&mut decoded)
         .map_err(|error| broken(name, &error))?;
-    if decoded.len() as u64 > most {
+    if decoded.len() as u64 > max_body {
         return Err(Failure::new(
             ErrorClass::TooLarge,
-            format!("body of more than {most} bytes once decoded ('--max-body')"),
+            format!("body of more than {max_body} bytes once decoded ('--max-body')"),
         ));
     }
     Ok(decoded.into())

@@ -1,9 +1,9 @@
-//! Tests of heads, framing and chunks, as tables.
+//! Tests of heads and framing, as tables.
 
 use super::*;
 
-fn head(text: &str) -> Result<Option<Head>, Failure> {
-    Head::parse(text.as_bytes(), &Method::GET)
+fn head(text: &str) -> Result<Option<ResponseHead>, Failure> {
+    ResponseHead::parse(text.as_bytes(), &Method::GET)
 }
 
 fn framing(lines: &str) -> Framing {
@@ -35,7 +35,7 @@ fn answers_without_a_body_have_none() {
         assert_eq!(head.framing, Framing::Length(0), "{status}");
     }
     let text = b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n";
-    let head = Head::parse(text, &Method::HEAD)
+    let head = ResponseHead::parse(text, &Method::HEAD)
         .expect("valid")
         .expect("complete");
     assert_eq!(head.framing, Framing::Length(0));
@@ -85,7 +85,7 @@ fn a_head_in_parts_is_waited_for_and_garbage_is_not() {
         head(&many).expect_err("too many").class,
         ErrorClass::TooLarge
     );
-    let long = format!("HTTP/1.1 200 OK\r\na: {}", "b".repeat(MOST_HEAD));
+    let long = format!("HTTP/1.1 200 OK\r\na: {}", "b".repeat(MAX_HEAD));
     assert_eq!(
         head(&long).expect_err("too long").class,
         ErrorClass::TooLarge
@@ -96,61 +96,5 @@ fn a_head_in_parts_is_waited_for_and_garbage_is_not() {
 fn location_is_found_where_it_stands() {
     let text = "HTTP/1.1 302 Found\r\nLocation:  /node/1#c \r\ncontent-length: 0\r\n\r\n";
     let head = head(text).expect("valid").expect("complete");
-    assert_eq!(head.location.map(|place| &text[place]), Some("/node/1#c"));
-}
-
-/// Decodes in pieces of every size, so that each state is entered at each place.
-fn chunked(text: &str) -> Result<(String, bool, usize), Failure> {
-    let mut outcomes = Vec::new();
-    for size in 1..=text.len() {
-        let (mut chunks, mut body, mut done, mut left) =
-            (Chunks::default(), BytesMut::new(), false, 0);
-        for mut piece in text.as_bytes().chunks(size) {
-            if !done {
-                done = chunks.decode(&mut piece, &mut body)?;
-            }
-            left += piece.len();
-        }
-        outcomes.push((String::from_utf8_lossy(&body).into_owned(), done, left));
-    }
-    assert!(
-        outcomes.windows(2).all(|pair| pair[0] == pair[1]),
-        "{outcomes:?}"
-    );
-    Ok(outcomes.remove(0))
-}
-
-#[test]
-fn chunks_are_joined_however_they_arrive() {
-    let body = |text: &str| chunked(text).expect("valid");
-    assert_eq!(
-        body("4\r\nWiki\r\n5\r\npedia\r\n0\r\n\r\n"),
-        ("Wikipedia".to_owned(), true, 0)
-    );
-    assert_eq!(
-        body("A;name=value\r\n0123456789\r\n0\r\nx: y\r\n\r\nleft"),
-        ("0123456789".to_owned(), true, 4)
-    );
-    assert_eq!(body("3\nabc\n0\n\n"), ("abc".to_owned(), true, 0));
-    assert!(!body("4\r\nWi").1);
-}
-
-#[test]
-fn wrong_chunks_are_refused() {
-    for text in [
-        "x\r\n",
-        "-1\r\n",
-        "FFFFFFFFFFFFFFFFF\r\n",
-        "2\r\nabc\r\n",
-        "\r\n",
-    ] {
-        assert_eq!(
-            chunked(text).expect_err(text).class,
-            ErrorClass::Protocol,
-            "{text}"
-        );
-    }
-    let endless = format!("1;{}", "x".repeat(MOST_CHUNK_OVERHEAD));
-    let failure = Chunks::default().decode(&mut endless.as_bytes(), &mut BytesMut::new());
-    assert!(failure.is_err());
+    assert_eq!(head.location.map(|range| &text[range]), Some("/node/1#c"));
 }

@@ -37,7 +37,7 @@ gaggle    engine plan config metrics control error units
 const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 8] = [
+const CRATES: [(&str, &[&str]); 9] = [
     ("mlua", &["lua"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
@@ -46,6 +46,7 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("ratatui", &["tui"]),
     ("reqwest", &["http"]),
     ("hyper", &["http", "demo", "web"]),
+    ("hyper_util", &["demo", "web"]),
 ];
 
 /// The most lines a file may have, tests included.

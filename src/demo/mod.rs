@@ -12,7 +12,6 @@ mod prepared;
 mod server;
 mod sessions;
 mod static_files;
-mod stream;
 mod template;
 #[cfg(test)]
 mod testing;

@@ -9,16 +9,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::behaviour::Behaviour;
 use super::counts::RequestCounts;
-use super::stream::Stream;
 
 /// The largest request body that is kept; a larger one is read to its end and answered with 413.
 const BODY_LIMIT: usize = 1 << 20;
@@ -97,7 +97,7 @@ async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<Worker>) {
         async move { Ok::<_, Infallible>(answer(&worker, peer, request).await) }
     });
     let _ = http1::Builder::new()
-        .serve_connection(Stream::new(tcp), service)
+        .serve_connection(TokioIo::new(tcp), service)
         .await;
 }
 
@@ -146,29 +146,20 @@ fn own_page(shared: &SiteState, name: &str) -> Answer {
 
 /// Reads the whole body. One that is too large is still read, as a client whose connection closes while it sends
 /// may never see the answer.
-async fn read(mut body: Incoming) -> Result<Vec<u8>, StatusCode> {
-    let mut bytes = Vec::new();
-    let mut length = 0;
-    while !body.is_end_stream() {
-        let frame = match body.frame().await {
-            None => break,
-            Some(Err(_)) => return Err(StatusCode::BAD_REQUEST),
-            Some(Ok(frame)) => frame,
-        };
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
-        length += data.len();
-        if length <= BODY_LIMIT {
-            bytes.extend_from_slice(&data);
-        } else {
-            bytes = Vec::new();
+async fn read(mut body: Incoming) -> Result<Bytes, StatusCode> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    match Limited::new(&mut body, BODY_LIMIT).collect().await {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            while let Some(frame) = body.frame().await {
+                frame.map_err(|_| StatusCode::BAD_REQUEST)?;
+            }
+            Err(StatusCode::PAYLOAD_TOO_LARGE)
         }
+        Err(_) => Err(StatusCode::BAD_REQUEST),
     }
-    if length > BODY_LIMIT {
-        return Err(StatusCode::PAYLOAD_TOO_LARGE);
-    }
-    Ok(bytes)
 }
 
 /// An answer of one line of text.

@@ -69,7 +69,7 @@ impl PreparedBody {
 }
 
 /// An answer whose body is for this client alone, compressed if the client accepts it.
-pub(super) fn once(body: String, headers: &HeaderMap) -> Answer {
+pub(super) fn uncached(body: String, headers: &HeaderMap) -> Answer {
     let mut answer = match accepts_gzip(headers) {
         true => encoded(gzip(body.as_bytes(), Compression::fast())),
         false => Response::new(Full::from(body)),

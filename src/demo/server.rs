@@ -106,7 +106,7 @@ async fn answer(worker: &Worker, peer: IpAddr, request: Request<Incoming>) -> An
     let (head, body) = request.into_parts();
     let path = head.uri.path();
     if let Some(name) = path.strip_prefix("/_demo/") {
-        return own_page(shared, name);
+        return demo_page(shared, name);
     }
     shared
         .counts
@@ -133,7 +133,7 @@ async fn answer(worker: &Worker, peer: IpAddr, request: Request<Incoming>) -> An
 }
 
 /// Answers a request for a page of the demo itself: never counted, delayed or failed.
-fn own_page(shared: &SiteState, name: &str) -> Answer {
+fn demo_page(shared: &SiteState, name: &str) -> Answer {
     if name != "served" {
         return plain(StatusCode::NOT_FOUND, "There is only /_demo/served.\n");
     }

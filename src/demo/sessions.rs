@@ -79,7 +79,7 @@ impl Sessions {
     }
 
     /// Keeps a notice for the member's next page, such as that a comment was posted.
-    pub(super) fn tell(&self, member: &Member, notice: String) {
+    pub(super) fn set_notice(&self, member: &Member, notice: String) {
         if let Some(session) = self
             .shard(&member.session)
             .sessions
@@ -152,7 +152,7 @@ mod tests {
         let sessions = Sessions::new();
         let member = sessions.open(7);
         assert_eq!(sessions.take_notice(&member), None);
-        sessions.tell(&member, "posted".to_owned());
+        sessions.set_notice(&member, "posted".to_owned());
         assert_eq!(sessions.take_notice(&member).as_deref(), Some("posted"));
         assert_eq!(sessions.take_notice(&member), None);
     }

@@ -4,13 +4,13 @@
 //! | room | subject |
 //! |---|---|
 //! | `session` | what a browser owns: cookies, default headers, redirects, idle connections |
-//! | `h1` | HTTP/1.1, spoken by lgoose itself |
-//! | `h2` | HTTP/2, over the crate of that name |
 //! | `reqwest` | the transport for proxies, over the crate of that name |
+//! | `h2` | HTTP/2, over the crate of that name |
+//! | `h1` | HTTP/1.1, spoken by lgoose itself |
 //! | `connect` | names, TCP and TLS |
 //! | `message` | requests and responses, as all of them see them |
 //!
-//! A room imports those below it; `tests/layers.rs` holds it to that.
+//! Imports go one way, from a room to those below it; `tests/layers.rs` finds circles.
 
 mod client;
 mod config;

@@ -125,7 +125,7 @@ impl Api {
             "session={}; Path=/; HttpOnly; SameSite=Lax",
             self.accounts.token(&customer)
         );
-        with(go("/account"), SET_COOKIE, &cookie)
+        with(redirect("/account"), SET_COOKIE, &cookie)
     }
 
     fn account(&self, request: &SiteRequest<'_>) -> Answer {
@@ -135,7 +135,7 @@ impl Api {
         let session = pairs.find_map(|pair| pair.trim().strip_prefix("session="));
         match session.and_then(|token| self.accounts.customer(token)) {
             Some(customer) => page(pages::account(&customer.name())),
-            None => go("/login"),
+            None => redirect("/login"),
         }
     }
 
@@ -226,7 +226,11 @@ fn upload(request: &SiteRequest<'_>) -> Answer {
 }
 
 fn log_out() -> Answer {
-    with(go("/"), SET_COOKIE, "session=; Path=/; Max-Age=0; HttpOnly")
+    with(
+        redirect("/"),
+        SET_COOKIE,
+        "session=; Path=/; Max-Age=0; HttpOnly",
+    )
 }
 
 fn authorization<'a>(request: &SiteRequest<'a>) -> &'a str {
@@ -282,7 +286,7 @@ fn asset(kind: &'static str, text: &'static str) -> Answer {
     with(answer, CACHE_CONTROL, "max-age=3600")
 }
 
-fn go(path: &str) -> Answer {
+fn redirect(path: &str) -> Answer {
     let answer = with_status(Response::default(), StatusCode::SEE_OTHER);
     with(answer, LOCATION, path)
 }

@@ -82,7 +82,7 @@ pub(super) fn reply(fields: &FormFields, token: &str) -> CommentOutcome {
         subject: fields.get("subject").to_owned(),
         body: fields.get("comment_body[und][0][value]").to_owned(),
     };
-    let errors = faults(&draft, fields.get("comment_body[und][0][format]"));
+    let errors = comment_errors(&draft, fields.get("comment_body[und][0][format]"));
     if !errors.is_empty() {
         return CommentOutcome::Again(errors, draft);
     }
@@ -95,7 +95,7 @@ pub(super) fn reply(fields: &FormFields, token: &str) -> CommentOutcome {
     CommentOutcome::Post(draft)
 }
 
-fn faults(draft: &CommentDraft, format: &str) -> Vec<String> {
+fn comment_errors(draft: &CommentDraft, format: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let length = draft.subject.chars().count();
     if length > SUBJECT_LIMIT {

@@ -84,7 +84,9 @@ impl Drupal {
             },
             DrupalRoute::Logout => self.log_out(frame),
             DrupalRoute::Reply(nid) if !is_article(nid) => self.show(frame, &PageContent::NotFound),
-            DrupalRoute::Reply(nid) if frame.member.is_none() => go(&frame, &format!("node/{nid}")),
+            DrupalRoute::Reply(nid) if frame.member.is_none() => {
+                redirect(&frame, &format!("node/{nid}"))
+            }
             DrupalRoute::Reply(nid) => {
                 self.show(frame, &PageContent::Reply(nid, CommentDraft::default()))
             }
@@ -146,7 +148,7 @@ impl Drupal {
 
     fn welcome(&self, frame: &Frame<'_>, uid: u32, path: &str) -> Answer {
         let member = self.sessions.open(uid);
-        let mut answer = go(frame, path);
+        let mut answer = redirect(frame, path);
         cookie::set(&mut answer, frame.host, &member.session);
         answer
     }
@@ -156,14 +158,14 @@ impl Drupal {
             return self.show(frame, &PageContent::Forbidden);
         };
         self.sessions.close(member);
-        let mut answer = go(&frame, "");
+        let mut answer = redirect(&frame, "");
         cookie::delete(&mut answer, frame.host);
         answer
     }
 
     fn comment(&self, mut frame: Frame<'_>, nid: u32, fields: &FormFields) -> Answer {
         let Some(member) = &frame.member else {
-            return go(&frame, &format!("node/{nid}"));
+            return redirect(&frame, &format!("node/{nid}"));
         };
         match forms::reply(fields, &member.form_token) {
             CommentOutcome::Post(draft) => {
@@ -171,8 +173,8 @@ impl Drupal {
                     .comments
                     .add(nid, member.uid, &draft.subject, &draft.body);
                 self.sessions
-                    .tell(member, "Your comment has been posted.".to_owned());
-                go(&frame, &format!("node/{nid}#comment-{cid}"))
+                    .set_notice(member, "Your comment has been posted.".to_owned());
+                redirect(&frame, &format!("node/{nid}#comment-{cid}"))
             }
             CommentOutcome::Preview(draft) => self.show(frame, &PageContent::Preview(nid, draft)),
             CommentOutcome::Again(errors, draft) => {
@@ -226,7 +228,7 @@ fn answer(status: StatusCode, body: Full<bytes::Bytes>) -> Answer {
 }
 
 /// A redirect to `path` of the site, which has no leading slash.
-fn go(frame: &Frame<'_>, path: &str) -> Answer {
+fn redirect(frame: &Frame<'_>, path: &str) -> Answer {
     let mut answer = answer(StatusCode::FOUND, Full::default());
     // A path that came in a request line can stand in a header.
     if let Ok(location) = HeaderValue::try_from(format!("http://{}/{path}", frame.host)) {

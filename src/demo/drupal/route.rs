@@ -38,7 +38,7 @@ pub(super) enum DrupalRoute {
     /// A static file, with the label that requests for it are counted under.
     Asset(&'static str),
     /// Anything else.
-    Nowhere,
+    Unknown,
 }
 
 impl DrupalRoute {
@@ -48,7 +48,7 @@ impl DrupalRoute {
         let path = path.strip_suffix('/').unwrap_or(path);
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
         let numbered = |text: &str, route: fn(u32) -> DrupalRoute| {
-            number(text).map_or(DrupalRoute::Nowhere, route)
+            number(text).map_or(DrupalRoute::Unknown, route)
         };
         match (first, rest) {
             ("" | "node", "") => DrupalRoute::Front,
@@ -63,7 +63,7 @@ impl DrupalRoute {
             ("misc", _) => DrupalRoute::Asset("GET /misc"),
             ("modules", _) => DrupalRoute::Asset("GET /modules"),
             ("themes", _) => DrupalRoute::Asset("GET /themes"),
-            _ => DrupalRoute::Nowhere,
+            _ => DrupalRoute::Unknown,
         }
     }
 
@@ -78,7 +78,7 @@ impl DrupalRoute {
                 DrupalRoute::Logout => "GET /user/logout",
                 DrupalRoute::Reply(_) => "GET /comment/reply/%",
                 DrupalRoute::Asset(label) => label,
-                DrupalRoute::Nowhere => "other",
+                DrupalRoute::Unknown => "other",
             };
         }
         match self {
@@ -110,12 +110,12 @@ mod tests {
                 DrupalRoute::Article(5),
                 "GET /node/%",
             ),
-            (Method::GET, "/node/+5", DrupalRoute::Nowhere, "other"),
-            (Method::GET, "/node/5/edit", DrupalRoute::Nowhere, "other"),
+            (Method::GET, "/node/+5", DrupalRoute::Unknown, "other"),
+            (Method::GET, "/node/5/edit", DrupalRoute::Unknown, "other"),
             (
                 Method::GET,
                 "/node/99999999999",
-                DrupalRoute::Nowhere,
+                DrupalRoute::Unknown,
                 "other",
             ),
             (Method::GET, "/user", DrupalRoute::Account, "GET /user"),
@@ -151,7 +151,7 @@ mod tests {
                 DrupalRoute::Asset("GET /misc"),
                 "other",
             ),
-            (Method::GET, "*", DrupalRoute::Nowhere, "other"),
+            (Method::GET, "*", DrupalRoute::Unknown, "other"),
         ] {
             assert_eq!(DrupalRoute::of(path), route, "{path}");
             assert_eq!(route.label(&method), label, "{method} {path}");

@@ -124,21 +124,21 @@ impl Umami {
                     keys => {
                         let headers = context.request.headers;
                         let answer = self.pages.results(lang, keys, member.is_some(), headers);
-                        finished(answer, context, false)
+                        with_page_headers(answer, context, false)
                     }
                 }
             }
             (RouteKind::Account | RouteKind::Login, Some(_)) => {
-                go(context, StatusCode::FOUND, "/user/1")
+                redirect(context, StatusCode::FOUND, "/user/1")
             }
-            (RouteKind::Account, None) => go(context, StatusCode::FOUND, "/user/login"),
+            (RouteKind::Account, None) => redirect(context, StatusCode::FOUND, "/user/login"),
             (RouteKind::Profile, Some(_)) => self.system_page(context, SystemPage::Profile),
             (RouteKind::Profile | RouteKind::Logout, None) => {
                 self.system_page(context, SystemPage::Denied)
             }
             (RouteKind::Logout, Some(member)) => {
                 self.sessions.close(member);
-                let mut answer = go(context, StatusCode::FOUND, "");
+                let mut answer = redirect(context, StatusCode::FOUND, "");
                 cookie::delete(&mut answer, context.host);
                 answer
             }
@@ -153,7 +153,9 @@ impl Umami {
             (RouteKind::Asset(_), _) => not_allowed("GET, HEAD"),
             (RouteKind::Login, None) => self.log_in(context, fields),
             (RouteKind::Search, _) => match forms::search(fields) {
-                FormOutcome::Good => go(context, StatusCode::SEE_OTHER, &results_path(fields)),
+                FormOutcome::Good => {
+                    redirect(context, StatusCode::SEE_OTHER, &results_path(fields))
+                }
                 FormOutcome::Again(errors) => self.again(context, errors),
             },
             (RouteKind::Contact, _) => self.contact(context, fields),
@@ -170,7 +172,7 @@ impl Umami {
             FormOutcome::Again(errors) => self.again(context, errors),
             FormOutcome::Good => {
                 let member = self.sessions.open(ADMIN_UID);
-                let mut answer = go(context, StatusCode::SEE_OTHER, "/user/1");
+                let mut answer = redirect(context, StatusCode::SEE_OTHER, "/user/1");
                 cookie::set(&mut answer, context.host, &member.session);
                 answer
             }
@@ -183,7 +185,7 @@ impl Umami {
             FormOutcome::Good if !self.messages.admits(context.request.peer, Instant::now()) => {
                 self.again(context, vec![FLOODED.to_owned()])
             }
-            FormOutcome::Good => go(context, StatusCode::SEE_OTHER, ""),
+            FormOutcome::Good => redirect(context, StatusCode::SEE_OTHER, ""),
         }
     }
 
@@ -203,10 +205,10 @@ impl Umami {
                     "{} <em class=\"placeholder\">{title}</em> has been updated.",
                     kind.name()
                 );
-                self.sessions.tell(member, notice);
+                self.sessions.set_notice(member, notice);
                 // The alias begins with the language, which `go` adds.
                 let alias = &node.paths[context.lang as usize];
-                go(
+                redirect(
                     context,
                     StatusCode::SEE_OTHER,
                     alias.get(3..).unwrap_or_default(),
@@ -261,7 +263,7 @@ impl Umami {
         let messages = self.messages(context, errors);
         let (is_member, headers) = (context.member.is_some(), context.request.headers);
         let answer = self.pages.show(page, is_member, &messages, headers);
-        finished(answer, context, !is_member && messages.is_empty())
+        with_page_headers(answer, context, !is_member && messages.is_empty())
     }
 
     fn form(
@@ -276,7 +278,7 @@ impl Umami {
         let answer = self
             .pages
             .form(context.lang, node, member, &messages, headers);
-        finished(answer, context, false)
+        with_page_headers(answer, context, false)
     }
 
     /// The messages above the content of a page.
@@ -299,7 +301,7 @@ fn results_path(fields: &FormFields) -> String {
 }
 
 /// Adds the headers of every page to an answer, those of a cached page or of one that was made.
-fn finished(mut answer: Answer, context: &RequestContext<'_>, is_cached: bool) -> Answer {
+fn with_page_headers(mut answer: Answer, context: &RequestContext<'_>, is_cached: bool) -> Answer {
     const GENERATOR: HeaderName = HeaderName::from_static("x-generator");
     const DRUPAL_CACHE: HeaderName = HeaderName::from_static("x-drupal-cache");
     let (cache, age) = match is_cached {
@@ -328,8 +330,8 @@ fn finished(mut answer: Answer, context: &RequestContext<'_>, is_cached: bool) -
 }
 
 /// A redirect to `path` in the language of the request, without which that is "/en".
-fn go(context: &RequestContext<'_>, status: StatusCode, path: &str) -> Answer {
-    let mut answer = finished(Answer::default(), context, false);
+fn redirect(context: &RequestContext<'_>, status: StatusCode, path: &str) -> Answer {
+    let mut answer = with_page_headers(Answer::default(), context, false);
     *answer.status_mut() = status;
     let code = Translation::of(context.lang).code;
     let path = utf8_percent_encode(path, CONTROLS);

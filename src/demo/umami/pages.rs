@@ -121,7 +121,7 @@ impl PageStore {
                 let html = self
                     .layout
                     .render(&head, &page.content, is_member, messages);
-                prepared::once(html, headers)
+                prepared::uncached(html, headers)
             }
         };
         if answer.status() == StatusCode::OK {
@@ -147,7 +147,7 @@ impl PageStore {
             paths: &paths("/search/node"),
         };
         let html = self.layout.render(&head, &content, is_member, &[]);
-        prepared::once(html, headers)
+        prepared::uncached(html, headers)
     }
 
     /// Answers with the form of a node, for an editor.
@@ -167,7 +167,7 @@ impl PageStore {
             paths: &paths(&format!("/node/{}/edit", node.nid)),
         };
         let html = self.layout.render(&head, &content, true, messages);
-        prepared::once(html, headers)
+        prepared::uncached(html, headers)
     }
 
     fn add_fixed(&mut self, lang: Lang) {
@@ -219,7 +219,7 @@ impl PageStore {
             let (number, aliases) = (paths(&format!("/node/{}", node.nid)), node.paths.clone());
             let content = self.parts.article(lang, node);
             let page = self.add_at(lang, &title, content, aliases);
-            self.reach(lang, &number[lang as usize], page);
+            self.add_path(lang, &number[lang as usize], page);
         }
     }
 
@@ -236,7 +236,7 @@ impl PageStore {
     fn add_at(&mut self, lang: Lang, title: &str, content: String, paths: [String; 2]) -> usize {
         let path = paths[lang as usize].clone();
         let page = self.add(lang, title, content, paths, StatusCode::OK);
-        self.reach(lang, &path, page);
+        self.add_path(lang, &path, page);
         page
     }
 
@@ -274,7 +274,7 @@ impl PageStore {
     }
 
     /// Makes a path lead to a page; an English one also without its language.
-    fn reach(&mut self, lang: Lang, path: &str, page: usize) {
+    fn add_path(&mut self, lang: Lang, path: &str, page: usize) {
         if let (Lang::En, Some(path)) = (lang, path.strip_prefix("/en")) {
             self.by_path.insert(path.to_owned(), page);
         }

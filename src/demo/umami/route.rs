@@ -36,7 +36,7 @@ pub(super) enum RouteKind {
     /// A static file, with the label that requests for it are counted under.
     Asset(&'static str),
     /// Anything else.
-    Nowhere,
+    Unknown,
 }
 
 /// The route of a path: its language and the part of the site.
@@ -109,7 +109,7 @@ impl UmamiRoute {
             // Files have no language.
             (RouteKind::Asset(_), Some(_)) => UmamiRoute {
                 prefix,
-                kind: RouteKind::Nowhere,
+                kind: RouteKind::Unknown,
             },
             _ => UmamiRoute { prefix, kind },
         }
@@ -147,7 +147,7 @@ impl UmamiRoute {
             RouteKind::Account | RouteKind::Profile => 16,
             RouteKind::Logout => 17,
             RouteKind::Asset(label) => return label,
-            RouteKind::Nowhere => return "other",
+            RouteKind::Unknown => return "other",
         };
         ROWS[row][self.prefix.map_or(0, |lang| 1 + lang as usize)]
     }
@@ -166,8 +166,8 @@ impl RouteKind {
             ("recipes", _) => RouteKind::Recipe,
             ("recipe-category" | "tags", name) if !name.is_empty() => RouteKind::Term,
             ("node", rest) => match rest.strip_suffix("/edit") {
-                Some(nid) => number(nid).map_or(RouteKind::Nowhere, RouteKind::Edit),
-                None => number(rest).map_or(RouteKind::Nowhere, RouteKind::Node),
+                Some(nid) => number(nid).map_or(RouteKind::Unknown, RouteKind::Edit),
+                None => number(rest).map_or(RouteKind::Unknown, RouteKind::Node),
             },
             ("search", "node") => RouteKind::Search,
             ("contact", "" | "feedback") => RouteKind::Contact,
@@ -177,7 +177,7 @@ impl RouteKind {
             ("user", "logout") => RouteKind::Logout,
             ("core", _) => RouteKind::Asset("GET /core"),
             ("sites", _) => RouteKind::Asset("GET /sites"),
-            _ => RouteKind::Nowhere,
+            _ => RouteKind::Unknown,
         }
     }
 }
@@ -235,7 +235,7 @@ mod tests {
                 "GET /en/term/%",
             ),
             (Method::GET, "/node/19", RouteKind::Node(19), "GET /node/%"),
-            (Method::GET, "/node/+9", RouteKind::Nowhere, "other"),
+            (Method::GET, "/node/+9", RouteKind::Unknown, "other"),
             (
                 Method::GET,
                 "/en/node/11/edit",
@@ -274,21 +274,21 @@ mod tests {
                 RouteKind::Profile,
                 "GET /en/user/%",
             ),
-            (Method::GET, "/en/user/2", RouteKind::Nowhere, "other"),
+            (Method::GET, "/en/user/2", RouteKind::Unknown, "other"),
             (
                 Method::GET,
                 "/core/a.js",
                 RouteKind::Asset("GET /core"),
                 "GET /core",
             ),
-            (Method::GET, "/en/core/a.js", RouteKind::Nowhere, "other"),
+            (Method::GET, "/en/core/a.js", RouteKind::Unknown, "other"),
             (
                 Method::HEAD,
                 "/sites/a.js",
                 RouteKind::Asset("GET /sites"),
                 "other",
             ),
-            (Method::GET, "*", RouteKind::Nowhere, "other"),
+            (Method::GET, "*", RouteKind::Unknown, "other"),
         ] {
             let route = UmamiRoute::of(path);
             assert_eq!(route.kind, kind, "{path}");

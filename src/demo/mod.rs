@@ -30,7 +30,7 @@ use tokio::sync::watch;
 pub use behaviour::Behaviour;
 
 use crate::error::Error;
-use counts::RequestCounts;
+use counts::RouteCounts;
 use server::{Handler, SiteState, Worker};
 
 /// The backlog of the listening socket: room for thousands of users that connect in the same instant.
@@ -96,7 +96,7 @@ impl Demo {
         let address = listener.local_addr().map_err(trouble)?;
         let site = site.handler();
         let shared = Arc::new(SiteState {
-            counts: RequestCounts::new(site.labels(), threads.max(1)),
+            counts: RouteCounts::new(site.labels(), threads.max(1)),
             site,
             behaviour,
         });

@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::behaviour::Behaviour;
-use super::counts::RequestCounts;
+use super::counts::RouteCounts;
 
 /// The largest request body that is kept; a larger one is read to its end and answered with 413.
 const BODY_LIMIT: usize = 1 << 20;
@@ -62,7 +62,7 @@ pub(super) trait Handler: Send + Sync {
 pub(super) struct SiteState {
     pub(super) site: Box<dyn Handler>,
     pub(super) behaviour: Behaviour,
-    pub(super) counts: RequestCounts,
+    pub(super) counts: RouteCounts,
 }
 
 /// One thread's view of the site. Each thread has an `Arc` of its own to clone for every request.

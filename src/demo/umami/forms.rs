@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn each_form_is_judged_by_what_it_needs() {
-        type Judge = fn(&FormFields) -> FormOutcome;
-        let edit: Judge = |fields| super::edit(fields, "article", "t");
-        let cases: [(Judge, &str, Option<usize>); 19] = [
+        type Validate = fn(&FormFields) -> FormOutcome;
+        let edit: Validate = |fields| super::edit(fields, "article", "t");
+        let cases: [(Validate, &str, Option<usize>); 19] = [
             (
                 login,
                 "form_id=user_login_form&name=admin&pass=admin&op=Log%2Bin",

@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, reason = "printing is what a benchmark is for")]
 #![allow(missing_docs, reason = "a benchmark has no interface")]
 
-use lgoose::http::{Client, ClientConfig, Exchange, Request, Response, Session, Target, Timings};
+use lgoose::http::{Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target};
 use lgoose::lua::{Finished, Op, Program, Pulse, Step, Vm, VmSetup, load};
 use lgoose::metrics::Recorder;
 use rustix::time::{ClockId, clock_gettime};
@@ -249,7 +249,7 @@ fn answered(target: &Target, page: &bytes::Bytes) -> Exchange {
         begin: tokio::time::Instant::now(),
         connection: None,
         latency: Duration::from_micros(100),
-        timings: Timings::default(),
+        timings: Phases::default(),
         redirects: 0,
         retries: 0,
         bytes: page.len() as u64,

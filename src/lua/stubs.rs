@@ -26,7 +26,7 @@ mod tests {
     use super::super::{api, declare, modules, multipart, options, program, sandbox};
     use super::STUBS;
     use crate::config::{Settings, THRESHOLD_OPTIONS};
-    use crate::http::{ErrorClass, Exchange, Failure, Timings};
+    use crate::http::{ErrorClass, Exchange, Failure, Phases};
     use mlua::{Lua, Table, Value};
     use std::collections::{BTreeMap, BTreeSet};
     use std::rc::Rc;
@@ -155,7 +155,7 @@ mod tests {
             begin: tokio::time::Instant::now(),
             connection: None,
             latency: Duration::ZERO,
-            timings: Timings::default(),
+            timings: Phases::default(),
             redirects: 0,
             retries: 0,
             bytes: 0,

@@ -40,6 +40,7 @@ mod thresholds;
 mod under_way;
 mod users;
 
+pub use crate::phases::Phases;
 pub use columns::NameSeries;
 pub use cycles::Cycles;
 pub use delta::Delta;
@@ -58,7 +59,7 @@ pub use report::{
     Verdict, VerdictResult,
 };
 pub use sample::{
-    Account, Context, Entered, Failure, Phases, RequestId, Sample, TaskContext, TaskId, TaskRun,
+    Account, Context, Entered, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
 pub use snapshot::{LiveRow, RunPhase, Snapshot};
 pub use store::Store;

@@ -61,7 +61,7 @@ impl Shared {
         let (client, resolver) = (context.client.clone(), context.resolver.clone());
         Rc::new(Shared {
             config: context.config.clone(),
-            client: Client::one_of(client, resolver, index as u64, among),
+            client: Client::for_shard(client, resolver, index as u64, among),
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
             timers: context.timers(),

@@ -1,16 +1,16 @@
 //! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
 //! shards by their directive and their signals alone, whatever machine they are on.
 
-use super::directive::{Directive, Phase};
-use super::ending::{Life, Stopped};
-use super::local_shards::LocalShards;
-use super::plan_version::PlanVersion;
-use super::reset::Reset;
-use super::roster::Roster;
-use super::signal::{Signal, SignalKind};
-use super::watchdog::{Caught, complaint};
 use crate::config::Config;
 use crate::control::Command;
+use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::run::ending::{Life, Stopped};
+use crate::engine::run::local_shards::LocalShards;
+use crate::engine::run::reset::Reset;
+use crate::engine::run::roster::Roster;
+use crate::engine::run::watchdog::{Caught, complaint};
 use crate::error::Error;
 use crate::metrics::{Cause, Delta, EventKind, RunPhase, Snapshot, Store};
 use std::collections::VecDeque;

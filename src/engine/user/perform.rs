@@ -1,9 +1,9 @@
 //! Carries out what a plan's code asks for: requests, fetches and waits.
 
-use super::User;
-use super::in_flight::InFlight;
-use super::open_requests::{Identity, Open, Told};
-use super::show::show;
+use crate::engine::user::User;
+use crate::engine::user::in_flight::InFlight;
+use crate::engine::user::open_requests::{Identity, Open, Told};
+use crate::engine::user::show::show;
 use crate::http::{Exchange, Session};
 use crate::lua::{Counted, Finished, Op, RequestOp, Step};
 use crate::metrics::{Entered, Failure, RequestId, Sample};

@@ -1,9 +1,8 @@
 //! What all shards of a run need to know, put together once.
 
-use super::Run;
 use crate::config::{CoMitigation, Config};
 use crate::engine::load_model::throttle::Throttle;
-use crate::engine::shard::timers::Timers;
+use crate::engine::timing::timers::Timers;
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::Pulse;
 use crate::metrics::{Cadence, Journals, Recorder};
@@ -59,21 +58,25 @@ impl RunContext {
 }
 
 /// The context of a run that begins now.
-pub(crate) fn context(run: Run) -> RunContext {
-    let config = &run.config;
+pub(crate) fn context(
+    config: Arc<Config>,
+    client: ClientConfig,
+    resolver: Arc<Resolver>,
+    journals: Option<Journals>,
+) -> RunContext {
     let throttle = config.throttle_requests;
     let begin = Instant::now();
     RunContext {
-        client: run.client,
-        resolver: run.resolver,
+        client,
+        resolver,
         rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
         throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, begin))),
         shards: config.threads,
         pulses: (0..config.threads).map(|_| Arc::default()).collect(),
         begin,
         origin: begin,
-        journals: run.journals,
-        config: run.config,
+        journals,
+        config,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The life of a user in a run at a rate: it waits for an arrival, runs one iteration for it, and is free again.
 
-use super::dispatch_pool::PoolMember;
+use crate::engine::load_model::dispatch_pool::PoolMember;
 use crate::engine::user::User;
 use crate::engine::user::pace::Begun;
 use crate::plan::Cursor;

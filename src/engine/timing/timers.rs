@@ -4,7 +4,7 @@
 //! The timer wakes the user whose wait ends first, with that user's own waker. Whoever is polled then wakes all
 //! others whose time has come and sets the timer for the next.
 
-use super::alarm::Alarm;
+use crate::engine::timing::alarm::Alarm;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::poll_fn;

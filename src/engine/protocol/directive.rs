@@ -2,9 +2,9 @@
 //! shard that missed one in between has missed nothing. Its times are durations since the run began, which mean the
 //! same to everyone who takes part.
 
-use super::plan_version::PlanVersion;
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::Timetable;
+use crate::engine::protocol::plan_version::PlanVersion;
 use std::sync::Arc;
 use std::time::Duration;
 

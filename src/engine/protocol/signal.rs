@@ -1,7 +1,7 @@
 //! What a shard tells the director. Signals come in order, but may come late or no more; the directive, which goes the
 //! other way, is state.
 
-use super::ending::Departures;
+use crate::engine::protocol::departures::Departures;
 use crate::error::Error;
 use crate::metrics::Delta;
 

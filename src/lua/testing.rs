@@ -1,7 +1,8 @@
 //! What tests of VMs need beside a plan.
 
-use super::{Pulse, VmSetup};
 use crate::http::{Client, ClientConfig, Session};
+use crate::lua::limits::Pulse;
+use crate::lua::vm::VmSetup;
 use crate::metrics::Recorder;
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -48,6 +48,15 @@ pub(super) fn shown_bytes(bytes: &[u8]) -> String {
     text
 }
 
+/// At most 80 characters, so that a page cannot fill a report.
+pub(super) fn shortened(text: &str) -> String {
+    const MOST: usize = 80;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// A plan's string as a URL or path: bytes that are not UTF-8 are sent as they are, percent-encoded as all others
 /// that URLs do not allow.
 pub(super) fn url(string: &LuaString) -> String {

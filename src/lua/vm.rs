@@ -1,15 +1,13 @@
 //! One user's VM: runs the tasks of its plan as coroutines and hands their operations to the engine.
 
-use super::fault::{self, Raised};
-use super::host::{Host, stream};
-use super::limits::{self, Limits};
-use super::op::{Op, Yielded};
-use super::program::Program;
-use super::pulse::Pulse;
-use super::responses::{Address, Finished};
-use super::{api, sandbox};
-use crate::error::{Diagnostic, Error};
+use crate::error::Error;
 use crate::http::Session;
+use crate::lua::api::start_prelude;
+use crate::lua::diagnostics::{self, Raised};
+use crate::lua::limits::{self, Limits, Pulse};
+use crate::lua::plan_files::Program;
+use crate::lua::requests::{Finished, Op, Yielded};
+use crate::lua::sandbox::{self, Host, stream};
 use crate::metrics::Recorder;
 use crate::plan::Event;
 use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
@@ -74,7 +72,8 @@ impl Vm {
     /// # Errors
     /// What the plan's top level raises, as a diagnostic.
     pub fn new(program: &Arc<Program>, setup: VmSetup<'_>) -> Result<Vm, Error> {
-        let explain = |error: mlua::Error| Error::from(fault::diagnose(&error, &program.sources));
+        let explain =
+            |error: mlua::Error| Error::from(diagnostics::diagnose(&error, &program.sources));
         Vm::build(program, setup).map_err(explain)
     }
 
@@ -90,7 +89,7 @@ impl Vm {
         host.random.replace(stream(program.seed, setup.draws));
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
-        limits::keep(&lua)?;
+        host.limits.keep(&lua)?;
         let facts = lua.create_table()?;
         facts.raw_set("id", setup.user)?;
         facts.raw_set("scenario", setup.scenario)?;
@@ -168,7 +167,7 @@ impl Vm {
         self.pulse.leave();
         if self.host.limits.is_killed() {
             self.host.limits.forgive();
-            limits::keep(&self.lua)?;
+            self.host.limits.keep(&self.lua)?;
         } else if reset.is_ok() {
             return Ok(());
         }
@@ -214,7 +213,7 @@ impl Vm {
     }
 
     fn revive(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
-        limits::keep(&self.lua)?;
+        self.host.limits.keep(&self.lua)?;
         self.thread = self.lua.create_thread(function(self).clone())?;
         self.collect()
     }
@@ -306,7 +305,7 @@ impl Vm {
     }
 
     fn failed(&mut self, error: &mlua::Error) -> Step {
-        let mut raised = fault::raised(error, &self.host.program.sources);
+        let mut raised = diagnostics::raised(error, &self.host.program.sources);
         if let Some((lossy, shown)) = self.host.raised_bytes.take() {
             raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
         }
@@ -364,37 +363,4 @@ impl Vm {
     pub fn used_memory(&self) -> usize {
         self.lua.used_memory() + self.host.responses.borrow().held_bytes()
     }
-}
-
-/// Runs the prelude in a fresh VM and gives what it returns.
-pub(super) fn start_prelude(
-    lua: &Lua,
-    program: &Program,
-    facts: Table,
-    names: Table,
-) -> mlua::Result<Table> {
-    let prelude: Table = lua
-        .load(program.prelude.as_slice())
-        .set_mode(mlua::chunk::ChunkMode::Binary)
-        .call((lua.create_function(api::lookup)?, facts, names))?;
-    lua.set_named_registry_value(api::ENVIRONMENT, prelude.raw_get::<Table>("env")?)?;
-    Ok(prelude)
-}
-
-/// The response that a plan's call is about.
-pub(super) fn address_of(response: &Table) -> mlua::Result<Address> {
-    response.raw_get::<i64>("slot").map(Address::from_lua)
-}
-
-/// An error that the prelude's callers see as a diagnostic, at the plan's line.
-pub(super) fn mistake(lua: &Lua, diagnostic: Diagnostic) -> mlua::Error {
-    let host = Host::of(lua);
-    let placed = match super::host::plan_line(lua) {
-        Some((file, line)) => {
-            let text = host.program.sources.text(&file);
-            diagnostic.at(file, Some(line), &text)
-        }
-        None => diagnostic,
-    };
-    mlua::Error::external(placed)
 }

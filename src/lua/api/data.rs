@@ -1,12 +1,12 @@
 //! `data`: rows of CSV files, lines and JSON, read once per process and shared by all users. A row becomes
 //! a Lua value when a user takes it.
 
-use super::super::data::{Kind, Order, Row, Rows};
-use super::super::host::Host;
-use super::super::op;
-use super::super::values::{one_line, shown, wanted};
-use super::unknown;
+use super::names::unknown;
 use crate::config::unknown_word;
+use crate::lua::plan_files::{Kind, Order, Row, Rows};
+use crate::lua::requests::mark;
+use crate::lua::sandbox::Host;
+use crate::lua::values::{one_line, shown, wanted};
 use mlua::{
     Function, IntoLua as _, Lua, LuaSerdeExt as _, MetaMethod, Table, UserDataFields,
     UserDataMethods, Value,
@@ -23,7 +23,7 @@ pub(super) struct Reader {
     own: Cell<u64>,
 }
 
-pub(in super::super) const OPTIONS: [&str; 1] = ["order"];
+pub(in crate::lua) const OPTIONS: [&str; 1] = ["order"];
 
 const MEMBERS: [&str; 2] = ["next", "get"];
 
@@ -40,7 +40,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let parts = (
         lua.create_function(take)?,
-        op::mark("stop"),
+        mark("stop"),
         coroutine.raw_get::<Function>("yield")?,
     );
     let next: Function = lua.load(NEXT).set_name("=lgoose").call(parts)?;

@@ -1,10 +1,10 @@
 //! What a CSS selector finds in a page: elements, their texts and attributes, forms. Serves responses and
 //! `html.parse` alike.
 
-use super::super::host::Host;
-use super::super::values::{Text, shown, wanted};
-use super::refuse_unknown;
+use super::names::refuse_unknown;
 use crate::html::{self, Document, FormMethod, NodeKey, Selector};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{Text, shown, wanted};
 use mlua::{IntoLua as _, Lua, Table, UserData, UserDataFields, UserDataMethods, Value};
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `load`: text as a function in the plan's own environment. Never bytecode, which could do anything.
 
-use super::super::values::shown;
-use super::ENVIRONMENT;
+use crate::lua::sandbox::ENVIRONMENT;
+use crate::lua::values::shown;
 use mlua::{IntoLua as _, IntoLuaMulti as _, Lua, LuaString, MultiValue, Table, Value};
 
 /// The function, or nil and what is wrong with the text. A table may stand in for the plan's environment.

@@ -1,8 +1,8 @@
 //! `log` and `print`: lines that say which user, scenario and task they come from. They go to the
 //! program's log, not to standard output, which belongs to the report.
 
-use super::super::host::Host;
-use super::super::values::{Text, shown};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{Text, shown};
 use mlua::{Lua, Table, Value, Variadic};
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {

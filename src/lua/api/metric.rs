@@ -1,9 +1,9 @@
 //! What a plan measures itself: `check`, `metric`, and the time of `user:transaction`. All of it goes straight
 //! to the recorder of the user's shard.
 
-use super::super::fault;
-use super::super::host::{self, Host};
-use super::super::values::{shown, wanted};
+use crate::lua::diagnostics::{self, here};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{shown, wanted};
 use crate::metrics::{Failure, MetricKind, Recorder, TaskContext, TaskRun};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use std::time::{Duration, Instant};
@@ -118,7 +118,7 @@ pub(super) fn end_transaction(
                 other.type_name()
             )),
         };
-        fault::raised(&error, &host.program.sources)
+        diagnostics::raised(&error, &host.program.sources)
     });
     let name = shown(&name);
     let tasks = &host.program.task_names;
@@ -178,9 +178,7 @@ fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Re
 
 /// An error at the plan's line.
 fn problem_here(lua: &Lua, problem: &str) -> mlua::Error {
-    let place =
-        host::plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
-    mlua::Error::runtime(format!("{place}{problem}"))
+    mlua::Error::runtime(here(lua) + problem)
 }
 
 #[cfg(test)]

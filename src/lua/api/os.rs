@@ -1,8 +1,8 @@
 //! `os` as far as plans have it: `time`, `clock` and `date`. Reads the clock and the machine's time zone,
 //! nothing else.
 
-use super::super::host::Host;
-use super::super::values::wanted;
+use crate::lua::sandbox::Host;
+use crate::lua::values::wanted;
 use jiff::fmt::strtime::{BrokenDownTime, Config, PosixCustom};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned, civil};

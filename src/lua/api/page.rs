@@ -1,7 +1,7 @@
 //! `html.parse`: a page that did not come as a response, read like one.
 
 use super::elements;
-use super::refuse_unknown;
+use super::names::refuse_unknown;
 use crate::html::{self, Document};
 use mlua::{Lua, LuaString, Table, UserData, UserDataMethods, Value};
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 //! `random`, and `math.random` over the same stream: one per user, fixed by the run's seed and the user's
 //! number, so that a run can be repeated.
 
-use super::super::host::Host;
-use super::super::values::plain;
+use crate::lua::sandbox::Host;
+use crate::lua::values::plain;
 use mlua::{Lua, Table, Value, Variadic};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;

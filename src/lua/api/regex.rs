@@ -1,9 +1,9 @@
 //! `regex "…"`: Rust's regular expressions, compiled once per process, applied to strings and to the
 //! bodies of responses without copying them.
 
-use super::super::host::Host;
-use super::super::limits;
-use super::super::vm::address_of;
+use crate::lua::limits;
+use crate::lua::requests::Address;
+use crate::lua::sandbox::Host;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use regex::bytes::{Captures, Regex};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
         }
         other => Err(mlua::Error::runtime(format!(
             "a regular expression is wanted: regex \"…\" or a string, not {}",
-            super::super::values::a(other)
+            crate::lua::values::a(other)
         ))),
     }
 }
@@ -52,7 +52,7 @@ fn with_subject<R>(
     match subject {
         Value::String(text) => use_bytes(&text.as_bytes()),
         Value::Table(response) => {
-            let address = address_of(response)?;
+            let address = Address::of(response)?;
             let body = Host::of(lua)
                 .responses
                 .borrow()
@@ -62,7 +62,7 @@ fn with_subject<R>(
         }
         other => Err(mlua::Error::runtime(format!(
             "a string or a response is wanted, not {}",
-            super::super::values::a(other)
+            crate::lua::values::a(other)
         ))),
     }
 }

@@ -8,7 +8,7 @@ use mlua::{
 };
 
 /// Every class of the stubs that is a userdata, with the names of its members.
-pub(in super::super) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)> {
+pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)> {
     let mut rows = Members::default();
     data::register(&mut rows, next);
     vec![

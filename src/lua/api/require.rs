@@ -1,14 +1,11 @@
 //! `require`: runs a module once per VM, in the plan's environment, and keeps its value.
 
-use super::super::host::{self, Host};
-use super::super::modules::Missing;
-use super::super::program::compile;
-use super::super::values::shown;
+use crate::lua::diagnostics::here;
+use crate::lua::plan_files::{Missing, compile};
+use crate::lua::sandbox::{ENVIRONMENT, Host};
+use crate::lua::values::shown;
 use mlua::{Function, Lua, Table, Value};
 use std::sync::LazyLock;
-
-/// The registry's name for the environment of the plan's files.
-pub(in super::super) const ENVIRONMENT: &str = "lgoose.environment";
 
 /// Lua, since a module may yield and its errors keep their stack. A module that ended with an error may be
 /// required again, which the closed variable sees to; nil counts as true, as in Lua's own `require`.
@@ -82,15 +79,10 @@ fn cycle(lua: &Lua, (loading, name): (Table, String)) -> mlua::Result<String> {
     ))
 }
 
-fn here(lua: &Lua) -> String {
-    host::plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::super::program::{Program, load};
-    use super::super::super::vm::{Step, Vm};
     use crate::lua::testing::{recorder, setup};
+    use crate::lua::{Program, Step, Vm, load};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
     use std::sync::Arc;

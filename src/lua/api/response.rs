@@ -1,19 +1,19 @@
 //! The fields and methods of a response. Each is made when a plan first asks for it.
 
-use super::super::expect::shortened;
-use super::super::host::{self, Host};
-use super::super::responses::{Address, Finished};
-use super::super::values::{Text, shown, wanted};
-use super::super::vm::address_of;
-use super::{elements, json, regex, unknown};
+use super::names::unknown;
+use super::{elements, json, regex};
 use crate::html::{self, Document};
 use crate::http;
+use crate::lua::diagnostics::plan_line;
+use crate::lua::requests::{Address, Finished};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{Text, shortened, shown, wanted};
 use memchr::memmem;
 use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-pub(in super::super) const FIELDS: [&str; 10] = [
+pub(in crate::lua) const FIELDS: [&str; 10] = [
     "status",
     "ok",
     "error",
@@ -25,7 +25,7 @@ pub(in super::super) const FIELDS: [&str; 10] = [
     "size",
     "redirects",
 ];
-pub(in super::super) const METHODS: [&str; 15] = [
+pub(in crate::lua) const METHODS: [&str; 15] = [
     "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches",
     "contains", "fail", "pass", "ensure", "header",
 ];
@@ -87,7 +87,7 @@ impl mlua::FromLua for This {
             }
             other => Err(mlua::Error::runtime(format!(
                 "a response is wanted here, not {}; write response:method(…) with a colon",
-                super::super::values::a(&other)
+                crate::lua::values::a(&other)
             ))),
         }
     }
@@ -95,7 +95,7 @@ impl mlua::FromLua for This {
 
 impl This {
     fn address(&self) -> mlua::Result<Address> {
-        address_of(&self.table)
+        Address::of(&self.table)
     }
 
     fn read<R>(&self, lua: &Lua, read: impl FnOnce(&Finished) -> R) -> mlua::Result<R> {
@@ -142,7 +142,7 @@ fn gone() -> mlua::Error {
 }
 
 fn line(lua: &Lua) -> Option<Rc<str>> {
-    host::plan_line(lua).map(|(file, line)| format!("{file}:{line}").into())
+    plan_line(lua).map(|(file, line)| format!("{file}:{line}").into())
 }
 
 /// Notes the plan's line at the failed responses of an operation.
@@ -158,7 +158,7 @@ pub(super) fn mark(lua: &Lua, _slot: i64) -> mlua::Result<()> {
 }
 
 /// A field of a response; raises for a name that is none.
-pub(in super::super) fn field(lua: &Lua, (slot, Text(name)): (i64, Text)) -> mlua::Result<Value> {
+pub(in crate::lua) fn field(lua: &Lua, (slot, Text(name)): (i64, Text)) -> mlua::Result<Value> {
     let host = Host::of(lua);
     let responses = host.responses.borrow();
     let finished = responses.get(Address::from_lua(slot)).ok_or_else(gone)?;

@@ -1,10 +1,10 @@
 //! What `user` changes of its own browser: host, headers, credentials, cookies; and `shared`, what
 //! `test_start` returned.
 
-use super::super::host::Host;
-use super::super::options::{basic, bearer, header_line};
-use super::super::values::{self, Text, scalar, wanted};
 use crate::http::Session;
+use crate::lua::requests::{basic, bearer, header_line};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{self, Text, scalar, wanted};
 use http::header;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use std::rc::Rc;
@@ -114,7 +114,7 @@ fn set_header(lua: &Lua, (_, Text(name), value): (Value, Text, Value)) -> mlua::
     Ok(())
 }
 
-pub(in super::super) fn cookies(lua: &Lua) -> mlua::Result<Table> {
+pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
     let cookies = lua.create_table()?;
     cookies.raw_set(
         "get",

@@ -1,8 +1,8 @@
 //! `wait`: the kinds of wait a task or scenario may declare.
 
-use super::super::values::{a, shown};
-use super::super::vm::mistake;
 use crate::error::Diagnostic;
+use crate::lua::sandbox::mistake;
+use crate::lua::values::{a, shown};
 use mlua::{Lua, Table, Value, Variadic};
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {

@@ -1,0 +1,23 @@
+//! The line of the plan that is being executed.
+
+use crate::lua::plan_files::Place;
+use mlua::Lua;
+
+/// The innermost line of the plan's files that is being executed.
+pub(in crate::lua) fn plan_line(lua: &Lua) -> Option<Place> {
+    (0..)
+        .map_while(|level| {
+            lua.inspect_stack(level, |debug| {
+                let source = debug.source();
+                let file = source.source.as_deref()?.strip_prefix('@')?.to_owned();
+                Some((file, debug.current_line()? as u32))
+            })
+        })
+        .flatten()
+        .next()
+}
+
+/// `file:line: ` of the plan's innermost call, or nothing.
+pub(in crate::lua) fn here(lua: &Lua) -> String {
+    plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "))
+}

@@ -1,0 +1,9 @@
+//! The limits of a VM: time and memory. Knows neither tasks nor engine.
+
+mod hook;
+mod pattern;
+mod pulse;
+
+pub(super) use hook::{Limits, out_of_memory};
+pub(super) use pattern::guard as guard_pattern;
+pub use pulse::{Pulse, Running};

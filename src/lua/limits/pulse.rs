@@ -1,0 +1,87 @@
+//! What a shard is doing, for the watchdog of another thread: whose code runs, and for how long already.
+//! Written by one thread at every resume, so it is two plain stores on a line of its own.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The task number while a VM is loaded.
+const LOADING: u64 = 0xffff;
+
+/// Whose code a shard runs. The parts are read one by one: they may not fit together, and a watchdog that
+/// looks twice finds out.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Pulse {
+    /// User and task, 0 while no code of a plan runs.
+    place: AtomicU64,
+    /// How often a plan was resumed.
+    beat: AtomicU64,
+    line: AtomicU32,
+}
+
+/// Code of a plan that was running when somebody looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// The user's number.
+    pub user: u64,
+    /// The task's index of declaration; `None` while the file's top level runs.
+    pub task: Option<usize>,
+    /// Which resumption it is.
+    pub beat: u64,
+}
+
+impl Pulse {
+    /// Whose code runs, `None` if none does.
+    pub fn look(&self) -> Option<Running> {
+        let place = self.place.load(Ordering::Relaxed);
+        let task = place & LOADING;
+        (place != 0).then(|| Running {
+            user: place >> 16,
+            task: (task != LOADING).then_some(task as usize),
+            beat: self.beat.load(Ordering::Relaxed),
+        })
+    }
+
+    /// The line of the plan at which it was last seen during the present resumption, if it was.
+    pub fn line(&self) -> Option<u32> {
+        Some(self.line.load(Ordering::Relaxed)).filter(|line| *line > 0)
+    }
+
+    /// Code of that user begins to run.
+    pub fn enter(&self, user: u64, task: Option<usize>) {
+        let task = task.map_or(LOADING, |task| (task as u64).min(LOADING - 1));
+        let beat = self.beat.load(Ordering::Relaxed);
+        self.beat.store(beat + 1, Ordering::Relaxed);
+        self.place.store(user << 16 | task, Ordering::Relaxed);
+    }
+
+    pub(in crate::lua) fn leave(&self) {
+        self.place.store(0, Ordering::Relaxed);
+        self.line.store(0, Ordering::Relaxed);
+    }
+
+    pub(in crate::lua) fn at_line(&self, line: u32) {
+        self.line.store(line, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_looks_sees_user_task_and_line() {
+        let pulse = Pulse::default();
+        assert_eq!(pulse.look(), None);
+        pulse.enter(70_000, Some(3));
+        pulse.at_line(12);
+        let running = pulse.look().expect("something runs");
+        assert_eq!((running.user, running.task), (70_000, Some(3)));
+        assert_eq!(pulse.line(), Some(12));
+        pulse.leave();
+        pulse.enter(70_000, Some(3));
+        assert_ne!(pulse.look(), Some(running), "another resumption");
+        assert_eq!(pulse.line(), None);
+        pulse.enter(1, None);
+        assert_eq!(pulse.look().and_then(|running| running.task), None);
+    }
+}

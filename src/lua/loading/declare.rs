@@ -1,0 +1,355 @@
+//! Declarations: runs a plan's top level once, checks every field of `plan`, `scenario` and `task`, and
+//! gives the plan as plain data. A mistake is a diagnostic at the line where it stands.
+
+use super::field::{Field, Mistake, entries};
+use super::setting::setting;
+use crate::config::{Settings, unknown_word};
+use crate::error::{Diagnostic, Error};
+use crate::lua::api::start_prelude;
+use crate::lua::diagnostics::{self, plan_line, word_line};
+use crate::lua::limits::Limits;
+use crate::lua::plan_files::{Place, Program, Span};
+use crate::lua::sandbox::{self, Host, mistake};
+use crate::lua::values::{a, shown};
+use crate::plan::{Event, Order, Plan, Scenario, Task, Wait};
+use mlua::{Function, Lua, Table, Value};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Far more than a plan's top level needs: they end what would never end.
+const LOADING_TIME: Duration = Duration::from_secs(10);
+const LOADING_MEMORY: u64 = 1 << 30;
+
+pub(super) const TASK_FIELDS: [&str; 6] =
+    ["weight", "sequence", "on_start", "on_stop", "wait", "tags"];
+pub(super) const SCENARIO_FIELDS: [&str; 6] = ["weight", "users", "wait", "host", "order", "tags"];
+
+/// What a plan declares.
+#[derive(Debug)]
+pub(super) struct Declared {
+    pub(super) plan: Plan,
+    pub(super) settings: Settings,
+    pub(super) task_names: Vec<Option<String>>,
+    pub(super) spans: Vec<Span>,
+}
+
+#[derive(Debug, Default)]
+struct Draft {
+    settings: Settings,
+    tasks: Vec<DraftTask>,
+    scenarios: Vec<Scenario>,
+    events: Vec<Event>,
+}
+
+/// A task and, once it is taken, its scenario. The table stays alive so that its address stays its own.
+#[derive(Debug)]
+struct DraftTask {
+    table: Table,
+    task: Task,
+    span: Span,
+    scenario: Option<String>,
+}
+
+type Drafted = Rc<RefCell<Draft>>;
+
+/// Runs the top level of a compiled plan.
+///
+/// # Errors
+/// The first mistake in it.
+pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
+    let draft = Drafted::default();
+    run(program, &draft).map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
+    let mut draft = draft.take();
+    let task_names = draft
+        .tasks
+        .iter()
+        .map(|draft| draft.task.name.clone())
+        .collect();
+    let left: Vec<Task> = draft
+        .tasks
+        .iter()
+        .filter(|draft| draft.scenario.is_none())
+        .map(|draft| draft.task.clone())
+        .collect();
+    if !left.is_empty() {
+        draft.scenarios.push(Scenario {
+            name: "default".to_owned(),
+            weight: 1,
+            users: None,
+            host: None,
+            order: Order::Shuffled,
+            tags: Vec::new(),
+            wait: Wait::None,
+            tasks: left,
+        });
+    }
+    if draft.scenarios.is_empty() {
+        let empty = Diagnostic::new("the plan declares no task")
+            .at(&program.file, None, "")
+            .help("the smallest plan is: task { function(user) user:get \"/\" end }");
+        return Err(empty.into());
+    }
+    Ok(Declared {
+        plan: Plan {
+            scenarios: draft.scenarios,
+            events: draft.events,
+        },
+        settings: draft.settings,
+        spans: draft.tasks.into_iter().map(|task| task.span).collect(),
+        task_names,
+    })
+}
+
+fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
+    let lua = sandbox::new_state()?;
+    // What the plan itself says of its limits is not known before it has run.
+    let limits = Limits::new(LOADING_TIME, LOADING_MEMORY, None);
+    let host = Rc::new(Host::new(program.clone(), 0, "", None, limits));
+    lua.set_app_data(host.clone());
+    host.limits.keep(&lua)?;
+    let prelude = start_prelude(&lua, program, lua.create_table()?, lua.create_table()?)?;
+    let globals: Table = prelude.raw_get("globals")?;
+    globals.raw_set("plan", declaration(&lua, draft, declare_plan)?)?;
+    globals.raw_set("task", declaration(&lua, draft, declare_task)?)?;
+    globals.raw_set("scenario", declaration(&lua, draft, declare_scenario)?)?;
+    globals.raw_set("on", event_declaration(&lua, draft)?)?;
+    lua.load(program.plan.as_slice())
+        .set_mode(mlua::chunk::ChunkMode::Binary)
+        .set_environment(prelude.raw_get("env")?)
+        .exec()?;
+    host.limits.survive()
+}
+
+/// `on("test_start", fn)`.
+fn event_declaration(lua: &Lua, draft: &Drafted) -> mlua::Result<Function> {
+    let draft = draft.clone();
+    lua.create_function(move |lua, (event, handler): (Value, Value)| {
+        let name = event.as_string().map(shown).unwrap_or_default();
+        let known = Event::ALL.into_iter().find(|event| event.name() == name);
+        let Some(event) = known else {
+            let valid = Event::ALL.map(Event::name);
+            return Err(mistake(lua, unknown_word("event", &name, "on", &valid)));
+        };
+        if !handler.is_function() {
+            let message = format!("on(\"{name}\", …) needs a function, not {}", a(&handler));
+            let help = format!("write on(\"{name}\", function(user) … end)");
+            return Err(mistake(lua, Diagnostic::new(message).help(help)));
+        }
+        let events = &mut draft.borrow_mut().events;
+        if events.contains(&event) {
+            let message = format!("there are two functions for on(\"{name}\", …)");
+            return Err(mistake(
+                lua,
+                Diagnostic::new(message).help("join them into one"),
+            ));
+        }
+        events.push(event);
+        Ok(())
+    })
+}
+
+/// A function of the plan's top level that takes one table and returns it.
+fn declaration(
+    lua: &Lua,
+    draft: &Drafted,
+    declare: fn(&mut Draft, &Table, &Place) -> Result<(), Mistake>,
+) -> mlua::Result<Function> {
+    let draft = draft.clone();
+    lua.create_function(move |lua, argument: Value| {
+        let place = plan_line(lua).unwrap_or_default();
+        let Value::Table(table) = argument else {
+            let message = format!("a table is wanted here, not {}", a(&argument));
+            return Err(mistake(
+                lua,
+                Diagnostic::new(message)
+                    .help("write it with braces: task { … }, scenario { … }, plan { … }"),
+            ));
+        };
+        match declare(&mut draft.borrow_mut(), &table, &place) {
+            Ok(()) => Ok(table),
+            Err(Mistake { diagnostic, word }) => {
+                Err(placed(lua, diagnostic, &place, word.as_deref()))
+            }
+        }
+    })
+}
+
+/// Places a mistake at the line of the offending word: a long declaration stands on many lines, Lua knows
+/// only its first.
+fn placed(
+    lua: &Lua,
+    diagnostic: Diagnostic,
+    (file, line): &Place,
+    word: Option<&str>,
+) -> mlua::Error {
+    let source = Host::of(lua).program.sources.text(file);
+    let words = [diagnostic.marked(), word].into_iter().flatten();
+    let found = words
+        .filter_map(|word| word_line(&source, *line, word))
+        .next();
+    mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(*line)), &source))
+}
+
+fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
+    for (key, value) in entries(table) {
+        let Value::String(key) = &key else {
+            return Err(
+                Diagnostic::new("the fields of plan are named: plan { users = 12 }").into(),
+            );
+        };
+        let name = shown(key);
+        draft
+            .settings
+            .set(&name, &setting(&value))
+            .map_err(|diagnostic| Mistake {
+                diagnostic,
+                word: Some(name),
+            })?;
+    }
+    Ok(draft.settings.agree()?)
+}
+
+fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mistake> {
+    let name = match table.raw_get::<Value>(1).unwrap_or(Value::Nil) {
+        Value::String(name) => Some(shown(&name)),
+        _ => None,
+    };
+    let owner = match &name {
+        Some(name) => format!("task '{name}'"),
+        None => "task".to_owned(),
+    };
+    let mut task = Task {
+        name,
+        weight: 1,
+        sequence: None,
+        on_start: false,
+        on_stop: false,
+        tags: Vec::new(),
+        wait: None,
+        function: draft.tasks.len(),
+        line: at.1,
+    };
+    let place = if task.name.is_some() { 2 } else { 1 };
+    if !matches!(table.raw_get::<Value>(place), Ok(Value::Function(_))) || table.raw_len() != place
+    {
+        let message = format!("{owner} has no function as its last entry");
+        let help =
+            "write task { \"name\", weight = 3, function(user) … end }; the name may be left out";
+        return Err(Diagnostic::new(message).help(help).into());
+    }
+    for (key, value) in entries(table) {
+        let Value::String(key) = &key else { continue };
+        let field = Field::new(shown(key), &owner, &value);
+        match field.name.as_str() {
+            "weight" => task.weight = field.at_least_one()?,
+            "sequence" => task.sequence = Some(field.whole()?),
+            "on_start" => task.on_start = field.flag()?,
+            "on_stop" => task.on_stop = field.flag()?,
+            "wait" => task.wait = Some(field.wait()?),
+            "tags" => task.tags = field.texts()?,
+            _ => return Err(field.unknown(&TASK_FIELDS)),
+        }
+    }
+    draft.tasks.push(DraftTask {
+        table: table.clone(),
+        task,
+        span: Span {
+            declared: at.clone(),
+            function: function_span(table, place),
+        },
+        scenario: None,
+    });
+    Ok(())
+}
+
+fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
+    let Ok(Value::String(name)) = table.raw_get::<Value>(1) else {
+        let help = "write scenario { \"visitor\", task { … }, task { … } }";
+        return Err(Diagnostic::new("a scenario begins with its name")
+            .help(help)
+            .into());
+    };
+    let name = shown(&name);
+    let owner = format!("scenario '{name}'");
+    if draft.scenarios.iter().any(|scenario| scenario.name == name) {
+        return Err(
+            Diagnostic::new(format!("there are two scenarios named '{name}'"))
+                .help("give each its own name")
+                .into(),
+        );
+    }
+    let mut scenario = Scenario {
+        name: name.clone(),
+        weight: 1,
+        users: None,
+        host: None,
+        order: Order::Shuffled,
+        tags: Vec::new(),
+        wait: Wait::None,
+        tasks: Vec::new(),
+    };
+    for place in 2..=table.raw_len() {
+        scenario.tasks.push(take_task(draft, table, place, &name)?);
+    }
+    for (key, value) in entries(table) {
+        let Value::String(key) = &key else { continue };
+        let field = Field::new(shown(key), &owner, &value);
+        match field.name.as_str() {
+            "weight" => scenario.weight = field.at_least_one()?,
+            "users" => scenario.users = Some(field.at_least_one()?),
+            "wait" => scenario.wait = field.wait()?,
+            "host" => scenario.host = Some(field.text()?),
+            "order" => scenario.order = field.order()?,
+            "tags" => scenario.tags = field.texts()?,
+            _ => return Err(field.unknown(&SCENARIO_FIELDS)),
+        }
+    }
+    if scenario.tasks.is_empty() {
+        return Err(Diagnostic::new(format!("{owner} has no tasks"))
+            .help("put its task { … } declarations between the braces")
+            .into());
+    }
+    draft.scenarios.push(scenario);
+    Ok(())
+}
+
+fn take_task(
+    draft: &mut Draft,
+    table: &Table,
+    place: usize,
+    scenario: &str,
+) -> Result<Task, Mistake> {
+    let entry: Value = table.raw_get(place).unwrap_or(Value::Nil);
+    let known = entry
+        .as_table()
+        .and_then(|entry| draft.tasks.iter_mut().find(|draft| draft.table == *entry));
+    let Some(known) = known else {
+        let message = format!(
+            "entry {place} of scenario '{scenario}' is {}, not a task",
+            a(&entry)
+        );
+        return Err(Diagnostic::new(message)
+            .help("write task { \"name\", function(user) … end }")
+            .into());
+    };
+    if let Some(other) = known.scenario.replace(scenario.to_owned()) {
+        let task = known.task.name.as_deref().unwrap_or("without a name");
+        let message = match other == scenario {
+            true => format!("task '{task}' stands twice in scenario '{scenario}'"),
+            false => format!("task '{task}' is in two scenarios, '{other}' and '{scenario}'"),
+        };
+        return Err(Diagnostic::new(message)
+            .help("declare a task of its own for each; they may share one function")
+            .into());
+    }
+    Ok(known.task.clone())
+}
+
+/// Where a task's function stands, if it is written in one of the plan's files.
+fn function_span(table: &Table, place: usize) -> Option<(String, usize, usize)> {
+    let about = table.raw_get::<Function>(place).ok()?.info();
+    let file = about.source?.strip_prefix('@')?.to_owned();
+    Some((file, about.line_defined?, about.last_line_defined?))
+}

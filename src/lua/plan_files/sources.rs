@@ -1,0 +1,124 @@
+//! The texts of the files that a plan is made of: the plan itself and the modules beside it. Messages are
+//! placed in them and quote them.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// A file of the plan and a line of it.
+pub(in crate::lua) type Place = (String, u32);
+
+/// One file of a plan.
+#[derive(Debug)]
+pub(in crate::lua) struct Source {
+    /// The file's name as messages show it.
+    pub(in crate::lua) name: String,
+    pub(in crate::lua) text: String,
+}
+
+/// All files of a plan that have been loaded so far, the plan's own first.
+// Locked when a module is loaded for the first time and when an error is placed, not in a request's way.
+#[derive(Debug, Default)]
+pub(in crate::lua) struct Sources(RwLock<Vec<Arc<Source>>>);
+
+impl Sources {
+    pub(in crate::lua) fn of_plan(name: &str, text: &str) -> Sources {
+        let sources = Sources::default();
+        sources.add(name, text);
+        sources
+    }
+
+    pub(in crate::lua) fn add(&self, name: &str, text: &str) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let source = Arc::new(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        });
+        match known.iter_mut().find(|known| known.name == name) {
+            Some(known) => *known = source,
+            None => known.push(source),
+        }
+    }
+
+    pub(in crate::lua) fn all(&self) -> Vec<Arc<Source>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The text of a file by its name; nothing if it is none of the plan's.
+    pub(in crate::lua) fn text(&self, name: &str) -> String {
+        let found = self.all().into_iter().find(|source| source.name == name);
+        found.map_or_else(String::new, |source| source.text.clone())
+    }
+
+    /// Splits `file:12: message` into (file, 12, message) if the file is one of the plan's.
+    pub(in crate::lua) fn placed<'a>(&self, text: &'a str) -> Option<(String, u32, &'a str)> {
+        self.all().iter().find_map(|source| {
+            let (line, message) = after_name(text, &source.name)?.split_once(": ")?;
+            Some((source.name.clone(), line.parse().ok()?, message))
+        })
+    }
+
+    /// The first line of a stack that is in one of the plan's files, as `file:line`.
+    pub(in crate::lua) fn topmost(&self, stack: &str) -> Option<String> {
+        let sources = self.all();
+        stack.lines().find_map(|entry| {
+            sources.iter().find_map(|source| {
+                let rest = after_name(entry.trim_start(), &source.name)?;
+                let line: u32 = rest.split(':').next()?.parse().ok()?;
+                Some(format!("{}:{line}", source.name))
+            })
+        })
+    }
+}
+
+/// What follows `file:`, the file written out or as Lua shortens it.
+fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.strip_prefix(short_source(name).as_str())
+        .or_else(|| text.strip_prefix(name))?
+        .strip_prefix(':')
+}
+
+/// A file's name as Lua's own messages show it: at most 59 bytes, the front cut away (`luaO_chunkid`).
+fn short_source(file: &str) -> String {
+    const MOST: usize = 59;
+    if file.len() <= MOST {
+        return file.to_owned();
+    }
+    let mut from = file.len() - (MOST - 3);
+    while !file.is_char_boundary(from) {
+        from += 1;
+    }
+    format!("...{}", &file[from..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_placed_in_the_file_that_it_begins_with() {
+        let sources = Sources::of_plan("plans/a.lua", "");
+        sources.add("plans/lib/b.lua", "");
+        let placed = |text| sources.placed(text);
+        let of = |file: &str, line, message| Some((file.to_owned(), line, message));
+        assert_eq!(
+            placed("plans/a.lua:12: boom"),
+            of("plans/a.lua", 12, "boom")
+        );
+        assert_eq!(
+            placed("plans/lib/b.lua:3: x"),
+            of("plans/lib/b.lua", 3, "x")
+        );
+        assert_eq!(placed("plans/c.lua:3: x"), None);
+        assert_eq!(placed("boom"), None);
+    }
+
+    #[test]
+    fn a_long_path_is_recognised_as_lua_shortens_it() {
+        let file = format!("{}/plan.lua", "directory/".repeat(12));
+        let sources = Sources::of_plan(&file, "");
+        let message = format!("{}:7: boom", short_source(&file));
+        assert_eq!(sources.placed(&message), Some((file, 7, "boom")));
+    }
+}

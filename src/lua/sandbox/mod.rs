@@ -1,0 +1,13 @@
+//! A VM before it has a plan: Lua's libraries without what reaches outside or never ends, and the state that
+//! functions made in Rust work on.
+
+mod host;
+mod safe;
+mod standard;
+#[cfg(test)]
+mod tests;
+
+pub use host::stream;
+pub(super) use host::{ENVIRONMENT, Host, mistake};
+pub(super) use safe::pairs;
+pub(super) use standard::{BASE, new_state, standard};

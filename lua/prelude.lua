@@ -29,19 +29,19 @@ local function fail(message)
 end
 
 -- Operations ---------------------------------------------------------------------------------------------
--- A plan's coroutine yields an operation's mark and its arguments; the engine resumes it with the answer,
+-- A plan's coroutine yields an operation's marker and its arguments; the engine resumes it with the answer,
 -- or with nil and a message to raise.
 
-local is_mark = {}
-local function mark(name)
+local is_marker = {}
+local function marker(name)
   local value = host("op:" .. name)
-  is_mark[value] = true
+  is_marker[value] = true
   return value
 end
 
-local GET, HEAD, POST, PUT, PATCH = mark("GET"), mark("HEAD"), mark("POST"), mark("PUT"), mark("PATCH")
-local DELETE, OPTIONS, REQUEST = mark("DELETE"), mark("OPTIONS"), mark("request")
-local FETCH, WAIT, STOP, BATCH = mark("fetch"), mark("wait"), mark("stop"), mark("batch")
+local GET, HEAD, POST, PUT, PATCH = marker("GET"), marker("HEAD"), marker("POST"), marker("PUT"), marker("PATCH")
+local DELETE, OPTIONS, REQUEST = marker("DELETE"), marker("OPTIONS"), marker("request")
+local FETCH, WAIT, STOP, BATCH = marker("fetch"), marker("wait"), marker("stop"), marker("batch")
 
 local live = setmetatable({}, { __mode = "v" })
 
@@ -74,7 +74,7 @@ local function receive(code, slot, failed)
   if not code then fail(slot) end
   local response = setmetatable({ status = code, slot = slot }, response_meta)
   live[slot] = response
-  if failed then H.mark(slot) end
+  if failed then H.note_line(slot) end
   return response
 end
 
@@ -150,7 +150,7 @@ local function receive_list(slot, codes, failed)
   if not slot then fail(codes) end
   local list = setmetatable({ slot = slot, codes = codes }, list_meta)
   live[slot] = list
-  if failed then H.mark(slot) end
+  if failed then H.note_line(slot) end
   return list
 end
 
@@ -244,21 +244,21 @@ local user = setmetatable({}, {
 -- Coroutines of the plan's own: an operation yielded inside one goes on to the engine --------------------------
 
 local function pass_on(co, ok, first, ...)
-  if ok and is_mark[first] and status(co) == "suspended" then return pass_on(co, resume(co, yield(first, ...))) end
+  if ok and is_marker[first] and status(co) == "suspended" then return pass_on(co, resume(co, yield(first, ...))) end
   return ok, first, ...
 end
 
 -- What ends a task for good goes on through every protected call (see limits.rs).
 -- What Rust raised reaches the plan as text with its line, like any error of Lua's.
-local function told(problem)
-  if type(problem) == "userdata" then return H.told(problem) end
+local function as_text(problem)
+  if type(problem) == "userdata" then return H.error_text(problem) end
   return problem
 end
 
 local function checked(ok, ...)
   if ok then return true, ... end
-  H.survive()
-  return false, told((...))
+  H.reraise()
+  return false, as_text((...))
 end
 
 local function resume_in_plan(co, ...)
@@ -293,7 +293,7 @@ local coroutines = {
     return yield(...)
   end,
   close = function(co)
-    H.survive()
+    H.reraise()
     return checked(close(co))
   end,
   isyieldable = coroutine.isyieldable,
@@ -321,8 +321,8 @@ local tasks, handlers = {}, {}
 -- The handler runs after the call has been left: inside it, no hook could end it.
 local function handled(handler, ok, ...)
   if ok then return true, ... end
-  H.survive()
-  local _, result = checked(pcall(handler, told((...))))
+  H.reraise()
+  local _, result = checked(pcall(handler, as_text((...))))
   return false, result
 end
 

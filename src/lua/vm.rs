@@ -59,11 +59,11 @@ pub struct Vm {
     live: Table,
     thread: Thread,
     /// Whether the plan's top level found no row left for this user, which ends with its first task.
-    stillborn: bool,
+    stopped_while_loading: bool,
     /// Shows the watchdog whose code runs.
     pulse: Arc<Pulse>,
     /// The latest task was ended by a limit: its coroutine must not be touched any more.
-    spent: bool,
+    ended_by_limit: bool,
 }
 
 impl Vm {
@@ -89,7 +89,7 @@ impl Vm {
         host.random.replace(stream(program.seed, setup.draws));
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
-        host.limits.keep(&lua)?;
+        host.limits.enforce(&lua)?;
         let facts = lua.create_table()?;
         facts.raw_set("id", setup.user)?;
         facts.raw_set("scenario", setup.scenario)?;
@@ -109,33 +109,33 @@ impl Vm {
         setup.pulse.enter(setup.user, None);
         let loaded = load.call::<()>(());
         setup.pulse.leave();
-        host.limits.survive()?;
-        let stillborn = loaded.is_err() && host.stopped.get();
-        if !stillborn {
+        host.limits.reraise()?;
+        let stopped_while_loading = loaded.is_err() && host.stopped.get();
+        if !stopped_while_loading {
             loaded?;
         }
-        host.limits.loaded();
+        host.limits.finish_loading();
         prelude
             .raw_get::<Function>("seal")?
-            .call::<()>(!stillborn)?;
+            .call::<()>(!stopped_while_loading)?;
         host.recorder.get_or_init(|| setup.recorder.clone());
         let run: Function = prelude.raw_get("run")?;
         Ok(Vm {
             thread: lua.create_thread(run.clone())?,
             live: prelude.raw_get("live")?,
             run,
-            stillborn,
+            stopped_while_loading,
             handle: prelude.raw_get("handle")?,
             host,
             lua,
             pulse: setup.pulse.clone(),
-            spent: false,
+            ended_by_limit: false,
         })
     }
 
     /// Starts the task of that index of declaration.
     pub fn start(&mut self, task: usize, iteration: u64) -> Step {
-        if self.stillborn {
+        if self.stopped_while_loading {
             return Step::Op(Op::Stop);
         }
         self.host.task.set(Some(task));
@@ -149,25 +149,25 @@ impl Vm {
     }
 
     fn enter(&mut self, function: fn(&Vm) -> &Function, arguments: impl IntoLuaMulti) -> Step {
-        match self.refresh(function) {
+        match self.prepare_thread(function) {
             Ok(()) => self.step(arguments),
             Err(error) => self.failed(&error),
         }
     }
 
     /// Makes the coroutine ready for another task.
-    fn refresh(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
-        if self.spent {
+    fn prepare_thread(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
+        if self.ended_by_limit {
             return self.recover(function);
         }
         // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
-        self.host.limits.begin();
+        self.host.limits.restart_clock();
         self.pulse.enter(self.host.user, self.host.task.get());
         let reset = self.thread.reset(function(self).clone());
         self.pulse.leave();
         if self.host.limits.is_killed() {
-            self.host.limits.forgive();
-            self.host.limits.keep(&self.lua)?;
+            self.host.limits.reset();
+            self.host.limits.enforce(&self.lua)?;
         } else if reset.is_ok() {
             return Ok(());
         }
@@ -180,14 +180,14 @@ impl Vm {
     /// the plan's code with hooks off, as they were when the hook raised. A VM that stays full is built
     /// anew, without what the plan kept in it.
     fn recover(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
-        self.spent = false;
-        self.host.limits.forgive();
-        let revived = self.revive(function);
-        if revived.is_ok() && self.used_memory() <= self.host.limits.memory / 4 * 3 {
+        self.ended_by_limit = false;
+        self.host.limits.reset();
+        let replaced = self.replace_thread(function);
+        if replaced.is_ok() && self.used_memory() <= self.host.limits.memory / 4 * 3 {
             return Ok(());
         }
         let (Some(session), Some(recorder)) = (&self.host.session, self.host.recorder.get()) else {
-            return revived;
+            return replaced;
         };
         let (session, recorder) = (session.clone(), recorder.clone());
         let program = self.host.program.clone();
@@ -212,8 +212,8 @@ impl Vm {
         Ok(())
     }
 
-    fn revive(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
-        self.host.limits.keep(&self.lua)?;
+    fn replace_thread(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
+        self.host.limits.enforce(&self.lua)?;
         self.thread = self.lua.create_thread(function(self).clone())?;
         self.collect()
     }
@@ -272,7 +272,7 @@ impl Vm {
         loop {
             // Whatever became of the error: the task has ended.
             if let Some(kill) = self.host.limits.killed() {
-                self.spent = true;
+                self.ended_by_limit = true;
                 return Step::Raised(kill);
             }
             let values = match yielded {
@@ -297,7 +297,7 @@ impl Vm {
     }
 
     fn resume(&self, arguments: impl IntoLuaMulti) -> mlua::Result<Yielded> {
-        self.host.limits.begin();
+        self.host.limits.restart_clock();
         self.pulse.enter(self.host.user, self.host.task.get());
         let yielded = self.thread.resume::<Yielded>(arguments);
         self.pulse.leave();
@@ -305,13 +305,13 @@ impl Vm {
     }
 
     fn failed(&mut self, error: &mlua::Error) -> Step {
-        let mut raised = diagnostics::raised(error, &self.host.program.sources);
+        let mut raised = diagnostics::to_raised(error, &self.host.program.sources);
         if let Some((lossy, shown)) = self.host.raised_bytes.take() {
             raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
         }
         if raised.message.starts_with("not enough memory") {
             raised.message = limits::out_of_memory(self.host.limits.memory);
-            self.spent = true;
+            self.ended_by_limit = true;
         }
         Step::Raised(raised)
     }

@@ -1,6 +1,6 @@
 //! `url`, `base64` and `hash`: texts made into other texts.
 
-use crate::lua::values::encoded_pairs;
+use crate::lua::values::encode_form;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine as _, alphabet};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -18,9 +18,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let encode = |_: &Lua, value: Value| match &value {
-        Value::Table(_) => encoded_pairs(&value, "url.encode").map_err(mlua::Error::runtime),
+        Value::Table(_) => encode_form(&value, "url.encode").map_err(mlua::Error::runtime),
         value => {
-            let text = crate::lua::values::scalar(value, "url.encode(text): the text");
+            let text = crate::lua::values::read_scalar(value, "url.encode(text): the text");
             text.map(|text| percent_encoded(&text))
                 .map_err(mlua::Error::runtime)
         }

@@ -4,7 +4,7 @@
 use super::names::refuse_unknown;
 use crate::html::{self, Document, FormMethod, NodeKey, Selector};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{Text, shown, wanted};
+use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid};
 use mlua::{IntoLua as _, Lua, Table, UserData, UserDataFields, UserDataMethods, Value};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ pub(super) struct Element {
     key: NodeKey,
 }
 
-/// The selector that a plan gives, from the process's stock.
+/// The selector that a plan gives, from the process's cache.
 pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
     match css {
         Value::String(css) => Host::of(lua)
             .program
-            .selector(&shown(css))
+            .selector(&escape_invalid(css))
             .map_err(mlua::Error::runtime),
-        other => Err(mlua::Error::runtime(wanted(
+        other => Err(mlua::Error::runtime(describe_mismatch(
             "a CSS selector",
             "a string",
             other,
@@ -51,7 +51,7 @@ pub(super) fn attr(
 }
 
 /// What to say to whoever goes on without the form.
-fn missed(document: &Document, css: &Value, page: &url::Url) -> String {
+fn describe_missing_form(document: &Document, css: &Value, page: &url::Url) -> String {
     const MOST: usize = 8;
     let mut there = html::form_selectors(document);
     if there.is_empty() {
@@ -65,7 +65,7 @@ fn missed(document: &Document, css: &Value, page: &url::Url) -> String {
     };
     let wanted = css.as_string().map_or_else(
         || "what was looked for".to_owned(),
-        |css| format!("'{}'", shown(css)),
+        |css| format!("'{}'", escape_invalid(css)),
     );
     let there = there.join(", ");
     format!("no form of {page} is {wanted}; there are {there}{more}")
@@ -83,7 +83,7 @@ pub(super) fn form(
         css => Some(selector(lua, css)?),
     };
     let Some(form) = html::find_form(document, selector.as_deref(), page) else {
-        *Host::of(lua).missed_form.borrow_mut() = missed(document, css, page);
+        *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
         return Ok(None);
     };
     let fields = lua.create_table()?;
@@ -132,7 +132,7 @@ impl UserData for Element {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_method("text", |_, this, ()| Ok(this.document.text(this.key)));
         methods.add_method("html", |_, this, ()| Ok(this.document.html(this.key)));
-        methods.add_method("attr", |_, this, Text(name): Text| {
+        methods.add_method("attr", |_, this, DisplayText(name): DisplayText| {
             Ok(this.document.attr(this.key, &name).map(str::to_owned))
         });
         methods.add_method("css", |lua, this, css: Value| {

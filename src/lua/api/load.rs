@@ -1,7 +1,7 @@
 //! `load`: text as a function in the plan's own environment. Never bytecode, which could do anything.
 
 use crate::lua::sandbox::ENVIRONMENT;
-use crate::lua::values::shown;
+use crate::lua::values::escape_invalid;
 use mlua::{IntoLua as _, IntoLuaMulti as _, Lua, LuaString, MultiValue, Table, Value};
 
 /// The function, or nil and what is wrong with the text. A table may stand in for the plan's environment.
@@ -20,7 +20,7 @@ pub(super) fn load(
     // Only the plan's files are named with '@': that is how their lines are told from others.
     let name = match name {
         Some(name) => name.replacen('@', "=", usize::from(name.starts_with('@'))),
-        None => shown(&text),
+        None => escape_invalid(&text),
     };
     let loaded = lua
         .load(&*text.as_bytes())

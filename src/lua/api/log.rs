@@ -2,7 +2,7 @@
 //! program's log, not to standard output, which belongs to the report.
 
 use crate::lua::sandbox::Host;
-use crate::lua::values::{Text, shown};
+use crate::lua::values::{DisplayText, escape_invalid};
 use mlua::{Lua, Table, Value, Variadic};
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
@@ -26,7 +26,7 @@ pub(super) fn print(lua: &Lua, text: Variadic<Value>) -> mlua::Result<()> {
 /// Lua's own `warn` as a warning of the log: strings only, joined without a space; a text that begins with
 /// '@' is a control message, of which there is none here.
 pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<()> {
-    let text: String = text.iter().map(shown).collect();
+    let text: String = text.iter().map(escape_invalid).collect();
     if !text.starts_with('@') {
         write(lua, "warn", &text);
     }
@@ -34,7 +34,10 @@ pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<(
 }
 
 /// Writes one line at a level given by name.
-pub(super) fn log(lua: &Lua, (level, Text(text)): (String, Text)) -> mlua::Result<()> {
+pub(super) fn log(
+    lua: &Lua,
+    (level, DisplayText(text)): (String, DisplayText),
+) -> mlua::Result<()> {
     write(lua, &level, &text);
     Ok(())
 }
@@ -43,7 +46,7 @@ fn joined(values: &[Value]) -> mlua::Result<String> {
     let texts: Vec<String> = values
         .iter()
         .map(|value| match value {
-            Value::String(text) => Ok(shown(text)),
+            Value::String(text) => Ok(escape_invalid(text)),
             other => other.to_string(),
         })
         .collect::<mlua::Result<_>>()?;

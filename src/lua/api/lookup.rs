@@ -8,8 +8,8 @@ use super::{
 use crate::error::Diagnostic;
 use crate::lua::diagnostics;
 use crate::lua::requests;
-use crate::lua::sandbox::{self, Host, mistake};
-use crate::lua::values::shown;
+use crate::lua::sandbox::{self, Host, error_at_plan_line};
+use crate::lua::values::escape_invalid;
 use mlua::{IntoLua as _, Lua, LuaString, Value};
 
 /// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
@@ -47,21 +47,21 @@ pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
     if let Some(member) = name.strip_prefix("user:") {
         return session::user_member(lua, member);
     }
-    if let Some(mark) = name.strip_prefix("op:").and_then(requests::mark) {
-        return Ok(mark);
+    if let Some(marker) = name.strip_prefix("op:").and_then(requests::marker) {
+        return Ok(marker);
     }
     match name.as_str() {
-        "told" => lua.create_function(told)?.into_lua(lua),
+        "error_text" => lua.create_function(error_text)?.into_lua(lua),
         "here" => lua
             .create_function(|lua, ()| Ok(diagnostics::here(lua)))?
             .into_lua(lua),
-        "survive" => lua
-            .create_function(|lua, ()| Host::of(lua).limits.survive())?
+        "reraise" => lua
+            .create_function(|lua, ()| Host::of(lua).limits.reraise())?
             .into_lua(lua),
         "spend" => lua
             .create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?
             .into_lua(lua),
-        "mark" => lua.create_function(response::mark)?.into_lua(lua),
+        "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "missed_form" => lua
             .create_function(|lua, ()| Ok(Host::of(lua).missed_form.borrow().clone()))?
@@ -96,7 +96,7 @@ fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Resu
         "" => "a task without a name".to_owned(),
         name => format!("task '{name}'"),
     };
-    let name = name.as_ref().map(shown);
+    let name = name.as_ref().map(escape_invalid);
     let before = declared
         .get(place - 1)
         .map(|name| name.as_deref().unwrap_or(""));
@@ -110,18 +110,18 @@ fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Resu
     );
     let help = "the file runs once for each user and must declare the same tasks in the same order: \
                 let no random number, clock or 'next' decide";
-    Err(mistake(lua, Diagnostic::new(message).help(help)))
+    Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
 }
 
 /// An error of lgoose's as text; other values as they are.
-fn told(lua: &Lua, problem: Value) -> mlua::Result<Value> {
+fn error_text(lua: &Lua, problem: Value) -> mlua::Result<Value> {
     let Value::Error(error) = &problem else {
         return Ok(problem);
     };
     if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
         return diagnostic.message().into_lua(lua);
     }
-    let raised = diagnostics::raised(error, &Host::of(lua).program.sources);
+    let raised = diagnostics::to_raised(error, &Host::of(lua).program.sources);
     match raised.line {
         Some(line) => format!("{line}: {}", raised.message).into_lua(lua),
         None => raised.message.into_lua(lua),

@@ -3,7 +3,7 @@
 
 use crate::lua::diagnostics::{self, here};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{shown, wanted};
+use crate::lua::values::{describe_mismatch, escape_invalid};
 use crate::metrics::{Failure, MetricKind, Recorder, TaskContext, TaskRun};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use std::time::{Duration, Instant};
@@ -28,10 +28,10 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         let make = lua.create_function(move |lua, name: Value| match name {
             Value::String(name) => Ok(Metric {
                 kind,
-                name: shown(&name),
+                name: escape_invalid(&name),
             }),
             other => {
-                let problem = wanted("the name of a metric", "a string", &other);
+                let problem = describe_mismatch("the name of a metric", "a string", &other);
                 let problem = format!("{problem}; write metric.{word} \"name\"");
                 Err(problem_here(lua, &problem))
             }
@@ -44,13 +44,13 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 /// `check(value, "name")`: counts whether the value is anything but false and nil, and returns it.
 pub(super) fn check(lua: &Lua, (value, name): (Value, Value)) -> mlua::Result<Value> {
     let Value::String(name) = name else {
-        let problem = wanted("the name of a check", "a string", &name);
+        let problem = describe_mismatch("the name of a check", "a string", &name);
         let problem = format!("{problem}; write check(value, \"name\")");
         return Err(problem_here(lua, &problem));
     };
     let passed = is_true(&value);
     record(lua, "check", |recorder| {
-        recorder.check(&shown(&name), passed);
+        recorder.check(&escape_invalid(&name), passed);
     })?;
     Ok(value)
 }
@@ -80,7 +80,7 @@ impl Metric {
                 return Err(problem_here(lua, &problem));
             }
             None => {
-                let problem = wanted(
+                let problem = describe_mismatch(
                     &format!("a value of metric '{}'", self.name),
                     "a number",
                     value,
@@ -111,16 +111,16 @@ pub(super) fn end_transaction(
     let raised = (!ok).then(|| {
         let error = match problem {
             Value::Error(error) => *error,
-            Value::String(text) => mlua::Error::RuntimeError(shown(&text)),
+            Value::String(text) => mlua::Error::RuntimeError(escape_invalid(&text)),
             // Not its address, which would make every one an error of its own.
             other => mlua::Error::RuntimeError(format!(
                 "an error that is a {} was raised",
                 other.type_name()
             )),
         };
-        diagnostics::raised(&error, &host.program.sources)
+        diagnostics::to_raised(&error, &host.program.sources)
     });
-    let name = shown(&name);
+    let name = escape_invalid(&name);
     let tasks = &host.program.task_names;
     record(lua, "user:transaction", |recorder| {
         if tasks.iter().flatten().any(|task| *task == name) {

@@ -2,7 +2,7 @@
 //! nothing else.
 
 use crate::lua::sandbox::Host;
-use crate::lua::values::wanted;
+use crate::lua::values::describe_mismatch;
 use jiff::fmt::strtime::{BrokenDownTime, Config, PosixCustom};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned, civil};
@@ -33,7 +33,7 @@ fn time_of(table: &Table, zone: TimeZone) -> Result<i64, String> {
             (Value::Nil, None) => Err(format!("os.time: field '{name}' is missing")),
             (other, _) => {
                 let what = format!("os.time: field '{name}'");
-                Err(wanted(&what, "a whole number", other))
+                Err(describe_mismatch(&what, "a whole number", other))
             }
         }
     };

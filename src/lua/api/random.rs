@@ -2,7 +2,7 @@
 //! number, so that a run can be repeated.
 
 use crate::lua::sandbox::Host;
-use crate::lua::values::plain;
+use crate::lua::values::unwrap_view;
 use mlua::{Lua, Table, Value, Variadic};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -61,7 +61,7 @@ fn math_random(lua: &Lua, bounds: Variadic<i64>) -> mlua::Result<Value> {
 }
 
 fn choice(lua: &Lua, list: Table) -> mlua::Result<Value> {
-    let list = plain(&list);
+    let list = unwrap_view(&list);
     match list.raw_len() {
         0 => Err(problem("random.choice(list): the list is empty")),
         n => list.raw_get(with(lua, |random| random.random_range(1..=n))),
@@ -69,7 +69,8 @@ fn choice(lua: &Lua, list: Table) -> mlua::Result<Value> {
 }
 
 fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
-    let mut entries: Vec<(Value, f64)> = plain(&weights).pairs().collect::<mlua::Result<_>>()?;
+    let mut entries: Vec<(Value, f64)> =
+        unwrap_view(&weights).pairs().collect::<mlua::Result<_>>()?;
     // Lua's order of fields changes from run to run; a seed must give the same choice.
     entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
     let total: f64 = entries.iter().map(|(_, weight)| weight.max(0.0)).sum();

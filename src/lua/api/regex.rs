@@ -38,7 +38,7 @@ pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
         }
         other => Err(mlua::Error::runtime(format!(
             "a regular expression is wanted: regex \"…\" or a string, not {}",
-            crate::lua::values::a(other)
+            crate::lua::values::type_phrase(other)
         ))),
     }
 }
@@ -62,7 +62,7 @@ fn with_subject<R>(
         }
         other => Err(mlua::Error::runtime(format!(
             "a string or a response is wanted, not {}",
-            crate::lua::values::a(other)
+            crate::lua::values::type_phrase(other)
         ))),
     }
 }

@@ -1,9 +1,9 @@
 //! `require`: runs a module once per VM, in the plan's environment, and keeps its value.
 
 use crate::lua::diagnostics::here;
-use crate::lua::plan_files::{Missing, compile};
+use crate::lua::plan_files::{ModuleError, compile};
 use crate::lua::sandbox::{ENVIRONMENT, Host};
-use crate::lua::values::shown;
+use crate::lua::values::escape_invalid;
 use mlua::{Function, Lua, Table, Value};
 use std::sync::LazyLock;
 
@@ -49,7 +49,10 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String
         return Ok((None, Some(here(lua) + &told)));
     };
     let program = &Host::of(lua).program;
-    match program.modules.find(&shown(name), &program.sources) {
+    match program
+        .modules
+        .find(&escape_invalid(name), &program.sources)
+    {
         Ok(code) => {
             let module = lua
                 .load(code.as_slice())
@@ -58,8 +61,8 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String
                 .into_function()?;
             Ok((Some(module), None))
         }
-        Err(Missing::Broken(told)) => Ok((None, Some(told))),
-        Err(Missing::Refused(told)) => Ok((None, Some(here(lua) + &told))),
+        Err(ModuleError::Invalid(told)) => Ok((None, Some(told))),
+        Err(ModuleError::Rejected(told)) => Ok((None, Some(here(lua) + &told))),
     }
 }
 

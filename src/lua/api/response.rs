@@ -7,7 +7,7 @@ use crate::http;
 use crate::lua::diagnostics::plan_line;
 use crate::lua::requests::{Address, Finished};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{Text, shortened, shown, wanted};
+use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, shorten};
 use memchr::memmem;
 use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
@@ -56,15 +56,19 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
             let body = this.read(lua, Finished::body)?;
             Ok(memmem::find(&body, &text.as_bytes()).is_some())
         })?,
-        "fail" => lua.create_function(|lua, (this, Text(reason)): (This, Text)| {
-            this.overrule(lua, Some(reason))
-        })?,
+        "fail" => {
+            lua.create_function(|lua, (this, DisplayText(reason)): (This, DisplayText)| {
+                this.overrule(lua, Some(reason))
+            })?
+        }
         "pass" => lua.create_function(|lua, this: This| this.overrule(lua, None))?,
         "ensure" => lua.create_function(ensure)?,
-        "header" => lua.create_function(|lua, (this, Text(name)): (This, Text)| {
-            this.read(lua, |finished| header(finished, &name))?
-                .into_lua(lua)
-        })?,
+        "header" => {
+            lua.create_function(|lua, (this, DisplayText(name)): (This, DisplayText)| {
+                this.read(lua, |finished| header(finished, &name))?
+                    .into_lua(lua)
+            })?
+        }
         _ => return Ok(Value::Nil),
     };
     method.into_lua(lua)
@@ -87,7 +91,7 @@ impl mlua::FromLua for This {
             }
             other => Err(mlua::Error::runtime(format!(
                 "a response is wanted here, not {}; write response:method(…) with a colon",
-                crate::lua::values::a(&other)
+                crate::lua::values::type_phrase(&other)
             ))),
         }
     }
@@ -131,7 +135,7 @@ impl This {
             return Ok(());
         }
         finished.line = failure.as_ref().and_then(|_| line(lua));
-        finished.failure = failure.map(|reason| shortened(&reason));
+        finished.failure = failure.map(|reason| shorten(&reason));
         finished.overruled = true;
         Ok(())
     }
@@ -146,7 +150,7 @@ fn line(lua: &Lua) -> Option<Rc<str>> {
 }
 
 /// Notes the plan's line at the failed responses of an operation.
-pub(super) fn mark(lua: &Lua, _slot: i64) -> mlua::Result<()> {
+pub(super) fn note_line(lua: &Lua, _slot: i64) -> mlua::Result<()> {
     let line = line(lua);
     let host = Host::of(lua);
     for finished in host.responses.borrow_mut().open() {
@@ -158,7 +162,10 @@ pub(super) fn mark(lua: &Lua, _slot: i64) -> mlua::Result<()> {
 }
 
 /// A field of a response; raises for a name that is none.
-pub(in crate::lua) fn field(lua: &Lua, (slot, Text(name)): (i64, Text)) -> mlua::Result<Value> {
+pub(in crate::lua) fn field(
+    lua: &Lua,
+    (slot, DisplayText(name)): (i64, DisplayText),
+) -> mlua::Result<Value> {
     let host = Host::of(lua);
     let responses = host.responses.borrow();
     let finished = responses.get(Address::from_lua(slot)).ok_or_else(gone)?;
@@ -232,7 +239,7 @@ fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     }
     let metatable = lua.create_table()?;
     let find = lua.create_function(|_, (table, name): (Table, Value)| match name {
-        Value::String(name) => table.raw_get::<Value>(shown(&name).to_ascii_lowercase()),
+        Value::String(name) => table.raw_get::<Value>(escape_invalid(&name).to_ascii_lowercase()),
         _ => Ok(Value::Nil),
     })?;
     metatable.raw_set("__index", find)?;
@@ -250,7 +257,10 @@ fn text(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<String>> {
     elements::text(lua, &*this.document(lua)?, &css)
 }
 
-fn attr(lua: &Lua, (this, css, Text(name)): (This, Value, Text)) -> mlua::Result<Option<String>> {
+fn attr(
+    lua: &Lua,
+    (this, css, DisplayText(name)): (This, Value, DisplayText),
+) -> mlua::Result<Option<String>> {
     elements::attr(lua, &*this.document(lua)?, &css, &name)
 }
 
@@ -321,7 +331,7 @@ impl Filter {
                 .collect::<mlua::Result<_>>()
                 .map(Filter::Containing),
             Value::Function(function) => Ok(Filter::Function(function)),
-            other => Err(mlua::Error::runtime(wanted(
+            other => Err(mlua::Error::runtime(describe_mismatch(
                 "a filter",
                 "a string, a list of strings or a function",
                 &other,

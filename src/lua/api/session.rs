@@ -4,7 +4,7 @@
 use crate::http::Session;
 use crate::lua::requests::{basic, bearer, header_line};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{self, Text, scalar, wanted};
+use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar};
 use http::header;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use std::rc::Rc;
@@ -35,9 +35,13 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Value> {
 /// Joins paths to another URL from now on; gives the URL.
 pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     let Value::String(url) = &url else {
-        return Err(mlua::Error::runtime(wanted("user:set_host", "a URL", &url)));
+        return Err(mlua::Error::runtime(describe_mismatch(
+            "user:set_host",
+            "a URL",
+            &url,
+        )));
     };
-    let url = values::url(url);
+    let url = values::read_url(url);
     session(lua)?
         .set_base(&url)
         .map_err(|failure| mlua::Error::runtime(failure.to_string()))?;
@@ -79,7 +83,7 @@ pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
     if !value.is_table() {
         return Ok(value);
     }
-    let refuse = lua.create_function(|_, Text(key): Text| {
+    let refuse = lua.create_function(|_, DisplayText(key): DisplayText| {
         Ok(format!(
             "cannot set '{key}' of shared: it is the same for all users; keep what belongs to one in user.data"
         ))
@@ -104,10 +108,13 @@ fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
     session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
 }
 
-fn set_header(lua: &Lua, (_, Text(name), value): (Value, Text, Value)) -> mlua::Result<()> {
+fn set_header(
+    lua: &Lua,
+    (_, DisplayText(name), value): (Value, DisplayText, Value),
+) -> mlua::Result<()> {
     let bytes = match &value {
         Value::Nil => Vec::new(),
-        value => scalar(value, &format!("header '{name}'")).map_err(mlua::Error::runtime)?,
+        value => read_scalar(value, &format!("header '{name}'")).map_err(mlua::Error::runtime)?,
     };
     let (header, bytes) = header_line(&name, &bytes).map_err(mlua::Error::runtime)?;
     session(lua)?.set_header(&header, (!value.is_nil()).then_some(bytes));
@@ -118,7 +125,9 @@ pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
     let cookies = lua.create_table()?;
     cookies.raw_set(
         "get",
-        lua.create_function(|lua, (_, Text(name)): (Value, Text)| Ok(session(lua)?.cookie(&name)))?,
+        lua.create_function(|lua, (_, DisplayText(name)): (Value, DisplayText)| {
+            Ok(session(lua)?.cookie(&name))
+        })?,
     )?;
     cookies.raw_set(
         "set",

@@ -1,8 +1,8 @@
 //! `wait`: the kinds of wait a task or scenario may declare.
 
 use crate::error::Diagnostic;
-use crate::lua::sandbox::mistake;
-use crate::lua::values::{a, shown};
+use crate::lua::sandbox::error_at_plan_line;
+use crate::lua::values::{escape_invalid, type_phrase};
 use mlua::{Lua, Table, Value, Variadic};
 
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
@@ -22,11 +22,11 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
                 .find(|value| !matches!(value, Value::Integer(_) | Value::Number(_)));
             if let Some(odd) = odd {
                 let shown = match odd {
-                    Value::String(text) => format!("'{}'", shown(text)),
-                    other => a(other).to_owned(),
+                    Value::String(text) => format!("'{}'", escape_invalid(text)),
+                    other => type_phrase(other).to_owned(),
                 };
                 let message = format!("wait.{kind} takes numbers of seconds, not {shown}");
-                return Err(mistake(lua, Diagnostic::new(message)));
+                return Err(error_at_plan_line(lua, Diagnostic::new(message)));
             }
             let wait = lua.create_sequence_from(values)?;
             wait.raw_set("kind", kind)?;

@@ -1,10 +1,10 @@
 //! The line of the plan that is being executed.
 
-use crate::lua::plan_files::Place;
+use crate::lua::plan_files::SourceLine;
 use mlua::Lua;
 
 /// The innermost line of the plan's files that is being executed.
-pub(in crate::lua) fn plan_line(lua: &Lua) -> Option<Place> {
+pub(in crate::lua) fn plan_line(lua: &Lua) -> Option<SourceLine> {
     (0..)
         .map_while(|level| {
             lua.inspect_stack(level, |debug| {

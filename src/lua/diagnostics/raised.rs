@@ -15,7 +15,7 @@ pub struct Raised {
 }
 
 /// Splits an error into message, place and stack.
-pub(in crate::lua) fn raised(error: &mlua::Error, sources: &Sources) -> Raised {
+pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> Raised {
     let text = match innermost(error) {
         mlua::Error::RuntimeError(text) | mlua::Error::SyntaxError { message: text, .. } => {
             text.clone()
@@ -23,25 +23,25 @@ pub(in crate::lua) fn raised(error: &mlua::Error, sources: &Sources) -> Raised {
         mlua::Error::MemoryError(_) => {
             "not enough memory; a user's VM may take '--lua-memory'".to_owned()
         }
-        mlua::Error::FromLuaConversionError { from, to, .. } => misfit(from, to),
+        mlua::Error::FromLuaConversionError { from, to, .. } => describe_conversion(from, to),
         other => other.to_string(),
     };
     let (text, backtrace) = match text.split_once("\nstack traceback:") {
         Some((text, stack)) => (text.to_owned(), Some(stack.to_owned())),
         None => (text, None),
     };
-    let backtrace = backtrace.or_else(|| calls(error, sources));
-    let (line, message) = match sources.placed(&text) {
+    let backtrace = backtrace.or_else(|| plan_stack(error, sources));
+    let (line, message) = match sources.split_location(&text) {
         Some((file, line, message)) => (Some(format!("{file}:{line}")), message.to_owned()),
-        None => (None, without_insides(&text).to_owned()),
+        None => (None, strip_own_place(&text).to_owned()),
     };
     Raised {
         line: line.or_else(|| {
             backtrace
                 .as_deref()
-                .and_then(|stack| sources.topmost(stack))
+                .and_then(|stack| sources.first_plan_line(stack))
         }),
-        message: readable(message.trim_end()),
+        message: make_readable(message.trim_end()),
         backtrace,
     }
 }
@@ -51,7 +51,7 @@ pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagno
     if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
         return diagnostic.clone();
     }
-    let raised = raised(error, sources);
+    let raised = to_raised(error, sources);
     let place = raised
         .line
         .as_deref()
@@ -81,7 +81,7 @@ pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagno
 }
 
 /// Lua's own words where they would say nothing to an author: addresses of values, and `<eof>`.
-fn readable(message: &str) -> String {
+fn make_readable(message: &str) -> String {
     if let Some(rest) = message.strip_suffix(" near <eof>") {
         return format!("{rest} at the end of the file");
     }
@@ -108,7 +108,7 @@ fn innermost(error: &mlua::Error) -> &mlua::Error {
 }
 
 /// An argument of the wrong type, without the names that Rust has for types.
-fn misfit(from: &str, to: &str) -> String {
+fn describe_conversion(from: &str, to: &str) -> String {
     let wanted = match to {
         "string" | "String" => "a string",
         "i64" if from == "number" => return "a whole number is wanted here".to_owned(),
@@ -127,19 +127,21 @@ fn misfit(from: &str, to: &str) -> String {
 
 /// The stack of the innermost call into lgoose that failed and that the plan made: what is raised in Rust
 /// carries its place only so.
-fn calls(error: &mlua::Error, sources: &Sources) -> Option<String> {
+fn plan_stack(error: &mlua::Error, sources: &Sources) -> Option<String> {
     match error {
-        mlua::Error::CallbackError { traceback, cause } => calls(cause, sources).or_else(|| {
-            let stack = traceback.trim_start_matches("stack traceback:");
-            sources.topmost(stack).map(|_| stack.to_owned())
-        }),
-        mlua::Error::WithContext { cause, .. } => calls(cause, sources),
+        mlua::Error::CallbackError { traceback, cause } => {
+            plan_stack(cause, sources).or_else(|| {
+                let stack = traceback.trim_start_matches("stack traceback:");
+                sources.first_plan_line(stack).map(|_| stack.to_owned())
+            })
+        }
+        mlua::Error::WithContext { cause, .. } => plan_stack(cause, sources),
         _ => None,
     }
 }
 
 /// A message without the place that Lua gives to code without line numbers, lgoose's own.
-fn without_insides(text: &str) -> &str {
+fn strip_own_place(text: &str) -> &str {
     text.strip_prefix("?:-1: ").unwrap_or(text)
 }
 
@@ -152,7 +154,7 @@ mod tests {
         let error = mlua::Error::RuntimeError(
             "plans/a.lua:12: boom\nstack traceback:\n\t[C]: in ?".to_owned(),
         );
-        let raised = raised(&error, &Sources::of_plan("plans/a.lua", ""));
+        let raised = to_raised(&error, &Sources::of_plan("plans/a.lua", ""));
         assert_eq!(raised.message, "boom");
         assert_eq!(raised.line.as_deref(), Some("plans/a.lua:12"));
     }
@@ -160,7 +162,7 @@ mod tests {
     #[test]
     fn an_error_without_a_place_takes_the_topmost_line_of_the_stack() {
         let stack = "{table}\nstack traceback:\n\t[C]: in function 'error'\n\tp.lua:3: in function <p.lua:2>";
-        let raised = raised(
+        let raised = to_raised(
             &mlua::Error::RuntimeError(stack.to_owned()),
             &Sources::of_plan("p.lua", ""),
         );

@@ -50,7 +50,7 @@ impl Limits {
     }
 
     /// The plan is about to be resumed: its time begins.
-    pub(in crate::lua) fn begin(&self) {
+    pub(in crate::lua) fn restart_clock(&self) {
         self.begin.set(None);
     }
 
@@ -64,9 +64,9 @@ impl Limits {
     }
 
     /// The top level has ended, tasks follow.
-    pub(in crate::lua) fn loaded(&self) {
+    pub(in crate::lua) fn finish_loading(&self) {
         self.loading.set(false);
-        self.begin();
+        self.restart_clock();
     }
 
     /// Whether the file's top level runs.
@@ -75,13 +75,13 @@ impl Limits {
     }
 
     /// Another task begins.
-    pub(in crate::lua) fn forgive(&self) {
+    pub(in crate::lua) fn reset(&self) {
         self.kill.replace(None);
-        self.begin();
+        self.restart_clock();
     }
 
     /// Raises again what has ended the task: no protected call of the plan may swallow it.
-    pub(in crate::lua) fn survive(&self) -> mlua::Result<()> {
+    pub(in crate::lua) fn reraise(&self) -> mlua::Result<()> {
         match &*self.kill.borrow() {
             Some(kill) => Err(mlua::Error::RuntimeError(match &kill.line {
                 Some(line) => format!("{line}: {}", kill.message),
@@ -102,12 +102,12 @@ impl Limits {
             return Ok(());
         }
         self.work.set(0);
-        self.look(lua)
+        self.check(lua)
     }
 
     /// Has the limits of this VM kept from now on.
-    pub(in crate::lua) fn keep(self: &Rc<Self>, lua: &Lua) -> mlua::Result<()> {
-        self.watch(lua, EVERY)?;
+    pub(in crate::lua) fn enforce(self: &Rc<Self>, lua: &Lua) -> mlua::Result<()> {
+        self.install_hook(lua, EVERY)?;
         lua.set_memory_limit(self.memory)?;
         Ok(())
     }
@@ -115,18 +115,18 @@ impl Limits {
     /// Has the time kept from now on; in the hook itself, for the coroutine that is running.
     ///
     /// Coroutines take the hook from the one that creates them (`lua_newthread`).
-    fn watch(self: &Rc<Self>, lua: &Lua, every: u32) -> mlua::Result<()> {
+    fn install_hook(self: &Rc<Self>, lua: &Lua, every: u32) -> mlua::Result<()> {
         let triggers = HookTriggers::new().every_nth_instruction(every);
         let limits = self.clone();
         lua.set_global_hook(triggers, move |lua, _| {
-            limits.look(lua)?;
+            limits.check(lua)?;
             Ok(VmState::Continue)
         })
     }
 
     /// Looks at the clock, and ends the task if its time is over.
-    fn look(self: &Rc<Self>, lua: &Lua) -> mlua::Result<()> {
-        self.survive()?;
+    fn check(self: &Rc<Self>, lua: &Lua) -> mlua::Result<()> {
+        self.reraise()?;
         let now = processor_time();
         let Some(begin) = self.begin.get() else {
             self.begin.set(Some(now));
@@ -155,8 +155,8 @@ impl Limits {
             line: line().map(|(file, line)| format!("{file}:{line}")),
             backtrace: None,
         }));
-        self.watch(lua, EVERY_WHEN_KILLED)?;
-        self.survive()
+        self.install_hook(lua, EVERY_WHEN_KILLED)?;
+        self.reraise()
     }
 }
 

@@ -36,7 +36,7 @@ pub(in crate::lua) fn guard(
         return Ok(());
     }
     match search(&text, &pattern, start, all, &mut spend) {
-        Err(Stop::Over(error)) => Err(error),
+        Err(SearchError::OutOfTime(error)) => Err(error),
         _ => Ok(()),
     }
 }
@@ -55,14 +55,14 @@ fn worst_case(pattern: &[u8], length: usize) -> f64 {
     }
 }
 
-enum Stop {
+enum SearchError {
     /// The pattern is malformed or too complex.
     Malformed,
     /// The task's time is over.
-    Over(mlua::Error),
+    OutOfTime(mlua::Error),
 }
 
-type Outcome<T> = Result<T, Stop>;
+type SearchResult<T> = Result<T, SearchError>;
 
 fn search(
     text: &[u8],
@@ -70,7 +70,7 @@ fn search(
     start: usize,
     all: bool,
     spend: &mut dyn FnMut(u32) -> mlua::Result<()>,
-) -> Outcome<usize> {
+) -> SearchResult<usize> {
     let anchored = pattern.first() == Some(&b'^');
     let from = usize::from(anchored);
     let mut matcher = Matcher {
@@ -103,7 +103,7 @@ fn search(
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Length {
+enum CaptureLength {
     Open,
     Position,
     Closed(usize),
@@ -112,20 +112,20 @@ enum Length {
 struct Matcher<'a> {
     text: &'a [u8],
     pattern: &'a [u8],
-    captures: Vec<(usize, Length)>,
+    captures: Vec<(usize, CaptureLength)>,
     depth: u32,
     steps: u32,
     spend: &'a mut dyn FnMut(u32) -> mlua::Result<()>,
 }
 
 impl Matcher<'_> {
-    fn step(&mut self) -> Outcome<()> {
+    fn step(&mut self) -> SearchResult<()> {
         self.steps += 1;
         if self.steps < REPORT {
             return Ok(());
         }
         self.steps = 0;
-        (self.spend)(REPORT).map_err(Stop::Over)
+        (self.spend)(REPORT).map_err(SearchError::OutOfTime)
     }
 
     fn pat(&self, at: usize) -> Option<u8> {
@@ -133,9 +133,9 @@ impl Matcher<'_> {
     }
 
     /// The end of the match of the pattern from `p` at `s`.
-    fn matches(&mut self, s: usize, p: usize) -> Outcome<Option<usize>> {
+    fn matches(&mut self, s: usize, p: usize) -> SearchResult<Option<usize>> {
         if self.depth == DEEPEST {
-            return Err(Stop::Malformed);
+            return Err(SearchError::Malformed);
         }
         self.depth += 1;
         let end = self.match_items(s, p);
@@ -143,15 +143,15 @@ impl Matcher<'_> {
         end
     }
 
-    fn match_items(&mut self, mut s: usize, mut p: usize) -> Outcome<Option<usize>> {
+    fn match_items(&mut self, mut s: usize, mut p: usize) -> SearchResult<Option<usize>> {
         loop {
             self.step()?;
             let Some(item) = self.pat(p) else {
                 return Ok(Some(s));
             };
             match (item, self.pat(p + 1)) {
-                (b'(', Some(b')')) => return self.open(s, p + 2, Length::Position),
-                (b'(', _) => return self.open(s, p + 1, Length::Open),
+                (b'(', Some(b')')) => return self.open(s, p + 2, CaptureLength::Position),
+                (b'(', _) => return self.open(s, p + 1, CaptureLength::Open),
                 (b')', _) => return self.close(s, p + 1),
                 (b'$', None) => return Ok((s == self.text.len()).then_some(s)),
                 (b'%', Some(b'b')) => match self.balance(s, p + 2)? {
@@ -187,7 +187,7 @@ impl Matcher<'_> {
         }
     }
 
-    fn longest(&mut self, s: usize, p: usize, end: usize) -> Outcome<Option<usize>> {
+    fn longest(&mut self, s: usize, p: usize, end: usize) -> SearchResult<Option<usize>> {
         let mut most = 0;
         while self.single(s + most, p, end) {
             self.step()?;
@@ -201,7 +201,7 @@ impl Matcher<'_> {
         Ok(None)
     }
 
-    fn shortest(&mut self, mut s: usize, p: usize, end: usize) -> Outcome<Option<usize>> {
+    fn shortest(&mut self, mut s: usize, p: usize, end: usize) -> SearchResult<Option<usize>> {
         loop {
             if let Some(done) = self.matches(s, end + 1)? {
                 return Ok(Some(done));
@@ -213,9 +213,9 @@ impl Matcher<'_> {
         }
     }
 
-    fn open(&mut self, s: usize, p: usize, length: Length) -> Outcome<Option<usize>> {
+    fn open(&mut self, s: usize, p: usize, length: CaptureLength) -> SearchResult<Option<usize>> {
         if self.captures.len() >= MOST_CAPTURES {
-            return Err(Stop::Malformed);
+            return Err(SearchError::Malformed);
         }
         let level = self.captures.len();
         self.captures.push((s, length));
@@ -226,35 +226,35 @@ impl Matcher<'_> {
         Ok(done)
     }
 
-    fn close(&mut self, s: usize, p: usize) -> Outcome<Option<usize>> {
+    fn close(&mut self, s: usize, p: usize) -> SearchResult<Option<usize>> {
         let open = self
             .captures
             .iter()
-            .rposition(|(_, length)| *length == Length::Open);
-        let open = open.ok_or(Stop::Malformed)?;
-        self.captures[open].1 = Length::Closed(s - self.captures[open].0);
+            .rposition(|(_, length)| *length == CaptureLength::Open);
+        let open = open.ok_or(SearchError::Malformed)?;
+        self.captures[open].1 = CaptureLength::Closed(s - self.captures[open].0);
         let done = self.matches(s, p)?;
         if done.is_none() {
-            self.captures[open].1 = Length::Open;
+            self.captures[open].1 = CaptureLength::Open;
         }
         Ok(done)
     }
 
-    fn back_reference(&self, s: usize, digit: u8) -> Outcome<Option<usize>> {
+    fn back_reference(&self, s: usize, digit: u8) -> SearchResult<Option<usize>> {
         let capture = usize::from(digit).checked_sub(usize::from(b'1'));
         match capture.and_then(|index| self.captures.get(index)) {
-            Some((from, Length::Closed(length))) => {
+            Some((from, CaptureLength::Closed(length))) => {
                 let wanted = &self.text[*from..from + length];
                 Ok(self.text[s..].starts_with(wanted).then_some(s + length))
             }
-            Some((_, Length::Position)) => Ok(None),
-            _ => Err(Stop::Malformed),
+            Some((_, CaptureLength::Position)) => Ok(None),
+            _ => Err(SearchError::Malformed),
         }
     }
 
-    fn balance(&mut self, s: usize, p: usize) -> Outcome<Option<usize>> {
+    fn balance(&mut self, s: usize, p: usize) -> SearchResult<Option<usize>> {
         let (Some(open), Some(close)) = (self.pat(p), self.pat(p + 1)) else {
-            return Err(Stop::Malformed);
+            return Err(SearchError::Malformed);
         };
         if self.text.get(s) != Some(&open) {
             return Ok(None);
@@ -275,9 +275,9 @@ impl Matcher<'_> {
     }
 
     /// The pattern's place after `%f[set]`, if the frontier is at `s`.
-    fn frontier(&self, s: usize, p: usize) -> Outcome<Option<usize>> {
+    fn frontier(&self, s: usize, p: usize) -> SearchResult<Option<usize>> {
         if self.pat(p) != Some(b'[') {
-            return Err(Stop::Malformed);
+            return Err(SearchError::Malformed);
         }
         let end = self.item_end(p)?;
         let before = s.checked_sub(1).map_or(0, |before| self.text[before]);
@@ -286,14 +286,14 @@ impl Matcher<'_> {
         Ok(is.then_some(end))
     }
 
-    fn item_end(&self, p: usize) -> Outcome<usize> {
+    fn item_end(&self, p: usize) -> SearchResult<usize> {
         match (self.pat(p), self.pat(p + 1)) {
-            (Some(b'%'), None) | (None, _) => Err(Stop::Malformed),
+            (Some(b'%'), None) | (None, _) => Err(SearchError::Malformed),
             (Some(b'%'), Some(_)) => Ok(p + 2),
             (Some(b'['), next) => {
                 let mut at = p + 1 + usize::from(next == Some(b'^'));
                 loop {
-                    let escaped = self.pat(at).ok_or(Stop::Malformed)? == b'%';
+                    let escaped = self.pat(at).ok_or(SearchError::Malformed)? == b'%';
                     at += 1 + usize::from(escaped && at + 1 < self.pattern.len());
                     if self.pat(at) == Some(b']') {
                         return Ok(at + 1);

@@ -1,16 +1,16 @@
 //! Declarations: runs a plan's top level once, checks every field of `plan`, `scenario` and `task`, and
-//! gives the plan as plain data. A mistake is a diagnostic at the line where it stands.
+//! gives the plan as plain data. A error_at_plan_line is a diagnostic at the line where it stands.
 
-use super::field::{Field, Mistake, entries};
-use super::setting::setting;
+use super::field::{DeclarationError, Field, entries};
+use super::setting::read_setting;
 use crate::config::{Settings, unknown_word};
 use crate::error::{Diagnostic, Error};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
 use crate::lua::limits::Limits;
-use crate::lua::plan_files::{Place, Program, Span};
-use crate::lua::sandbox::{self, Host, mistake};
-use crate::lua::values::{a, shown};
+use crate::lua::plan_files::{Program, SourceLine, TaskLocation};
+use crate::lua::sandbox::{self, Host, error_at_plan_line};
+use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Event, Order, Plan, Scenario, Task, Wait};
 use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
@@ -28,53 +28,53 @@ pub(super) const SCENARIO_FIELDS: [&str; 6] = ["weight", "users", "wait", "host"
 
 /// What a plan declares.
 #[derive(Debug)]
-pub(super) struct Declared {
+pub(super) struct Declarations {
     pub(super) plan: Plan,
     pub(super) settings: Settings,
     pub(super) task_names: Vec<Option<String>>,
-    pub(super) spans: Vec<Span>,
+    pub(super) task_locations: Vec<TaskLocation>,
 }
 
 #[derive(Debug, Default)]
-struct Draft {
+struct PlanBuilder {
     settings: Settings,
-    tasks: Vec<DraftTask>,
+    tasks: Vec<DeclaredTask>,
     scenarios: Vec<Scenario>,
     events: Vec<Event>,
 }
 
 /// A task and, once it is taken, its scenario. The table stays alive so that its address stays its own.
 #[derive(Debug)]
-struct DraftTask {
+struct DeclaredTask {
     table: Table,
     task: Task,
-    span: Span,
+    location: TaskLocation,
     scenario: Option<String>,
 }
 
-type Drafted = Rc<RefCell<Draft>>;
+type SharedBuilder = Rc<RefCell<PlanBuilder>>;
 
 /// Runs the top level of a compiled plan.
 ///
 /// # Errors
-/// The first mistake in it.
-pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
-    let draft = Drafted::default();
-    run(program, &draft).map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
-    let mut draft = draft.take();
-    let task_names = draft
+/// The first error_at_plan_line in it.
+pub(super) fn collect_declarations(program: &Arc<Program>) -> Result<Declarations, Error> {
+    let builder = SharedBuilder::default();
+    run(program, &builder).map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
+    let mut builder = builder.take();
+    let task_names = builder
         .tasks
         .iter()
-        .map(|draft| draft.task.name.clone())
+        .map(|declared| declared.task.name.clone())
         .collect();
-    let left: Vec<Task> = draft
+    let left: Vec<Task> = builder
         .tasks
         .iter()
-        .filter(|draft| draft.scenario.is_none())
-        .map(|draft| draft.task.clone())
+        .filter(|declared| declared.scenario.is_none())
+        .map(|declared| declared.task.clone())
         .collect();
     if !left.is_empty() {
-        draft.scenarios.push(Scenario {
+        builder.scenarios.push(Scenario {
             name: "default".to_owned(),
             weight: 1,
             users: None,
@@ -85,62 +85,72 @@ pub(super) fn declarations(program: &Arc<Program>) -> Result<Declared, Error> {
             tasks: left,
         });
     }
-    if draft.scenarios.is_empty() {
+    if builder.scenarios.is_empty() {
         let empty = Diagnostic::new("the plan declares no task")
             .at(&program.file, None, "")
             .help("the smallest plan is: task { function(user) user:get \"/\" end }");
         return Err(empty.into());
     }
-    Ok(Declared {
+    Ok(Declarations {
         plan: Plan {
-            scenarios: draft.scenarios,
-            events: draft.events,
+            scenarios: builder.scenarios,
+            events: builder.events,
         },
-        settings: draft.settings,
-        spans: draft.tasks.into_iter().map(|task| task.span).collect(),
+        settings: builder.settings,
+        task_locations: builder
+            .tasks
+            .into_iter()
+            .map(|task| task.location)
+            .collect(),
         task_names,
     })
 }
 
-fn run(program: &Arc<Program>, draft: &Drafted) -> mlua::Result<()> {
+fn run(program: &Arc<Program>, builder: &SharedBuilder) -> mlua::Result<()> {
     let lua = sandbox::new_state()?;
     // What the plan itself says of its limits is not known before it has run.
     let limits = Limits::new(LOADING_TIME, LOADING_MEMORY, None);
     let host = Rc::new(Host::new(program.clone(), 0, "", None, limits));
     lua.set_app_data(host.clone());
-    host.limits.keep(&lua)?;
+    host.limits.enforce(&lua)?;
     let prelude = start_prelude(&lua, program, lua.create_table()?, lua.create_table()?)?;
     let globals: Table = prelude.raw_get("globals")?;
-    globals.raw_set("plan", declaration(&lua, draft, declare_plan)?)?;
-    globals.raw_set("task", declaration(&lua, draft, declare_task)?)?;
-    globals.raw_set("scenario", declaration(&lua, draft, declare_scenario)?)?;
-    globals.raw_set("on", event_declaration(&lua, draft)?)?;
+    globals.raw_set("plan", declaration(&lua, builder, declare_plan)?)?;
+    globals.raw_set("task", declaration(&lua, builder, declare_task)?)?;
+    globals.raw_set("scenario", declaration(&lua, builder, declare_scenario)?)?;
+    globals.raw_set("on", event_declaration(&lua, builder)?)?;
     lua.load(program.plan.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .set_environment(prelude.raw_get("env")?)
         .exec()?;
-    host.limits.survive()
+    host.limits.reraise()
 }
 
 /// `on("test_start", fn)`.
-fn event_declaration(lua: &Lua, draft: &Drafted) -> mlua::Result<Function> {
-    let draft = draft.clone();
+fn event_declaration(lua: &Lua, builder: &SharedBuilder) -> mlua::Result<Function> {
+    let builder = builder.clone();
     lua.create_function(move |lua, (event, handler): (Value, Value)| {
-        let name = event.as_string().map(shown).unwrap_or_default();
+        let name = event.as_string().map(escape_invalid).unwrap_or_default();
         let known = Event::ALL.into_iter().find(|event| event.name() == name);
         let Some(event) = known else {
             let valid = Event::ALL.map(Event::name);
-            return Err(mistake(lua, unknown_word("event", &name, "on", &valid)));
+            return Err(error_at_plan_line(
+                lua,
+                unknown_word("event", &name, "on", &valid),
+            ));
         };
         if !handler.is_function() {
-            let message = format!("on(\"{name}\", …) needs a function, not {}", a(&handler));
+            let message = format!(
+                "on(\"{name}\", …) needs a function, not {}",
+                type_phrase(&handler)
+            );
             let help = format!("write on(\"{name}\", function(user) … end)");
-            return Err(mistake(lua, Diagnostic::new(message).help(help)));
+            return Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)));
         }
-        let events = &mut draft.borrow_mut().events;
+        let events = &mut builder.borrow_mut().events;
         if events.contains(&event) {
             let message = format!("there are two functions for on(\"{name}\", …)");
-            return Err(mistake(
+            return Err(error_at_plan_line(
                 lua,
                 Diagnostic::new(message).help("join them into one"),
             ));
@@ -153,35 +163,35 @@ fn event_declaration(lua: &Lua, draft: &Drafted) -> mlua::Result<Function> {
 /// A function of the plan's top level that takes one table and returns it.
 fn declaration(
     lua: &Lua,
-    draft: &Drafted,
-    declare: fn(&mut Draft, &Table, &Place) -> Result<(), Mistake>,
+    builder: &SharedBuilder,
+    declare: fn(&mut PlanBuilder, &Table, &SourceLine) -> Result<(), DeclarationError>,
 ) -> mlua::Result<Function> {
-    let draft = draft.clone();
+    let builder = builder.clone();
     lua.create_function(move |lua, argument: Value| {
         let place = plan_line(lua).unwrap_or_default();
         let Value::Table(table) = argument else {
-            let message = format!("a table is wanted here, not {}", a(&argument));
-            return Err(mistake(
+            let message = format!("a table is wanted here, not {}", type_phrase(&argument));
+            return Err(error_at_plan_line(
                 lua,
                 Diagnostic::new(message)
                     .help("write it with braces: task { … }, scenario { … }, plan { … }"),
             ));
         };
-        match declare(&mut draft.borrow_mut(), &table, &place) {
+        match declare(&mut builder.borrow_mut(), &table, &place) {
             Ok(()) => Ok(table),
-            Err(Mistake { diagnostic, word }) => {
-                Err(placed(lua, diagnostic, &place, word.as_deref()))
+            Err(DeclarationError { diagnostic, word }) => {
+                Err(locate(lua, diagnostic, &place, word.as_deref()))
             }
         }
     })
 }
 
-/// Places a mistake at the line of the offending word: a long declaration stands on many lines, Lua knows
+/// Places a error_at_plan_line at the line of the offending word: a long declaration stands on many lines, Lua knows
 /// only its first.
-fn placed(
+fn locate(
     lua: &Lua,
     diagnostic: Diagnostic,
-    (file, line): &Place,
+    (file, line): &SourceLine,
     word: Option<&str>,
 ) -> mlua::Error {
     let source = Host::of(lua).program.sources.text(file);
@@ -192,28 +202,36 @@ fn placed(
     mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(*line)), &source))
 }
 
-fn declare_plan(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
+fn declare_plan(
+    builder: &mut PlanBuilder,
+    table: &Table,
+    _: &SourceLine,
+) -> Result<(), DeclarationError> {
     for (key, value) in entries(table) {
         let Value::String(key) = &key else {
             return Err(
                 Diagnostic::new("the fields of plan are named: plan { users = 12 }").into(),
             );
         };
-        let name = shown(key);
-        draft
+        let name = escape_invalid(key);
+        builder
             .settings
-            .set(&name, &setting(&value))
-            .map_err(|diagnostic| Mistake {
+            .set(&name, &read_setting(&value))
+            .map_err(|diagnostic| DeclarationError {
                 diagnostic,
                 word: Some(name),
             })?;
     }
-    Ok(draft.settings.agree()?)
+    Ok(builder.settings.agree()?)
 }
 
-fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mistake> {
+fn declare_task(
+    builder: &mut PlanBuilder,
+    table: &Table,
+    at: &SourceLine,
+) -> Result<(), DeclarationError> {
     let name = match table.raw_get::<Value>(1).unwrap_or(Value::Nil) {
-        Value::String(name) => Some(shown(&name)),
+        Value::String(name) => Some(escape_invalid(&name)),
         _ => None,
     };
     let owner = match &name {
@@ -228,7 +246,7 @@ fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mist
         on_stop: false,
         tags: Vec::new(),
         wait: None,
-        function: draft.tasks.len(),
+        function: builder.tasks.len(),
         line: at.1,
     };
     let place = if task.name.is_some() { 2 } else { 1 };
@@ -241,7 +259,7 @@ fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mist
     }
     for (key, value) in entries(table) {
         let Value::String(key) = &key else { continue };
-        let field = Field::new(shown(key), &owner, &value);
+        let field = Field::new(escape_invalid(key), &owner, &value);
         match field.name.as_str() {
             "weight" => task.weight = field.at_least_one()?,
             "sequence" => task.sequence = Some(field.whole()?),
@@ -252,10 +270,10 @@ fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mist
             _ => return Err(field.unknown(&TASK_FIELDS)),
         }
     }
-    draft.tasks.push(DraftTask {
+    builder.tasks.push(DeclaredTask {
         table: table.clone(),
         task,
-        span: Span {
+        location: TaskLocation {
             declared: at.clone(),
             function: function_span(table, place),
         },
@@ -264,16 +282,24 @@ fn declare_task(draft: &mut Draft, table: &Table, at: &Place) -> Result<(), Mist
     Ok(())
 }
 
-fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), Mistake> {
+fn declare_scenario(
+    builder: &mut PlanBuilder,
+    table: &Table,
+    _: &SourceLine,
+) -> Result<(), DeclarationError> {
     let Ok(Value::String(name)) = table.raw_get::<Value>(1) else {
         let help = "write scenario { \"visitor\", task { … }, task { … } }";
         return Err(Diagnostic::new("a scenario begins with its name")
             .help(help)
             .into());
     };
-    let name = shown(&name);
+    let name = escape_invalid(&name);
     let owner = format!("scenario '{name}'");
-    if draft.scenarios.iter().any(|scenario| scenario.name == name) {
+    if builder
+        .scenarios
+        .iter()
+        .any(|scenario| scenario.name == name)
+    {
         return Err(
             Diagnostic::new(format!("there are two scenarios named '{name}'"))
                 .help("give each its own name")
@@ -291,11 +317,13 @@ fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), M
         tasks: Vec::new(),
     };
     for place in 2..=table.raw_len() {
-        scenario.tasks.push(take_task(draft, table, place, &name)?);
+        scenario
+            .tasks
+            .push(take_task(builder, table, place, &name)?);
     }
     for (key, value) in entries(table) {
         let Value::String(key) = &key else { continue };
-        let field = Field::new(shown(key), &owner, &value);
+        let field = Field::new(escape_invalid(key), &owner, &value);
         match field.name.as_str() {
             "weight" => scenario.weight = field.at_least_one()?,
             "users" => scenario.users = Some(field.at_least_one()?),
@@ -311,24 +339,27 @@ fn declare_scenario(draft: &mut Draft, table: &Table, _: &Place) -> Result<(), M
             .help("put its task { … } declarations between the braces")
             .into());
     }
-    draft.scenarios.push(scenario);
+    builder.scenarios.push(scenario);
     Ok(())
 }
 
 fn take_task(
-    draft: &mut Draft,
+    builder: &mut PlanBuilder,
     table: &Table,
     place: usize,
     scenario: &str,
-) -> Result<Task, Mistake> {
+) -> Result<Task, DeclarationError> {
     let entry: Value = table.raw_get(place).unwrap_or(Value::Nil);
-    let known = entry
-        .as_table()
-        .and_then(|entry| draft.tasks.iter_mut().find(|draft| draft.table == *entry));
+    let known = entry.as_table().and_then(|entry| {
+        builder
+            .tasks
+            .iter_mut()
+            .find(|declared| declared.table == *entry)
+    });
     let Some(known) = known else {
         let message = format!(
             "entry {place} of scenario '{scenario}' is {}, not a task",
-            a(&entry)
+            type_phrase(&entry)
         );
         return Err(Diagnostic::new(message)
             .help("write task { \"name\", function(user) … end }")

@@ -3,20 +3,20 @@
 
 use crate::config::unknown_word;
 use crate::error::Diagnostic;
-use crate::lua::values::{a, shown};
+use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Order, Wait};
 use mlua::{Table, Value};
 use std::time::Duration;
 
 /// A mistake in a declaration, with the word that it is about.
-pub(super) struct Mistake {
+pub(super) struct DeclarationError {
     pub(super) diagnostic: Diagnostic,
     pub(super) word: Option<String>,
 }
 
-impl From<Diagnostic> for Mistake {
+impl From<Diagnostic> for DeclarationError {
     fn from(diagnostic: Diagnostic) -> Self {
-        Mistake {
+        DeclarationError {
             diagnostic,
             word: None,
         }
@@ -35,14 +35,14 @@ impl<'a> Field<'a> {
         Field { name, owner, value }
     }
 
-    pub(super) fn wrong(&self, wanted: &str) -> Mistake {
+    pub(super) fn wrong(&self, wanted: &str) -> DeclarationError {
         let got = match self.value {
             Value::Integer(n) => n.to_string(),
             Value::Number(n) => n.to_string(),
-            Value::String(text) => format!("'{}'", shown(text)),
-            other => a(other).to_owned(),
+            Value::String(text) => format!("'{}'", escape_invalid(text)),
+            other => type_phrase(other).to_owned(),
         };
-        Mistake {
+        DeclarationError {
             diagnostic: Diagnostic::new(format!(
                 "field '{}' of {} must be {wanted}, not {got}",
                 self.name, self.owner
@@ -51,65 +51,65 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub(super) fn unknown(&self, valid: &[&str]) -> Mistake {
-        Mistake {
+    pub(super) fn unknown(&self, valid: &[&str]) -> DeclarationError {
+        DeclarationError {
             diagnostic: unknown_word("field", &self.name, self.owner, valid),
             word: Some(self.name.clone()),
         }
     }
 
-    pub(super) fn at_least_one(&self) -> Result<u32, Mistake> {
+    pub(super) fn at_least_one(&self) -> Result<u32, DeclarationError> {
         match self.value.as_integer() {
             Some(n) if (1..=1_000_000).contains(&n) => Ok(n as u32),
             _ => Err(self.wrong("a whole number from 1 to 1,000,000")),
         }
     }
 
-    pub(super) fn whole(&self) -> Result<i64, Mistake> {
+    pub(super) fn whole(&self) -> Result<i64, DeclarationError> {
         self.value
             .as_integer()
             .ok_or_else(|| self.wrong("a whole number"))
     }
 
-    pub(super) fn flag(&self) -> Result<bool, Mistake> {
+    pub(super) fn flag(&self) -> Result<bool, DeclarationError> {
         self.value
             .as_boolean()
             .ok_or_else(|| self.wrong("true or false"))
     }
 
-    pub(super) fn text(&self) -> Result<String, Mistake> {
+    pub(super) fn text(&self) -> Result<String, DeclarationError> {
         match self.value {
-            Value::String(text) => Ok(shown(text)),
+            Value::String(text) => Ok(escape_invalid(text)),
             _ => Err(self.wrong("a string")),
         }
     }
 
     /// A list of strings; one string is a list of one.
-    pub(super) fn texts(&self) -> Result<Vec<String>, Mistake> {
+    pub(super) fn texts(&self) -> Result<Vec<String>, DeclarationError> {
         let wrong = || self.wrong("a list of strings, such as { \"smoke\", \"checkout\" }");
         match self.value {
-            Value::String(text) => Ok(vec![shown(text)]),
+            Value::String(text) => Ok(vec![escape_invalid(text)]),
             Value::Table(table) if table.raw_len() == table.pairs::<Value, Value>().count() => {
                 let texts = table.sequence_values::<mlua::LuaString>();
-                let texts = texts.map(|text| text.map(|text| shown(&text)));
+                let texts = texts.map(|text| text.map(|text| escape_invalid(&text)));
                 texts.collect::<Result<_, _>>().map_err(|_| wrong())
             }
             _ => Err(wrong()),
         }
     }
 
-    pub(super) fn order(&self) -> Result<Order, Mistake> {
+    pub(super) fn order(&self) -> Result<Order, DeclarationError> {
         let name = self.text()?;
         Order::parse(&name).ok_or_else(|| {
             let valid: Vec<&str> = Order::ALL.iter().map(|order| order.name()).collect();
-            Mistake {
+            DeclarationError {
                 diagnostic: unknown_word("order", &name, self.owner, &valid),
                 word: Some(name),
             }
         })
     }
 
-    pub(super) fn wait(&self) -> Result<Wait, Mistake> {
+    pub(super) fn wait(&self) -> Result<Wait, DeclarationError> {
         let wrong =
             || self.wrong("{from, to} in seconds, or made with wait.between, wait.constant, …");
         let seconds = |value: Value| value.as_number().or(value.as_integer().map(|n| n as f64));

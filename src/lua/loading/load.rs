@@ -32,10 +32,10 @@ pub fn load(
     program.plan = compile(&format!("@{name}"), source, false)
         .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
     let program = Arc::new(program);
-    let declared = declare::declarations(&program)?;
+    let declared = declare::collect_declarations(&program)?;
     let mut program = Arc::into_inner(program).expect("the loading VM is gone");
     program.task_names = declared.task_names;
-    program.spans = declared.spans;
+    program.task_locations = declared.task_locations;
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 

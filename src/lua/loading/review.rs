@@ -2,7 +2,7 @@
 //! and knows no more Lua than balanced brackets, so it speaks up only where there is hardly a doubt.
 
 use crate::error::Diagnostic;
-use crate::lua::plan_files::{Place, Program};
+use crate::lua::plan_files::{Program, SourceLine};
 use crate::plan::{Plan, Schedule};
 use regex::Regex;
 
@@ -14,7 +14,7 @@ pub fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let mut found = long_iterations(program, plan);
     found.extend(idle_tasks(program, plan));
     for source in program.sources.all() {
-        let told = hopeless_expects(&source.text).into_iter();
+        let told = unsatisfiable_expects(&source.text).into_iter();
         found.extend(told.map(|(line, message, help)| {
             Diagnostic::new(message)
                 .at(&source.name, Some(line), &source.text)
@@ -24,7 +24,7 @@ pub fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     found
 }
 
-fn at(program: &Program, (file, line): &Place, message: String) -> Diagnostic {
+fn warning_at(program: &Program, (file, line): &SourceLine, message: String) -> Diagnostic {
     Diagnostic::new(message).at(file, Some(*line), &program.sources.text(file))
 }
 
@@ -39,8 +39,8 @@ fn long_iterations(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
             "an iteration of scenario '{}' is {length} tasks long",
             scenario.name
         );
-        let span = program.spans.get(heaviest.function)?;
-        Some(at(program, &span.declared, message).help(
+        let location = program.task_locations.get(heaviest.function)?;
+        Some(warning_at(program, &location.declared, message).help(
             "weights are relative: divide all of the scenario's by the same number, such as 15 and 10 \
              instead of 15000 and 10000",
         ))
@@ -53,8 +53,8 @@ fn idle_tasks(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     // What a user does at its beginning or end may be to set something and no more.
     let tasks = tasks.filter(|task| !task.on_start && !task.on_stop);
     let idle = tasks.filter_map(|task| {
-        let span = program.spans.get(task.function)?;
-        let (file, first, last) = span.function.as_ref()?;
+        let location = program.task_locations.get(task.function)?;
+        let (file, first, last) = location.function.as_ref()?;
         let text = program.sources.text(file);
         let lines: Vec<&str> = text
             .lines()
@@ -62,9 +62,9 @@ fn idle_tasks(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
             .take(last + 1 - first)
             .collect();
         is_idle(&lines).then(|| {
-            at(
+            warning_at(
                 program,
-                &span.declared,
+                &location.declared,
                 format!("task '{}' makes no request", task.title()),
             )
             .help("a task loads the site with its user: user:get \"/\"")
@@ -106,14 +106,17 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// Line, message and help of every `expect` that cannot hold.
-fn hopeless_expects(text: &str) -> Vec<(u32, String, &'static str)> {
+fn unsatisfiable_expects(text: &str) -> Vec<(u32, String, &'static str)> {
     let expects = pattern(r"\bexpect\s*=\s*\{");
     let found = expects.find_iter(text).filter_map(|head| {
         let line_begin = text[..head.start()].rfind('\n').map_or(0, |at| at + 1);
         if without_comment(&text[line_begin..head.end()]).len() < head.end() - line_begin {
             return None;
         }
-        let (message, help) = hopeless(inside(&text[head.end()..])?, &text[head.end()..])?;
+        let (message, help) = contradiction(
+            up_to_closing_brace(&text[head.end()..])?,
+            &text[head.end()..],
+        )?;
         let line = text[..head.start()].matches('\n').count() as u32 + 1;
         Some((line, message, help))
     });
@@ -121,7 +124,7 @@ fn hopeless_expects(text: &str) -> Vec<(u32, String, &'static str)> {
 }
 
 /// What stands up to the bracket that closes an open one; nothing where strings hold brackets of their own.
-fn inside(text: &str) -> Option<&str> {
+fn up_to_closing_brace(text: &str) -> Option<&str> {
     let mut depth = 1;
     for (at, c) in text.char_indices() {
         match c {
@@ -136,7 +139,7 @@ fn inside(text: &str) -> Option<&str> {
     None
 }
 
-fn hopeless(expect: &str, from_here: &str) -> Option<(String, &'static str)> {
+fn contradiction(expect: &str, from_here: &str) -> Option<(String, &'static str)> {
     if expect.trim().is_empty() {
         return Some((
             "this 'expect' is empty".to_owned(),
@@ -203,7 +206,7 @@ mod tests {
 
     #[test]
     fn an_expect_that_cannot_hold_is_told_once_with_its_line() {
-        let line = |text| hopeless_expects(text).first().map(|found| found.0);
+        let line = |text| unsatisfiable_expects(text).first().map(|found| found.0);
         assert_eq!(line("\nuser:get('/', { expect = {} })"), Some(2));
         assert_eq!(line("{ expect = { status = 700 } }"), Some(1));
         assert_eq!(line("{ expect = { title = 'x', status = 302 } }"), Some(1));

@@ -2,7 +2,7 @@
 
 use super::field::entries;
 use crate::config::Value as Setting;
-use crate::lua::values::{a, shown};
+use crate::lua::values::{escape_invalid, type_phrase};
 use mlua::{Table, Value};
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use std::collections::BTreeMap;
 const DEEPEST: usize = 4;
 
 /// A field's value.
-pub(super) fn setting(value: &Value) -> Setting {
-    within(value, 0)
+pub(super) fn read_setting(value: &Value) -> Setting {
+    read_nested(value, 0)
 }
 
-fn within(value: &Value, depth: usize) -> Setting {
+fn read_nested(value: &Value, depth: usize) -> Setting {
     match value {
-        Value::String(text) => Setting::Text(shown(text)),
+        Value::String(text) => Setting::Text(escape_invalid(text)),
         Value::Integer(n) => Setting::Number(*n as f64),
         Value::Number(n) => Setting::Number(*n),
         Value::Boolean(flag) => Setting::Flag(*flag),
         Value::Table(_) if depth == DEEPEST => Setting::Other("a table in many tables"),
-        Value::Table(table) => table_setting(table, depth + 1),
-        other => Setting::Other(a(other)),
+        Value::Table(table) => read_table(table, depth + 1),
+        other => Setting::Other(type_phrase(other)),
     }
 }
 
-fn table_setting(table: &Table, depth: usize) -> Setting {
+fn read_table(table: &Table, depth: usize) -> Setting {
     let texts = table.pairs::<String, String>().collect();
     if let (0, Ok(texts)) = (table.raw_len(), texts) {
         return Setting::Map(texts);
@@ -35,7 +35,7 @@ fn table_setting(table: &Table, depth: usize) -> Setting {
     let mut list = BTreeMap::new();
     let mut named = BTreeMap::new();
     for (key, value) in entries(table) {
-        let value = within(&value, depth);
+        let value = read_nested(&value, depth);
         match key {
             Value::Integer(place) => list.insert(place, value).is_some(),
             key => named

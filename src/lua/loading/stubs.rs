@@ -29,10 +29,10 @@ mod tests {
     use crate::http::{ErrorClass, Exchange, Failure, Timings};
     use crate::lua::api::{members, start_prelude};
     use crate::lua::limits::Limits;
-    use crate::lua::plan_files::{OWN, compile};
+    use crate::lua::plan_files::{BUILT_IN, compile};
     use crate::lua::requests::{Finished, fields};
     use crate::lua::sandbox::{self, Host};
-    use crate::lua::values::Text;
+    use crate::lua::values::DisplayText;
     use mlua::{Lua, Table, Value};
     use std::collections::{BTreeMap, BTreeSet};
     use std::rc::Rc;
@@ -169,7 +169,7 @@ mod tests {
         };
         let finished = Finished::new(unanswered, None);
         let slot = Host::of(lua).responses.borrow_mut().insert_one(finished);
-        let timings = members::field(lua, (slot as i64, Text("timings".to_owned())))?;
+        let timings = members::field(lua, (slot as i64, DisplayText("timings".to_owned())))?;
         let timings = timings.as_table().cloned().expect("a table of seconds");
         let find = "local html, wait = ... return html.parse('<form>'):form(), wait.constant(1)";
         let libraries = (
@@ -210,7 +210,7 @@ mod tests {
                 "{path}"
             );
         }
-        for (name, text) in OWN {
+        for (name, text) in BUILT_IN {
             let path = format!("{}.lua", name.replace('.', "/"));
             assert!(STUBS.contains(&(path.as_str(), text)), "{path}");
         }

@@ -1,79 +1,94 @@
-//! A stock of what is made from a text once per process and then shared by all VMs: compiled patterns,
+//! A cache of what is made from a text once per process and then shared by all VMs: compiled patterns,
 //! files of data.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Debug)]
-pub(super) struct Stock<T> {
-    most: usize,
+pub(super) struct Cache<T> {
+    capacity: usize,
     // Written when a text is met for the first time, else only read.
-    known: RwLock<HashMap<String, Arc<T>>>,
+    entries: RwLock<HashMap<String, Arc<T>>>,
 }
 
-impl<T> Stock<T> {
-    /// A stock that begins anew rather than to hold more than `most`.
-    pub(super) fn new(most: usize) -> Self {
-        Stock {
-            most,
-            known: RwLock::default(),
+impl<T> Cache<T> {
+    /// A cache that begins anew rather than to hold more than `capacity`.
+    pub(super) fn new(capacity: usize) -> Self {
+        Cache {
+            capacity,
+            entries: RwLock::default(),
         }
     }
 
     /// What belongs to the text. `make` runs once, others wait for it meanwhile; its failures are not kept.
-    pub(super) fn get(
+    pub(super) fn get_or_insert_with(
         &self,
         text: &str,
         make: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<Arc<T>, String> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = known.get(text) {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = entries.get(text) {
             return Ok(value.clone());
         }
-        drop(known);
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = known.get(text) {
+        drop(entries);
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = entries.get(text) {
             return Ok(value.clone());
         }
         let value = Arc::new(make(text)?);
-        if known.len() >= self.most {
-            known.clear();
+        if entries.len() >= self.capacity {
+            entries.clear();
         }
-        known.insert(text.to_owned(), value.clone());
+        entries.insert(text.to_owned(), value.clone());
         Ok(value)
     }
 
     /// All there is, in no order.
     pub(super) fn all(&self) -> Vec<Arc<T>> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.values().cloned().collect()
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        entries.values().cloned().collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Stock;
+    use super::Cache;
     use std::sync::Arc;
 
     #[test]
     fn a_text_is_made_once_and_failures_are_tried_again() {
-        let stock = Stock::new(2);
+        let cache = Cache::new(2);
         assert_eq!(
-            stock.get("a", |_| Err("no".to_owned())).err().as_deref(),
+            cache
+                .get_or_insert_with("a", |_| Err("no".to_owned()))
+                .err()
+                .as_deref(),
             Some("no")
         );
-        let first = stock.get("a", |_| Ok(1)).expect("it is made");
-        let second = stock.get("a", |_| Ok(2)).expect("it is known");
+        let first = cache
+            .get_or_insert_with("a", |_| Ok(1))
+            .expect("it is made");
+        let second = cache
+            .get_or_insert_with("a", |_| Ok(2))
+            .expect("it is known");
         assert!(Arc::ptr_eq(&first, &second));
     }
 
     #[test]
-    fn a_full_stock_begins_anew() {
-        let stock = Stock::new(2);
+    fn a_full_cache_begins_anew() {
+        let cache = Cache::new(2);
         for text in ["a", "b", "c"] {
-            stock.get(text, |_| Ok(1)).expect("it is made");
+            cache
+                .get_or_insert_with(text, |_| Ok(1))
+                .expect("it is made");
         }
-        assert_eq!(stock.get("a", |_| Ok(2)).map(|value| *value), Ok(2));
-        assert_eq!(stock.get("c", |_| Ok(2)).map(|value| *value), Ok(1));
+        assert_eq!(
+            cache.get_or_insert_with("a", |_| Ok(2)).map(|value| *value),
+            Ok(2)
+        );
+        assert_eq!(
+            cache.get_or_insert_with("c", |_| Ok(2)).map(|value| *value),
+            Ok(1)
+        );
     }
 }

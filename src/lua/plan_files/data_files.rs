@@ -2,7 +2,7 @@
 //! outside of Lua, so that a million rows cost their memory once, whatever the number of users. Driven by
 //! `api/data.rs`; knows no Lua.
 
-use super::cache::Stock;
+use super::cache::Cache;
 use super::digest::{self, Digest};
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::lua) enum Kind {
+pub(in crate::lua) enum DataFormat {
     Csv,
     Lines,
     Json,
@@ -20,7 +20,7 @@ pub(in crate::lua) enum Kind {
 
 /// Which row a user gets next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::lua) enum Order {
+pub(in crate::lua) enum RowOrder {
     /// Dealt to all users in turn, from the beginning again after the last.
     Circular,
     /// Drawn from the user's own stream, with replacement.
@@ -31,15 +31,15 @@ pub(in crate::lua) enum Order {
     Sequential,
 }
 
-impl Order {
+impl RowOrder {
     pub(in crate::lua) const NAMES: [&str; 4] = ["circular", "random", "unique", "sequential"];
 
-    pub(in crate::lua) fn named(name: &str) -> Option<Order> {
+    pub(in crate::lua) fn parse(name: &str) -> Option<RowOrder> {
         match name {
-            "circular" => Some(Order::Circular),
-            "random" => Some(Order::Random),
-            "unique" => Some(Order::Unique),
-            "sequential" => Some(Order::Sequential),
+            "circular" => Some(RowOrder::Circular),
+            "random" => Some(RowOrder::Random),
+            "unique" => Some(RowOrder::Unique),
+            "sequential" => Some(RowOrder::Sequential),
             _ => None,
         }
     }
@@ -47,9 +47,9 @@ impl Order {
 
 /// All files of a plan.
 #[derive(Debug)]
-pub(in crate::lua) struct Library {
+pub(in crate::lua) struct DataFiles {
     folder: PathBuf,
-    files: Stock<Rows>,
+    files: Cache<Rows>,
 }
 
 /// The rows of one file and how far all users together have come.
@@ -82,23 +82,23 @@ struct Cells {
 
 /// One row.
 #[derive(Debug, PartialEq)]
-pub(in crate::lua) enum Row<'a> {
+pub(in crate::lua) enum DataRow<'a> {
     /// The names of the columns and their values, equally many.
     Cells(Vec<(&'a str, &'a [u8])>),
     Line(&'a [u8]),
     Json(&'a serde_json::Value),
 }
 
-impl Library {
+impl DataFiles {
     /// The files in the folder of a plan; `plan` is its name as messages show it.
-    pub(in crate::lua) fn beside(plan: &str) -> Library {
+    pub(in crate::lua) fn beside(plan: &str) -> DataFiles {
         let folder = match Path::new(plan).parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        Library {
+        DataFiles {
             folder: folder.to_owned(),
-            files: Stock::new(usize::MAX),
+            files: Cache::new(usize::MAX),
         }
     }
 
@@ -106,11 +106,11 @@ impl Library {
     ///
     /// # Errors
     /// A sentence that names the file, and its line if one is wrong.
-    pub(in crate::lua) fn open(&self, kind: Kind, file: &str) -> Result<Arc<Rows>, String> {
+    pub(in crate::lua) fn open(&self, format: DataFormat, file: &str) -> Result<Arc<Rows>, String> {
         let path = self.resolve(file)?;
-        let key = format!("{kind:?} {}", path.display());
-        self.files.get(&key, |_| {
-            let content = read(kind, file, &path)?;
+        let key = format!("{format:?} {}", path.display());
+        self.files.get_or_insert_with(&key, |_| {
+            let content = read(format, file, &path)?;
             let digest =
                 digest::of_file(&path).map_err(|error| format!("cannot read '{file}': {error}"))?;
             let rows = Rows {
@@ -201,46 +201,46 @@ impl Rows {
     }
 
     /// The row at a place from 0 on.
-    pub(in crate::lua) fn row(&self, place: usize) -> Option<Row<'_>> {
+    pub(in crate::lua) fn row(&self, place: usize) -> Option<DataRow<'_>> {
         match &self.content {
             Content::Table { columns, cells } => {
                 let from = place.checked_mul(columns.len())?;
                 let spans = cells.spans.get(from..from.checked_add(columns.len())?)?;
                 let names = columns.iter().map(String::as_str);
-                Some(Row::Cells(
+                Some(DataRow::Cells(
                     names
                         .zip(spans.iter().map(|span| cells.text(*span)))
                         .collect(),
                 ))
             }
-            Content::Lines(cells) => Some(Row::Line(cells.text(*cells.spans.get(place)?))),
-            Content::Json(value) => value.get(place).map(Row::Json),
+            Content::Lines(cells) => Some(DataRow::Line(cells.text(*cells.spans.get(place)?))),
+            Content::Json(value) => value.get(place).map(DataRow::Json),
         }
     }
 
     /// Takes the place of the next row, from 0; `None` if every one has been given away. `own` is how many
     /// the user has taken, `draw` draws a number below the one given.
-    pub(in crate::lua) fn take(
+    pub(in crate::lua) fn take_next(
         &self,
-        order: Order,
+        order: RowOrder,
         own: &mut u64,
         draw: impl FnOnce(usize) -> usize,
     ) -> Option<usize> {
         let len = self.len() as u64;
         let place = match order {
-            Order::Circular => self.circular.fetch_add(1, Ordering::Relaxed) % len,
-            Order::Random => draw(self.len()) as u64,
-            Order::Unique => {
+            RowOrder::Circular => self.circular.fetch_add(1, Ordering::Relaxed) % len,
+            RowOrder::Random => draw(self.len()) as u64,
+            RowOrder::Unique => {
                 Some(self.unique.fetch_add(1, Ordering::Relaxed)).filter(|place| *place < len)?
             }
-            Order::Sequential => *own % len,
+            RowOrder::Sequential => *own % len,
         };
         *own += 1;
         Some(place as usize)
     }
 
     /// True for the first who asks: the one who warns that there is no row left.
-    pub(in crate::lua) fn warns(&self) -> bool {
+    pub(in crate::lua) fn claim_warning(&self) -> bool {
         !self.warned.swap(true, Ordering::Relaxed)
     }
 }
@@ -271,14 +271,14 @@ impl Cells {
     }
 }
 
-fn read(kind: Kind, file: &str, path: &Path) -> Result<Content, String> {
+fn read(format: DataFormat, file: &str, path: &Path) -> Result<Content, String> {
     let whole = || fs::read(path).map_err(|error| format!("cannot read '{file}': {error}"));
-    match kind {
-        Kind::Csv => table(file, path),
-        Kind::Lines => lines(file, whole()?),
-        Kind::Json => match whole()? {
+    match format {
+        DataFormat::Csv => table(file, path),
+        DataFormat::Lines => lines(file, whole()?),
+        DataFormat::Json => match whole()? {
             text if text.trim_ascii().is_empty() => Err(format!("'{file}' is empty")),
-            text => serde_json::from_slice(without_mark(&text))
+            text => serde_json::from_slice(strip_byte_order_mark(&text))
                 .map(Content::Json)
                 .map_err(|error| format!("'{file}' is not JSON: {error}")),
         },
@@ -350,7 +350,7 @@ fn line_of_row(path: &Path, position: &csv::Position) -> u64 {
 /// Lines without their ends; empty ones are no rows.
 fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
     let mut cells = Cells::default();
-    let mut from = bytes.len() - without_mark(&bytes).len();
+    let mut from = bytes.len() - strip_byte_order_mark(&bytes).len();
     while from < bytes.len() {
         let end = memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at);
         let line = &bytes[from..end];
@@ -368,7 +368,7 @@ fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
 }
 
 /// Text without an editor's byte order mark.
-fn without_mark(text: &[u8]) -> &[u8] {
+fn strip_byte_order_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 

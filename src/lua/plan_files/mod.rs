@@ -9,10 +9,10 @@ mod program;
 mod sources;
 
 pub(super) use bytecode::{compile, compile_once, libraries};
-pub(super) use data_files::{Kind, Order, Row, Rows};
-pub(super) use modules::Missing;
+pub(super) use data_files::{DataFormat, DataRow, RowOrder, Rows};
 #[cfg(test)]
-pub(super) use modules::OWN;
+pub(super) use modules::BUILT_IN;
+pub(super) use modules::ModuleError;
 pub use program::Program;
-pub(super) use program::Span;
-pub(super) use sources::{Place, Sources};
+pub(super) use program::TaskLocation;
+pub(super) use sources::{SourceLine, Sources};

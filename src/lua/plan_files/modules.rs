@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// lgoose's own modules by name.
-pub(in crate::lua) const OWN: [(&str, &str); 1] = [(
+pub(in crate::lua) const BUILT_IN: [(&str, &str); 1] = [(
     "lgoose.drupal",
     include_str!("../../../lua/lgoose/drupal.lua"),
 )];
@@ -25,11 +25,11 @@ pub(in crate::lua) struct Modules {
 
 /// Why there is no such module: Lua's own message, with its place, or words that still need one.
 #[derive(Debug)]
-pub(in crate::lua) enum Missing {
+pub(in crate::lua) enum ModuleError {
     /// The module is there and has a mistake.
-    Broken(String),
+    Invalid(String),
     /// It is not there, or may not be read. A help follows after a line break.
-    Refused(String),
+    Rejected(String),
 }
 
 impl Modules {
@@ -49,22 +49,22 @@ impl Modules {
         &self,
         name: &str,
         sources: &Sources,
-    ) -> Result<Arc<Vec<u8>>, Missing> {
+    ) -> Result<Arc<Vec<u8>>, ModuleError> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(code) = compiled.get(name) {
             return Ok(code.clone());
         }
-        let code = match OWN.iter().find(|(own, _)| *own == name) {
+        let code = match BUILT_IN.iter().find(|(own, _)| *own == name) {
             // Not one of the plan's files: errors are placed at the line that called into it. Its own lines
             // would only take memory in every VM.
             Some((_, text)) => compile(&format!("={name}"), text, true),
             None => {
-                let (file, text) = self.read(name).map_err(Missing::Refused)?;
+                let (file, text) = self.read(name).map_err(ModuleError::Rejected)?;
                 sources.add(&file, &text);
                 compile(&format!("@{file}"), &text, false)
             }
         };
-        let code = Arc::new(code.map_err(|error| Missing::Broken(message(error)))?);
+        let code = Arc::new(code.map_err(|error| ModuleError::Invalid(syntax_message(error)))?);
         compiled.insert(name.to_owned(), code.clone());
         Ok(code)
     }
@@ -127,7 +127,7 @@ fn relative_path(name: &str) -> Result<PathBuf, String> {
 }
 
 fn not_found(name: &str, shown: &str) -> String {
-    let own: Vec<&str> = OWN.iter().map(|(own, _)| *own).collect();
+    let own: Vec<&str> = BUILT_IN.iter().map(|(own, _)| *own).collect();
     let near = nearest(name, own.iter().copied());
     let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     format!(
@@ -136,7 +136,7 @@ fn not_found(name: &str, shown: &str) -> String {
     )
 }
 
-fn message(error: mlua::Error) -> String {
+fn syntax_message(error: mlua::Error) -> String {
     match error {
         mlua::Error::SyntaxError { message, .. } => message,
         other => other.to_string(),
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn lgooses_own_modules_compile_and_are_compiled_once() {
         let (modules, sources) = (Modules::beside("plan.lua"), Sources::default());
-        for (name, _) in OWN {
+        for (name, _) in BUILT_IN {
             let first = modules.find(name, &sources).expect("it compiles");
             let second = modules.find(name, &sources).expect("it compiles");
             assert!(Arc::ptr_eq(&first, &second));
@@ -184,7 +184,8 @@ mod tests {
     #[test]
     fn a_missing_module_names_the_file_that_was_looked_for() {
         let modules = Modules::beside("plans/a.lua");
-        let Err(Missing::Refused(told)) = modules.find("lgoose.drupl", &Sources::default()) else {
+        let Err(ModuleError::Rejected(told)) = modules.find("lgoose.drupl", &Sources::default())
+        else {
             panic!("there is none");
         };
         assert!(told.contains("did you mean 'lgoose.drupal'?"), "{told}");

@@ -1,10 +1,10 @@
 //! A plan's code, compiled once per process and shared by all VMs, and what they share beside it.
 
-use super::cache::Stock;
-use super::data_files::Library;
+use super::cache::Cache;
+use super::data_files::DataFiles;
 use super::digest;
 use super::modules::Modules;
-use super::sources::{Place, Sources};
+use super::sources::{SourceLine, Sources};
 use crate::html::Selector;
 use regex::bytes::Regex;
 use std::collections::BTreeMap;
@@ -19,9 +19,9 @@ const MOST_PATTERNS: usize = 1000;
 
 /// Where a task's declaration and its function stand.
 #[derive(Debug, Clone, Default)]
-pub(in crate::lua) struct Span {
+pub(in crate::lua) struct TaskLocation {
     /// The file of the declaration and the line of it.
-    pub(in crate::lua) declared: Place,
+    pub(in crate::lua) declared: SourceLine,
     /// The file of the function, its first and its last line; nothing if it is none of the plan's.
     pub(in crate::lua) function: Option<(String, usize, usize)>,
 }
@@ -46,11 +46,11 @@ pub struct Program {
     /// What `test_start` returned, for all users.
     pub(in crate::lua) shared: OnceLock<serde_json::Value>,
     /// Where the tasks stand, by index of declaration.
-    pub(in crate::lua) spans: Vec<Span>,
+    pub(in crate::lua) task_locations: Vec<TaskLocation>,
     /// The files of data that the plan reads.
-    pub(in crate::lua) data: Library,
-    regexes: Stock<Regex>,
-    selectors: Stock<Selector>,
+    pub(in crate::lua) data: DataFiles,
+    regexes: Cache<Regex>,
+    selectors: Cache<Selector>,
 }
 
 impl Program {
@@ -72,10 +72,10 @@ impl Program {
             seed,
             task_names: Vec::new(),
             shared: OnceLock::new(),
-            spans: Vec::new(),
-            data: Library::beside(name),
-            regexes: Stock::new(MOST_PATTERNS),
-            selectors: Stock::new(MOST_PATTERNS),
+            task_locations: Vec::new(),
+            data: DataFiles::beside(name),
+            regexes: Cache::new(MOST_PATTERNS),
+            selectors: Cache::new(MOST_PATTERNS),
         }
     }
 
@@ -102,16 +102,16 @@ impl Program {
 }
 
 impl Program {
-    /// The compiled pattern, from the process's stock.
+    /// The compiled pattern, from the process's cache.
     pub(in crate::lua) fn regex(&self, pattern: &str) -> Result<Arc<Regex>, String> {
-        self.regexes.get(pattern, |pattern| {
-            Regex::new(pattern).map_err(|error| reason(pattern, &error))
+        self.regexes.get_or_insert_with(pattern, |pattern| {
+            Regex::new(pattern).map_err(|error| describe_regex_error(pattern, &error))
         })
     }
 
-    /// The compiled CSS selector, from the process's stock.
+    /// The compiled CSS selector, from the process's cache.
     pub(in crate::lua) fn selector(&self, css: &str) -> Result<Arc<Selector>, String> {
-        self.selectors.get(css, Selector::parse)
+        self.selectors.get_or_insert_with(css, Selector::parse)
     }
 
     /// The bytes of a variable: `-e` first, then the environment.
@@ -124,7 +124,7 @@ impl Program {
 }
 
 /// What is wrong with a pattern and at which of its characters, on one line.
-fn reason(pattern: &str, error: &regex::Error) -> String {
+fn describe_regex_error(pattern: &str, error: &regex::Error) -> String {
     let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
     let (kind, from) = match parser.parse(pattern) {
         Err(regex_syntax::Error::Parse(error)) => (error.kind().to_string(), error.span().start),

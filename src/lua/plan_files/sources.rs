@@ -4,7 +4,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A file of the plan and a line of it.
-pub(in crate::lua) type Place = (String, u32);
+pub(in crate::lua) type SourceLine = (String, u32);
 
 /// One file of a plan.
 #[derive(Debug)]
@@ -52,7 +52,10 @@ impl Sources {
     }
 
     /// Splits `file:12: message` into (file, 12, message) if the file is one of the plan's.
-    pub(in crate::lua) fn placed<'a>(&self, text: &'a str) -> Option<(String, u32, &'a str)> {
+    pub(in crate::lua) fn split_location<'a>(
+        &self,
+        text: &'a str,
+    ) -> Option<(String, u32, &'a str)> {
         self.all().iter().find_map(|source| {
             let (line, message) = after_name(text, &source.name)?.split_once(": ")?;
             Some((source.name.clone(), line.parse().ok()?, message))
@@ -60,7 +63,7 @@ impl Sources {
     }
 
     /// The first line of a stack that is in one of the plan's files, as `file:line`.
-    pub(in crate::lua) fn topmost(&self, stack: &str) -> Option<String> {
+    pub(in crate::lua) fn first_plan_line(&self, stack: &str) -> Option<String> {
         let sources = self.all();
         stack.lines().find_map(|entry| {
             sources.iter().find_map(|source| {
@@ -100,7 +103,7 @@ mod tests {
     fn a_message_is_placed_in_the_file_that_it_begins_with() {
         let sources = Sources::of_plan("plans/a.lua", "");
         sources.add("plans/lib/b.lua", "");
-        let placed = |text| sources.placed(text);
+        let placed = |text| sources.split_location(text);
         let of = |file: &str, line, message| Some((file.to_owned(), line, message));
         assert_eq!(
             placed("plans/a.lua:12: boom"),
@@ -119,6 +122,6 @@ mod tests {
         let file = format!("{}/plan.lua", "directory/".repeat(12));
         let sources = Sources::of_plan(&file, "");
         let message = format!("{}:7: boom", short_source(&file));
-        assert_eq!(sources.placed(&message), Some((file, 7, "boom")));
+        assert_eq!(sources.split_location(&message), Some((file, 7, "boom")));
     }
 }

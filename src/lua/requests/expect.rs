@@ -2,7 +2,7 @@
 
 use crate::html;
 use crate::http::{Exchange, Response};
-use crate::lua::values::{shortened, shown_bytes};
+use crate::lua::values::{escape_invalid_bytes, shorten};
 use memchr::memmem;
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ impl Expect {
                 Some(title) => {
                     return Some(format!(
                         "expected title '{wanted}', got '{}'",
-                        shortened(&title)
+                        shorten(&title)
                     ));
                 }
                 None => return Some(format!("expected title '{wanted}', the page has none")),
@@ -100,7 +100,7 @@ impl Expect {
             .map(|wanted| {
                 format!(
                     "expected text '{}' is missing",
-                    shortened(&shown_bytes(wanted))
+                    shorten(&escape_invalid_bytes(wanted))
                 )
             })
     }
@@ -120,7 +120,7 @@ impl More {
         let text = self.no_text.iter().find(there)?;
         Some(format!(
             "unexpected text '{}'",
-            shortened(&shown_bytes(text))
+            shorten(&escape_invalid_bytes(text))
         ))
     }
 
@@ -138,7 +138,10 @@ impl More {
             match (values.next(), wanted) {
                 (None, _) => Some(format!("expected header '{name}' is missing")),
                 (Some(got), Some(wanted)) if got != wanted => {
-                    let (got, wanted) = (shortened(&shown_bytes(got)), shown_bytes(wanted));
+                    let (got, wanted) = (
+                        shorten(&escape_invalid_bytes(got)),
+                        escape_invalid_bytes(wanted),
+                    );
                     Some(format!("expected header '{name}: {wanted}', got '{got}'"))
                 }
                 _ => None,
@@ -158,7 +161,7 @@ impl More {
                 let target = &response.target;
                 let path = target.path.split('?').next().unwrap_or_default();
                 let there = *wanted == target.path || *wanted == path || *wanted == target.text();
-                let got = shortened(&target.path);
+                let got = shorten(&target.path);
                 (!there).then(|| format!("expected a redirect to '{wanted}', got to '{got}'"))
             }
             _ => None,
@@ -183,7 +186,7 @@ impl More {
                 None => Some(format!("expected JSON field '{path}' is missing")),
                 Some(got) if !same_json(got, wanted) => Some(format!(
                     "expected JSON field '{path}' to be {wanted}, got {}",
-                    shortened(&got.to_string())
+                    shorten(&got.to_string())
                 )),
                 Some(_) => None,
             })

@@ -1,6 +1,6 @@
 //! Lua values as JSON text.
 
-use crate::lua::values::{plain, shortened, shown};
+use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use mlua::Value;
 
 /// A Lua value as JSON text, fields sorted by name so that equal tables give equal texts.
@@ -9,11 +9,11 @@ pub(in crate::lua) fn encode(value: &Value) -> Result<String, String> {
     // table or text stands many times may be small in Lua and endless as JSON.
     const DEEPEST: u32 = 127;
     let value = &match value {
-        Value::Table(table) => Value::Table(plain(table)),
+        Value::Table(table) => Value::Table(unwrap_view(table)),
         other => other.clone(),
     };
-    let mut room = 256 << 20;
-    fits(value, DEEPEST, &mut room)
+    let mut budget = 256 << 20;
+    fits(value, DEEPEST, &mut budget)
         .map_err(|problem| format!("cannot encode this as JSON: {problem}"))?;
     let sorted = value
         .to_serializable()
@@ -27,14 +27,14 @@ pub(in crate::lua) fn encode(value: &Value) -> Result<String, String> {
 ///
 /// # Errors
 /// Why it cannot be encoded.
-fn fits(value: &Value, deepest: u32, room: &mut usize) -> Result<(), String> {
+fn fits(value: &Value, deepest: u32, budget: &mut usize) -> Result<(), String> {
     const EACH: usize = 16;
     let text = value.as_string();
     if let Some(text) = text.filter(|text| text.to_str().is_err()) {
-        return Err(format!("'{}' is not UTF-8", shortened(&shown(text))));
+        return Err(format!("'{}' is not UTF-8", shorten(&escape_invalid(text))));
     }
     let size = EACH + text.map_or(0, |text| text.as_bytes().len());
-    *room = room.checked_sub(size).ok_or("it is too much")?;
+    *budget = budget.checked_sub(size).ok_or("it is too much")?;
     let Value::Table(table) = value else {
         return Ok(());
     };
@@ -42,5 +42,5 @@ fn fits(value: &Value, deepest: u32, room: &mut usize) -> Result<(), String> {
         return Err("tables are nested too deeply".to_owned());
     }
     let mut entries = table.pairs::<Value, Value>().filter_map(Result::ok);
-    entries.try_for_each(|(_, value)| fits(&value, deepest - 1, room))
+    entries.try_for_each(|(_, value)| fits(&value, deepest - 1, budget))
 }

@@ -12,7 +12,7 @@ mod responses;
 pub use expect::Expect;
 pub(super) use json::encode as encode_json;
 pub use op::Op;
-pub(super) use op::{Yielded, mark};
+pub(super) use op::{Yielded, marker};
 pub(super) use options::{basic, bearer, header_line};
 pub use request::RequestOp;
 pub(super) use responses::{Address, Responses};

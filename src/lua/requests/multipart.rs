@@ -1,7 +1,9 @@
 //! `multipart/form-data` bodies (RFC 7578).
 
 use crate::config::unknown_word;
-use crate::lua::values::{Room, length, one_line, pairs, scalar, string, wanted};
+use crate::lua::values::{
+    ByteBudget, byte_length, describe_mismatch, read_scalar, read_string, sorted_pairs, to_one_line,
+};
 use mlua::{Table, Value};
 
 pub(in crate::lua) const PART: [&str; 3] = ["filename", "type", "data"];
@@ -13,17 +15,17 @@ pub(in crate::lua) const PART: [&str; 3] = ["filename", "type", "data"];
 /// The message to raise at the plan's line.
 pub(super) fn encode(parts: &Value) -> Result<(Vec<u8>, String), String> {
     let Value::Table(parts) = parts else {
-        return Err(wanted(
+        return Err(describe_mismatch(
             "option 'multipart'",
             "a table { name = value }",
             parts,
         ));
     };
     let mut read = Vec::new();
-    let mut room = Room::new("option 'multipart'");
-    for (name, value) in pairs(parts, "names of parts")? {
+    let mut budget = ByteBudget::new("option 'multipart'");
+    for (name, value) in sorted_pairs(parts, "names of parts")? {
         let content = value.as_table().map(|part| part.raw_get("data"));
-        room.take(length(
+        budget.take(byte_length(
             &content.unwrap_or(Ok(value.clone())).unwrap_or(Value::Nil),
         ))?;
         read.push(Part::read(name, &value)?);
@@ -51,7 +53,7 @@ impl Part {
     fn read(name: String, value: &Value) -> Result<Part, String> {
         let what = format!("part '{name}' of 'multipart'");
         let Value::Table(table) = value else {
-            let data = scalar(value, &what)?;
+            let data = read_scalar(value, &what)?;
             return Ok(Part {
                 name,
                 filename: None,
@@ -59,14 +61,14 @@ impl Part {
                 data,
             });
         };
-        for (field, _) in pairs(table, &format!("fields of {what}"))? {
+        for (field, _) in sorted_pairs(table, &format!("fields of {what}"))? {
             if !PART.contains(&field.as_str()) {
-                return Err(one_line(unknown_word("field", &field, &what, &PART)));
+                return Err(to_one_line(unknown_word("field", &field, &what, &PART)));
             }
         }
         let text = |field: &str| match table.raw_get::<Value>(field) {
             Ok(Value::Nil) | Err(_) => Ok(None),
-            Ok(value) => string(&value, &format!("'{field}' of {what}")).map(Some),
+            Ok(value) => read_string(&value, &format!("'{field}' of {what}")).map(Some),
         };
         Ok(Part {
             filename: text("filename")?,

@@ -4,7 +4,9 @@
 use super::options;
 use super::request::RequestOp;
 use crate::http::Request;
-use crate::lua::values::{self, Room, plain, seconds, shown, statuses, wanted};
+use crate::lua::values::{
+    self, ByteBudget, describe_mismatch, escape_invalid, read_seconds, read_statuses, unwrap_view,
+};
 use http::Method;
 use mlua::{LightUserData, Value};
 use std::time::Duration;
@@ -31,24 +33,24 @@ pub(in crate::lua) type Yielded = (Value, Value, Value, Value, Value, Value, Val
 
 /// What an operation's yield begins with: a pointer that is none, which plans cannot make. Tells the
 /// operation as well; requests of the usual methods have one each.
-pub(in crate::lua) fn mark(name: &str) -> Option<Value> {
-    let place = MARKS.iter().position(|known| *known == name)?;
+pub(in crate::lua) fn marker(name: &str) -> Option<Value> {
+    let place = MARKERS.iter().position(|known| *known == name)?;
     Some(Value::LightUserData(LightUserData(
         std::ptr::without_provenance_mut(place + 1),
     )))
 }
 
-const MARKS: [&str; 12] = [
+const MARKERS: [&str; 12] = [
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop",
     "batch",
 ];
 
-/// The name of the mark that a yield begins with, if it is an operation's.
-fn marked(value: &Value) -> Option<&'static str> {
+/// The name of the marker that a yield begins with, if it is an operation's.
+fn marker_name(value: &Value) -> Option<&'static str> {
     let Value::LightUserData(LightUserData(pointer)) = value else {
         return None;
     };
-    MARKS.get(pointer.addr().checked_sub(1)?).copied()
+    MARKERS.get(pointer.addr().checked_sub(1)?).copied()
 }
 
 impl Op {
@@ -61,13 +63,13 @@ impl Op {
         yielded: Yielded,
         random: impl FnOnce() -> f64,
     ) -> Option<Result<Op, String>> {
-        let (mark, a, b, c, d, e, f) = yielded;
-        let op = match marked(&mark)? {
-            "fetch" => fetch(a, b),
-            "batch" => batch(a),
-            "wait" => wait(a, b, random).map(Op::Wait),
+        let (marker, a, b, c, d, e, f) = yielded;
+        let op = match marker_name(&marker)? {
+            "fetch" => read_fetch(a, b),
+            "batch" => read_batch(a),
+            "wait" => read_wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
-            "request" => described(&a).map(Op::Request),
+            "request" => read_described(&a).map(Op::Request),
             name => Method::from_bytes(name.as_bytes())
                 .map_err(|error| error.to_string())
                 .and_then(|method| RequestOp::read(method, a, b, c, d, e, f))
@@ -78,11 +80,11 @@ impl Op {
 }
 
 /// A method of the plan's own choice.
-fn method(value: &Value) -> Result<Method, String> {
+fn read_method(value: &Value) -> Result<Method, String> {
     match value {
         Value::String(name) => Method::from_bytes(&name.as_bytes())
-            .map_err(|_| format!("'{}' is not a method", shown(name))),
-        other => Err(wanted("a method", "a string", other)),
+            .map_err(|_| format!("'{}' is not a method", escape_invalid(name))),
+        other => Err(describe_mismatch("a method", "a string", other)),
     }
 }
 
@@ -102,35 +104,41 @@ impl RequestOp {
             return Ok(op);
         }
         if let Value::String(name) = &name {
-            op.name = Some(shown(name));
+            op.name = Some(escape_invalid(name));
         }
         if !status.is_nil() {
-            op.expect.status = statuses(&status)?;
+            op.expect.status = read_statuses(&status)?;
         }
         if let Value::String(title) = &title {
-            op.expect.title = Some(shown(title));
+            op.expect.title = Some(escape_invalid(title));
         }
         Ok(op)
     }
 }
 
-fn fetch(urls: Value, options: Value) -> Result<Op, String> {
+fn read_fetch(urls: Value, options: Value) -> Result<Op, String> {
     let Value::Table(list) = &urls else {
-        return Err(wanted("user:fetch", "a list of URLs", &urls));
+        return Err(describe_mismatch("user:fetch", "a list of URLs", &urls));
     };
     let mut model = RequestOp::new(Method::GET, String::new());
     match &options {
         Value::Nil => {}
         Value::Table(table) => options::read(&mut model, table, false)?,
-        other => return Err(wanted("the options of user:fetch", "a table", other)),
+        other => {
+            return Err(describe_mismatch(
+                "the options of user:fetch",
+                "a table",
+                other,
+            ));
+        }
     }
     let mut seen = std::collections::HashSet::new();
     let mut ops = Vec::with_capacity(list.raw_len());
-    for url in plain(list).sequence_values::<Value>() {
+    for url in unwrap_view(list).sequence_values::<Value>() {
         let url = url.map_err(|error| error.to_string())?;
         let url = match &url {
-            Value::String(text) => values::url(text),
-            other => return Err(wanted("a URL of user:fetch", "a string", other)),
+            Value::String(text) => values::read_url(text),
+            other => return Err(describe_mismatch("a URL of user:fetch", "a string", other)),
         };
         if seen.insert(url.clone()) {
             ops.push(RequestOp {
@@ -147,12 +155,12 @@ fn fetch(urls: Value, options: Value) -> Result<Op, String> {
     Ok(Op::Fetch(ops))
 }
 
-fn wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Duration, String> {
-    let from = seconds(&from, "user:wait")?;
+fn read_wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Duration, String> {
+    let from = read_seconds(&from, "user:wait")?;
     if to.is_nil() {
         return Ok(from);
     }
-    let to = seconds(&to, "user:wait")?;
+    let to = read_seconds(&to, "user:wait")?;
     match to.checked_sub(from) {
         Some(span) => Ok(from + span.mul_f64(random())),
         None => Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned()),
@@ -160,15 +168,15 @@ fn wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Duration
 }
 
 /// A request that a table describes, as `user:request` takes it.
-fn described(entry: &Value) -> Result<RequestOp, String> {
+fn read_described(entry: &Value) -> Result<RequestOp, String> {
     let Value::Table(entry) = entry else {
         let kind = "a table { method = \"GET\", path = \"/\" }";
-        return Err(wanted("a request", kind, entry));
+        return Err(describe_mismatch("a request", kind, entry));
     };
     let field = |name: &str| entry.raw_get::<Value>(name).unwrap_or(Value::Nil);
     let method = match field("method") {
         Value::Nil => Method::GET,
-        name => method(&name)?,
+        name => read_method(&name)?,
     };
     let mut op = RequestOp::bare(method, &field("path"), &field("body"))?;
     options::read(&mut op, entry, true)?;
@@ -176,14 +184,14 @@ fn described(entry: &Value) -> Result<RequestOp, String> {
 }
 
 /// Different requests side by side.
-fn batch(list: Value) -> Result<Op, String> {
+fn read_batch(list: Value) -> Result<Op, String> {
     let Value::Table(list) = &list else {
-        return Err(wanted("user:batch", "a list of requests", &list));
+        return Err(describe_mismatch("user:batch", "a list of requests", &list));
     };
-    let mut room = Room::new("user:batch");
+    let mut budget = ByteBudget::new("user:batch");
     let one = |entry: mlua::Result<Value>| {
-        let op = described(&entry.map_err(|error| error.to_string())?)?;
-        room.take(size_of::<RequestOp>() + op.request.url.len() + op.request.body.len())?;
+        let op = read_described(&entry.map_err(|error| error.to_string())?)?;
+        budget.take(size_of::<RequestOp>() + op.request.url.len() + op.request.body.len())?;
         Ok(op)
     };
     list.sequence_values::<Value>()

@@ -7,8 +7,8 @@ use super::multipart;
 use super::request::RequestOp;
 use crate::config::unknown_word;
 use crate::lua::values::{
-    self, encoded_pairs, flag, one_line, pairs, scalar, seconds, shown, statuses, string, texts,
-    wanted,
+    self, describe_mismatch, encode_form, escape_invalid, read_flag, read_scalar, read_seconds,
+    read_statuses, read_string, read_texts, sorted_pairs, to_one_line,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -56,13 +56,13 @@ pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Resu
         let Value::String(key) = &key else {
             return Err("options are named: { name = \"front page\", timeout = 5 }".to_owned());
         };
-        let key = shown(key);
+        let key = escape_invalid(key);
         match key.as_str() {
-            "name" => op.name = Some(values::name(&value, "option 'name'")?),
+            "name" => op.name = Some(values::read_name(&value, "option 'name'")?),
             "headers" => headers(op, &value)?,
             "query" => query(op, &value)?,
             "form" => {
-                let encoded = encoded_pairs(&value, "option 'form'")?;
+                let encoded = encode_form(&value, "option 'form'")?;
                 body(op, encoded.into())?;
                 content_type = Some("application/x-www-form-urlencoded".to_owned());
             }
@@ -79,7 +79,7 @@ pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Resu
             "redirects" => match value {
                 Value::Integer(n) if (0..=100).contains(&n) => op.request.redirects = n as u32,
                 other => {
-                    return Err(wanted(
+                    return Err(describe_mismatch(
                         "option 'redirects'",
                         "a whole number from 0 to 100",
                         &other,
@@ -91,15 +91,15 @@ pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Resu
                 .request
                 .headers
                 .push((header::AUTHORIZATION, authorization(&value)?)),
-            "compress" => match string(&value, "option 'compress'")?.as_str() {
+            "compress" => match read_string(&value, "option 'compress'")?.as_str() {
                 "gzip" => compress = true,
                 other => return Err(format!("option 'compress' knows \"gzip\", not \"{other}\"")),
             },
-            "discard" => op.request.discard = flag(&value, "option 'discard'")?,
-            "allow_failure" => op.allow_failure = flag(&value, "option 'allow_failure'")?,
+            "discard" => op.request.discard = read_flag(&value, "option 'discard'")?,
+            "allow_failure" => op.allow_failure = read_flag(&value, "option 'allow_failure'")?,
             known if described && REQUEST.contains(&known) => {}
             unknown => {
-                return Err(one_line(unknown_word(
+                return Err(to_one_line(unknown_word(
                     "option",
                     unknown,
                     "a request",
@@ -136,14 +136,14 @@ fn gzipped(body: &[u8]) -> Result<Bytes, String> {
 
 fn headers(op: &mut RequestOp, value: &Value) -> Result<(), String> {
     let Value::Table(table) = value else {
-        return Err(wanted(
+        return Err(describe_mismatch(
             "option 'headers'",
             "a table { [\"X-Name\"] = \"value\" }",
             value,
         ));
     };
-    for (name, value) in pairs(table, "header names")? {
-        let value = scalar(&value, &format!("header '{name}'"))?;
+    for (name, value) in sorted_pairs(table, "header names")? {
+        let value = read_scalar(&value, &format!("header '{name}'"))?;
         op.request.headers.push(header_line(&name, &value)?);
     }
     Ok(())
@@ -163,7 +163,7 @@ pub(in crate::lua) fn header_line(
 }
 
 fn query(op: &mut RequestOp, value: &Value) -> Result<(), String> {
-    let encoded = encoded_pairs(value, "option 'query'")?;
+    let encoded = encode_form(value, "option 'query'")?;
     if encoded.is_empty() {
         return Ok(());
     }
@@ -189,7 +189,7 @@ fn body(op: &mut RequestOp, body: Bytes) -> Result<(), String> {
 /// `{ "name", "password" }`, `"name:password"` or `{ bearer = "token" }`.
 fn authorization(value: &Value) -> Result<HeaderValue, String> {
     let wrong = || {
-        wanted(
+        describe_mismatch(
             "option 'auth'",
             "{ \"name\", \"password\" } or { bearer = \"token\" }",
             value,
@@ -224,24 +224,28 @@ pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
 
 fn expect(value: &Value) -> Result<Expect, String> {
     let Value::Table(table) = value else {
-        return Err(wanted(
+        return Err(describe_mismatch(
             "option 'expect'",
             "a table such as { status = 200 }",
             value,
         ));
     };
     let mut expect = Expect::default();
-    for (key, value) in pairs(table, "fields of 'expect'")? {
+    for (key, value) in sorted_pairs(table, "fields of 'expect'")? {
         match key.as_str() {
-            "status" => expect.status = statuses(&value)?,
-            "title" => expect.title = Some(values::name(&value, "'expect.title'")?),
-            "text" => expect.text = texts(&value, "'expect.text'")?,
-            "no_text" => expect.more().no_text = texts(&value, "'expect.no_text'")?,
+            "status" => expect.status = read_statuses(&value)?,
+            "title" => expect.title = Some(values::read_name(&value, "'expect.title'")?),
+            "text" => expect.text = read_texts(&value, "'expect.text'")?,
+            "no_text" => expect.more().no_text = read_texts(&value, "'expect.no_text'")?,
             "header" => expect.more().headers = expected_headers(&value)?,
             "redirect" => expect.more().redirect = Some(expected_redirect(&value)?),
-            "under" => expect.more().under = Some(seconds(&value, "'expect.under'")?),
+            "under" => expect.more().under = Some(read_seconds(&value, "'expect.under'")?),
             "json" => expect.more().json = expected_json(&value)?,
-            unknown => return Err(one_line(unknown_word("field", unknown, "expect", &EXPECT))),
+            unknown => {
+                return Err(to_one_line(unknown_word(
+                    "field", unknown, "expect", &EXPECT,
+                )));
+            }
         }
     }
     Ok(expect)
@@ -249,7 +253,7 @@ fn expect(value: &Value) -> Result<Expect, String> {
 
 fn expected_headers(value: &Value) -> Result<Vec<ExpectedHeader>, String> {
     let Value::Table(table) = value else {
-        return Err(wanted(
+        return Err(describe_mismatch(
             "'expect.header'",
             "a table { [\"x-cache\"] = \"HIT\" }",
             value,
@@ -261,26 +265,33 @@ fn expected_headers(value: &Value) -> Result<Vec<ExpectedHeader>, String> {
             Value::String(text) => Some(text.as_bytes().to_vec()),
             other => {
                 let what = format!("'expect.header', header '{name}'");
-                return Err(wanted(&what, "a string", other));
+                return Err(describe_mismatch(&what, "a string", other));
             }
         };
         Ok((name.to_ascii_lowercase(), value))
     };
-    pairs(table, "header names")?.into_iter().map(one).collect()
+    sorted_pairs(table, "header names")?
+        .into_iter()
+        .map(one)
+        .collect()
 }
 
 fn expected_redirect(value: &Value) -> Result<Redirect, String> {
     match value {
         Value::Boolean(true) => Ok(Redirect::Anywhere),
         Value::Boolean(false) => Ok(Redirect::Nowhere),
-        Value::String(path) => Ok(Redirect::To(values::url(path))),
-        other => Err(wanted("'expect.redirect'", "true, false or a path", other)),
+        Value::String(path) => Ok(Redirect::To(values::read_url(path))),
+        other => Err(describe_mismatch(
+            "'expect.redirect'",
+            "true, false or a path",
+            other,
+        )),
     }
 }
 
 fn expected_json(value: &Value) -> Result<Vec<(String, serde_json::Value)>, String> {
     let Value::Table(table) = value else {
-        return Err(wanted(
+        return Err(describe_mismatch(
             "'expect.json'",
             "a table { [\"user.name\"] = \"Ada\" }",
             value,
@@ -291,14 +302,14 @@ fn expected_json(value: &Value) -> Result<Vec<(String, serde_json::Value)>, Stri
             .map_err(|error| format!("'expect.json', field '{path}': {error}"))?;
         Ok((path, value))
     };
-    pairs(table, "paths of 'expect.json'")?
+    sorted_pairs(table, "paths of 'expect.json'")?
         .into_iter()
         .map(one)
         .collect()
 }
 
 fn timeout(value: &Value) -> Result<Duration, String> {
-    match seconds(value, "option 'timeout'")? {
+    match read_seconds(value, "option 'timeout'")? {
         Duration::ZERO => Err("option 'timeout' is in seconds and above 0".to_owned()),
         timeout => Ok(timeout),
     }

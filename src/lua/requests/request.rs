@@ -2,7 +2,7 @@
 
 use super::expect::Expect;
 use crate::http::Request;
-use crate::lua::values::{self, wanted};
+use crate::lua::values::{self, describe_mismatch};
 use bytes::Bytes;
 use http::Method;
 use mlua::Value;
@@ -33,10 +33,10 @@ impl RequestOp {
     /// A request without options.
     pub(super) fn bare(method: Method, path: &Value, body: &Value) -> Result<RequestOp, String> {
         let path = match path {
-            Value::String(path) => values::url(path),
+            Value::String(path) => values::read_url(path),
             other => {
                 let call = method.as_str().to_ascii_lowercase();
-                let problem = wanted("the path", "a string", other);
+                let problem = describe_mismatch("the path", "a string", other);
                 return Err(format!(
                     "{problem}; write user:{call}(\"/path\"), with a colon"
                 ));
@@ -47,7 +47,7 @@ impl RequestOp {
             Value::Nil => {}
             Value::String(text) => op.request.body = Bytes::copy_from_slice(&text.as_bytes()),
             other => {
-                let problem = wanted("the body", "a string", other);
+                let problem = describe_mismatch("the body", "a string", other);
                 return Err(format!(
                     "{problem}; for a form or JSON give nil and the option 'form' or 'json'"
                 ));

@@ -84,7 +84,7 @@ pub fn stream(seed: u64, user: u64) -> Xoshiro256PlusPlus {
 pub(in crate::lua) const ENVIRONMENT: &str = "lgoose.environment";
 
 /// An error that the prelude's callers see as a diagnostic, at the plan's line.
-pub(in crate::lua) fn mistake(lua: &Lua, diagnostic: Diagnostic) -> mlua::Error {
+pub(in crate::lua) fn error_at_plan_line(lua: &Lua, diagnostic: Diagnostic) -> mlua::Error {
     let host = Host::of(lua);
     let placed = match plan_line(lua) {
         Some((file, line)) => {

@@ -8,6 +8,6 @@ mod standard;
 mod tests;
 
 pub use host::stream;
-pub(super) use host::{ENVIRONMENT, Host, mistake};
+pub(super) use host::{ENVIRONMENT, Host, error_at_plan_line};
 pub(super) use safe::pairs;
 pub(super) use standard::{BASE, new_state, standard};

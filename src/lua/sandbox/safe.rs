@@ -3,7 +3,7 @@
 use super::host::Host;
 use crate::lua::limits::{guard_pattern, out_of_memory};
 use crate::lua::plan_files::compile_once;
-use crate::lua::values::shown;
+use crate::lua::values::escape_invalid;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaString, Table};
 use std::sync::OnceLock;
@@ -142,7 +142,7 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
     let utf8: Table = globals.raw_get("utf8")?;
     let remember = |lua: &Lua, bytes: LuaString| {
         let lossy = bytes.to_string_lossy();
-        let bytes = (lossy, shown(&bytes));
+        let bytes = (lossy, escape_invalid(&bytes));
         Host::of(lua).raised_bytes.replace(Some(bytes));
         Ok(())
     };

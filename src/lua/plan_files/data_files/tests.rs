@@ -17,8 +17,8 @@ impl Folder {
         Folder(folder)
     }
 
-    fn library(&self) -> Library {
-        Library::beside(&self.0.join("plan.lua").to_string_lossy())
+    fn library(&self) -> DataFiles {
+        DataFiles::beside(&self.0.join("plan.lua").to_string_lossy())
     }
 }
 
@@ -29,9 +29,9 @@ impl Drop for Folder {
     }
 }
 
-fn taken(rows: &Rows, order: Order, count: usize) -> Vec<Option<usize>> {
+fn taken(rows: &Rows, order: RowOrder, count: usize) -> Vec<Option<usize>> {
     let mut own = 0;
-    let mut take = |n: usize| rows.take(order, &mut own, |below| (below - 1).min(n));
+    let mut take = |n: usize| rows.take_next(order, &mut own, |below| (below - 1).min(n));
     (0..count).map(&mut take).collect()
 }
 
@@ -41,10 +41,10 @@ fn rows_of_a_table_have_the_names_of_its_first_line() {
     let folder = Folder::with("table", &[("users.csv", text)]);
     let rows = folder
         .library()
-        .open(Kind::Csv, "users.csv")
+        .open(DataFormat::Csv, "users.csv")
         .expect("a good file");
     assert_eq!(rows.len(), 2);
-    let row = |name, pass| Some(Row::Cells(vec![("name", name), ("pass", pass)]));
+    let row = |name, pass| Some(DataRow::Cells(vec![("name", name), ("pass", pass)]));
     assert_eq!(rows.row(0), row(&b"ann"[..], &b"a \"b\", c"[..]));
     assert_eq!(rows.row(1), row(&b"bob"[..], &b"two\nlines"[..]));
     assert_eq!(rows.row(2), None);
@@ -56,12 +56,12 @@ fn lines_have_no_ends_and_empty_ones_are_no_rows() {
     let folder = Folder::with("lines", &[("paths.txt", "\u{feff}/a\r\n\n/b\n/c d")]);
     let rows = folder
         .library()
-        .open(Kind::Lines, "paths.txt")
+        .open(DataFormat::Lines, "paths.txt")
         .expect("a good file");
     let lines: Vec<_> = (0..rows.len())
         .filter_map(|place| rows.row(place))
         .collect();
-    let expected = [&b"/a"[..], b"/b", b"/c d"].map(Row::Line);
+    let expected = [&b"/a"[..], b"/b", b"/c d"].map(DataRow::Line);
     assert_eq!(lines, expected);
 }
 
@@ -69,8 +69,12 @@ fn lines_have_no_ends_and_empty_ones_are_no_rows() {
 fn a_file_is_read_once_however_it_is_named() {
     let folder = Folder::with("once", &[("a.txt", "x")]);
     let library = folder.library();
-    let first = library.open(Kind::Lines, "a.txt").expect("a good file");
-    let second = library.open(Kind::Lines, "./a.txt").expect("a good file");
+    let first = library
+        .open(DataFormat::Lines, "a.txt")
+        .expect("a good file");
+    let second = library
+        .open(DataFormat::Lines, "./a.txt")
+        .expect("a good file");
     assert!(Arc::ptr_eq(&first, &second));
 }
 
@@ -79,17 +83,17 @@ fn each_order_gives_its_rows() {
     let folder = Folder::with("orders", &[("a.txt", "0\n1\n2\n")]);
     let rows = folder
         .library()
-        .open(Kind::Lines, "a.txt")
+        .open(DataFormat::Lines, "a.txt")
         .expect("a good file");
     let places = |list: [usize; 4]| list.map(Some).to_vec();
-    assert_eq!(taken(&rows, Order::Circular, 4), places([0, 1, 2, 0]));
-    assert_eq!(taken(&rows, Order::Circular, 4), places([1, 2, 0, 1]));
-    assert_eq!(taken(&rows, Order::Sequential, 4), places([0, 1, 2, 0]));
-    assert_eq!(taken(&rows, Order::Sequential, 4), places([0, 1, 2, 0]));
-    assert_eq!(taken(&rows, Order::Random, 4), places([0, 1, 2, 2]));
-    let unique = taken(&rows, Order::Unique, 4);
+    assert_eq!(taken(&rows, RowOrder::Circular, 4), places([0, 1, 2, 0]));
+    assert_eq!(taken(&rows, RowOrder::Circular, 4), places([1, 2, 0, 1]));
+    assert_eq!(taken(&rows, RowOrder::Sequential, 4), places([0, 1, 2, 0]));
+    assert_eq!(taken(&rows, RowOrder::Sequential, 4), places([0, 1, 2, 0]));
+    assert_eq!(taken(&rows, RowOrder::Random, 4), places([0, 1, 2, 2]));
+    let unique = taken(&rows, RowOrder::Unique, 4);
     assert_eq!(unique, [Some(0), Some(1), Some(2), None]);
-    assert_eq!((rows.warns(), rows.warns()), (true, false));
+    assert_eq!((rows.claim_warning(), rows.claim_warning()), (true, false));
 }
 
 #[test]
@@ -98,12 +102,12 @@ fn unique_rows_are_given_once_to_users_on_many_threads() {
     let folder = Folder::with("unique", &[("a.txt", text.as_str())]);
     let rows = folder
         .library()
-        .open(Kind::Lines, "a.txt")
+        .open(DataFormat::Lines, "a.txt")
         .expect("a good file");
     let users: Vec<_> = (0..4)
         .map(|_| {
             let rows = rows.clone();
-            std::thread::spawn(move || taken(&rows, Order::Unique, 6_000))
+            std::thread::spawn(move || taken(&rows, RowOrder::Unique, 6_000))
         })
         .collect();
     let given: Vec<usize> = users
@@ -130,48 +134,48 @@ fn what_is_wrong_with_a_file_is_told() {
     );
     let library = folder.library();
     let shown = folder.0.display();
-    for (kind, file, expected) in [
+    for (format, file, expected) in [
         (
-            Kind::Csv,
+            DataFormat::Csv,
             "empty",
             "'empty' is empty; its first line names the columns".to_owned(),
         ),
-        (Kind::Lines, "empty", "'empty' is empty".to_owned()),
-        (Kind::Json, "empty", "'empty' is empty".to_owned()),
+        (DataFormat::Lines, "empty", "'empty' is empty".to_owned()),
+        (DataFormat::Json, "empty", "'empty' is empty".to_owned()),
         (
-            Kind::Csv,
+            DataFormat::Csv,
             "header.csv",
             "'header.csv' has no rows; its first line names the columns, the others are the rows"
                 .to_owned(),
         ),
         (
-            Kind::Csv,
+            DataFormat::Csv,
             "ragged.csv",
             "'ragged.csv', line 4: 1 column, but its first line names 2".to_owned(),
         ),
         (
-            Kind::Csv,
+            DataFormat::Csv,
             "twice.csv",
             "two columns of 'twice.csv' are named 'a'".to_owned(),
         ),
         (
-            Kind::Csv,
+            DataFormat::Csv,
             "nameless.csv",
             "column 2 in the first line of 'nameless.csv' has no name".to_owned(),
         ),
         (
-            Kind::Json,
+            DataFormat::Json,
             "bad.json",
             "'bad.json' is not JSON: trailing comma at line 2 column 1".to_owned(),
         ),
-        (Kind::Lines, ".", "'.' is not a file".to_owned()),
+        (DataFormat::Lines, ".", "'.' is not a file".to_owned()),
         (
-            Kind::Lines,
+            DataFormat::Lines,
             "none.txt",
             format!("there is no file 'none.txt' in the plan's folder '{shown}'"),
         ),
     ] {
-        assert_eq!(library.open(kind, file).err(), Some(expected), "{file}");
+        assert_eq!(library.open(format, file).err(), Some(expected), "{file}");
     }
 }
 
@@ -187,11 +191,17 @@ fn files_outside_of_the_folder_are_out_of_reach() {
     let library = folder.library();
     let absolute = secret.to_string_lossy();
     for file in ["", "../outside/secret", "x/../../secret", &absolute, "link"] {
-        let problem = library.open(Kind::Lines, file).err().unwrap_or_default();
+        let problem = library
+            .open(DataFormat::Lines, file)
+            .err()
+            .unwrap_or_default();
         assert!(
             problem.contains("outside of the plan's folder"),
             "{file}: {problem}"
         );
     }
-    assert!(library.open(Kind::Lines, "good").is_ok(), "a link within");
+    assert!(
+        library.open(DataFormat::Lines, "good").is_ok(),
+        "a link within"
+    );
 }

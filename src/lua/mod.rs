@@ -1,4 +1,4 @@
-//! Hosts the plan: one sandboxed Lua VM per user. Lua describes, Rust performs: a plan's code runs in a
+//! Execution of plans: one sandboxed Lua VM per user. Lua describes, Rust performs: a plan's code runs in a
 //! coroutine that yields an [`Op`]; the engine carries it out and resumes it with the answer.
 //!
 //! | room | subject |

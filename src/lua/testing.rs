@@ -1,4 +1,4 @@
-//! What tests of VMs need beside a plan.
+//! Setups for tests of VMs.
 
 use crate::http::{Client, ClientConfig, Session};
 use crate::lua::limits::Pulse;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A user's setup over a session that nothing is sent with.
+/// Returns a user's setup over a session that sends nothing.
 pub(super) fn setup<'a>(
     user: u64,
     recorder: &'a Rc<RefCell<Recorder>>,
@@ -28,7 +28,7 @@ pub(super) fn setup<'a>(
     }
 }
 
-/// A recorder that nobody reads.
+/// Returns an empty recorder.
 pub(super) fn recorder() -> Rc<RefCell<Recorder>> {
     Rc::new(RefCell::new(Recorder::new(0)))
 }

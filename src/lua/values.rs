@@ -1,10 +1,10 @@
-//! Lua values read as what a request needs, with messages that say what was wanted.
+//! Conversions of Lua values to Rust values, with messages that say what was wanted.
 
 use crate::error::Diagnostic;
 use mlua::{FromLua, Lua, LuaString, Table, Value};
 use std::time::Duration;
 
-/// A message without the parts of a diagnostic that the place adds: `message\nhelp`.
+/// Formats a diagnostic as one line, `message; help`, without its location.
 pub(super) fn to_one_line(diagnostic: Diagnostic) -> String {
     diagnostic
         .to_string()
@@ -12,7 +12,7 @@ pub(super) fn to_one_line(diagnostic: Diagnostic) -> String {
         .replace("\n = help: ", "; ")
 }
 
-/// What a value is, with its article.
+/// Returns the type of a value with its article.
 pub(super) fn type_phrase(value: &Value) -> &'static str {
     match value {
         Value::Nil => "nil",
@@ -26,17 +26,18 @@ pub(super) fn type_phrase(value: &Value) -> &'static str {
     }
 }
 
+/// Formats the message for a value of the wrong type: `what` must be `kind`.
 pub(super) fn describe_mismatch(what: &str, kind: &str, got: &Value) -> String {
     format!("{what} must be {kind}, not {}", type_phrase(got))
 }
 
-/// A plan's string as text that people read: names, messages, lines of a log. Strings of Lua are bytes; those that
-/// are no part of UTF-8, such as the half of a character that `body:sub(1, 80)` leaves, are shown as `\xNN`.
+/// Converts a plan's string to text that people read: names, messages, lines of a log. Strings of Lua are bytes; those
+/// that are not valid UTF-8, such as the half of a character that `body:sub(1, 80)` leaves, become `\xNN`.
 pub(super) fn escape_invalid(string: &LuaString) -> String {
     escape_invalid_bytes(&string.as_bytes())
 }
 
-/// The same of bytes.
+/// Converts bytes to text as [`escape_invalid`] does.
 pub(super) fn escape_invalid_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -48,7 +49,7 @@ pub(super) fn escape_invalid_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// At most 80 characters, so that a page cannot fill a report.
+/// Cuts a text to at most 80 characters, so that a page cannot fill a report.
 pub(super) fn shorten(text: &str) -> String {
     const MOST: usize = 80;
     match text.char_indices().nth(MOST) {
@@ -57,8 +58,8 @@ pub(super) fn shorten(text: &str) -> String {
     }
 }
 
-/// A plan's string as a URL or path: bytes that are not UTF-8 are sent as they are, percent-encoded as all others
-/// that URLs do not allow.
+/// Reads a plan's string as a URL or path. Bytes that are not UTF-8 are sent as they are, percent-encoded like all
+/// others that URLs do not allow.
 pub(super) fn read_url(string: &LuaString) -> String {
     let bytes = string.as_bytes();
     let mut text = String::with_capacity(bytes.len());
@@ -71,7 +72,7 @@ pub(super) fn read_url(string: &LuaString) -> String {
     text
 }
 
-/// An argument that is shown, for functions of Rust; numbers are taken as Lua takes them for strings.
+/// A string argument for display. Numbers are converted as Lua converts them to strings.
 pub(super) struct DisplayText(pub(super) String);
 
 impl FromLua for DisplayText {
@@ -80,7 +81,10 @@ impl FromLua for DisplayText {
     }
 }
 
-/// A string that is sent or looked up as text, and so must be text.
+/// Reads a string that is sent or looked up as text.
+///
+/// # Errors
+/// The value is not a string, or not UTF-8.
 pub(super) fn read_string(value: &Value, what: &str) -> Result<String, String> {
     match value {
         Value::String(string) => match string.to_str() {
@@ -91,7 +95,7 @@ pub(super) fn read_string(value: &Value, what: &str) -> Result<String, String> {
     }
 }
 
-/// A string that is shown.
+/// Reads a string for display; bytes that are not UTF-8 are escaped.
 pub(super) fn read_name(value: &Value, what: &str) -> Result<String, String> {
     match value {
         Value::String(string) => Ok(escape_invalid(string)),
@@ -99,6 +103,7 @@ pub(super) fn read_name(value: &Value, what: &str) -> Result<String, String> {
     }
 }
 
+/// Reads a number of seconds.
 pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String> {
     let number = match value {
         Value::Integer(n) => *n as f64,
@@ -109,6 +114,7 @@ pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String
         .map_err(|_| format!("{what}: {number} is not a number of seconds"))
 }
 
+/// Reads one status or a list of them, each from 100 to 999.
 pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
     let one = |value: &Value| match value {
         Value::Integer(status) if (100..1000).contains(status) => Ok(*status as u16),
@@ -128,6 +134,7 @@ pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
     }
 }
 
+/// Reads one string or a list of them, as bytes.
 pub(super) fn read_texts(value: &Value, what: &str) -> Result<Vec<Vec<u8>>, String> {
     let one = |value: &Value| match value {
         Value::String(text) => Ok(text.as_bytes().to_vec()),
@@ -142,15 +149,15 @@ pub(super) fn read_texts(value: &Value, what: &str) -> Result<Vec<Vec<u8>>, Stri
     }
 }
 
-/// The table itself, or what `shared` is a view of.
+/// Returns the table behind a read-only view such as `shared`, or the table itself.
 pub(super) fn unwrap_view(table: &Table) -> Table {
     let behind = |metatable: Table| metatable.raw_get::<Table>("plain").ok();
     let seen = table.metatable().and_then(behind);
     seen.unwrap_or_else(|| table.clone())
 }
 
-/// What is left for what one call makes outside of its VM, where the VM's limit does not see it: one text of a
-/// plan may stand in a table a million times.
+/// A budget of 256 MiB for what one call allocates outside of its VM, where the VM's limit does not count it: a table
+/// may hold one text of a plan a million times.
 pub(super) struct ByteBudget<'a> {
     what: &'a str,
     left: usize,
@@ -162,10 +169,10 @@ impl<'a> ByteBudget<'a> {
         ByteBudget { what, left }
     }
 
-    /// Takes that many bytes and a little more.
+    /// Takes `bytes` and 64 more for the entry itself.
     ///
     /// # Errors
-    /// There is no budget for them.
+    /// The budget is exceeded.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), String> {
         const EACH: usize = 64;
         let left = self.left.checked_sub(bytes.saturating_add(EACH));
@@ -175,12 +182,12 @@ impl<'a> ByteBudget<'a> {
     }
 }
 
-/// The bytes of a string, 0 for what is none.
+/// Returns the length of a string in bytes, 0 for any other value.
 pub(super) fn byte_length(value: &Value) -> usize {
     value.as_string().map_or(0, |text| text.as_bytes().len())
 }
 
-/// A string, number or boolean as it is sent.
+/// Reads a string, number or boolean as the bytes that are sent.
 pub(super) fn read_scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> {
     match value {
         Value::String(text) => Ok(text.as_bytes().to_vec()),
@@ -195,7 +202,7 @@ pub(super) fn read_scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> 
     }
 }
 
-/// `{ name = value, several = { a, b } }` as `application/x-www-form-urlencoded`, sorted by name so that
+/// Encodes `{ name = value, several = { a, b } }` as `application/x-www-form-urlencoded`, sorted by name so that
 /// equal tables give equal requests.
 pub(super) fn encode_form(value: &Value, what: &str) -> Result<String, String> {
     let Value::Table(table) = value else {
@@ -230,6 +237,7 @@ pub(super) fn encode_form(value: &Value, what: &str) -> Result<String, String> {
     Ok(encoded.join("&"))
 }
 
+/// Reads a boolean.
 pub(super) fn read_flag(value: &Value, what: &str) -> Result<bool, String> {
     match value {
         Value::Boolean(flag) => Ok(*flag),
@@ -237,7 +245,7 @@ pub(super) fn read_flag(value: &Value, what: &str) -> Result<bool, String> {
     }
 }
 
-/// The entries of a table whose keys are strings, sorted by them.
+/// Returns the entries of a table whose keys are strings, sorted by key.
 pub(super) fn sorted_pairs(table: &Table, what: &str) -> Result<Vec<(String, Value)>, String> {
     let mut entries = Vec::new();
     for pair in unwrap_view(table).pairs::<Value, Value>() {

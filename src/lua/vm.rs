@@ -1,4 +1,4 @@
-//! One user's VM: runs the tasks of its plan as coroutines and hands their operations to the engine.
+//! The VM of one user: runs the tasks of its plan as coroutines and hands their operations to the engine.
 
 use crate::error::Error;
 use crate::http::Session;
@@ -17,31 +17,31 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who the VM is for.
+/// The user that a VM is made for, with its limits.
 #[derive(Debug, Clone)]
 pub struct VmSetup<'a> {
     /// The user's number, from 1.
     pub user: u64,
-    /// The number of its stream of random values.
+    /// The number of its stream of random values, see [`stream`].
     pub draws: u64,
     /// The name of its scenario.
     pub scenario: &'a str,
-    /// Its browser.
+    /// Its HTTP session.
     pub session: Rc<Session>,
-    /// How much memory it may take, in bytes.
+    /// The most memory that it may take, in bytes.
     pub memory: u64,
-    /// Where its plan's checks, metrics and transactions are counted. Not borrowed while the VM runs.
+    /// The recorder of its plan's checks, metrics and transactions. Must not be borrowed while the VM runs.
     pub recorder: &'a Rc<RefCell<Recorder>>,
-    /// How long a task may compute without waiting.
+    /// The longest time that a task may compute without waiting.
     pub time: Duration,
-    /// Where it shows that its code runs.
+    /// What shows the watchdog that its code runs.
     pub pulse: &'a Arc<Pulse>,
 }
 
-/// How far a task got.
+/// The state of a task after it was resumed.
 #[derive(Debug)]
 pub enum Step {
-    /// It waits for this operation.
+    /// It waits for an operation.
     Op(Op),
     /// It has ended.
     Done,
@@ -58,16 +58,16 @@ pub struct Vm {
     handle: Function,
     live: Table,
     thread: Thread,
-    /// Whether the plan's top level found no row left for this user, which ends with its first task.
+    /// Whether the plan's top level found no row left for this user, which then stops at its first task.
     stopped_while_loading: bool,
     /// Shows the watchdog whose code runs.
     pulse: Arc<Pulse>,
-    /// The latest task was ended by a limit: its coroutine must not be touched any more.
+    /// Whether a limit ended the latest task, whose coroutine must not be touched any more.
     ended_by_limit: bool,
 }
 
 impl Vm {
-    /// A VM with the plan loaded. Costs tens of microseconds.
+    /// Creates a VM and runs the plan's top level in it, which takes tens of microseconds.
     ///
     /// # Errors
     /// What the plan's top level raises, as a diagnostic.
@@ -133,7 +133,7 @@ impl Vm {
         })
     }
 
-    /// Starts the task of that index of declaration.
+    /// Starts the task with that index of declaration.
     pub fn start(&mut self, task: usize, iteration: u64) -> Step {
         if self.stopped_while_loading {
             return Step::Op(Op::Stop);
@@ -155,7 +155,7 @@ impl Vm {
         }
     }
 
-    /// Makes the coroutine ready for another task.
+    /// Prepares the coroutine for another task.
     fn prepare_thread(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
         if self.ended_by_limit {
             return self.recover(function);
@@ -176,7 +176,7 @@ impl Vm {
         Ok(())
     }
 
-    /// After a task that a limit has ended. Its coroutine is dropped, not reset: that would run the rest of
+    /// Recovers from a task that a limit has ended. Its coroutine is dropped, not reset: that would run the rest of
     /// the plan's code with hooks off, as they were when the hook raised. A VM that stays full is built
     /// anew, without what the plan kept in it.
     fn recover(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
@@ -218,14 +218,14 @@ impl Vm {
         self.collect()
     }
 
-    /// A whole collection, of the VM and of the bodies outside.
+    /// Runs a full collection of the VM and of the bodies outside it.
     fn collect(&self) -> mlua::Result<()> {
         self.lua.gc_collect()?;
         self.drop_dead();
         Ok(())
     }
 
-    /// Goes on after [`Op::Request`] with its outcome.
+    /// Resumes the task after [`Op::Request`] with its outcome.
     pub fn answer(&mut self, finished: Finished) -> Step {
         let full = self.is_full();
         let status = finished.status();
@@ -238,7 +238,7 @@ impl Vm {
         }
     }
 
-    /// Goes on after [`Op::Fetch`] with the outcomes in the order of the list.
+    /// Resumes the task after [`Op::Fetch`] with the outcomes in the order of the list.
     pub fn answer_list(&mut self, finished: Vec<Finished>) -> Step {
         let full = self.is_full();
         let codes = self
@@ -255,14 +255,14 @@ impl Vm {
         }
     }
 
-    /// Whether the plan holds more than it may, the bodies outside of Lua included, after a collection if
-    /// need be. The answer that is about to come is not counted: its size is limited by '--max-body'.
+    /// Returns whether the plan holds more than it may, the bodies outside of Lua included, after a collection if
+    /// need be. The response that is about to be added is not counted: its size is limited by '--max-body'.
     fn is_full(&self) -> bool {
         let limit = self.host.limits.memory;
         self.used_memory() > limit && (self.collect().is_err() || self.used_memory() > limit)
     }
 
-    /// Goes on after [`Op::Wait`].
+    /// Resumes the task after [`Op::Wait`].
     pub fn go_on(&mut self) -> Step {
         self.step(())
     }
@@ -331,7 +331,7 @@ impl Vm {
         }
     }
 
-    /// Calls `look` for every response of the latest operation, on which the plan may still have its say.
+    /// Calls `look` for every response of the latest operation, whose verdict the plan may still change.
     pub fn each_open(&mut self, mut look: impl FnMut(usize, &mut Finished)) {
         let mut responses = self.host.responses.borrow_mut();
         for (place, finished) in responses.open().iter_mut().enumerate() {
@@ -339,8 +339,8 @@ impl Vm {
         }
     }
 
-    /// Gives back the bodies that the plan no longer holds. Worth its few microseconds when the user is
-    /// about to wait.
+    /// Frees the bodies that the plan no longer holds. Takes a few microseconds, which a user that is about to wait
+    /// can spare.
     pub fn reclaim(&mut self) {
         if self.host.responses.borrow().is_empty() {
             return;
@@ -359,7 +359,7 @@ impl Vm {
             .reclaim(|slot| !matches!(live.raw_get::<Value>(slot), Ok(Value::Nil)));
     }
 
-    /// Bytes that the VM takes: Lua's own and what it holds outside.
+    /// Returns the memory of the VM in bytes: Lua's own and the responses that it holds outside.
     pub fn used_memory(&self) -> usize {
         self.lua.used_memory() + self.host.responses.borrow().held_bytes()
     }

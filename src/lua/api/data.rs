@@ -1,5 +1,5 @@
-//! `data`: rows of CSV files, lines and JSON, read once per process and shared by all users. A row becomes
-//! a Lua value when a user takes it.
+//! `data`: rows of CSV files, lines and JSON, read once per process and shared by all users. A row becomes a Lua value
+//! when a user takes it.
 
 use super::names::unknown;
 use crate::config::unknown_word;
@@ -15,7 +15,7 @@ use rand::RngExt as _;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// What a plan holds: the rows, the order, and how far its own user has come.
+/// Rows as a plan holds them: with their order and the number that its own user has taken.
 #[derive(Debug)]
 pub(super) struct RowReader {
     rows: Arc<Rows>,
@@ -27,7 +27,7 @@ pub(in crate::lua) const OPTIONS: [&str; 1] = ["order"];
 
 const MEMBERS: [&str; 2] = ["next", "get"];
 
-/// `rows:next()`. Only Lua can yield: a user that finds no row left stops here.
+/// The code of `rows:next()`. Only Lua can yield: a user that finds no row left stops here.
 const NEXT: &str = r#"
 local take, stop, yield = ...
 return function(rows)
@@ -36,6 +36,7 @@ return function(rows)
   return row
 end"#;
 
+/// Creates `data`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let parts = (
@@ -131,7 +132,7 @@ fn order(name: &str, options: &Value) -> Result<Option<RowOrder>, String> {
     Ok(order)
 }
 
-/// `registry` is mlua's, or the list of a test.
+/// Registers the fields and methods of rows. `registry` is mlua's, or the list of a test.
 pub(super) fn register<R>(registry: &mut R, next: Function)
 where
     R: UserDataFields<RowReader> + UserDataMethods<RowReader>,
@@ -150,7 +151,7 @@ where
     });
 }
 
-/// The row of that number from 1 on, or nil.
+/// Returns the row with that number, from 1, or nil.
 fn nth(lua: &Lua, this: &RowReader, place: i64) -> mlua::Result<Value> {
     let row = usize::try_from(place.wrapping_sub(1))
         .ok()
@@ -158,7 +159,7 @@ fn nth(lua: &Lua, this: &RowReader, place: i64) -> mlua::Result<Value> {
     row.map_or(Ok(Value::Nil), |row| value(lua, row))
 }
 
-/// The next row; nil after a warning if every one has been given away.
+/// Takes the next row; nil after a warning if all have been taken.
 fn take(lua: &Lua, rows: mlua::UserDataRef<RowReader>) -> mlua::Result<Value> {
     let host = Host::of(lua);
     // Loading a plan to look at its declarations takes nothing away from the users.
@@ -181,7 +182,7 @@ fn take(lua: &Lua, rows: mlua::UserDataRef<RowReader>) -> mlua::Result<Value> {
     }
 }
 
-/// Says once, in the log and in the report, why users stop.
+/// Warns once, in the log and in the report, why users stop.
 fn warn(host: &Host, rows: &Rows) {
     let (file, count) = (&rows.file, rows.len());
     let told = format!(

@@ -1,5 +1,5 @@
-//! What a CSS selector finds in a page: elements, their texts and attributes, forms. Serves responses and
-//! `html.parse` alike.
+//! Elements that a CSS selector finds in a page, their texts and attributes, and forms; for responses and for
+//! `html.parse`.
 
 use super::names::refuse_unknown;
 use crate::html::{self, Document, FormMethod, NodeKey, Selector};
@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 const MEMBERS: [&str; 5] = ["attrs", "text", "attr", "css", "html"];
 
+/// An element of a page as a plan holds it.
 #[derive(Debug)]
 pub(super) struct Element {
     document: Rc<Document>,
     key: NodeKey,
 }
 
-/// The selector that a plan gives, from the process's cache.
+/// Returns the selector that a plan gives, from the process's cache.
 pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
     match css {
         Value::String(css) => Host::of(lua)
@@ -32,13 +33,13 @@ pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
     }
 }
 
-/// The text of the first element that the selector finds.
+/// Returns the text of the first element that the selector finds.
 pub(super) fn text(lua: &Lua, document: &Document, css: &Value) -> mlua::Result<Option<String>> {
     let found = document.select(&*selector(lua, css)?, None);
     Ok(found.first().map(|key| document.text(*key)))
 }
 
-/// An attribute of the first element that the selector finds.
+/// Returns an attribute of the first element that the selector finds.
 pub(super) fn attr(
     lua: &Lua,
     document: &Document,
@@ -50,7 +51,7 @@ pub(super) fn attr(
     Ok(value.map(str::to_owned))
 }
 
-/// What to say to whoever goes on without the form.
+/// Describes a form that was not found, for a plan that goes on without it.
 fn describe_missing_form(document: &Document, css: &Value, page: &url::Url) -> String {
     const MOST: usize = 8;
     let mut there = html::form_selectors(document);
@@ -71,7 +72,7 @@ fn describe_missing_form(document: &Document, css: &Value, page: &url::Url) -> S
     format!("no form of {page} is {wanted}; there are {there}{more}")
 }
 
-/// The form that the selector names, the first one without it: `action`, `method` and `fields`.
+/// Finds the form that the selector names, or the first one without it: `action`, `method` and `fields`.
 pub(super) fn form(
     lua: &Lua,
     document: &Document,
@@ -108,7 +109,7 @@ pub(super) fn form(
     Ok(Some(table))
 }
 
-/// The list of elements that the selector finds, within one of them if given.
+/// Returns the list of elements that the selector finds, within one element if given.
 pub(super) fn select(
     lua: &Lua,
     document: &Rc<Document>,

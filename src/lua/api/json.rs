@@ -1,8 +1,9 @@
-//! `json`: encode, decode and `json.null`.
+//! `json`: `encode`, `decode` and `null`.
 
 use crate::lua::requests::encode_json;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 
+/// Creates `json`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     library.raw_set("null", lua.null())?;
@@ -16,7 +17,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
-/// JSON text as a Lua value; null becomes `json.null`.
+/// Decodes JSON text to a Lua value; null becomes `json.null`.
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
     let value: serde_json::Value = serde_json::from_slice(text)
         .map_err(|error| mlua::Error::runtime(format!("this is not JSON: {error}")))?;

@@ -5,6 +5,7 @@ use crate::lua::sandbox::Host;
 use crate::lua::values::{DisplayText, escape_invalid};
 use mlua::{Lua, Table, Value, Variadic};
 
+/// Creates `log`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     for level in ["debug", "info", "warn", "error"] {
@@ -17,14 +18,14 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
-/// `print` as an information of the log.
+/// Implements `print`: writes to the log at level info.
 pub(super) fn print(lua: &Lua, text: Variadic<Value>) -> mlua::Result<()> {
     write(lua, "info", &joined(&text)?);
     Ok(())
 }
 
-/// Lua's own `warn` as a warning of the log: strings only, joined without a space; a text that begins with
-/// '@' is a control message, of which there is none here.
+/// Implements Lua's own `warn`: writes to the log at level warn. It takes strings only, joined without a space; a text
+/// that begins with '@' is a control message, of which there is none here.
 pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<()> {
     let text: String = text.iter().map(escape_invalid).collect();
     if !text.starts_with('@') {
@@ -33,7 +34,7 @@ pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<(
     Ok(())
 }
 
-/// Writes one line at a level given by name.
+/// Writes one line to the log at a level given by name.
 pub(super) fn log(
     lua: &Lua,
     (level, DisplayText(text)): (String, DisplayText),

@@ -1,5 +1,5 @@
-//! Everything a plan can call that is made in Rust. The prelude asks for each by name when it is first
-//! used, so that a VM holds only what its plan needs.
+//! Lookup by name of the functions made in Rust. The prelude asks for each when it is first used, so that a VM holds
+//! only what its plan needs.
 
 use super::{
     codec, data, json, load, log, metric, names, os, page, random, regex, require, response,
@@ -12,8 +12,8 @@ use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::escape_invalid;
 use mlua::{IntoLua as _, Lua, LuaString, Value};
 
-/// The value of that name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a
-/// response, or the plain name of a function that the prelude uses itself.
+/// Returns the value of a name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a response, or
+/// the plain name of a function that the prelude uses itself.
 pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
     if let Some(global) = name.strip_prefix("global:") {
         return match global {
@@ -88,8 +88,8 @@ fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
     }
 }
 
-/// Refuses a task that is not the one which the plan declared at that place when it was loaded, and none
-/// where there was one.
+/// Refuses a task that differs from the one that the plan declared at that position when it was loaded, or that is
+/// missing there.
 fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Result<()> {
     let declared = &Host::of(lua).program.task_names;
     let task = |name: &str| match name {
@@ -113,7 +113,8 @@ fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Resu
     Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
 }
 
-/// An error of lgoose's as text; other values as they are.
+/// Converts an error raised in Rust and caught by `pcall` or `xpcall` to text with its line, like any error of Lua's.
+/// Other values stay as they are.
 fn error_text(lua: &Lua, problem: Value) -> mlua::Result<Value> {
     let Value::Error(error) = &problem else {
         return Ok(problem);

@@ -1,5 +1,5 @@
-//! What a plan measures itself: `check`, `metric`, and the time of `user:transaction`. All of it goes straight
-//! to the recorder of the user's shard.
+//! Measurements of a plan's own: `check`, `metric`, and the time of `user:transaction`. They go straight to the
+//! recorder of the user's shard.
 
 use crate::lua::diagnostics::{self, here};
 use crate::lua::sandbox::Host;
@@ -15,8 +15,8 @@ pub(super) struct Metric {
     name: String,
 }
 
-/// `metric`: a function for each kind. Metrics may be made at the top level of a plan, values only be added
-/// by users.
+/// Creates `metric` with a function for each kind. Metrics may be made at the top level of a plan; only users may add
+/// values.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     for (word, kind) in [
@@ -41,7 +41,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
-/// `check(value, "name")`: counts whether the value is anything but false and nil, and returns it.
+/// Implements `check(value, "name")`: counts whether the value is anything but false and nil, and returns it.
 pub(super) fn check(lua: &Lua, (value, name): (Value, Value)) -> mlua::Result<Value> {
     let Value::String(name) = name else {
         let problem = describe_mismatch("the name of a check", "a string", &name);
@@ -64,7 +64,7 @@ impl UserData for Metric {
 }
 
 impl Metric {
-    /// `metric:add(v)`. A counter counts one when it is given nothing at all.
+    /// Implements `metric:add(v)`. A counter counts one when it is called without a value.
     fn add(&self, lua: &Lua, values: &MultiValue) -> mlua::Result<()> {
         let value = values.front().unwrap_or(&Value::Nil);
         if self.kind == MetricKind::Rate {
@@ -96,12 +96,12 @@ impl Metric {
     }
 }
 
-/// The time by which the prelude takes a transaction's beginning, in nanoseconds since the VM was made.
+/// Returns the time since the VM was made in nanoseconds, for the start of a transaction.
 pub(super) fn clock(lua: &Lua, (): ()) -> mlua::Result<i64> {
     Ok(nanoseconds(Host::of(lua).begin.elapsed()))
 }
 
-/// Counts a transaction that began at that time of [`clock`] and has ended now: well, or with what it raised.
+/// Counts a transaction that began at `begin`, a time of [`clock`], and has ended now, successfully or with an error.
 pub(super) fn end_transaction(
     lua: &Lua,
     (name, begin, ok, problem): (LuaString, i64, bool, Value),
@@ -165,7 +165,10 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Records something of a user; while a plan is loaded there is none.
+/// Records a measurement of a user.
+///
+/// # Errors
+/// A plan is being loaded, so there is no user.
 fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Result<()> {
     let host = Host::of(lua);
     let Some(recorder) = host.recorder.get() else {
@@ -176,7 +179,7 @@ fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Re
     Ok(())
 }
 
-/// An error at the plan's line.
+/// Creates an error at the plan's line.
 fn problem_here(lua: &Lua, problem: &str) -> mlua::Error {
     mlua::Error::runtime(here(lua) + problem)
 }

@@ -1,4 +1,4 @@
-//! Everything a plan can call that is made in Rust.
+//! The functions made in Rust that a plan can call, one library a file. `lookup` finds them by name.
 
 mod codec;
 mod data;
@@ -25,7 +25,7 @@ mod wait;
 
 pub(super) use prelude::start_prelude;
 
-/// The names of all members, and what makes some of them, for the test of the stubs.
+/// The names of all members and the functions that create some of them, for the test of the stubs.
 #[cfg(test)]
 pub(super) mod members {
     pub(in crate::lua) use super::data::OPTIONS as DATA_OPTIONS;

@@ -1,10 +1,10 @@
-//! The names that a plan can use, and what it is told of those that do not exist.
+//! The names that a plan can use, and the messages for those that do not exist.
 
 use crate::error::nearest;
 use crate::lua::sandbox;
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
-/// The fields of `user` that the prelude makes, for messages.
+/// The fields of `user`, for messages.
 pub(in crate::lua) const USER_FIELDS: [&str; 26] = [
     "id",
     "scenario",
@@ -34,7 +34,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 26] = [
     "cookies",
 ];
 
-/// Globals that are made here, for messages.
+/// The globals that are made in Rust, for messages.
 pub(in crate::lua) const GLOBALS: [&str; 17] = [
     "shared",
     "regex",
@@ -55,6 +55,7 @@ pub(in crate::lua) const GLOBALS: [&str; 17] = [
     "check",
 ];
 
+/// Formats the message for a global that is not declared.
 pub(super) fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
     let known = GLOBALS
         .iter()
@@ -72,6 +73,7 @@ pub(super) fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
     Ok(format!("global '{name}' is not declared; {hint}"))
 }
 
+/// Formats the message for an unknown member of a library.
 pub(super) fn unknown_member(
     _: &Lua,
     (library, name, members): (String, String, Table),
@@ -91,13 +93,14 @@ pub(super) fn unknown_member(
     ))
 }
 
+/// Formats the message for an unknown field of `user`.
 pub(super) fn unknown_user_field(_: &Lua, name: String) -> mlua::Result<String> {
     let known: Vec<String> = USER_FIELDS.iter().map(|&name| name.to_owned()).collect();
     Ok(unknown(&format!("user.{name}"), "user", &name, &known))
 }
 
-/// Has a userdata refuse the names that it does not know; `known` are those that it registers besides. For
-/// those that have a function as `__index` anyway: measured, it costs others 3 KiB in each VM.
+/// Makes a userdata refuse unknown names; `known` are those that it registers. Meant for types that have a function as
+/// `__index` anyway: measured, it costs others 3 KiB in each VM.
 pub(super) fn refuse_unknown<T, M: UserDataMethods<T>>(
     methods: &mut M,
     owner: &'static str,
@@ -112,7 +115,7 @@ pub(super) fn refuse_unknown<T, M: UserDataMethods<T>>(
     methods.add_meta_method(MetaMethod::Index, refuse);
 }
 
-/// `'x.y' does not exist; did you mean 'x.z'? x has: …`.
+/// Formats `'x.y' does not exist; did you mean 'x.z'? x has: …`.
 pub(super) fn unknown(shown: &str, owner: &str, name: &str, known: &[String]) -> String {
     let near = nearest(name, known.iter().map(String::as_str));
     let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));

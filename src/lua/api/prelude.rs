@@ -1,11 +1,11 @@
-//! The prelude: the Lua that every VM starts with.
+//! The start of the prelude, the Lua code that every VM begins with.
 
 use super::lookup::lookup;
 use crate::lua::plan_files::Program;
 use crate::lua::sandbox::ENVIRONMENT;
 use mlua::{Lua, Table};
 
-/// Runs the prelude in a fresh VM and gives what it returns.
+/// Runs the prelude in a fresh VM and returns its result.
 pub(in crate::lua) fn start_prelude(
     lua: &Lua,
     program: &Program,

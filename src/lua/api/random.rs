@@ -1,5 +1,5 @@
-//! `random`, and `math.random` over the same stream: one per user, fixed by the run's seed and the user's
-//! number, so that a run can be repeated.
+//! `random`, and `math.random` over the same stream: one per user, determined by the run's seed and the user's number,
+//! so that a run can be repeated.
 
 use crate::lua::sandbox::Host;
 use crate::lua::values::unwrap_view;
@@ -7,6 +7,7 @@ use mlua::{Lua, Table, Value, Variadic};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Creates `random`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     library.raw_set(
@@ -25,7 +26,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
-/// Lua's `math` with `random` over the user's stream and without `randomseed`.
+/// Returns Lua's `math` with `random` over the user's stream and without `randomseed`.
 pub(super) fn math(lua: &Lua) -> mlua::Result<Table> {
     let math: Table = lua.globals().raw_get("math")?;
     math.raw_set("random", lua.create_function(math_random)?)?;
@@ -126,7 +127,7 @@ fn words(lua: &Lua, n: i64) -> mlua::Result<String> {
     }))
 }
 
-/// A version 4 UUID (RFC 9562, section 5.4).
+/// Creates a version 4 UUID (RFC 9562, section 5.4).
 fn uuid(lua: &Lua, (): ()) -> mlua::Result<String> {
     let bits = with(lua, |random| random.random::<u128>());
     let bits = bits & !(0xf << 76) | (4 << 76);

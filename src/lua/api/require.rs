@@ -7,8 +7,8 @@ use crate::lua::values::escape_invalid;
 use mlua::{Function, Lua, Table, Value};
 use std::sync::LazyLock;
 
-/// Lua, since a module may yield and its errors keep their stack. A module that ended with an error may be
-/// required again, which the closed variable sees to; nil counts as true, as in Lua's own `require`.
+/// The code of `require`. It is Lua, since a module may yield and its errors keep their stack. A module that ended with
+/// an error may be required again, which the closed variable sees to; nil counts as true, as in Lua's own `require`.
 const REQUIRE: &str = r#"
 local find, cycle = ...
 local loaded, loading, error, setmetatable = {}, {}, error, setmetatable
@@ -33,13 +33,14 @@ end"#;
 static COMPILED: LazyLock<Vec<u8>> =
     LazyLock::new(|| compile("=lgoose", REQUIRE, true).expect("it is Lua"));
 
+/// Creates `require`.
 pub(super) fn function(lua: &Lua) -> mlua::Result<Function> {
     lua.load(COMPILED.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .call((lua.create_function(find)?, lua.create_function(cycle)?))
 }
 
-/// The module as a function, or nil and the message with its place.
+/// Finds a module. Returns it as a function, or nil and the message with its location.
 fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String>)> {
     let Value::String(name) = &name else {
         let told = format!(
@@ -66,7 +67,7 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String
     }
 }
 
-/// The message of a circle: `a → b → a`.
+/// Formats the message for a circle: `a → b → a`.
 fn cycle(lua: &Lua, (loading, name): (Table, String)) -> mlua::Result<String> {
     let loading: Vec<String> = loading.sequence_values().collect::<mlua::Result<_>>()?;
     let circle: Vec<&str> = loading
@@ -106,7 +107,7 @@ mod tests {
             Folder(folder)
         }
 
-        /// Loads a plan that stands in this folder; its mistake without the folder's path.
+        /// Loads a plan in this folder. The error is returned without the folder's path.
         fn load(&self, plan: &str) -> Result<Arc<Program>, String> {
             let name = self.0.join("plan.lua").display().to_string();
             load(&name, plan, BTreeMap::new(), 0)
@@ -121,7 +122,7 @@ mod tests {
 
     impl Drop for Folder {
         fn drop(&mut self) {
-            // What is left in the folder for temporary files harms nobody.
+            // A folder that is left among the temporary files does no harm.
             let _left = std::fs::remove_dir_all(&self.0);
         }
     }

@@ -1,4 +1,4 @@
-//! The fields and methods of a response. Each is made when a plan first asks for it.
+//! The fields and methods of a response. Each is created when a plan first asks for it.
 
 use super::names::unknown;
 use super::{elements, json, regex};
@@ -30,7 +30,7 @@ pub(in crate::lua) const METHODS: [&str; 15] = [
     "contains", "fail", "pass", "ensure", "header",
 ];
 
-/// The method of that name, or nil.
+/// Returns the method with that name, or nil.
 pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let method = match name {
         "json" => lua.create_function(|lua, this: This| {
@@ -149,7 +149,7 @@ fn line(lua: &Lua) -> Option<Rc<str>> {
     plan_line(lua).map(|(file, line)| format!("{file}:{line}").into())
 }
 
-/// Notes the plan's line at the failed responses of an operation.
+/// Notes the plan's line on the failed responses of the latest operation.
 pub(super) fn note_line(lua: &Lua, _slot: i64) -> mlua::Result<()> {
     let line = line(lua);
     let host = Host::of(lua);
@@ -161,7 +161,7 @@ pub(super) fn note_line(lua: &Lua, _slot: i64) -> mlua::Result<()> {
     Ok(())
 }
 
-/// A field of a response; raises for a name that is none.
+/// Returns a field of a response; raises for an unknown name.
 pub(in crate::lua) fn field(
     lua: &Lua,
     (slot, DisplayText(name)): (i64, DisplayText),
@@ -219,7 +219,7 @@ fn header_lines(finished: &Finished) -> Vec<(String, Vec<u8>)> {
         .map_or_else(|_| Vec::new(), http::Response::headers)
 }
 
-/// The value of a header, repeated ones joined as RFC 9110, section 5.3 allows.
+/// Returns the value of a header, repeated ones joined as RFC 9110, section 5.3 allows.
 fn header(finished: &Finished, name: &str) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let lines = header_lines(finished);
@@ -231,7 +231,7 @@ fn header(finished: &Finished, name: &str) -> Option<String> {
     (!values.is_empty()).then(|| values.join(", "))
 }
 
-/// The headers as a table with lower-case names that also finds `X-Cache`; repeated ones are joined.
+/// Returns the headers as a table with lower-case names that also finds `X-Cache`; repeated ones are joined.
 fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     for (name, _) in header_lines(finished) {
@@ -293,7 +293,7 @@ fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
     }
 }
 
-/// URLs of a page, those that contain the filter or one of its strings, or for which it returns true.
+/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true.
 fn list(
     lua: &Lua,
     this: This,

@@ -1,4 +1,4 @@
-//! What `user` changes of its own browser: host, headers, credentials, cookies; and `shared`, what
+//! Members of `user` that change its HTTP session: host, headers, credentials, cookies; and `shared`, the value that
 //! `test_start` returned.
 
 use crate::http::Session;
@@ -9,7 +9,7 @@ use http::header;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use std::rc::Rc;
 
-/// `user:set_header`, `user:basic_auth`, `user:bearer` and `user.cookies`, or nil.
+/// Returns `user:set_header`, `user:basic_auth`, `user:bearer` or `user.cookies`; nil for other names.
 pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let function = match name {
         "set_header" => lua.create_function(set_header)?,
@@ -32,7 +32,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Value> {
     Ok(Value::Function(function))
 }
 
-/// Joins paths to another URL from now on; gives the URL.
+/// Sets the URL that paths are joined to from now on, and returns it.
 pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     let Value::String(url) = &url else {
         return Err(mlua::Error::runtime(describe_mismatch(
@@ -48,7 +48,7 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     Ok(url)
 }
 
-/// A table that can be looked at from all sides and not set. Rust sees through it by [`values::plain`].
+/// The code of a read-only view of a table. Rust reads the table behind it with [`values::unwrap_view`].
 const VIEW: &str = r#"
 local whole, refuse = ...
 local function view(plain)
@@ -74,7 +74,7 @@ local function view(plain)
 end
 return view(whole)"#;
 
-/// What `test_start` returned, for this VM.
+/// Returns the value that `test_start` returned, for this VM.
 pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
     let value = match Host::of(lua).program.shared.get() {
         Some(value) => lua.to_value(value)?,
@@ -91,7 +91,7 @@ pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
     lua.load(VIEW).set_name("=lgoose").call((value, refuse))
 }
 
-/// Keeps what `test_start` returned for all users.
+/// Stores the value that `test_start` returned, for all users.
 pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
     let shared = serde_json::to_value(&value).map_err(|error| {
         mlua::Error::runtime(format!(

@@ -1,4 +1,4 @@
-//! Libraries as plans call them, without an engine: each plan asserts in Lua what it sees.
+//! Tests of the libraries as plans call them, without an engine: each plan asserts in Lua what it sees.
 
 use crate::lua::testing::{recorder, setup};
 use crate::lua::{Op, Program, Raised, Step, Vm, load};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A plan in a folder of the test's own.
+/// A plan in a temporary folder.
 struct Bench {
     folder: PathBuf,
     program: Arc<Program>,
@@ -42,7 +42,7 @@ fn folder(test: &str, files: &[(&str, &str)]) -> PathBuf {
     folder
 }
 
-/// Runs the body of a task that must end well.
+/// Runs the body of a task that must end without an error.
 fn holds(test: &str, files: &[(&str, &str)], body: &str) {
     let bench = Bench::new(
         test,
@@ -53,7 +53,7 @@ fn holds(test: &str, files: &[(&str, &str)], body: &str) {
     assert!(matches!(step, Step::Done), "{step:?}");
 }
 
-/// What the body of a task raises; its lines are those of the plan, from 2 on.
+/// Returns the error that the body of a task raises; its lines are those of the plan, from 2 on.
 fn raised(test: &str, files: &[(&str, &str)], body: &str) -> (Raised, Option<String>) {
     let bench = Bench::new(
         test,

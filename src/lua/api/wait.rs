@@ -1,10 +1,11 @@
-//! `wait`: the kinds of wait a task or scenario may declare.
+//! `wait`: the kinds of wait that a task or scenario may declare.
 
 use crate::error::Diagnostic;
 use crate::lua::sandbox::error_at_plan_line;
 use crate::lua::values::{escape_invalid, type_phrase};
 use mlua::{Lua, Table, Value, Variadic};
 
+/// Creates `wait`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     for kind in [

@@ -1,9 +1,9 @@
-//! The line of the plan that is being executed.
+//! The location in the plan that is being executed.
 
 use crate::lua::plan_files::SourceLine;
 use mlua::Lua;
 
-/// The innermost line of the plan's files that is being executed.
+/// Finds the innermost line of the plan's files that is being executed.
 pub(in crate::lua) fn plan_line(lua: &Lua) -> Option<SourceLine> {
     (0..)
         .map_while(|level| {
@@ -17,7 +17,7 @@ pub(in crate::lua) fn plan_line(lua: &Lua) -> Option<SourceLine> {
         .next()
 }
 
-/// `file:line: ` of the plan's innermost call, or nothing.
+/// Formats the location of the plan's innermost call as `file:line: `; empty outside of its files.
 pub(in crate::lua) fn here(lua: &Lua) -> String {
     plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "))
 }

@@ -1,4 +1,4 @@
-//! Errors of plans as people read them: with the plan's own file and line.
+//! Errors of plans as people read them, with the plan's own file and line.
 
 mod location;
 mod raised;

@@ -1,20 +1,20 @@
-//! Turns what Lua raises into what people read: the plan's own file and line, never lgoose's insides.
+//! Conversion of Lua errors to what people read: the plan's own file and line, never lgoose's insides.
 
 use crate::error::Diagnostic;
 use crate::lua::plan_files::Sources;
 
-/// What a task raised: counted as a task failure, the user goes on.
+/// An error that a task raised. It counts as a task failure; the user goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Raised {
-    /// The message without its place.
+    /// The message without its location.
     pub message: String,
     /// `file:line` in the plan or one of its modules, if it is known.
     pub line: Option<String>,
-    /// The stack of the plan's calls.
+    /// The stack trace of the plan's calls.
     pub backtrace: Option<String>,
 }
 
-/// Splits an error into message, place and stack.
+/// Splits an error into message, location and stack trace.
 pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> Raised {
     let text = match innermost(error) {
         mlua::Error::RuntimeError(text) | mlua::Error::SyntaxError { message: text, .. } => {
@@ -46,7 +46,7 @@ pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> Raise
     }
 }
 
-/// The diagnostic of an error that stops a plan from loading.
+/// Converts an error that stops a plan from loading to a diagnostic.
 pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagnostic {
     if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
         return diagnostic.clone();
@@ -65,7 +65,7 @@ pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagno
     let mut diagnostic = Diagnostic::new(message);
     if let Some((file, line)) = place {
         let text = sources.text(&file);
-        // The end of a file is told as the line behind its last.
+        // Lua reports the end of a file as the line after its last.
         let last = text.trim_end().lines().count().max(1) as u32;
         diagnostic = diagnostic.at(file, Some(last.min(line)), &text);
     } else if let Some(plan) = sources.all().first() {
@@ -80,7 +80,7 @@ pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagno
     }
 }
 
-/// Lua's own words where they would say nothing to an author: addresses of values, and `<eof>`.
+/// Replaces words of Lua that say nothing to an author: addresses of values, and `<eof>`.
 fn make_readable(message: &str) -> String {
     if let Some(rest) = message.strip_suffix(" near <eof>") {
         return format!("{rest} at the end of the file");
@@ -107,7 +107,7 @@ fn innermost(error: &mlua::Error) -> &mlua::Error {
     }
 }
 
-/// An argument of the wrong type, without the names that Rust has for types.
+/// Describes an argument of the wrong type without the names that Rust has for types.
 fn describe_conversion(from: &str, to: &str) -> String {
     let wanted = match to {
         "string" | "String" => "a string",
@@ -125,8 +125,8 @@ fn describe_conversion(from: &str, to: &str) -> String {
     }
 }
 
-/// The stack of the innermost call into lgoose that failed and that the plan made: what is raised in Rust
-/// carries its place only so.
+/// Returns the stack trace of the innermost call into lgoose that failed and that the plan made: an error that is
+/// raised in Rust has no other location.
 fn plan_stack(error: &mlua::Error, sources: &Sources) -> Option<String> {
     match error {
         mlua::Error::CallbackError { traceback, cause } => {
@@ -140,7 +140,7 @@ fn plan_stack(error: &mlua::Error, sources: &Sources) -> Option<String> {
     }
 }
 
-/// A message without the place that Lua gives to code without line numbers, lgoose's own.
+/// Strips the location that Lua gives to code without line numbers, which is lgoose's own.
 fn strip_own_place(text: &str) -> &str {
     text.strip_prefix("?:-1: ").unwrap_or(text)
 }

@@ -1,10 +1,10 @@
-//! Finds the line of a word within a declaration of a plan's text, for messages.
+//! Search for the line of a word within a declaration of a plan's text, for messages.
 
-/// The longest declaration that is searched, in lines.
+/// The number of lines of a declaration that are searched.
 const LONGEST: usize = 200;
 
-/// The line, from 1, on which `word` stands as a field of the declaration that begins on line `from`; else
-/// the first line from there on that has the word at all.
+/// Finds the line, from 1, on which `word` is a field of the declaration that begins on line `from`, else the first
+/// line from there on that has the word at all.
 pub(in crate::lua) fn word_line(source: &str, from: u32, word: &str) -> Option<u32> {
     let skipped = from.saturating_sub(1) as usize;
     let lines: Vec<&str> = source.lines().skip(skipped).take(LONGEST).collect();
@@ -17,7 +17,7 @@ pub(in crate::lua) fn word_line(source: &str, from: u32, word: &str) -> Option<u
     Some(from + text[..at].matches('\n').count() as u32)
 }
 
-/// Where `word` stands between the first braces, outside of nested ones.
+/// Finds `word` between the first braces, outside of nested ones.
 fn field(text: &str, word: &str) -> Option<usize> {
     let mut depth = 0;
     let mut at = 0;
@@ -33,7 +33,7 @@ fn field(text: &str, word: &str) -> Option<usize> {
     None
 }
 
-/// +1 for each opening brace or parenthesis, -1 for each closing one, comments left out.
+/// Yields +1 for each opening brace or parenthesis and -1 for each closing one, except in comments.
 fn brackets(text: &str) -> impl Iterator<Item = i32> {
     let code = text.lines().flat_map(|line| line.split("--").next());
     code.flat_map(str::chars).filter_map(|c| match c {
@@ -43,7 +43,7 @@ fn brackets(text: &str) -> impl Iterator<Item = i32> {
     })
 }
 
-/// Names and the contents of strings, with their places. Comments are passed over.
+/// Yields names and the contents of strings with their positions. Comments are skipped.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,6 +1,6 @@
-//! What a VM may use: Lua time without waiting, and memory. A hook that Lua calls every few thousand
-//! instructions looks at the thread's clock; whatever works long inside one call reports it with
-//! [`Limits::spend`]. Knows neither tasks nor engine.
+//! The limits of a VM: Lua time without waiting, and memory. A hook that Lua calls every few thousand
+//! instructions reads the thread's clock; functions that work long inside one call report it with
+//! [`Limits::spend`].
 
 use super::pulse::Pulse;
 use crate::lua::diagnostics::{Raised, plan_line};
@@ -11,13 +11,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Instructions between two looks at the clock. Measured: that there is a hook makes code that only calls and
+/// The number of instructions between two readings of the clock. Measured: having a hook makes code that only calls and
 /// builds strings 8 to 12 % slower and an empty loop 70 % (Lua then counts every instruction); 10,000 costs no
 /// more than 100,000, 1,000 would cost half as much again.
 const EVERY: u32 = 10_000;
-/// Once the time is over, what is left (`__close`, a handler) must end soon.
+/// The same once the time is over: what is left (`__close`, a handler) must end soon.
 const EVERY_WHEN_KILLED: u32 = 1_000;
-/// Work inside calls between two looks at the clock, in bytes or steps.
+/// The work inside calls between two readings of the clock, in bytes or steps.
 const WORK: u64 = 4 << 20;
 
 /// The limits of one VM and what it has used of them since the engine resumed it.
@@ -25,14 +25,14 @@ const WORK: u64 = 4 << 20;
 pub(in crate::lua) struct Limits {
     pub(in crate::lua) time: Duration,
     pub(in crate::lua) memory: usize,
-    /// Processor time of the thread at the first look since the plan was resumed. Taken that late because
-    /// resuming happens at every request, and reading this clock is a system call.
+    /// The processor time of the thread at the first reading since the plan was resumed. It is not read earlier
+    /// because resuming happens at every request, and reading this clock is a system call.
     begin: Cell<Option<Duration>>,
     work: Cell<u64>,
     kill: RefCell<Option<Raised>>,
-    /// The file's top level runs, not a task yet.
+    /// Whether the file's top level runs, not a task yet.
     loading: Cell<bool>,
-    /// Where the watchdog looks, in the VM of a user.
+    /// What the watchdog reads, in the VM of a user.
     pulse: Option<Arc<Pulse>>,
 }
 
@@ -49,12 +49,12 @@ impl Limits {
         }
     }
 
-    /// The plan is about to be resumed: its time begins.
+    /// Restarts the time, before the plan is resumed.
     pub(in crate::lua) fn restart_clock(&self) {
         self.begin.set(None);
     }
 
-    /// Why the running task has been ended, if it has.
+    /// Returns the error that ended the running task, if a limit has.
     pub(in crate::lua) fn killed(&self) -> Option<Raised> {
         self.kill.borrow().clone()
     }
@@ -63,24 +63,24 @@ impl Limits {
         self.kill.borrow().is_some()
     }
 
-    /// The top level has ended, tasks follow.
+    /// Records that the top level has ended and tasks follow.
     pub(in crate::lua) fn finish_loading(&self) {
         self.loading.set(false);
         self.restart_clock();
     }
 
-    /// Whether the file's top level runs.
+    /// Returns whether the file's top level runs.
     pub(in crate::lua) fn is_loading(&self) -> bool {
         self.loading.get()
     }
 
-    /// Another task begins.
+    /// Forgets the end of the latest task, before another one begins.
     pub(in crate::lua) fn reset(&self) {
         self.kill.replace(None);
         self.restart_clock();
     }
 
-    /// Raises again what has ended the task: no protected call of the plan may swallow it.
+    /// Raises again the error that has ended the task, which no protected call of the plan may swallow.
     pub(in crate::lua) fn reraise(&self) -> mlua::Result<()> {
         match &*self.kill.borrow() {
             Some(kill) => Err(mlua::Error::RuntimeError(match &kill.line {
@@ -94,7 +94,7 @@ impl Limits {
     /// Counts work that one call does without executing instructions.
     ///
     /// # Errors
-    /// The task's end, once its time is over.
+    /// The error that ends the task, once its time is over.
     pub(in crate::lua) fn spend(self: &Rc<Self>, lua: &Lua, work: u64) -> mlua::Result<()> {
         let sum = self.work.get().saturating_add(work);
         if sum < WORK {
@@ -105,14 +105,14 @@ impl Limits {
         self.check(lua)
     }
 
-    /// Has the limits of this VM kept from now on.
+    /// Enforces the limits of this VM from now on.
     pub(in crate::lua) fn enforce(self: &Rc<Self>, lua: &Lua) -> mlua::Result<()> {
         self.install_hook(lua, EVERY)?;
         lua.set_memory_limit(self.memory)?;
         Ok(())
     }
 
-    /// Has the time kept from now on; in the hook itself, for the coroutine that is running.
+    /// Installs the hook that limits the time; when called by the hook itself, for the coroutine that is running.
     ///
     /// Coroutines take the hook from the one that creates them (`lua_newthread`).
     fn install_hook(self: &Rc<Self>, lua: &Lua, every: u32) -> mlua::Result<()> {
@@ -124,7 +124,7 @@ impl Limits {
         })
     }
 
-    /// Looks at the clock, and ends the task if its time is over.
+    /// Reads the clock, and ends the task if its time is over.
     fn check(self: &Rc<Self>, lua: &Lua) -> mlua::Result<()> {
         self.reraise()?;
         let now = processor_time();
@@ -160,7 +160,7 @@ impl Limits {
     }
 }
 
-/// The message of a task that would hold more than it may.
+/// Formats the message for a task that would hold more memory than it may.
 pub(in crate::lua) fn out_of_memory(memory: usize) -> String {
     format!(
         "not enough memory: a user may hold {} MiB ('--lua-memory')",
@@ -168,7 +168,7 @@ pub(in crate::lua) fn out_of_memory(memory: usize) -> String {
     )
 }
 
-/// What this thread has computed so far: a busy machine must not end a task that computes little.
+/// Returns the processor time of this thread: a busy machine must not end a task that computes little.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

@@ -1,21 +1,21 @@
-//! Lua's pattern matching with a count of its steps. Lua's own matcher backtracks inside one call, where no
-//! hook can end it: a pattern that may take long is tried here first, within the task's time, and then given
-//! to Lua. A port of the matcher of `lstrlib.c` (Lua 5.4.9); a malformed pattern is left to Lua to complain of.
+//! Lua's pattern matching with counted steps. Lua's own matcher backtracks inside one call, where no
+//! hook can end it: a pattern that may take long is tried here first, within the task's time, and then passed
+//! to Lua. A port of the matcher of `lstrlib.c` (Lua 5.4.9); malformed patterns are reported by Lua.
 
 use super::hook::Limits;
 use mlua::{Lua, LuaString};
 use std::rc::Rc;
 
-/// What Lua may do unguarded: a millisecond or so.
+/// The number of steps that Lua may do unguarded, about a millisecond.
 const FEW_STEPS: f64 = 200_000.0;
-/// Steps between two reports, and what each weighs there.
+/// The number of steps between two reports, and the work that each step counts as.
 const REPORT: u32 = 4096;
 const WEIGHT: u64 = 16;
-/// As in Lua.
+/// The same limits as in Lua.
 const MOST_CAPTURES: usize = 32;
 const DEEPEST: u32 = 200;
 
-/// Ends the task if matching this would take longer than it may. `all` for a search that goes on after the
+/// Ends the task if a search would take longer than the task may. `all` is set for a search that goes on after the
 /// first match.
 pub(in crate::lua) fn guard(
     lua: &Lua,
@@ -41,7 +41,7 @@ pub(in crate::lua) fn guard(
     }
 }
 
-/// An upper bound of the steps: each repeated item may take any length, at each start.
+/// Computes an upper bound of the steps: each repeated item may take any length, at each start.
 fn worst_case(pattern: &[u8], length: usize) -> f64 {
     let repeated = pattern
         .iter()
@@ -132,7 +132,7 @@ impl Matcher<'_> {
         self.pattern.get(at).copied()
     }
 
-    /// The end of the match of the pattern from `p` at `s`.
+    /// Returns the end of the match of the pattern from `p` at `s`.
     fn matches(&mut self, s: usize, p: usize) -> SearchResult<Option<usize>> {
         if self.depth == DEEPEST {
             return Err(SearchError::Malformed);
@@ -274,7 +274,7 @@ impl Matcher<'_> {
         Ok(None)
     }
 
-    /// The pattern's place after `%f[set]`, if the frontier is at `s`.
+    /// Returns the position in the pattern after `%f[set]`, if the frontier is at `s`.
     fn frontier(&self, s: usize, p: usize) -> SearchResult<Option<usize>> {
         if self.pat(p) != Some(b'[') {
             return Err(SearchError::Malformed);
@@ -316,7 +316,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Whether `byte` is in the set that begins at `p` and whose `]` is at `close`.
+    /// Returns whether `byte` is in the set that begins at `p` and whose `]` is at `close`.
     fn in_set(&self, byte: u8, mut p: usize, close: usize) -> bool {
         let negated = self.pattern[p + 1] == b'^';
         p += 1 + usize::from(negated);

@@ -1,36 +1,36 @@
-//! What a shard is doing, for the watchdog of another thread: whose code runs, and for how long already.
-//! Written by one thread at every resume, so it is two plain stores on a line of its own.
+//! The plan code that a shard runs, shown to the watchdog of another thread: whose code it is, and since which
+//! resumption. One thread writes it at every resume, so it is two plain stores on a cache line of its own.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The task number while a VM is loaded.
 const LOADING: u64 = 0xffff;
 
-/// Whose code a shard runs. The parts are read one by one: they may not fit together, and a watchdog that
-/// looks twice finds out.
+/// The plan code that a shard runs. The parts are read one by one and may not fit together, which a watchdog that
+/// reads twice finds out.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Pulse {
-    /// User and task, 0 while no code of a plan runs.
+    /// The user and task, 0 while no code of a plan runs.
     place: AtomicU64,
-    /// How often a plan was resumed.
+    /// The number of resumptions.
     beat: AtomicU64,
     line: AtomicU32,
 }
 
-/// Code of a plan that was running when somebody looked.
+/// The code of a plan that was running at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
     /// The user's number.
     pub user: u64,
     /// The task's index of declaration; `None` while the file's top level runs.
     pub task: Option<usize>,
-    /// Which resumption it is.
+    /// The number of the resumption.
     pub beat: u64,
 }
 
 impl Pulse {
-    /// Whose code runs, `None` if none does.
+    /// Returns the code that runs, `None` if none does.
     pub fn look(&self) -> Option<Running> {
         let place = self.place.load(Ordering::Relaxed);
         let task = place & LOADING;
@@ -41,12 +41,12 @@ impl Pulse {
         })
     }
 
-    /// The line of the plan at which it was last seen during the present resumption, if it was.
+    /// Returns the line of the plan at which the code was last seen during the present resumption.
     pub fn line(&self) -> Option<u32> {
         Some(self.line.load(Ordering::Relaxed)).filter(|line| *line > 0)
     }
 
-    /// Code of that user begins to run.
+    /// Records that code of that user begins to run.
     pub fn enter(&self, user: u64, task: Option<usize>) {
         let task = task.map_or(LOADING, |task| (task as u64).min(LOADING - 1));
         let beat = self.beat.load(Ordering::Relaxed);
@@ -54,11 +54,13 @@ impl Pulse {
         self.place.store(user << 16 | task, Ordering::Relaxed);
     }
 
+    /// Records that no code of a plan runs.
     pub(in crate::lua) fn leave(&self) {
         self.place.store(0, Ordering::Relaxed);
         self.line.store(0, Ordering::Relaxed);
     }
 
+    /// Records the line at which the code is.
     pub(in crate::lua) fn at_line(&self, line: u32) {
         self.line.store(line, Ordering::Relaxed);
     }

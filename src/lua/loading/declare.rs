@@ -1,5 +1,5 @@
-//! Declarations: runs a plan's top level once, checks every field of `plan`, `scenario` and `task`, and
-//! gives the plan as plain data. A error_at_plan_line is a diagnostic at the line where it stands.
+//! The declarations of a plan: its top level runs once, every field of `plan`, `scenario` and `task` is checked, and
+//! the plan becomes plain data. A mistake is a diagnostic at its own line.
 
 use super::field::{DeclarationError, Field, entries};
 use super::setting::read_setting;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Far more than a plan's top level needs: they end what would never end.
+/// Limits far above what a plan's top level needs; they end what would never end.
 const LOADING_TIME: Duration = Duration::from_secs(10);
 const LOADING_MEMORY: u64 = 1 << 30;
 
@@ -26,7 +26,7 @@ pub(super) const TASK_FIELDS: [&str; 6] =
     ["weight", "sequence", "on_start", "on_stop", "wait", "tags"];
 pub(super) const SCENARIO_FIELDS: [&str; 6] = ["weight", "users", "wait", "host", "order", "tags"];
 
-/// What a plan declares.
+/// The declarations of a plan as plain data.
 #[derive(Debug)]
 pub(super) struct Declarations {
     pub(super) plan: Plan,
@@ -43,7 +43,7 @@ struct PlanBuilder {
     events: Vec<Event>,
 }
 
-/// A task and, once it is taken, its scenario. The table stays alive so that its address stays its own.
+/// A task and, once a scenario has taken it, that scenario. The table is kept alive so that its address stays unique.
 #[derive(Debug)]
 struct DeclaredTask {
     table: Table,
@@ -54,10 +54,10 @@ struct DeclaredTask {
 
 type SharedBuilder = Rc<RefCell<PlanBuilder>>;
 
-/// Runs the top level of a compiled plan.
+/// Runs the top level of a compiled plan and collects its declarations.
 ///
 /// # Errors
-/// The first error_at_plan_line in it.
+/// The first mistake in it.
 pub(super) fn collect_declarations(program: &Arc<Program>) -> Result<Declarations, Error> {
     let builder = SharedBuilder::default();
     run(program, &builder).map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
@@ -126,7 +126,7 @@ fn run(program: &Arc<Program>, builder: &SharedBuilder) -> mlua::Result<()> {
     host.limits.reraise()
 }
 
-/// `on("test_start", fn)`.
+/// Creates the function `on("test_start", fn)`.
 fn event_declaration(lua: &Lua, builder: &SharedBuilder) -> mlua::Result<Function> {
     let builder = builder.clone();
     lua.create_function(move |lua, (event, handler): (Value, Value)| {
@@ -160,7 +160,7 @@ fn event_declaration(lua: &Lua, builder: &SharedBuilder) -> mlua::Result<Functio
     })
 }
 
-/// A function of the plan's top level that takes one table and returns it.
+/// Creates a function of the plan's top level that takes one table and returns it.
 fn declaration(
     lua: &Lua,
     builder: &SharedBuilder,
@@ -186,8 +186,8 @@ fn declaration(
     })
 }
 
-/// Places a error_at_plan_line at the line of the offending word: a long declaration stands on many lines, Lua knows
-/// only its first.
+/// Locates a mistake at the line of the offending word: a long declaration spans many lines, of which Lua knows only
+/// the first.
 fn locate(
     lua: &Lua,
     diagnostic: Diagnostic,
@@ -378,7 +378,7 @@ fn take_task(
     Ok(known.task.clone())
 }
 
-/// Where a task's function stands, if it is written in one of the plan's files.
+/// Returns the location of a task's function, if it is in one of the plan's files.
 fn function_span(table: &Table, place: usize) -> Option<(String, usize, usize)> {
     let about = table.raw_get::<Function>(place).ok()?.info();
     let file = about.source?.strip_prefix('@')?.to_owned();

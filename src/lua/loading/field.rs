@@ -1,5 +1,4 @@
-//! One named field of a declaration, read as what it must be. What it is not is said with its name and
-//! owner.
+//! The named fields of a declaration, read as the types that they must have. Messages name the field and its owner.
 
 use crate::config::unknown_word;
 use crate::error::Diagnostic;
@@ -84,7 +83,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A list of strings; one string is a list of one.
+    /// Reads a list of strings; one string is a list of one.
     pub(super) fn texts(&self) -> Result<Vec<String>, DeclarationError> {
         let wrong = || self.wrong("a list of strings, such as { \"smoke\", \"checkout\" }");
         match self.value {
@@ -138,7 +137,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// What a table holds, in an order that is always the same.
+/// Returns the entries of a table in an order that is always the same.
 pub(super) fn entries(table: &Table) -> Vec<(Value, Value)> {
     let mut entries: Vec<(Value, Value)> = table.pairs().filter_map(Result::ok).collect();
     // Lua's order of fields changes from run to run; messages must not.

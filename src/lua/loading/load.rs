@@ -1,4 +1,4 @@
-//! Loads a plan: reads its file, compiles it and runs its top level once.
+//! The steps of loading a plan: its file is read, compiled, and its top level run once.
 
 use super::declare;
 use crate::config::Settings;
@@ -39,7 +39,7 @@ pub fn load(
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 
-/// Reads a plan's file, `-` from standard input, and gives its name for messages and its text.
+/// Reads a plan's file, or standard input for `-`. Returns its name for messages and its text.
 ///
 /// # Errors
 /// A diagnostic that names the path and says what to do.

@@ -1,4 +1,4 @@
-//! Loading of a plan: its declarations as plain data, what is wrong with them, and what editors are told of them.
+//! Loading of a plan: its declarations as plain data, the review of a plan, and the stubs for editors.
 
 mod declare;
 mod field;

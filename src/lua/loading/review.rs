@@ -1,15 +1,15 @@
-//! What is legal in a plan but most likely not meant, for `lgoose check`. Reads the text of the plan's files
-//! and knows no more Lua than balanced brackets, so it speaks up only where there is hardly a doubt.
+//! Warnings about code that is legal in a plan but most likely not meant, for `lgoose check`. Reads the text of the
+//! plan's files and knows no more Lua than balanced brackets, so it warns only where there is hardly a doubt.
 
 use crate::error::Diagnostic;
 use crate::lua::plan_files::{Program, SourceLine};
 use crate::plan::{Plan, Schedule};
 use regex::Regex;
 
-/// More tasks than a user gets through in most tests.
+/// The length of an iteration that users do not complete in most tests, in tasks.
 const LONG_ITERATION: u64 = 10_000;
 
-/// The warnings about a plan, in the order of its tasks and lines.
+/// Reviews a plan and returns its warnings, in the order of its tasks and lines.
 pub fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let mut found = long_iterations(program, plan);
     found.extend(idle_tasks(program, plan));
@@ -73,13 +73,13 @@ fn idle_tasks(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     idle.collect()
 }
 
-/// Whether a function uses its first parameter for nothing that could send a request. In doubt, no.
+/// Returns whether a function uses its first parameter for nothing that could send a request; false in doubt.
 fn is_idle(lines: &[&str]) -> bool {
     let code: Vec<&str> = lines.iter().map(|line| without_comment(line)).collect();
     let code = code.join("\n");
     let functions = pattern(r"\bfunction\b[^()\n]*\(\s*([A-Za-z_]\w*|\.\.\.)?");
     let mut heads = functions.captures_iter(&code);
-    // With several functions on its lines, which of them is the task's cannot be told.
+    // With several functions on its lines, it is unknown which of them is the task's.
     let (Some(head), None) = (heads.next(), heads.next()) else {
         return false;
     };
@@ -97,7 +97,7 @@ fn is_idle(lines: &[&str]) -> bool {
     !pattern(&format!(r"\b{}\b", user.as_str())).is_match(&rest)
 }
 
-/// A line up to its comment; whole if the dashes may stand in a string.
+/// Strips the comment of a line, unless the dashes may be part of a string.
 fn without_comment(line: &str) -> &str {
     match line.split_once("--") {
         Some((code, _)) if !code.contains(['"', '\'', '[']) => code,
@@ -105,7 +105,7 @@ fn without_comment(line: &str) -> &str {
     }
 }
 
-/// Line, message and help of every `expect` that cannot hold.
+/// Finds every `expect` that cannot hold. Returns line, message and help of each.
 fn unsatisfiable_expects(text: &str) -> Vec<(u32, String, &'static str)> {
     let expects = pattern(r"\bexpect\s*=\s*\{");
     let found = expects.find_iter(text).filter_map(|head| {
@@ -123,7 +123,7 @@ fn unsatisfiable_expects(text: &str) -> Vec<(u32, String, &'static str)> {
     found.collect()
 }
 
-/// What stands up to the bracket that closes an open one; nothing where strings hold brackets of their own.
+/// Returns the text up to the brace that closes an open one; `None` where braces are not balanced.
 fn up_to_closing_brace(text: &str) -> Option<&str> {
     let mut depth = 1;
     for (at, c) in text.char_indices() {
@@ -153,7 +153,7 @@ fn contradiction(expect: &str, from_here: &str) -> Option<(String, &'static str)
             format!("no final answer has the status {status}"),
             "statuses go from 200 to 599; a request that gets no answer has failed anyway",
         )),
-        // The options that 'expect' stands in may end on a later line; look a little further.
+        // The options that contain 'expect' may end on a later line, so the next lines are read, too.
         301 | 302 | 303 | 307 | 308 => {
             let near: String = from_here.lines().take(3).collect();
             (!near.contains("redirects")).then(|| {

@@ -1,4 +1,4 @@
-//! A value of `plan {}` as options read it: plain data, without Lua.
+//! Conversion of the values in `plan {}` to plain data, from which options are read.
 
 use super::field::entries;
 use crate::config::Value as Setting;
@@ -6,10 +6,10 @@ use crate::lua::values::{escape_invalid, type_phrase};
 use mlua::{Table, Value};
 use std::collections::BTreeMap;
 
-/// Tables within tables are read so deep; no option goes deeper, and a table may contain itself.
+/// The depth to which nested tables are read; no option needs more, and a table may contain itself.
 const DEEPEST: usize = 4;
 
-/// A field's value.
+/// Converts the value of a field.
 pub(super) fn read_setting(value: &Value) -> Setting {
     read_nested(value, 0)
 }
@@ -31,7 +31,7 @@ fn read_table(table: &Table, depth: usize) -> Setting {
     if let (0, Ok(texts)) = (table.raw_len(), texts) {
         return Setting::Map(texts);
     }
-    // A list may have holes; what stands behind one counts too.
+    // A list may have holes; entries after one count too.
     let mut list = BTreeMap::new();
     let mut named = BTreeMap::new();
     for (key, value) in entries(table) {

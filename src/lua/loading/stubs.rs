@@ -1,7 +1,7 @@
-//! What an editor is told about plans: LuaLS annotations of all that a plan can call. lgoose itself only
-//! hands them out (`lgoose new`); the tests hold them against what is really there.
+//! Stubs for editors: LuaLS annotations of everything that a plan can call. lgoose itself only writes them to files
+//! (`lgoose new`); the tests compare them with what is installed.
 
-/// The stubs: path below the folder of an editor's library, and text.
+/// The stubs, each with its path below the folder of an editor's library and its text.
 pub const STUBS: [(&str, &str); 6] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
@@ -38,7 +38,7 @@ mod tests {
     use std::rc::Rc;
     use std::time::Duration;
 
-    /// What the stubs describe: `global`, `library.member`, `lgoose.Class.member`.
+    /// Returns the names that the stubs describe: `global`, `library.member`, `lgoose.Class.member`.
     fn described() -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for (_, text) in STUBS
@@ -88,7 +88,8 @@ mod tests {
         names
     }
 
-    /// What Rust and the prelude install. `described` helps to find what can be asked for but not listed.
+    /// Returns the names that Rust and the prelude install. `described` helps to find those that can be looked up but
+    /// not listed.
     fn installed(described: &BTreeSet<String>) -> mlua::Result<BTreeSet<String>> {
         let (program, ..) = load("p.lua", "task { function() end }", BTreeMap::new(), 0)
             .expect("the smallest plan is fine");
@@ -155,7 +156,7 @@ mod tests {
         Ok(names)
     }
 
-    /// A table of each class that is a plain one.
+    /// Returns a table of each class that is a plain table.
     fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 4]> {
         let unanswered = Exchange {
             begin: tokio::time::Instant::now(),

@@ -1,14 +1,14 @@
-//! Compiles Lua text to bytecode, once per process for all VMs.
+//! Compilation of Lua text to bytecode, once per process for all VMs.
 
 use mlua::{Lua, LuaOptions, StdLib};
 use std::sync::OnceLock;
 
-/// The standard libraries that VMs have; no io, package, debug or os.
+/// Returns the standard libraries that VMs have; no io, package, debug or os.
 pub(in crate::lua) fn libraries() -> StdLib {
     StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::MATH | StdLib::UTF8
 }
 
-/// The bytecode of a text; `name` as Lua takes it, with '@' or '=' before it.
+/// Compiles a text to bytecode. `name` is what Lua takes, with '@' or '=' before it; `strip` leaves out line numbers.
 pub(in crate::lua) fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec<u8>> {
     let lua = Lua::new_with(libraries(), LuaOptions::new())?;
     let function = lua
@@ -19,7 +19,7 @@ pub(in crate::lua) fn compile(name: &str, source: &str, strip: bool) -> mlua::Re
     Ok(function.dump(strip))
 }
 
-/// Code of lgoose's own, compiled once per process.
+/// Returns the bytecode of lgoose's own code from `cell`, compiled when it is asked for the first time.
 pub(in crate::lua) fn compile_once(
     cell: &'static OnceLock<Vec<u8>>,
     source: &str,

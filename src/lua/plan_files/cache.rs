@@ -1,18 +1,19 @@
-//! A cache of what is made from a text once per process and then shared by all VMs: compiled patterns,
+//! A cache of values that are made from a text once per process and then shared by all VMs: compiled patterns,
 //! files of data.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+/// Values by the text that they were made from.
 #[derive(Debug)]
 pub(super) struct Cache<T> {
     capacity: usize,
-    // Written when a text is met for the first time, else only read.
+    // Written when a text occurs for the first time, otherwise only read.
     entries: RwLock<HashMap<String, Arc<T>>>,
 }
 
 impl<T> Cache<T> {
-    /// A cache that begins anew rather than to hold more than `capacity`.
+    /// Creates a cache that is cleared before it would hold more than `capacity` values.
     pub(super) fn new(capacity: usize) -> Self {
         Cache {
             capacity,
@@ -20,7 +21,7 @@ impl<T> Cache<T> {
         }
     }
 
-    /// What belongs to the text. `make` runs once, others wait for it meanwhile; its failures are not kept.
+    /// Returns the value of a text. `make` runs once while other callers wait; its failures are not kept.
     pub(super) fn get_or_insert_with(
         &self,
         text: &str,
@@ -43,7 +44,7 @@ impl<T> Cache<T> {
         Ok(value)
     }
 
-    /// All there is, in no order.
+    /// Returns all values in no particular order.
     pub(super) fn all(&self) -> Vec<Arc<T>> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.values().cloned().collect()

@@ -1,4 +1,4 @@
-//! Files of data that a plan reads: rows of a CSV file, lines, or JSON. Read once per process and kept
+//! Data files of a plan: rows of a CSV file, lines, or JSON. Read once per process and kept
 //! outside of Lua, so that a million rows cost their memory once, whatever the number of users. Driven by
 //! `api/data.rs`; knows no Lua.
 
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How a file is read.
+/// The format of a data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lua) enum DataFormat {
     Csv,
@@ -18,22 +18,24 @@ pub(in crate::lua) enum DataFormat {
     Json,
 }
 
-/// Which row a user gets next.
+/// The order in which users get rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lua) enum RowOrder {
-    /// Dealt to all users in turn, from the beginning again after the last.
+    /// All users take rows in turn, from the beginning again after the last.
     Circular,
-    /// Drawn from the user's own stream, with replacement.
+    /// Rows are drawn from the user's own random stream, with replacement.
     Random,
-    /// Each row at most once in the whole test.
+    /// Each row is taken at most once in the whole test.
     Unique,
-    /// Each user through all rows from the first on, then again.
+    /// Each user takes all rows from the first on, then again.
     Sequential,
 }
 
 impl RowOrder {
+    /// The names that plans write.
     pub(in crate::lua) const NAMES: [&str; 4] = ["circular", "random", "unique", "sequential"];
 
+    /// Returns the order with that name.
     pub(in crate::lua) fn parse(name: &str) -> Option<RowOrder> {
         match name {
             "circular" => Some(RowOrder::Circular),
@@ -45,14 +47,14 @@ impl RowOrder {
     }
 }
 
-/// All files of a plan.
+/// The data files of a plan.
 #[derive(Debug)]
 pub(in crate::lua) struct DataFiles {
     folder: PathBuf,
     files: Cache<Rows>,
 }
 
-/// The rows of one file and how far all users together have come.
+/// The rows of one file and the position of all users together in them.
 #[derive(Debug)]
 pub(in crate::lua) struct Rows {
     /// The file as the plan names it.
@@ -72,11 +74,11 @@ enum Content {
     Json(serde_json::Value),
 }
 
-/// Texts one after the other in one buffer.
+/// Texts stored one after the other in one buffer.
 #[derive(Debug, Default)]
 struct Cells {
     bytes: Vec<u8>,
-    /// Where each text begins and ends; four bytes each bound a file to 4 GiB.
+    /// The start and end of each text; four bytes each limit a file to 4 GiB.
     spans: Vec<(u32, u32)>,
 }
 
@@ -90,7 +92,7 @@ pub(in crate::lua) enum DataRow<'a> {
 }
 
 impl DataFiles {
-    /// The files in the folder of a plan; `plan` is its name as messages show it.
+    /// Creates the collection for the folder of a plan; `plan` is the plan's name as messages show it.
     pub(in crate::lua) fn beside(plan: &str) -> DataFiles {
         let folder = match Path::new(plan).parent() {
             Some(folder) if folder != Path::new("") => folder,
@@ -102,7 +104,7 @@ impl DataFiles {
         }
     }
 
-    /// The rows of a file, read when it is asked for the first time.
+    /// Returns the rows of a file, which is read when it is asked for the first time.
     ///
     /// # Errors
     /// A sentence that names the file, and its line if one is wrong.
@@ -125,7 +127,7 @@ impl DataFiles {
         })
     }
 
-    /// Where the files are that have been read so far.
+    /// Returns the paths of the files that have been read so far.
     pub(in crate::lua) fn paths(&self) -> Vec<PathBuf> {
         let files = self.files.all();
         files
@@ -134,7 +136,7 @@ impl DataFiles {
             .collect()
     }
 
-    /// The files that have been read so far as the plan names them, and what was in them.
+    /// Returns the files that have been read so far as the plan names them, each with its digest.
     pub(in crate::lua) fn digests(&self) -> Vec<(String, Digest)> {
         let files = self.files.all();
         files
@@ -150,7 +152,7 @@ impl DataFiles {
         }
     }
 
-    /// The real path of a file in the plan's folder.
+    /// Resolves a file name to its real path in the plan's folder.
     fn resolve(&self, file: &str) -> Result<PathBuf, String> {
         let outside = || {
             format!(
@@ -183,7 +185,7 @@ impl DataFiles {
 }
 
 impl Rows {
-    /// How many rows there are; of JSON that is no list: none.
+    /// Returns the number of rows, 0 for JSON that is not a list.
     pub(in crate::lua) fn len(&self) -> usize {
         match &self.content {
             Content::Table { columns, cells } => cells.spans.len() / columns.len(),
@@ -192,7 +194,7 @@ impl Rows {
         }
     }
 
-    /// The whole of a JSON file.
+    /// Returns the whole value of a JSON file.
     pub(in crate::lua) fn json(&self) -> Option<&serde_json::Value> {
         match &self.content {
             Content::Json(value) => Some(value),
@@ -200,7 +202,7 @@ impl Rows {
         }
     }
 
-    /// The row at a place from 0 on.
+    /// Returns the row with that index, from 0.
     pub(in crate::lua) fn row(&self, place: usize) -> Option<DataRow<'_>> {
         match &self.content {
             Content::Table { columns, cells } => {
@@ -218,8 +220,8 @@ impl Rows {
         }
     }
 
-    /// Takes the place of the next row, from 0; `None` if every one has been given away. `own` is how many
-    /// the user has taken, `draw` draws a number below the one given.
+    /// Takes the index of the next row, from 0; `None` if all have been taken. `own` is how many the user has
+    /// taken, `draw` returns a random number below the one given.
     pub(in crate::lua) fn take_next(
         &self,
         order: RowOrder,
@@ -239,7 +241,7 @@ impl Rows {
         Some(place as usize)
     }
 
-    /// True for the first who asks: the one who warns that there is no row left.
+    /// Returns true for the first caller only, which warns that there is no row left.
     pub(in crate::lua) fn claim_warning(&self) -> bool {
         !self.warned.swap(true, Ordering::Relaxed)
     }
@@ -339,7 +341,7 @@ fn table(file: &str, path: &Path) -> Result<Content, String> {
     Ok(Content::Table { columns, cells })
 }
 
-/// The line where a row begins: the reader's position is before the empty lines above it.
+/// Returns the line where a row begins: the reader's position is before the empty lines above it.
 fn line_of_row(path: &Path, position: &csv::Position) -> u64 {
     let text = fs::read(path).unwrap_or_default();
     let empty = text.iter().skip(position.byte() as usize);
@@ -347,7 +349,7 @@ fn line_of_row(path: &Path, position: &csv::Position) -> u64 {
     position.line() + empty.filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// Lines without their ends; empty ones are no rows.
+/// Splits a file into lines without their ends; empty lines are not rows.
 fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
     let mut cells = Cells::default();
     let mut from = bytes.len() - strip_byte_order_mark(&bytes).len();
@@ -367,7 +369,7 @@ fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
     Ok(Content::Lines(cells.shrunk()))
 }
 
-/// Text without an editor's byte order mark.
+/// Strips the byte order mark that some editors write.
 fn strip_byte_order_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }

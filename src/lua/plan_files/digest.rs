@@ -1,5 +1,5 @@
-//! What a plan was made of, as one number: SHA-256 over the plan, its modules and its data, so that reports tell
-//! whether two runs had the same plan.
+//! The digest of a plan: SHA-256 over the plan, its modules and its data, so that reports tell whether two runs had
+//! the same plan.
 
 use super::sources::Source;
 use sha2::{Digest as _, Sha256};
@@ -8,10 +8,10 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// SHA-256 of some bytes.
+/// A SHA-256 digest.
 pub(super) type Digest = [u8; 32];
 
-/// Reads a file and gives its digest.
+/// Computes the digest of a file.
 pub(super) fn of_file(path: &Path) -> io::Result<Digest> {
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();
@@ -24,8 +24,8 @@ pub(super) fn of_file(path: &Path) -> io::Result<Digest> {
     }
 }
 
-/// The digest of a plan, in hexadecimal digits: `sources` are its files, its own text first, `data` the files of
-/// data by their paths as seen from it.
+/// Computes the digest of a plan in hexadecimal digits. `sources` are the texts of its files, its own first; `data` are
+/// the data files by their paths as seen from the plan.
 pub(super) fn of_plan(plan: &str, sources: &[Arc<Source>], data: Vec<(String, Digest)>) -> String {
     let folder = Path::new(plan).parent().unwrap_or(Path::new(""));
     let modules = sources.iter().skip(1).map(|source| {

@@ -1,4 +1,4 @@
-//! The files of a plan: read and compiled once per process and shared by all VMs. Knows nothing of users and tasks.
+//! The files of a plan, read and compiled once per process and shared by all VMs. Knows nothing of users and tasks.
 
 mod bytecode;
 mod cache;

@@ -1,5 +1,5 @@
-//! The files that `require` finds: those beside the plan and lgoose's own. Read and compiled once per
-//! process; which VM has run one already is the business of `api::require`.
+//! The modules that `require` finds: files beside the plan and lgoose's own. Read and compiled once per
+//! process; `api::require` keeps track of which VM has run which.
 
 use super::bytecode::compile;
 use super::sources::Sources;
@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// lgoose's own modules by name.
+/// The modules that lgoose brings, by name.
 pub(in crate::lua) const BUILT_IN: [(&str, &str); 1] = [(
     "lgoose.drupal",
     include_str!("../../../lua/lgoose/drupal.lua"),
 )];
 
-/// What `require` has found so far.
+/// The modules that have been compiled so far.
 #[derive(Debug)]
 pub(in crate::lua) struct Modules {
     /// The folder of the plan as it was written, for messages.
@@ -23,17 +23,17 @@ pub(in crate::lua) struct Modules {
     compiled: Mutex<HashMap<String, Arc<Vec<u8>>>>,
 }
 
-/// Why there is no such module: Lua's own message, with its place, or words that still need one.
+/// The reason why a module cannot be loaded.
 #[derive(Debug)]
 pub(in crate::lua) enum ModuleError {
-    /// The module is there and has a mistake.
+    /// The module does not compile: Lua's own message with file and line.
     Invalid(String),
-    /// It is not there, or may not be read. A help follows after a line break.
+    /// It does not exist or must not be read: a message without a location. A help may follow after a line break.
     Rejected(String),
 }
 
 impl Modules {
-    /// Of the plan with this file name.
+    /// Creates the collection for the plan with this file name.
     pub(in crate::lua) fn beside(plan: &str) -> Modules {
         Modules {
             folder: Path::new(plan)
@@ -44,7 +44,7 @@ impl Modules {
         }
     }
 
-    /// The bytecode of a module. Its text is added to the sources.
+    /// Returns the bytecode of a module and adds its text to `sources`.
     pub(in crate::lua) fn find(
         &self,
         name: &str,
@@ -69,7 +69,7 @@ impl Modules {
         Ok(code)
     }
 
-    /// The name for messages and the text of the file that a module's name stands for.
+    /// Reads the file of a module. Returns its name for messages and its text.
     fn read(&self, name: &str) -> Result<(String, String), String> {
         let path = relative_path(name)?;
         let shown = self.folder.join(&path).display().to_string();
@@ -98,7 +98,7 @@ impl Modules {
     }
 }
 
-/// `lib.forms` → `lib/forms.lua`.
+/// Converts a module name to a path: `lib.forms` → `lib/forms.lua`.
 fn relative_path(name: &str) -> Result<PathBuf, String> {
     let path: PathBuf = name.split('.').collect();
     let plain = !name.contains(['/', '\\', '\0'])

@@ -1,4 +1,4 @@
-//! A plan's code, compiled once per process and shared by all VMs, and what they share beside it.
+//! The compiled code of a plan and everything else that all VMs of a process share.
 
 use super::cache::Cache;
 use super::data_files::DataFiles;
@@ -13,16 +13,16 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// How many patterns of one kind are kept: more than a person writes; a plan that makes a new one for
+/// The number of patterns of one kind that are kept: more than a person writes, but a plan that makes a new one for
 /// every request must not fill the memory.
 const MOST_PATTERNS: usize = 1000;
 
-/// Where a task's declaration and its function stand.
+/// The location of a task's declaration and of its function.
 #[derive(Debug, Clone, Default)]
 pub(in crate::lua) struct TaskLocation {
-    /// The file of the declaration and the line of it.
+    /// The file and line of the declaration.
     pub(in crate::lua) declared: SourceLine,
-    /// The file of the function, its first and its last line; nothing if it is none of the plan's.
+    /// The file of the function, its first and its last line; `None` if it is not in a file of the plan.
     pub(in crate::lua) function: Option<(String, usize, usize)>,
 }
 
@@ -31,11 +31,11 @@ pub(in crate::lua) struct TaskLocation {
 pub struct Program {
     /// The file's name as messages show it.
     pub(in crate::lua) file: String,
-    /// The texts of the plan's files, quoted by messages.
+    /// The texts of the plan's files, which messages quote.
     pub(in crate::lua) sources: Sources,
-    /// What `require` finds.
+    /// The modules that `require` finds.
     pub(in crate::lua) modules: Modules,
-    /// What `-e` and `--env-file` set.
+    /// The variables that `-e` and `--env-file` set.
     pub(in crate::lua) variables: BTreeMap<String, String>,
     /// The seed of the run.
     pub(in crate::lua) seed: u64,
@@ -43,18 +43,18 @@ pub struct Program {
     pub(in crate::lua) plan: Vec<u8>,
     /// The names of the tasks by index of declaration.
     pub(in crate::lua) task_names: Vec<Option<String>>,
-    /// What `test_start` returned, for all users.
+    /// The value that `test_start` returned, for all users.
     pub(in crate::lua) shared: OnceLock<serde_json::Value>,
-    /// Where the tasks stand, by index of declaration.
+    /// The locations of the tasks by index of declaration.
     pub(in crate::lua) task_locations: Vec<TaskLocation>,
-    /// The files of data that the plan reads.
+    /// The data files that the plan reads.
     pub(in crate::lua) data: DataFiles,
     regexes: Cache<Regex>,
     selectors: Cache<Selector>,
 }
 
 impl Program {
-    /// A program without the plan's own code, which may refer to the sources when it does not compile.
+    /// Creates a program without the plan's own code, whose errors refer to the sources when it does not compile.
     pub(in crate::lua) fn new(
         name: &str,
         source: &str,
@@ -79,7 +79,7 @@ impl Program {
         }
     }
 
-    /// Gives users what the `test_start` of another program returned, as if it were this one's.
+    /// Takes over the value that `test_start` of another program returned, unless this one has its own.
     pub fn share_as(&self, other: &Program) {
         if let Some(shared) = other.shared.get() {
             // One that has its own keeps it.
@@ -87,13 +87,13 @@ impl Program {
         }
     }
 
-    /// SHA-256, in hexadecimal digits, over the plan's text and over each module and data file that was read so far,
-    /// sorted by their paths as seen from the plan. The plan's own name and place do not matter.
+    /// Computes the SHA-256, in hexadecimal digits, over the plan's text and over each module and data file that was
+    /// read so far, sorted by their paths as seen from the plan. The plan's own name and folder do not matter.
     pub fn digest(&self) -> String {
         digest::of_plan(&self.file, &self.sources.all(), self.data.digests())
     }
 
-    /// The files that it was made of so far: the plan, its modules and data.
+    /// Returns the files that have been read so far: the plan, its modules and data.
     pub fn files(&self) -> Vec<PathBuf> {
         let sources = self.sources.all();
         let sources = sources.iter().map(|source| PathBuf::from(&source.name));
@@ -102,19 +102,19 @@ impl Program {
 }
 
 impl Program {
-    /// The compiled pattern, from the process's cache.
+    /// Returns a compiled pattern from the process's cache.
     pub(in crate::lua) fn regex(&self, pattern: &str) -> Result<Arc<Regex>, String> {
         self.regexes.get_or_insert_with(pattern, |pattern| {
             Regex::new(pattern).map_err(|error| describe_regex_error(pattern, &error))
         })
     }
 
-    /// The compiled CSS selector, from the process's cache.
+    /// Returns a compiled CSS selector from the process's cache.
     pub(in crate::lua) fn selector(&self, css: &str) -> Result<Arc<Selector>, String> {
         self.selectors.get_or_insert_with(css, Selector::parse)
     }
 
-    /// The bytes of a variable: `-e` first, then the environment.
+    /// Returns the bytes of a variable: of `-e` first, then of the environment.
     pub(in crate::lua) fn variable(&self, name: &str) -> Option<Vec<u8>> {
         let given = self.variables.get(name);
         given
@@ -123,7 +123,7 @@ impl Program {
     }
 }
 
-/// What is wrong with a pattern and at which of its characters, on one line.
+/// Describes on one line what is wrong with a pattern and at which character.
 fn describe_regex_error(pattern: &str, error: &regex::Error) -> String {
     let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
     let (kind, from) = match parser.parse(pattern) {

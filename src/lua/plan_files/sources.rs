@@ -1,9 +1,8 @@
-//! The texts of the files that a plan is made of: the plan itself and the modules beside it. Messages are
-//! placed in them and quote them.
+//! The source texts of a plan: the plan itself and the modules beside it. Messages name their lines and quote them.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A file of the plan and a line of it.
+/// A file of the plan and a line in it.
 pub(in crate::lua) type SourceLine = (String, u32);
 
 /// One file of a plan.
@@ -14,18 +13,20 @@ pub(in crate::lua) struct Source {
     pub(in crate::lua) text: String,
 }
 
-/// All files of a plan that have been loaded so far, the plan's own first.
-// Locked when a module is loaded for the first time and when an error is placed, not in a request's way.
+/// The source files of a plan that have been loaded so far, the plan's own first.
+// Locked when a module is loaded for the first time and when an error is located, not by requests.
 #[derive(Debug, Default)]
 pub(in crate::lua) struct Sources(RwLock<Vec<Arc<Source>>>);
 
 impl Sources {
+    /// Creates the collection with the plan's own text.
     pub(in crate::lua) fn of_plan(name: &str, text: &str) -> Sources {
         let sources = Sources::default();
         sources.add(name, text);
         sources
     }
 
+    /// Adds the text of a file, or replaces it.
     pub(in crate::lua) fn add(&self, name: &str, text: &str) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let source = Arc::new(Source {
@@ -38,6 +39,7 @@ impl Sources {
         }
     }
 
+    /// Returns all files.
     pub(in crate::lua) fn all(&self) -> Vec<Arc<Source>> {
         self.0
             .read()
@@ -45,7 +47,7 @@ impl Sources {
             .clone()
     }
 
-    /// The text of a file by its name; nothing if it is none of the plan's.
+    /// Returns the text of a file by its name; empty if it is not one of the plan's.
     pub(in crate::lua) fn text(&self, name: &str) -> String {
         let found = self.all().into_iter().find(|source| source.name == name);
         found.map_or_else(String::new, |source| source.text.clone())
@@ -62,7 +64,7 @@ impl Sources {
         })
     }
 
-    /// The first line of a stack that is in one of the plan's files, as `file:line`.
+    /// Finds the first line of a stack trace that is in one of the plan's files, as `file:line`.
     pub(in crate::lua) fn first_plan_line(&self, stack: &str) -> Option<String> {
         let sources = self.all();
         stack.lines().find_map(|entry| {
@@ -75,14 +77,14 @@ impl Sources {
     }
 }
 
-/// What follows `file:`, the file written out or as Lua shortens it.
+/// Returns what follows `file:`, the file written out or as Lua shortens it.
 fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.strip_prefix(short_source(name).as_str())
         .or_else(|| text.strip_prefix(name))?
         .strip_prefix(':')
 }
 
-/// A file's name as Lua's own messages show it: at most 59 bytes, the front cut away (`luaO_chunkid`).
+/// Shortens a file's name as Lua's own messages do: to at most 59 bytes, cut at the front (`luaO_chunkid`).
 fn short_source(file: &str) -> String {
     const MOST: usize = 59;
     if file.len() <= MOST {

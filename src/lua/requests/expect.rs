@@ -1,4 +1,4 @@
-//! What a plan expects of a response, checked on the bytes as they came. The first miss is the verdict.
+//! Expectations of a response, checked on the bytes as received. The first one that does not hold is the verdict.
 
 use crate::html;
 use crate::http::{Exchange, Response};
@@ -6,24 +6,24 @@ use crate::lua::values::{escape_invalid_bytes, shorten};
 use memchr::memmem;
 use std::time::Duration;
 
-/// The `expect` of a request.
+/// The expectations of a request (`expect`).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expect {
     /// Statuses that count as success; empty: any below 400.
     pub status: Vec<u16>,
-    /// What the page's title must begin with.
+    /// The start of the page's title.
     pub title: Option<String>,
-    /// What the body must contain.
+    /// Texts that the body must contain.
     pub text: Vec<Vec<u8>>,
     more: Option<Box<More>>,
 }
 
-/// What is expected less often, behind one pointer.
+/// Rarer expectations, behind one pointer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::lua) struct More {
-    /// What the body must not contain.
+    /// Texts that the body must not contain.
     pub(in crate::lua) no_text: Vec<Vec<u8>>,
-    /// Headers that must be there, with this value if one is given; names in lower case.
+    /// Headers that must be present, with this value if one is given; names in lower case.
     pub(in crate::lua) headers: Vec<ExpectedHeader>,
     pub(in crate::lua) redirect: Option<Redirect>,
     /// The latency must be below this.
@@ -32,10 +32,10 @@ pub(in crate::lua) struct More {
     pub(in crate::lua) json: Vec<(String, serde_json::Value)>,
 }
 
-/// A header's name and what its value must be, if that matters.
+/// The name of a header and its value, if that matters.
 pub(in crate::lua) type ExpectedHeader = (String, Option<Vec<u8>>);
 
-/// Whether and where the request must have been redirected.
+/// The redirection that is expected.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::lua) enum Redirect {
     Anywhere,
@@ -45,7 +45,8 @@ pub(in crate::lua) enum Redirect {
 }
 
 impl Expect {
-    /// Why the exchange counts as failed, in words that are the same for every failure of one cause.
+    /// Returns the reason why the exchange counts as failed, in words that are the same for every failure of one
+    /// cause.
     pub fn verdict(&self, exchange: &Exchange) -> Option<String> {
         match &exchange.outcome {
             Err(failure) => Some(failure.to_string()),
@@ -53,7 +54,7 @@ impl Expect {
                 let miss = self
                     .judge(response)
                     .or_else(|| self.more.as_ref()?.judge(exchange, response));
-                // What is missing on a page that could not be decoded says nothing.
+                // A text missing on a page that could not be decoded says nothing.
                 response
                     .decoding_failure()
                     .map(ToString::to_string)
@@ -62,7 +63,7 @@ impl Expect {
         }
     }
 
-    /// The rarer expectations, to set them.
+    /// Returns the rarer expectations for setting them.
     pub(in crate::lua) fn more(&mut self) -> &mut More {
         self.more.get_or_insert_default()
     }
@@ -193,7 +194,7 @@ impl More {
     }
 }
 
-/// The value at a dotted path; lists count from 1, as in Lua.
+/// Returns the value at a dotted path; lists count from 1, as in Lua.
 fn at_path<'a>(value: &'a serde_json::Value, path: &str) -> Option<&'a serde_json::Value> {
     path.split('.').try_fold(value, |value, step| match value {
         serde_json::Value::Array(list) => list.get(step.parse::<usize>().ok()?.checked_sub(1)?),
@@ -201,7 +202,7 @@ fn at_path<'a>(value: &'a serde_json::Value, path: &str) -> Option<&'a serde_jso
     })
 }
 
-/// Equal as Lua sees it: 1 and 1.0 are one number.
+/// Compares JSON values as Lua does: 1 and 1.0 are equal.
 fn same_json(left: &serde_json::Value, right: &serde_json::Value) -> bool {
     left == right || (left.is_number() && left.as_f64() == right.as_f64())
 }

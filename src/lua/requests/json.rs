@@ -1,12 +1,15 @@
-//! Lua values as JSON text.
+//! Encoding of Lua values as JSON text.
 
 use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use mlua::Value;
 
-/// A Lua value as JSON text, fields sorted by name so that equal tables give equal texts.
+/// Encodes a Lua value as JSON text, fields sorted by name so that equal tables give equal texts.
+///
+/// # Errors
+/// The reason why the value cannot be encoded.
 pub(in crate::lua) fn encode(value: &Value) -> Result<String, String> {
     // Deeper ones would overflow the thread's stack; decoding has the same limit. And a value in which one
-    // table or text stands many times may be small in Lua and endless as JSON.
+    // table or text occurs many times may be small in Lua and endless as JSON.
     const DEEPEST: u32 = 127;
     let value = &match value {
         Value::Table(table) => Value::Table(unwrap_view(table)),
@@ -22,11 +25,11 @@ pub(in crate::lua) fn encode(value: &Value) -> Result<String, String> {
     serde_json::to_string(&sorted).map_err(|error| format!("cannot encode this as JSON: {error}"))
 }
 
-/// Whether no table is nested deeper than that, all takes about as many bytes as there is room for, and every
-/// string is text: one that is not would become a list of numbers.
+/// Checks that no table is nested too deeply, that the text stays within `budget` bytes, and that every string is
+/// UTF-8: one that is not would become a list of numbers.
 ///
 /// # Errors
-/// Why it cannot be encoded.
+/// The reason why the value cannot be encoded.
 fn fits(value: &Value, deepest: u32, budget: &mut usize) -> Result<(), String> {
     const EACH: usize = 16;
     let text = value.as_string();

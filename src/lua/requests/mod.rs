@@ -1,4 +1,4 @@
-//! Operations of a plan and their answers: what its coroutine yields, read from Lua values, and the responses that
+//! Operations of a plan and their responses: what its coroutine yields, read from Lua values, and the responses that
 //! it holds.
 
 mod expect;
@@ -18,7 +18,7 @@ pub use request::RequestOp;
 pub(super) use responses::{Address, Responses};
 pub use responses::{Counted, Finished};
 
-/// The names of all fields that are read here, for the test of the stubs.
+/// The names of the fields that plans may set, for the test of the stubs.
 #[cfg(test)]
 pub(super) mod fields {
     pub(in crate::lua) use super::multipart::PART;

@@ -1,4 +1,4 @@
-//! `multipart/form-data` bodies (RFC 7578).
+//! Bodies of type `multipart/form-data` (RFC 7578).
 
 use crate::config::unknown_word;
 use crate::lua::values::{
@@ -8,8 +8,8 @@ use mlua::{Table, Value};
 
 pub(in crate::lua) const PART: [&str; 3] = ["filename", "type", "data"];
 
-/// The body and its content type. `parts` is `{ name = value, file = { filename =, type =, data = } }`;
-/// parts are sorted by name so that equal tables give equal requests.
+/// Encodes a body and returns it with its content type. `parts` is `{ name = value, file = { filename =, type =, data =
+/// } }`; parts are sorted by name so that equal tables give equal requests.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
@@ -104,14 +104,14 @@ fn data(table: &Table, what: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// As browsers write names: quotes and line breaks percent-encoded (the HTML standard).
+/// Escapes a name as browsers do: quotes and line breaks percent-encoded (the HTML standard).
 fn escaped(name: &str) -> String {
     name.replace('"', "%22")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }
 
-/// A line that no part contains.
+/// Chooses a boundary that no part contains.
 fn boundary(parts: &[Part]) -> String {
     let free = |candidate: &String| {
         let finder = memchr::memmem::Finder::new(candidate);

@@ -1,4 +1,4 @@
-//! What a plan's coroutine yields: the operations that the engine carries out. The prelude passes the usual
+//! The operations that a plan's coroutine yields and the engine carries out. The prelude passes the usual
 //! options as plain values; everything else is read from the options table here, and refused if unknown.
 
 use super::options;
@@ -18,21 +18,21 @@ use std::time::Duration;
     reason = "a request is the usual variant; boxing it would cost an allocation per request"
 )]
 pub enum Op {
-    /// One request; answered with one response.
+    /// Sends one request; answered with one response.
     Request(RequestOp),
-    /// Requests side by side, six at a time per host; answered with a list.
+    /// Sends requests side by side, six at a time per host; answered with a list.
     Fetch(Vec<RequestOp>),
-    /// Do nothing for this long, or until the user is told to stop.
+    /// Waits for this long, or until the user is told to stop.
     Wait(Duration),
-    /// End this user.
+    /// Ends this user.
     Stop,
 }
 
-/// A yield: the operation and its arguments, see the prelude.
+/// The values of a yield: the operation's marker and its arguments, see the prelude.
 pub(in crate::lua) type Yielded = (Value, Value, Value, Value, Value, Value, Value);
 
-/// What an operation's yield begins with: a pointer that is none, which plans cannot make. Tells the
-/// operation as well; requests of the usual methods have one each.
+/// Returns the marker that the yield of an operation begins with: a light userdata, which plans cannot make. It also
+/// names the operation; requests of the usual methods have one each.
 pub(in crate::lua) fn marker(name: &str) -> Option<Value> {
     let place = MARKERS.iter().position(|known| *known == name)?;
     Some(Value::LightUserData(LightUserData(
@@ -45,7 +45,7 @@ const MARKERS: [&str; 12] = [
     "batch",
 ];
 
-/// The name of the marker that a yield begins with, if it is an operation's.
+/// Returns the name of the operation if the value is a marker.
 fn marker_name(value: &Value) -> Option<&'static str> {
     let Value::LightUserData(LightUserData(pointer)) = value else {
         return None;
@@ -54,7 +54,7 @@ fn marker_name(value: &Value) -> Option<&'static str> {
 }
 
 impl Op {
-    /// Reads a yield; `None` if it is the plan's own and no operation. `random` gives a number from 0 to 1
+    /// Reads a yield; `None` if it is the plan's own and no operation. `random` returns a number from 0 to 1
     /// for waits within a range.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Op {
     }
 }
 
-/// A method of the plan's own choice.
+/// Reads a method that the plan names.
 fn read_method(value: &Value) -> Result<Method, String> {
     match value {
         Value::String(name) => Method::from_bytes(&name.as_bytes())
@@ -167,7 +167,7 @@ fn read_wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Dur
     }
 }
 
-/// A request that a table describes, as `user:request` takes it.
+/// Reads a request that a table describes, as `user:request` takes it.
 fn read_described(entry: &Value) -> Result<RequestOp, String> {
     let Value::Table(entry) = entry else {
         let kind = "a table { method = \"GET\", path = \"/\" }";
@@ -183,7 +183,7 @@ fn read_described(entry: &Value) -> Result<RequestOp, String> {
     Ok(op)
 }
 
-/// Different requests side by side.
+/// Reads a list of different requests that are sent side by side.
 fn read_batch(list: Value) -> Result<Op, String> {
     let Value::Table(list) = &list else {
         return Err(describe_mismatch("user:batch", "a list of requests", &list));

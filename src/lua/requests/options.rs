@@ -1,4 +1,4 @@
-//! The options of a request, read from a plan's table. An unknown one is refused with the nearest known.
+//! The options of a request, read from a plan's table. An unknown name is refused with the nearest known one.
 
 use super::expect::Expect;
 use super::expect::{ExpectedHeader, Redirect};
@@ -38,13 +38,13 @@ pub(in crate::lua) const OPTIONS: [&str; 13] = [
 pub(in crate::lua) const EXPECT: [&str; 8] = [
     "status", "title", "text", "no_text", "header", "redirect", "under", "json",
 ];
-/// The name of a token among credentials.
+/// The field that holds a token among credentials.
 pub(in crate::lua) const BEARER: [&str; 1] = ["bearer"];
-/// Fields of a request's table that are not options.
+/// The fields of a request's table that are not options.
 pub(in crate::lua) const REQUEST: [&str; 3] = ["method", "path", "body"];
 
-/// Reads `options` into a request; where they are the whole `described` request, the fields that its method,
-/// path and body have been read from are among them.
+/// Reads `options` into a request. With `described` they are the table of the whole request and also hold its method,
+/// path and body.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
@@ -149,7 +149,10 @@ fn headers(op: &mut RequestOp, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A header checked: its name and value can be sent.
+/// Checks the name and value of a header.
+///
+/// # Errors
+/// One of them cannot be sent.
 pub(in crate::lua) fn header_line(
     name: &str,
     value: &[u8],
@@ -186,7 +189,7 @@ fn body(op: &mut RequestOp, body: Bytes) -> Result<(), String> {
     Ok(())
 }
 
-/// `{ "name", "password" }`, `"name:password"` or `{ bearer = "token" }`.
+/// Reads credentials: `{ "name", "password" }`, `"name:password"` or `{ bearer = "token" }`.
 fn authorization(value: &Value) -> Result<HeaderValue, String> {
     let wrong = || {
         describe_mismatch(
@@ -210,13 +213,13 @@ fn authorization(value: &Value) -> Result<HeaderValue, String> {
     }
 }
 
-/// RFC 7617.
+/// Encodes basic credentials (RFC 7617).
 pub(in crate::lua) fn basic(credentials: &[u8]) -> Result<HeaderValue, String> {
     HeaderValue::try_from(format!("Basic {}", BASE64.encode(credentials)))
         .map_err(|error| error.to_string())
 }
 
-/// RFC 6750.
+/// Encodes a bearer token (RFC 6750).
 pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
     HeaderValue::from_bytes(&[b"Bearer ", token].concat())
         .map_err(|_| "a bearer token has no line breaks or other control characters".to_owned())

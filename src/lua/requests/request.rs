@@ -1,4 +1,4 @@
-//! One request of a plan: what to send and how to judge it.
+//! A request of a plan: what to send and how to judge it.
 
 use super::expect::Expect;
 use crate::http::Request;
@@ -10,11 +10,11 @@ use mlua::Value;
 /// A request and how to count and judge it.
 #[derive(Debug)]
 pub struct RequestOp {
-    /// What to send.
+    /// The request to send.
     pub request: Request,
     /// The name given in the plan.
     pub name: Option<String>,
-    /// What must hold for it to succeed.
+    /// The expectations that must hold for it to succeed.
     pub expect: Expect,
     /// Whether a status of 400 or more is no failure.
     pub allow_failure: bool,
@@ -30,7 +30,10 @@ impl RequestOp {
         }
     }
 
-    /// A request without options.
+    /// Reads a request without options.
+    ///
+    /// # Errors
+    /// The message to raise at the plan's line.
     pub(super) fn bare(method: Method, path: &Value, body: &Value) -> Result<RequestOp, String> {
         let path = match path {
             Value::String(path) => values::read_url(path),

@@ -1,5 +1,5 @@
-//! The answers a plan still holds. Lua has a number, Rust the bytes: a body is never copied into the VM
-//! unless the plan reads it, and is given back as soon as Lua's collector has found its number dead.
+//! The responses that a plan still holds. Lua holds a number, Rust the bytes: a body is never copied into the VM
+//! unless the plan reads it, and is freed as soon as Lua's collector has found its number dead.
 
 use crate::html::Document;
 use crate::http::{Exchange, Response};
@@ -8,33 +8,33 @@ use mlua::Table;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// A request that has been carried out, with the verdict on it.
+/// A request that has been carried out, with its verdict.
 #[derive(Debug)]
 pub struct Finished {
-    /// What happened on the wire.
+    /// The exchange with the server.
     pub exchange: Exchange,
-    /// Why it counts as failed by what was expected; [`Finished::verdict`] is the whole of it.
+    /// The expectation that did not hold; [`Finished::verdict`] is the complete verdict.
     pub failure: Option<String>,
-    /// Whether the plan has had its say.
+    /// Whether the plan has overruled the verdict.
     pub(in crate::lua) overruled: bool,
-    /// The line of the plan that sent it, known for failed ones.
+    /// The line of the plan that sent it, known for failed requests.
     pub line: Option<Rc<str>>,
-    /// What was counted of it before its verdict was final; `None` if nothing was, as of most.
+    /// How it was counted before its verdict was final; `None` if it was not, as is usual.
     pub entered: Option<Box<Counted>>,
     pub(in crate::lua) document: Option<Rc<Document>>,
 }
 
-/// How a request was counted before its verdict was final.
+/// The way a request was counted before its verdict was final.
 #[derive(Debug, Default)]
 pub struct Counted {
     /// Whether it counted as failed.
     pub failed: bool,
-    /// The error that was told of it: its message and the plan's line.
+    /// The error that was reported for it: its message and the plan's line.
     pub told: Option<(String, Option<Rc<str>>)>,
 }
 
 impl Finished {
-    /// A finished request; `failure` is the verdict before the plan has its say.
+    /// Creates a finished request; `failure` is the verdict before the plan may overrule it.
     pub fn new(exchange: Exchange, failure: Option<String>) -> Self {
         Finished {
             exchange,
@@ -46,8 +46,8 @@ impl Finished {
         }
     }
 
-    /// Why it counts as failed; `None` if it succeeded. A body that turned out not to be decodable when the
-    /// plan looked at it fails the request too, unless the plan has overruled that.
+    /// Returns the reason why it counts as failed; `None` if it succeeded. A body that turned out not to be decodable
+    /// when the plan looked at it fails the request too, unless the plan has overruled that.
     pub fn verdict(&self) -> Option<Cow<'_, str>> {
         if let Some(failure) = &self.failure {
             return Some(failure.into());
@@ -57,7 +57,7 @@ impl Finished {
         Some(undecoded.to_string().into())
     }
 
-    /// The status of the answer, 0 without one.
+    /// Returns the status of the response, 0 without one.
     pub fn status(&self) -> u16 {
         self.exchange
             .outcome
@@ -65,7 +65,7 @@ impl Finished {
             .map_or(0, |response| response.status)
     }
 
-    /// The body as received, empty without an answer.
+    /// Returns the body as received, empty without a response.
     pub(in crate::lua) fn body(&self) -> Bytes {
         self.exchange
             .outcome
@@ -74,7 +74,7 @@ impl Finished {
             .unwrap_or_default()
     }
 
-    /// What holding it costs beside the VM, in bytes; its head is a guess.
+    /// Returns the memory that it takes outside of the VM, in bytes; that of its head is estimated.
     fn weight(&self) -> usize {
         const HEAD: usize = 512;
         HEAD + self
@@ -96,7 +96,7 @@ enum Slot {
     Many(Vec<Finished>),
 }
 
-/// The slots of one VM. A slot is the outcome of one operation: one response, or the list of a fetch.
+/// The responses of one VM in slots. A slot holds the outcome of one operation: one response, or the list of a fetch.
 #[derive(Debug)]
 pub(in crate::lua) struct Responses {
     slots: Vec<Slot>,
@@ -112,15 +112,15 @@ struct Quota {
     bytes: usize,
 }
 
-/// How much may be held before the collector is asked what is dead. A young collection costs 2–5 µs: asked
-/// once in sixteen requests it took 2 % of the CPU of small ones. 64 KiB is what a busy user may keep lying
-/// about; a user that waits gives everything back first.
+/// The number of slots and bytes that may be held before the collector runs to find dead ones. A young collection takes
+/// 2–5 µs: once in sixteen requests, it took 2 % of the CPU of small ones. A busy user may hold 64 KiB of dead
+/// responses; a user that waits frees everything first.
 const QUOTA: Quota = Quota {
     slots: 64,
     bytes: 64 * 1024,
 };
 
-/// Where a response is: its slot, from 1, and its place in the slot's list.
+/// The address of a response: its slot, from 1, and its index in the slot's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lua) struct Address {
     slot: usize,
@@ -128,12 +128,12 @@ pub(in crate::lua) struct Address {
 }
 
 impl Address {
-    /// The response that a plan's call is about.
+    /// Returns the address of the response that a plan holds as a table.
     pub(in crate::lua) fn of(response: &Table) -> mlua::Result<Address> {
         response.raw_get::<i64>("slot").map(Address::from_lua)
     }
 
-    /// From the number that Lua holds; nonsense gives an address that is not there.
+    /// Converts the number that Lua holds; an invalid one gives an address without a response.
     pub(in crate::lua) fn from_lua(number: i64) -> Self {
         Address {
             slot: (number & 0xffff_ffff) as usize,
@@ -195,7 +195,7 @@ impl Responses {
         }
     }
 
-    /// The responses of the latest operation, whose verdict the plan may still overrule.
+    /// Returns the responses of the latest operation, whose verdict the plan may still overrule.
     pub(in crate::lua) fn open(&mut self) -> &mut [Finished] {
         match self.open.and_then(|number| self.slots.get_mut(number)) {
             Some(Slot::One(finished)) => std::slice::from_mut(finished),
@@ -204,7 +204,7 @@ impl Responses {
         }
     }
 
-    /// Whether the plan may still overrule the verdict on this response.
+    /// Returns whether the plan may still overrule the verdict on this response.
     pub(in crate::lua) fn is_open(&self, address: Address) -> bool {
         self.open == Some(address.slot)
     }
@@ -214,7 +214,7 @@ impl Responses {
         self.open = None;
     }
 
-    /// Whether enough is held to ask the collector.
+    /// Returns whether enough is held to run the collector.
     pub(in crate::lua) fn wants_collection(&self) -> bool {
         let used = self.slots.len() - 1 - self.free.len();
         used >= self.quota.slots || self.held_bytes >= self.quota.bytes
@@ -247,7 +247,7 @@ impl Responses {
         };
     }
 
-    /// Bytes held outside the VM.
+    /// Returns the bytes that are held outside of the VM.
     pub(in crate::lua) fn held_bytes(&self) -> usize {
         self.held_bytes
     }

@@ -1,4 +1,4 @@
-//! What the functions made in Rust work on: one [`Host`] per VM, kept as the VM's app data.
+//! The state of a VM that functions made in Rust work on: one [`Host`] per VM, kept as its app data.
 
 use crate::error::Diagnostic;
 use crate::http::Session;
@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// The state of one VM outside of Lua.
 #[derive(Debug)]
 pub(in crate::lua) struct Host {
     pub(in crate::lua) program: Arc<Program>,
@@ -23,21 +24,20 @@ pub(in crate::lua) struct Host {
     /// The user's number, 0 while a plan is loaded.
     pub(in crate::lua) user: u64,
     pub(in crate::lua) scenario: String,
-    /// The index of declaration of the task that runs; none while the file's top level or an event does.
+    /// The index of declaration of the running task; `None` while the file's top level or an event handler runs.
     pub(in crate::lua) task: Cell<Option<usize>>,
-    /// The user's browser; none while a plan is loaded.
+    /// The user's HTTP session; `None` while a plan is loaded.
     pub(in crate::lua) session: Option<Rc<Session>>,
-    /// Where the user's own measurements are counted; none while a plan is loaded.
+    /// The recorder of the user's own measurements; empty while a plan is loaded.
     pub(in crate::lua) recorder: OnceCell<Rc<RefCell<Recorder>>>,
-    /// When the VM was made.
+    /// The time when the VM was made.
     pub(in crate::lua) begin: Instant,
-    /// Whether the user found no row left in its data: it ends, even if its plan is still being
-    /// loaded.
+    /// Whether the user found no row left in its data, which ends it even while its plan is being loaded.
     pub(in crate::lua) stopped: Cell<bool>,
     pub(in crate::lua) limits: Rc<Limits>,
-    /// Which form was looked for in vain at last, and which there are; empty before.
+    /// A message about the latest form that was not found; empty before.
     pub(in crate::lua) missed_form: RefCell<String>,
-    /// The last message of `error` that was not UTF-8: as Lua's errors become text, and as it is shown.
+    /// The latest message of `error` that was not UTF-8: as Lua converts it to text, and as it is shown.
     pub(in crate::lua) raised_bytes: RefCell<Option<(String, String)>>,
 }
 
@@ -66,7 +66,7 @@ impl Host {
         }
     }
 
-    /// The host of the VM that a function runs in.
+    /// Returns the host of the VM that a function runs in.
     pub(in crate::lua) fn of(lua: &Lua) -> Rc<Host> {
         lua.app_data_ref::<Rc<Host>>()
             .expect("every VM has its host")
@@ -74,16 +74,16 @@ impl Host {
     }
 }
 
-/// The random stream of a user, fixed by the run's seed and the user's number. SplitMix64 (in
+/// Creates the random stream of a user, determined by the run's seed and the user's number. SplitMix64 (in
 /// `seed_from_u64`) spreads neighbouring seeds; the multiplier is that of the 64-bit golden ratio.
 pub fn stream(seed: u64, user: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed ^ user.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// The registry's name for the environment of the plan's files.
+/// The name in Lua's registry of the environment of the plan's files.
 pub(in crate::lua) const ENVIRONMENT: &str = "lgoose.environment";
 
-/// An error that the prelude's callers see as a diagnostic, at the plan's line.
+/// Creates an error with a diagnostic at the plan's line, for callers of the prelude.
 pub(in crate::lua) fn error_at_plan_line(lua: &Lua, diagnostic: Diagnostic) -> mlua::Error {
     let host = Host::of(lua);
     let placed = match plan_line(lua) {

@@ -1,4 +1,4 @@
-//! Safe versions of what Lua's own libraries do in one call without end, where no hook is asked.
+//! Safe versions of library functions that could work without end inside one call, where no hook runs.
 
 use super::host::Host;
 use crate::lua::limits::{guard_pattern, out_of_memory};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 const SOURCE: &str = include_str!("../../../lua/safe.lua");
 
-/// The library `table` that plans see.
+/// Creates the library `table` as plans see it.
 pub(in crate::lua) fn table(lua: &Lua) -> mlua::Result<Table> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(&CODE, SOURCE)?;
@@ -21,8 +21,8 @@ pub(in crate::lua) fn table(lua: &Lua) -> mlua::Result<Table> {
         .call((original, spend))
 }
 
-/// Has patterns that may backtrack for long tried within the task's time, in the table that methods of strings
-/// come from. Short ones on short strings go straight on: asking costs more than they do.
+/// Guards the functions of `string` that match patterns: those that may backtrack for long are tried within the task's
+/// time first. Short patterns on short strings are passed on at once, since checking costs more than they do.
 pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<()> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(
@@ -62,8 +62,8 @@ pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<
     ))
 }
 
-/// `pairs` that goes by the order of the keys while the file's top level runs. Lua's own order is another in
-/// each VM, and tasks that are declared in such a loop must be the same ones for every user.
+/// Creates a `pairs` that follows the order of the keys while the file's top level runs. Lua's own order differs
+/// between VMs, and tasks that are declared in such a loop must be the same for every user.
 pub(in crate::lua) fn pairs(lua: &Lua) -> mlua::Result<Function> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(
@@ -112,8 +112,8 @@ pub(in crate::lua) fn pairs(lua: &Lua) -> mlua::Result<Function> {
     ))
 }
 
-/// `error` and `assert` that remember a message of bytes that are not UTF-8: what nobody catches leaves Lua as
-/// text, in which such bytes are lost.
+/// Creates an `error` or `assert` that keeps a message whose bytes are not UTF-8: an error that is not caught leaves
+/// Lua as text, in which such bytes are lost.
 pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(
@@ -156,7 +156,7 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
     both.raw_get(name)
 }
 
-/// `string.rep` that knows the size of its result beforehand, and does nothing 2^60 times.
+/// Implements `string.rep`. Checks the size of the result beforehand, and does not loop 2^60 times over nothing.
 pub(in crate::lua) fn rep(
     lua: &Lua,
     (text, times, separator): (LuaString, i64, Option<LuaString>),

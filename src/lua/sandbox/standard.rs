@@ -1,12 +1,12 @@
-//! A bare VM without anything that reaches outside: the standard libraries chosen one by one, and from
-//! those only what a plan may use.
+//! A bare VM: the standard libraries chosen one by one, and from those only what a plan may use. Nothing reaches
+//! outside.
 
 use super::safe;
 use crate::lua::plan_files::libraries;
 use mlua::state::{GcGenParams, GcMode};
 use mlua::{Function, Lua, LuaOptions, Table};
 
-/// Functions of the base library that plans have as they are.
+/// The functions of the base library that plans have as they are.
 pub(in crate::lua) const BASE: [&str; 19] = [
     "assert",
     "error",
@@ -29,10 +29,10 @@ pub(in crate::lua) const BASE: [&str; 19] = [
     "_G",
 ];
 
-/// A fresh VM.
+/// Creates a VM without a plan.
 ///
-/// Generational collection: the short-lived responses of a loop are found again at the cost of looking at
-/// what is new, and not at the whole VM.
+/// Its collector is generational: the short-lived responses of a loop are found at the cost of a look at what is new,
+/// and not at the whole VM.
 pub(in crate::lua) fn new_state() -> mlua::Result<Lua> {
     let lua = Lua::new_with(libraries(), LuaOptions::new())?;
     lua.gc_set_mode(GcMode::Generational(GcGenParams::default()));
@@ -51,7 +51,7 @@ pub(in crate::lua) fn new_state() -> mlua::Result<Lua> {
     Ok(lua)
 }
 
-/// The value of a global that comes with Lua, or nil: base functions and the safe standard libraries.
+/// Returns the value of a global that comes with Lua, or nil: base functions and the safe standard libraries.
 pub(in crate::lua) fn standard(lua: &Lua, name: &str) -> mlua::Result<mlua::Value> {
     let globals = lua.globals();
     match name {
@@ -65,7 +65,7 @@ pub(in crate::lua) fn standard(lua: &Lua, name: &str) -> mlua::Result<mlua::Valu
     }
 }
 
-/// `setmetatable` without `__gc`: a finalizer runs where no limit holds.
+/// Creates a `setmetatable` that refuses `__gc`: a finalizer runs where no limit holds.
 fn guarded_setmetatable(lua: &Lua) -> mlua::Result<Function> {
     let original: Function = lua.globals().raw_get("setmetatable")?;
     lua.load(

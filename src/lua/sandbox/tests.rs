@@ -1,5 +1,5 @@
-//! Plans that try to get out of the sandbox or to keep their thread for ever: each must end as a failure of
-//! its task, and the user must go on with its next.
+//! Tests with plans that try to leave the sandbox or to keep their thread for ever: each must end as a failure of its
+//! task, and the user must go on with its next.
 
 use crate::lua::testing::{recorder, setup};
 use crate::lua::{Op, Pulse, Raised, Step, Vm, VmSetup, load};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const SHORT: Duration = Duration::from_millis(50);
-/// For what must not be ended by time.
+/// The time for tasks that must not be ended by time.
 const LONG: Duration = Duration::from_secs(60);
 const SPIN: &str = "local function spin() while true do end end";
 const TIME: &str = "the task ran for 0.05 s of Lua without waiting ('--lua-time')";
@@ -156,7 +156,7 @@ fn a_variable_to_be_closed_ends_with_its_task() {
     ] {
         ends_by(TIME, &[&format!("{close}{lines}")]);
     }
-    // Ended between two tasks, where it is nobody's failure.
+    // Ended between two tasks, where it is no failure of a task.
     let raised = attempt(&format!(
         "{close}local x <close> = closing(spin) error('mine')"
     ));

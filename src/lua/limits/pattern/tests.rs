@@ -1,4 +1,4 @@
-//! The counting matcher beside Lua's own.
+//! Tests of the counting matcher against Lua's own.
 
 use super::*;
 

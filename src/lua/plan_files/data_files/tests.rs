@@ -1,9 +1,9 @@
-//! Files of data read as rows, what is wrong with them, and how rows are given away.
+//! Tests of data files: rows, mistakes in files, and the orders in which rows are taken.
 
 use super::*;
 use std::collections::HashSet;
 
-/// A folder of the test's own with files in it.
+/// A temporary folder with files in it.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -6,7 +6,7 @@ use super::throttle::Throttle;
 use super::timers::Timers;
 use crate::config::{CoMitigation, Config};
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::Pulse;
+use crate::lua::Heartbeat;
 use crate::metrics::{Cadence, Journals, Recorder};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -23,7 +23,7 @@ pub(super) struct Plant {
     pub(super) throttle: Option<Arc<Throttle>>,
     pub(super) shards: usize,
     /// What each shard is doing.
-    pub(super) pulses: Vec<Arc<Pulse>>,
+    pub(super) heartbeats: Vec<Arc<Heartbeat>>,
     /// How users came to their end.
     pub(super) departures: Arc<Departures>,
     pub(super) begin: Instant,
@@ -61,7 +61,7 @@ pub(super) fn plant(run: Run) -> Plant {
         rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
         throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, begin))),
         shards: config.threads,
-        pulses: (0..config.threads).map(|_| Arc::default()).collect(),
+        heartbeats: (0..config.threads).map(|_| Arc::default()).collect(),
         departures: Arc::default(),
         begin,
         origin: begin,

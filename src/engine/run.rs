@@ -184,7 +184,7 @@ pub(super) async fn run_on(
         begin: plant.begin,
         abort_at: None,
         stop_timeout: config.stop_timeout,
-        watchdog: Watchdog::new(&plant.pulses, config.lua_time, plant.begin),
+        watchdog: Watchdog::new(&plant.heartbeats, config.lua_time, plant.begin),
         ports: PortWatch::new(plant.begin),
         stages: stages(&config),
         shown: plant.begin,

@@ -151,7 +151,7 @@ impl Shard {
         let mut recorder = plant.recorder(index);
         let directive = wires.orders.borrow_and_update().clone();
         let roles = roles(&directive.edition, &mut recorder);
-        let shared = Shared::new(plant, index, recorder, plant.pulses[index].clone());
+        let shared = Shared::new(plant, index, recorder, plant.heartbeats[index].clone());
         let mut shard = Shard {
             crew: Crew::new(index, plant.shards),
             reception: Reception::new(index, plant, &directive),

@@ -13,7 +13,7 @@ use super::timers::Timers;
 use crate::config::Config;
 use crate::error::Error;
 use crate::http::{Client, Session};
-use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup, stream};
+use crate::lua::{Heartbeat, Program, Raised, Step, Vm, VmSetup, stream};
 use crate::metrics::{Cycles, Failure, Recorder, TaskContext, TaskId, TaskRun};
 use crate::plan::{Cursor, Event, Scenario, Schedule, scaled};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -36,7 +36,7 @@ pub(super) struct Shared {
     throttle: Option<Arc<Throttle>>,
     pub(super) departures: Arc<Departures>,
     /// Shows the watchdog whose code runs.
-    pub(super) pulse: Arc<Pulse>,
+    pub(super) heartbeat: Arc<Heartbeat>,
 }
 
 impl Shared {
@@ -45,7 +45,7 @@ impl Shared {
         plant: &Plant,
         index: usize,
         recorder: Recorder,
-        pulse: Arc<Pulse>,
+        heartbeat: Arc<Heartbeat>,
     ) -> Rc<Shared> {
         const EVENTS: usize = 2;
         let among = (plant.shards + EVENTS) as u64;
@@ -58,7 +58,7 @@ impl Shared {
             timers: plant.timers(),
             throttle: plant.throttle.clone(),
             departures: plant.departures.clone(),
-            pulse,
+            heartbeat,
         })
     }
 }
@@ -141,7 +141,7 @@ impl User {
 
     fn build(
         user: u64,
-        draws: u64,
+        random_stream: u64,
         role: Rc<Role>,
         shared: Rc<Shared>,
         stop: Rc<Stop>,
@@ -151,19 +151,19 @@ impl User {
         let session = Rc::new(session);
         let setup = VmSetup {
             user,
-            draws,
+            random_stream,
             scenario: &role.scenario.name,
             session: session.clone(),
             memory: shared.config.lua_memory,
             recorder: &shared.recorder,
             time: shared.config.lua_time,
-            pulse: &shared.pulse,
+            heartbeat: &shared.heartbeat,
         };
         let vm = Vm::new(&role.program, setup)?;
         let wanted = shared.config.co_wanted;
         let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence, wanted)));
         Ok(User {
-            random: stream(!shared.config.seed, draws),
+            random: stream(!shared.config.seed, random_stream),
             stop,
             vm,
             session,

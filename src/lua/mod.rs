@@ -28,7 +28,7 @@ mod values;
 mod vm;
 
 pub use diagnostics::Raised;
-pub use limits::{Pulse, Running};
+pub use limits::{Heartbeat, RunningCode};
 pub use loading::{STUBS, load, read, review};
 pub use plan_files::Program;
 pub use requests::{Counted, Expect, Finished, Op, RequestOp};

@@ -1,7 +1,7 @@
 //! Setups for tests of VMs.
 
 use crate::http::{Client, ClientConfig, Session};
-use crate::lua::limits::Pulse;
+use crate::lua::limits::Heartbeat;
 use crate::lua::vm::VmSetup;
 use crate::metrics::Recorder;
 use std::cell::RefCell;
@@ -13,18 +13,18 @@ use std::time::Duration;
 pub(super) fn setup<'a>(
     user: u64,
     recorder: &'a Rc<RefCell<Recorder>>,
-    pulse: &'a Arc<Pulse>,
+    heartbeat: &'a Arc<Heartbeat>,
 ) -> VmSetup<'a> {
     let client = Client::new(ClientConfig::default(), Arc::default());
     VmSetup {
-        draws: user,
+        random_stream: user,
         user,
         scenario: "visitor",
         session: Rc::new(Session::new(client, "http://127.0.0.1:1").expect("a good URL")),
         memory: 64 << 20,
         time: Duration::from_secs(1),
         recorder,
-        pulse,
+        heartbeat,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::http::Session;
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, Raised};
-use crate::lua::limits::{self, Limits, Pulse};
+use crate::lua::limits::{self, Heartbeat, Limits};
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Finished, Op, Yielded};
 use crate::lua::sandbox::{self, Host, stream};
@@ -23,7 +23,7 @@ pub struct VmSetup<'a> {
     /// The user's number, from 1.
     pub user: u64,
     /// The number of its stream of random values, see [`stream`].
-    pub draws: u64,
+    pub random_stream: u64,
     /// The name of its scenario.
     pub scenario: &'a str,
     /// Its HTTP session.
@@ -35,7 +35,7 @@ pub struct VmSetup<'a> {
     /// The longest time that a task may compute without waiting.
     pub time: Duration,
     /// What shows the watchdog that its code runs.
-    pub pulse: &'a Arc<Pulse>,
+    pub heartbeat: &'a Arc<Heartbeat>,
 }
 
 /// The state of a task after it was resumed.
@@ -61,7 +61,7 @@ pub struct Vm {
     /// Whether the plan's top level found no row left for this user, which then stops at its first task.
     stopped_while_loading: bool,
     /// Shows the watchdog whose code runs.
-    pulse: Arc<Pulse>,
+    heartbeat: Arc<Heartbeat>,
     /// Whether a limit ended the latest task, whose coroutine must not be touched any more.
     ended_by_limit: bool,
 }
@@ -78,7 +78,7 @@ impl Vm {
     }
 
     fn build(program: &Arc<Program>, setup: VmSetup<'_>) -> mlua::Result<Vm> {
-        let limits = Limits::new(setup.time, setup.memory, Some(setup.pulse.clone()));
+        let limits = Limits::new(setup.time, setup.memory, Some(setup.heartbeat.clone()));
         let host = Rc::new(Host::new(
             program.clone(),
             setup.user,
@@ -86,7 +86,8 @@ impl Vm {
             Some(setup.session.clone()),
             limits,
         ));
-        host.random.replace(stream(program.seed, setup.draws));
+        host.random
+            .replace(stream(program.seed, setup.random_stream));
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
         host.limits.enforce(&lua)?;
@@ -106,9 +107,9 @@ impl Vm {
             .set_mode(mlua::chunk::ChunkMode::Binary)
             .set_environment(prelude.raw_get("env")?)
             .into_function()?;
-        setup.pulse.enter(setup.user, None);
+        setup.heartbeat.enter(setup.user, None);
         let loaded = load.call::<()>(());
-        setup.pulse.leave();
+        setup.heartbeat.leave();
         host.limits.reraise()?;
         let stopped_while_loading = loaded.is_err() && host.stopped.get();
         if !stopped_while_loading {
@@ -128,7 +129,7 @@ impl Vm {
             handle: prelude.raw_get("handle")?,
             host,
             lua,
-            pulse: setup.pulse.clone(),
+            heartbeat: setup.heartbeat.clone(),
             ended_by_limit: false,
         })
     }
@@ -162,9 +163,9 @@ impl Vm {
         }
         // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
         self.host.limits.restart_clock();
-        self.pulse.enter(self.host.user, self.host.task.get());
+        self.heartbeat.enter(self.host.user, self.host.task.get());
         let reset = self.thread.reset(function(self).clone());
-        self.pulse.leave();
+        self.heartbeat.leave();
         if self.host.limits.is_killed() {
             self.host.limits.reset();
             self.host.limits.enforce(&self.lua)?;
@@ -191,18 +192,18 @@ impl Vm {
         };
         let (session, recorder) = (session.clone(), recorder.clone());
         let program = self.host.program.clone();
-        let pulse = self.pulse.clone();
+        let heartbeat = self.heartbeat.clone();
         let fresh = Vm::build(
             &program,
             VmSetup {
                 user: self.host.user,
-                draws: self.host.user,
+                random_stream: self.host.user,
                 scenario: &self.host.scenario,
                 session,
                 recorder: &recorder,
                 memory: self.host.limits.memory as u64,
                 time: self.host.limits.time,
-                pulse: &pulse,
+                heartbeat: &heartbeat,
             },
         )?;
         fresh.host.random.swap(&self.host.random);
@@ -298,9 +299,9 @@ impl Vm {
 
     fn resume(&self, arguments: impl IntoLuaMulti) -> mlua::Result<Yielded> {
         self.host.limits.restart_clock();
-        self.pulse.enter(self.host.user, self.host.task.get());
+        self.heartbeat.enter(self.host.user, self.host.task.get());
         let yielded = self.thread.resume::<Yielded>(arguments);
-        self.pulse.leave();
+        self.heartbeat.leave();
         yielded
     }
 

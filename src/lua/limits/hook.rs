@@ -2,7 +2,7 @@
 //! instructions reads the thread's clock; functions that work long inside one call report it with
 //! [`Limits::spend`].
 
-use super::pulse::Pulse;
+use super::heartbeat::Heartbeat;
 use crate::lua::diagnostics::{Raised, plan_line};
 use mlua::{HookTriggers, Lua, VmState};
 use rustix::time::{ClockId, clock_gettime};
@@ -33,11 +33,15 @@ pub(in crate::lua) struct Limits {
     /// Whether the file's top level runs, not a task yet.
     loading: Cell<bool>,
     /// What the watchdog reads, in the VM of a user.
-    pulse: Option<Arc<Pulse>>,
+    heartbeat: Option<Arc<Heartbeat>>,
 }
 
 impl Limits {
-    pub(in crate::lua) fn new(time: Duration, memory: u64, pulse: Option<Arc<Pulse>>) -> Limits {
+    pub(in crate::lua) fn new(
+        time: Duration,
+        memory: u64,
+        heartbeat: Option<Arc<Heartbeat>>,
+    ) -> Limits {
         Limits {
             time,
             memory: usize::try_from(memory).unwrap_or(usize::MAX),
@@ -45,7 +49,7 @@ impl Limits {
             work: Cell::new(0),
             kill: RefCell::new(None),
             loading: Cell::new(true),
-            pulse,
+            heartbeat,
         }
     }
 
@@ -133,10 +137,10 @@ impl Limits {
             return Ok(());
         };
         let line = || plan_line(lua);
-        if let Some(pulse) = &self.pulse
+        if let Some(heartbeat) = &self.heartbeat
             && let Some((_, line)) = line()
         {
-            pulse.at_line(line);
+            heartbeat.set_line(line);
         }
         if now.saturating_sub(begin) <= self.time {
             return Ok(());
@@ -150,7 +154,7 @@ impl Limits {
                 },
                 self.time.as_secs_f64(),
                 // No flag limits the first loading of a plan: it may itself say what its limits are.
-                self.pulse.as_ref().map_or("", |_| " ('--lua-time')"),
+                self.heartbeat.as_ref().map_or("", |_| " ('--lua-time')"),
             ),
             line: line().map(|(file, line)| format!("{file}:{line}")),
             backtrace: None,

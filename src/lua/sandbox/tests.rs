@@ -2,7 +2,7 @@
 //! task, and the user must go on with its next.
 
 use crate::lua::testing::{recorder, setup};
-use crate::lua::{Op, Pulse, Raised, Step, Vm, VmSetup, load};
+use crate::lua::{Heartbeat, Op, Raised, Step, Vm, VmSetup, load};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,12 @@ const MEMORY: &str = "not enough memory: a user may hold 16 MiB ('--lua-memory')
 fn vm(source: &str, time: Duration) -> Vm {
     let (program, _, _) =
         load("p.lua", source, BTreeMap::new(), 1).unwrap_or_else(|error| panic!("{error}"));
-    let pulse = Arc::<Pulse>::default();
+    let heartbeat = Arc::<Heartbeat>::default();
     let recorder = recorder();
     let setup = VmSetup {
         memory: 16 << 20,
         time,
-        ..setup(1, &recorder, &pulse)
+        ..setup(1, &recorder, &heartbeat)
     };
     Vm::new(&program, setup).unwrap_or_else(|error| panic!("{error}"))
 }

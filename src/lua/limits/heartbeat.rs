@@ -10,9 +10,9 @@ const LOADING: u64 = 0xffff;
 /// reads twice finds out.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Pulse {
+pub struct Heartbeat {
     /// The user and task, 0 while no code of a plan runs.
-    place: AtomicU64,
+    code: AtomicU64,
     /// The number of resumptions.
     beat: AtomicU64,
     line: AtomicU32,
@@ -20,7 +20,7 @@ pub struct Pulse {
 
 /// The code of a plan that was running at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Running {
+pub struct RunningCode {
     /// The user's number.
     pub user: u64,
     /// The task's index of declaration; `None` while the file's top level runs.
@@ -29,13 +29,13 @@ pub struct Running {
     pub beat: u64,
 }
 
-impl Pulse {
+impl Heartbeat {
     /// Returns the code that runs, `None` if none does.
-    pub fn look(&self) -> Option<Running> {
-        let place = self.place.load(Ordering::Relaxed);
-        let task = place & LOADING;
-        (place != 0).then(|| Running {
-            user: place >> 16,
+    pub fn read(&self) -> Option<RunningCode> {
+        let code = self.code.load(Ordering::Relaxed);
+        let task = code & LOADING;
+        (code != 0).then(|| RunningCode {
+            user: code >> 16,
             task: (task != LOADING).then_some(task as usize),
             beat: self.beat.load(Ordering::Relaxed),
         })
@@ -51,17 +51,17 @@ impl Pulse {
         let task = task.map_or(LOADING, |task| (task as u64).min(LOADING - 1));
         let beat = self.beat.load(Ordering::Relaxed);
         self.beat.store(beat + 1, Ordering::Relaxed);
-        self.place.store(user << 16 | task, Ordering::Relaxed);
+        self.code.store(user << 16 | task, Ordering::Relaxed);
     }
 
     /// Records that no code of a plan runs.
     pub(in crate::lua) fn leave(&self) {
-        self.place.store(0, Ordering::Relaxed);
+        self.code.store(0, Ordering::Relaxed);
         self.line.store(0, Ordering::Relaxed);
     }
 
     /// Records the line at which the code is.
-    pub(in crate::lua) fn at_line(&self, line: u32) {
+    pub(in crate::lua) fn set_line(&self, line: u32) {
         self.line.store(line, Ordering::Relaxed);
     }
 }
@@ -72,18 +72,18 @@ mod tests {
 
     #[test]
     fn whoever_looks_sees_user_task_and_line() {
-        let pulse = Pulse::default();
-        assert_eq!(pulse.look(), None);
-        pulse.enter(70_000, Some(3));
-        pulse.at_line(12);
-        let running = pulse.look().expect("something runs");
+        let heartbeat = Heartbeat::default();
+        assert_eq!(heartbeat.read(), None);
+        heartbeat.enter(70_000, Some(3));
+        heartbeat.set_line(12);
+        let running = heartbeat.read().expect("something runs");
         assert_eq!((running.user, running.task), (70_000, Some(3)));
-        assert_eq!(pulse.line(), Some(12));
-        pulse.leave();
-        pulse.enter(70_000, Some(3));
-        assert_ne!(pulse.look(), Some(running), "another resumption");
-        assert_eq!(pulse.line(), None);
-        pulse.enter(1, None);
-        assert_eq!(pulse.look().and_then(|running| running.task), None);
+        assert_eq!(heartbeat.line(), Some(12));
+        heartbeat.leave();
+        heartbeat.enter(70_000, Some(3));
+        assert_ne!(heartbeat.read(), Some(running), "another resumption");
+        assert_eq!(heartbeat.line(), None);
+        heartbeat.enter(1, None);
+        assert_eq!(heartbeat.read().and_then(|running| running.task), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether latencies are true: a site takes a known time for each answer, from a fixed list with two peaks and
+//! The accuracy of latencies: a site takes a known time for each answer, from a fixed list with two peaks and
 //! a tail, notes how long it really took, and every percentile of the report is compared with the list's own.
 
 use crate::program::plan;
@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Answers of the site that are known.
+/// The number of answers whose time is known.
 const KNOWN: usize = 2_000;
 const USERS: usize = 20;
 
-/// The n-th answer's time: six in ten around 4 ms, three around 20 ms, and a tail up to 200 ms.
+/// Returns the time of the n-th answer: six in ten around 4 ms, three around 20 ms, and a tail up to 200 ms.
 fn service_time(n: usize) -> Duration {
     let spread = (n * 7_919 % 1_000) as u64;
     let us = match n % 100 {
@@ -26,7 +26,7 @@ fn service_time(n: usize) -> Duration {
     Duration::from_micros(us)
 }
 
-/// How long answers took, as the site itself saw it: the known ones, and those that wait for nothing.
+/// The times of answers as the site itself measured them: the known ones, and those that wait for nothing.
 #[derive(Default)]
 struct Took {
     known: Mutex<Vec<Duration>>,
@@ -73,8 +73,8 @@ fn serve(mut stream: TcpStream, took: &Took) -> std::io::Result<()> {
     }
 }
 
-/// The smallest of the rising times that so much of them, of 1, does not exceed: what a histogram means by a
-/// quantile.
+/// Returns a quantile as histograms define it: the smallest of the sorted times that the given share of them, of 1,
+/// does not exceed.
 fn quantile_ms(times: &[Duration], quantile: f64) -> f64 {
     let rank = (quantile * times.len() as f64).ceil() as usize;
     times[rank.clamp(1, times.len()) - 1].as_secs_f64() * 1e3

@@ -1,4 +1,4 @@
-//! Whether pauses are as long as a plan says: a site notes when each request arrives, and pacing, throughput and
+//! The length of pauses: a site notes when each request arrives, and pacing, throughput and
 //! short waits are compared with what it saw. A busy machine may keep a task from getting done within its share, which
 //! moves the schedule: lgoose's log of tasks says by how much.
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// A machine that stands still for long spoils one run; a schedule that drifts spoils every run.
 const ATTEMPTS: u32 = 3;
 
-/// When requests arrived, by path.
+/// The times when requests arrived, by path.
 #[derive(Default)]
 struct Arrivals(Mutex<HashMap<String, Vec<Instant>>>);
 
@@ -55,7 +55,7 @@ fn serve(mut stream: TcpStream, arrivals: &Arrivals) -> std::io::Result<()> {
     }
 }
 
-/// One user each, for five seconds.
+/// Runs one user of each kind for five seconds.
 const PLAN: &str = r#"
 local function user_of(name, rule)
   scenario { name, users = 1, wait = rule,
@@ -76,7 +76,7 @@ scenario { "waits", users = 1,
 plan { run_time = 5, hatch_rate = 1000, users = 6 }
 "#;
 
-/// How much longer than `every` the tasks of that name took after the first, in seconds, all in all.
+/// Sums up how much longer than `every` the tasks with that name took after the first, in seconds.
 fn overran(log: &str, name: &str, every: f64) -> f64 {
     let lines = log.lines().map(|line| {
         let line: Value = serde_json::from_str(line).expect("a line is JSON");
@@ -89,7 +89,7 @@ fn overran(log: &str, name: &str, every: f64) -> f64 {
     took.skip(1).map(|took| (took - every).max(0.0)).sum()
 }
 
-/// What is wrong with the pauses of one run.
+/// Describes what is wrong with the pauses of one run.
 fn faults(path: &str, attempt: u32) -> Vec<String> {
     let arrivals = Arc::<Arrivals>::default();
     let url = start_site(arrivals.clone());

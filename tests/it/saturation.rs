@@ -1,11 +1,11 @@
-//! lgoose watches itself: the same plan with a generator that has not enough time, with one that gets no core, and
-//! with a slow site.
+//! Saturation of lgoose itself: the same plan with a generator that has not enough time, with one that gets no core,
+//! and with a slow site.
 
 use crate::program::{Lgoose, plan};
 use crate::report::run;
 use crate::server::Server;
 
-/// Each request costs the generator some milliseconds of computing.
+/// A plan in which each request costs the generator some milliseconds of computing.
 const PLAN: &str = "task { function(user)\n  user:get(env \"PAGE\")\n  local begin = os.clock()\n  \
      while os.clock() - begin < 0.004 do end\nend }";
 
@@ -104,7 +104,7 @@ fn the_warning_is_the_first_line_below_the_title() {
     );
 }
 
-/// Does what it is to do on one core, where three threads compute all the while.
+/// Runs a closure on one core while three threads compute there.
 #[cfg(target_os = "linux")]
 fn beside_busy_loops<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -136,7 +136,8 @@ fn beside_busy_loops<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Its threads are far from busy, and its timers a few milliseconds late, as the answers that it looks at.
+/// Asserts that its threads are far from busy, and that its timers and the responses that it reads are a few
+/// milliseconds late.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_generator_that_is_kept_off_its_core_tells_its_part() {

@@ -1,10 +1,10 @@
--- What every user's VM starts with: the `user` object, responses, coroutines that let requests through,
+-- The code that every user's VM starts with: the `user` object, responses, coroutines that let requests through,
 -- and the globals of a plan. Called once per VM with
 --   host(name)  a function or library made in Rust, or nil
---   facts       id, scenario, host: what `user` shows of itself
+--   facts       id, scenario, host: the first fields of `user`
 --   names       the names of the tasks, in the order of their declaration
 -- and returns the plan's globals, the function that runs a task, and the weak table of live responses.
--- Kept small: it is loaded for every user. Compiled without line numbers, so errors are placed by `fail`.
+-- Kept small: it is loaded for every user. Compiled without line numbers, so `fail` gives errors their location.
 
 local host, facts, names = ...
 
@@ -78,9 +78,9 @@ local function receive(code, slot, failed)
   return response
 end
 
--- What a request's options come to: name, status and title as plain values if that is all there is, else the
--- table, which is read in Rust. Most requests have none, and whoever has not yields what it needs at once:
--- every value that is passed on costs some 20 ns.
+-- Reads a request's options: name, status and title as plain values if there is nothing else, else the table, which
+-- is read in Rust. Most requests have no options and yield only what they need, since every value that is passed on
+-- costs some 20 ns.
 local function simple(options)
   if type(options) ~= "table" then fail("options must be a table, not a " .. type(options)) end
   local name, code, title
@@ -104,7 +104,7 @@ local function simple(options)
   return name, code, title
 end
 
--- The method of user that sends such requests, with a body or without.
+-- Creates the method of user that sends such requests, without a body and below with one.
 local function sends(op)
   return function(_, path, options, more)
     if more ~= nil then fail("this request has no body: options are the second argument, as in user:get(path, { name = ... })") end
@@ -222,7 +222,7 @@ function User.set_host(_, url) User.host = H.set_host(url) end
 
 function User.log(_, text) H.log("info", tostring(text)) end
 
--- What is not there yet is made in Rust when it is first asked for.
+-- Other members are made in Rust when they are first asked for.
 setmetatable(User, {
   __index = function(_, key)
     local value = host("user:" .. tostring(key))
@@ -248,8 +248,8 @@ local function pass_on(co, ok, first, ...)
   return ok, first, ...
 end
 
--- What ends a task for good goes on through every protected call (see limits.rs).
--- What Rust raised reaches the plan as text with its line, like any error of Lua's.
+-- An error that ends a task for good is raised again by every protected call (see src/lua/limits/hook.rs).
+-- An error raised in Rust reaches the plan as text with its line, like any error of Lua's.
 local function as_text(problem)
   if type(problem) == "userdata" then return H.error_text(problem) end
   return problem
@@ -327,7 +327,7 @@ local function handled(handler, ok, ...)
 end
 
 -- While the file is loaded, declarations are collected in their order; their fields were checked when the
--- plan was loaded for the first time, and they must be the same: tasks are known by their place.
+-- plan was loaded for the first time, and they must be the same: tasks are known by their position.
 local globals = setmetatable({
   task = function(spec)
     local index, name = #tasks + 1, #spec > 1 and spec[1] or ""
@@ -376,7 +376,7 @@ local function run(index, iteration)
   tasks[index](user)
 end
 
--- What test_start returns is there for every user as `shared`.
+-- The value that test_start returns is available to every user as `shared`.
 local function handle(event)
   User.task, User.iteration = event, 1
   local value = handlers[event](user)

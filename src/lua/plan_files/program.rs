@@ -99,9 +99,7 @@ impl Program {
         let sources = sources.iter().map(|source| PathBuf::from(&source.name));
         sources.chain(self.data.paths()).collect()
     }
-}
 
-impl Program {
     /// Returns a compiled pattern from the process's cache.
     pub(in crate::lua) fn regex(&self, pattern: &str) -> Result<Arc<Regex>, String> {
         self.regexes.get_or_insert_with(pattern, |pattern| {

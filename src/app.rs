@@ -172,7 +172,7 @@ async fn drive(
     let (interrupt, interrupts) = mpsc::unbounded_channel();
     let (ask, asked) = mpsc::unbounded_channel();
     let (news, told) = mpsc::unbounded_channel();
-    let (editions, adopted) = mpsc::unbounded_channel();
+    let (plan_versions, adopted) = mpsc::unbounded_channel();
     let facts = view::facts(
         &prepared.name,
         target(&prepared),
@@ -193,7 +193,7 @@ async fn drive(
     let (run, demos) = prepared.into_run(journals);
     let reloader = Reloader::new(path, flags, config.clone(), program, demos);
     let news = view.is_some().then_some(news);
-    let reloading = reloader.serve(asked, editions, news);
+    let reloading = reloader.serve(asked, plan_versions, news);
     let shown = async {
         match view {
             Some(view) => view.show(pictures, commands.clone()).await,

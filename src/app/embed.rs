@@ -202,8 +202,8 @@ fn conduct(
         .build()
         .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
     let (run, demos) = prepared.into_run(journals);
-    let (_none, editions) = mpsc::unbounded_channel();
-    let outcome = runtime.block_on(engine::run(run, commands, editions, snapshots));
+    let (_none, plan_versions) = mpsc::unbounded_channel();
+    let outcome = runtime.block_on(engine::run(run, commands, plan_versions, snapshots));
     drop(demos);
     let written = logs.map(output::log::LogWriter::finish);
     let mut outcome = outcome?;

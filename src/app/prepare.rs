@@ -36,10 +36,10 @@ impl Prepared {
     /// What the engine is told, and the built-in sites that have to outlive the run.
     pub(super) fn into_run(self, journals: Option<Journals>) -> (engine::Run, Vec<(String, Demo)>) {
         let target = target(&self);
-        let edition =
-            engine::Edition::new(self.program, self.plan, self.hosts, self.config.clone());
+        let plan_version =
+            engine::PlanVersion::new(self.program, self.plan, self.hosts, self.config.clone());
         let run = engine::Run {
-            edition: Arc::new(edition),
+            plan_version: Arc::new(plan_version),
             config: self.config,
             name: self.name,
             target,

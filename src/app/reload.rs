@@ -6,7 +6,7 @@ use super::screen::complain;
 use crate::cli;
 use crate::config::Config;
 use crate::demo::Demo;
-use crate::engine::Edition;
+use crate::engine::PlanVersion;
 use crate::error::{Diagnostic, Error};
 use crate::lua::Program;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl Reloader {
     pub(super) async fn serve(
         mut self,
         mut asked: mpsc::UnboundedReceiver<()>,
-        editions: mpsc::UnboundedSender<Arc<Edition>>,
+        plan_versions: mpsc::UnboundedSender<Arc<PlanVersion>>,
         news: Option<mpsc::UnboundedSender<News>>,
     ) -> Error {
         let mut watched = Watched::default();
@@ -82,9 +82,9 @@ impl Reloader {
                 }
                 Err(error) => return Error::Trouble(format!("cannot load the plan: {error}")),
             };
-            let told = loaded.map(|(edition, told)| {
+            let told = loaded.map(|(plan_version, told)| {
                 // The run may be over.
-                let _over = editions.send(edition);
+                let _over = plan_versions.send(plan_version);
                 told
             });
             match (&news, told) {
@@ -96,7 +96,7 @@ impl Reloader {
     }
 
     /// The plan as it is now, and what to say of it.
-    fn load(&mut self) -> Result<(Arc<Edition>, String), Error> {
+    fn load(&mut self) -> Result<(Arc<PlanVersion>, String), Error> {
         may_load(&self.path, &self.flags)?;
         let Composed {
             program,
@@ -123,8 +123,8 @@ impl Reloader {
             told += "; other settings of 'plan {}' than thresholds count from the next run on";
         }
         self.program = program.clone();
-        let edition = Edition::new(program, plan, hosts, Arc::new(judged));
-        Ok((Arc::new(edition), told))
+        let plan_version = PlanVersion::new(program, plan, hosts, Arc::new(judged));
+        Ok((Arc::new(plan_version), told))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whole runs on played time, against a site that is a script: what started and ended when, compared with what
 //! the shape of the load says. Time stands still while anything is to be done, so the figures are exact.
 
+mod lost;
 mod over_time;
 mod pacing;
 mod rehearsal;

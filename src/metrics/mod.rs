@@ -21,6 +21,7 @@ mod latency;
 mod lateness;
 mod measures;
 mod names;
+mod portable;
 mod recent;
 mod recorder;
 mod report;
@@ -48,6 +49,7 @@ pub use journal::{
     Chunk, Entry, Journals, LogKind, Messages, Parcel, RequestEntry, TaskEntry, Wanted,
 };
 pub use lateness::Lateness;
+pub use portable::PortableDelta;
 pub use recorder::Recorder;
 pub use report::{
     ArrivalsRow, Cadence, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,

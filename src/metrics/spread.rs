@@ -3,13 +3,14 @@
 //! A histogram of latencies knows its unit and its range; a plan's own numbers have neither. Here a value's
 //! bucket is the head of its bits, which is a logarithmic scale with 1,024 steps a doubling.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Bits of a double that are cut off: what stays is sign, exponent and ten binary digits.
 const CUT: u32 = 42;
 
 /// Counts by bucket. Grows with the number of distinct buckets, merges exactly.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spread {
     buckets: BTreeMap<i32, u64>,
     count: u64,

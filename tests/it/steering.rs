@@ -3,7 +3,7 @@
 use crate::server::Server;
 use lgoose::config::{Config, Settings, Value};
 use lgoose::control::Command;
-use lgoose::engine::{Edition, Run, run};
+use lgoose::engine::{PlanVersion, Run, run};
 use lgoose::metrics::{Report, Snapshot};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,9 +62,9 @@ fn steer(
     }
     let config = Arc::new(Config::new(settings, 2, 1).expect("nothing contradicts"));
     let hosts = vec![server.url(); plan.scenarios.len()];
-    let edition = Edition::new(program, plan, hosts, config.clone());
+    let plan_version = PlanVersion::new(program, plan, hosts, config.clone());
     let run_it = Run {
-        edition: Arc::new(edition),
+        plan_version: Arc::new(plan_version),
         config,
         name: "plan.lua".to_owned(),
         target: server.url(),
@@ -77,11 +77,11 @@ fn steer(
         .build()
         .expect("a runtime can be made");
     let (commands, obeyed) = mpsc::unbounded_channel();
-    let (_none, editions) = mpsc::unbounded_channel();
+    let (_none, versions) = mpsc::unbounded_channel();
     let (shown, pictures) = watch::channel(None);
     let wheel = Wheel { commands, pictures };
     let (outcome, ()) = runtime
-        .block_on(async { tokio::join!(run(run_it, obeyed, editions, shown), script(wheel)) });
+        .block_on(async { tokio::join!(run(run_it, obeyed, versions, shown), script(wheel)) });
     let outcome = outcome.expect("the run starts");
     assert!(outcome.trouble.is_none(), "{:?}", outcome.trouble);
     outcome.report

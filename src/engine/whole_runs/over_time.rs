@@ -241,7 +241,7 @@ async fn what_a_threshold_leaves_out_is_left_out_to_the_request() {
 #[tokio::test(start_paused = true)]
 async fn an_edited_plan_and_an_aborted_run_agree_too() {
     let rehearsal = Rehearsal {
-        editions: vec![(ms(2_100), REQUEST)],
+        plan_versions: vec![(ms(2_100), REQUEST)],
         ..Rehearsal::new(VISITOR, closed(5, 4))
     };
     let (arrived, report) = assert_agrees("reloaded", rehearsal).await;

@@ -1,13 +1,15 @@
 //! Plays a run: time that stands still while anything is to be done, shards on the thread of the test, and a
 //! site that is a script.
 
-use super::super::alarm::Alarm;
-use super::super::edition::Edition;
-use super::super::plant::Plant;
-use super::super::run::{Outcome, Run, run_on};
-use super::super::shard::{Shard, Wires};
 use crate::config::{Config, Settings};
 use crate::control::Command;
+use crate::engine::run::context::RunContext;
+use crate::engine::run::local_shards::StartShard;
+use crate::engine::run::plan_version::PlanVersion;
+use crate::engine::run::{Outcome, Run, run_on};
+use crate::engine::shard::Shard;
+use crate::engine::shard::alarm::Alarm;
+use crate::engine::shard::channels::Channels;
 use crate::error::Error;
 use crate::http::{ClientConfig, Script};
 use std::collections::BTreeMap;
@@ -31,7 +33,8 @@ pub(super) struct Rehearsal {
     /// What is asked of the run, and when.
     pub(super) commands: Vec<(Duration, Command)>,
     /// What the plan becomes, and when.
-    pub(super) editions: Vec<(Duration, &'static str)>,
+    pub(super) plan_versions: Vec<(Duration, &'static str)>,
+    pub(super) start_shard: StartShard,
 }
 
 impl Rehearsal {
@@ -42,7 +45,8 @@ impl Rehearsal {
             threads: 2,
             answer: |_, _| Duration::ZERO,
             commands: Vec::new(),
-            editions: Vec::new(),
+            plan_versions: Vec::new(),
+            start_shard: start_beside,
         }
     }
 
@@ -62,7 +66,7 @@ impl Rehearsal {
             answer(at, path)
         });
         let run = Run {
-            edition: Arc::new(edition(self.source, config.clone())),
+            plan_version: Arc::new(plan_version(self.source, config.clone())),
             config,
             name: "p.lua".to_owned(),
             target: "site".to_owned(),
@@ -73,12 +77,12 @@ impl Rehearsal {
             resolver: Arc::default(),
             journals: None,
         };
-        let (press, editions) = mpsc::unbounded_channel();
+        let (press, plan_versions) = mpsc::unbounded_channel();
         let (sender, commands) = mpsc::unbounded_channel();
         let later: Vec<_> = self
-            .editions
+            .plan_versions
             .iter()
-            .map(|(at, source)| (*at, edition(source, run.config.clone())))
+            .map(|(at, source)| (*at, plan_version(source, run.config.clone())))
             .collect();
         let asked = self.commands;
         let local = LocalSet::new();
@@ -91,15 +95,23 @@ impl Rehearsal {
             std::future::pending::<()>().await;
         });
         local.spawn_local(async move {
-            for (at, edition) in later {
+            for (at, plan_version) in later {
                 tokio::time::sleep_until(begin + at).await;
-                press.send(Arc::new(edition)).expect("the run is under way");
+                press
+                    .send(Arc::new(plan_version))
+                    .expect("the run is under way");
             }
             std::future::pending::<()>().await;
         });
         let (snapshots, _) = watch::channel(None);
         let outcome = local
-            .run_until(run_on(start_beside, run, commands, editions, snapshots))
+            .run_until(run_on(
+                self.start_shard,
+                run,
+                commands,
+                plan_versions,
+                snapshots,
+            ))
             .await
             .expect("it starts");
         let arrived = log.lock().expect("one thread").clone();
@@ -108,24 +120,46 @@ impl Rehearsal {
 }
 
 /// A plan whose scenarios all go to the site that is a script.
-fn edition(source: &str, config: Arc<Config>) -> Edition {
+fn plan_version(source: &str, config: Arc<Config>) -> PlanVersion {
     let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 7).expect("a plan");
     let hosts = vec!["http://site".to_owned(); plan.scenarios.len()];
-    Edition::new(program, plan, hosts, config)
+    PlanVersion::new(program, plan, hosts, config)
 }
 
 /// A shard on the thread of the test, whose time is played.
 fn start_beside(
     index: usize,
-    plant: Arc<Plant>,
-    mut wires: Wires,
+    context: Arc<RunContext>,
+    channels: Channels,
 ) -> Result<Option<JoinHandle<()>>, Error> {
+    tokio::task::spawn_local(live(index, context, channels));
+    Ok(None)
+}
+
+/// When the second of [`start_to_lose_one`]'s shards is lost.
+pub(super) const LOST_AT: Duration = Duration::from_millis(1_500);
+
+/// The same, but the second shard is gone in the middle of the run, with what it had not handed over.
+pub(super) fn start_to_lose_one(
+    index: usize,
+    context: Arc<RunContext>,
+    channels: Channels,
+) -> Result<Option<JoinHandle<()>>, Error> {
+    let lost_at = context.begin + LOST_AT;
+    let life = live(index, context, channels);
     tokio::task::spawn_local(async move {
-        let mut shard = Shard::new(index, &plant, &mut wires);
-        shard.drive(index, &mut wires, Alarm::Coarse).await;
-        // Who was aborted is dropped, as with the runtime of a shard's own thread.
-        shard.users.shutdown().await;
-        shard.end(index, &mut wires);
+        match index {
+            1 => drop(tokio::time::timeout_at(lost_at, life).await),
+            _ => life.await,
+        }
     });
     Ok(None)
+}
+
+async fn live(index: usize, context: Arc<RunContext>, mut channels: Channels) {
+    let mut shard = Shard::new(index, &context, &mut channels);
+    shard.drive(&mut channels, Alarm::Coarse).await;
+    // Who was aborted is dropped, as with the runtime of a shard's own thread.
+    shard.users.shutdown().await;
+    shard.end(&mut channels);
 }

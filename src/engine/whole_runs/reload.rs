@@ -30,7 +30,7 @@ async fn each_user_takes_a_new_plan_at_its_next_iteration_and_the_figures_begin_
         ..Settings::default()
     };
     let rehearsal = Rehearsal {
-        editions: vec![(ms(2_000), lettered!("b"))],
+        plan_versions: vec![(ms(2_000), lettered!("b"))],
         ..Rehearsal::new(lettered!("a"), settings)
     };
     let (arrived, outcome) = rehearsal.play().await;
@@ -69,7 +69,7 @@ async fn users_that_a_mistake_has_ended_come_back_with_the_plan_that_mends_it() 
     let broken = "task { on_start = true, function(user) if user.id > 1 then error \"broken\" end end }\n\
                   task { wait = 0.3, function(user) user:get(\"/old/\" .. user.id) end }";
     let rehearsal = Rehearsal {
-        editions: vec![(ms(1_000), COMES_AND_GOES)],
+        plan_versions: vec![(ms(1_000), COMES_AND_GOES)],
         ..Rehearsal::new(broken, settings)
     };
     let (arrived, outcome) = rehearsal.play().await;
@@ -97,7 +97,7 @@ async fn a_rate_goes_on_without_a_gap_when_the_plan_is_another() {
     ] {
         let rehearsal = Rehearsal {
             answer: |_, _| ms(200),
-            editions: vec![(ms(2_000), second)],
+            plan_versions: vec![(ms(2_000), second)],
             ..Rehearsal::new(first, settings.clone())
         };
         let (arrived, outcome) = rehearsal.play().await;

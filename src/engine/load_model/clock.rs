@@ -1,0 +1,62 @@
+//! The clock of the timetable, which stands still while the run is paused.
+
+use std::time::Duration;
+
+/// The time since the run began as the timetable counts it: without pauses. Knows no clock of a machine: what it is
+/// asked and what it answers are durations since the run began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Clock {
+    /// How long all pauses together were that are over.
+    behind: Duration,
+    /// When the pause began that lasts.
+    paused: Option<Duration>,
+}
+
+impl Clock {
+    /// What it shows `now`.
+    pub(crate) fn elapsed(&self, now: Duration) -> Duration {
+        self.paused.unwrap_or(now).saturating_sub(self.behind)
+    }
+
+    /// When it will show `due`; never while the run is paused.
+    pub(crate) fn moment(&self, due: Duration) -> Option<Duration> {
+        match self.paused {
+            Some(_) => None,
+            None => self.behind.checked_add(due),
+        }
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    pub(crate) fn pause(&mut self, now: Duration) {
+        self.paused.get_or_insert(now);
+    }
+
+    pub(crate) fn resume(&mut self, now: Duration) {
+        if let Some(paused) = self.paused.take() {
+            self.behind += now.saturating_sub(paused);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paused_clock_stands_still_and_goes_on_where_it_stood() {
+        let s = Duration::from_secs;
+        let mut clock = Clock::default();
+        assert_eq!(clock.elapsed(s(3)), s(3));
+        clock.pause(s(4));
+        clock.pause(s(5));
+        assert_eq!(clock.elapsed(s(9)), s(4));
+        assert_eq!(clock.moment(s(5)), None);
+        clock.resume(s(10));
+        clock.resume(s(11));
+        assert_eq!(clock.elapsed(s(11)), s(5));
+        assert_eq!(clock.moment(s(7)), Some(s(13)));
+    }
+}

@@ -1,0 +1,96 @@
+//! The timetable of a run: how many users are to run, or at what rate iterations are to start, over time.
+
+use crate::config::{Config, Load, Spacing};
+use crate::plan::{Arrivals, RateLine, Shape};
+use crate::units;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The load over time.
+#[derive(Debug, Clone)]
+pub(crate) enum Timetable {
+    /// So many users at a time.
+    Users(Shape),
+    /// Iterations at a rate by at most so many users, until `end`.
+    Arrivals {
+        line: RateLine,
+        most: u64,
+        end: Option<Duration>,
+    },
+}
+
+impl Timetable {
+    /// What the options say, and how long the run takes.
+    pub(crate) fn of(config: &Config) -> (Timetable, Option<Duration>) {
+        match &config.load {
+            Load::Users => {
+                let shape = Shape::ramp(config.users, config.hatch_rate, config.run_time);
+                let end = shape.duration();
+                (Timetable::Users(shape), end)
+            }
+            Load::Stages(stages) => {
+                let shape = Shape::stages(stages);
+                let end = shape.duration();
+                (Timetable::Users(shape), end)
+            }
+            Load::Rate(stages, _) => {
+                let timetable = Timetable::Arrivals {
+                    line: RateLine::new(stages),
+                    most: config.users,
+                    end: config.run_time,
+                };
+                (timetable, config.run_time)
+            }
+        }
+    }
+
+    /// From when on all users run; none without such a moment.
+    pub(crate) fn all_running_at(&self) -> Option<Duration> {
+        match self {
+            Timetable::Users(shape) => Some(shape.all_running_at()),
+            Timetable::Arrivals { .. } => None,
+        }
+    }
+}
+
+/// When the options say that a run ends, since its beginning; `None` for never.
+pub fn end_of(config: &Config) -> Option<Duration> {
+    Timetable::of(config).1
+}
+
+/// When each stage but the first begins, and what it is.
+pub(crate) fn stages(config: &Config) -> VecDeque<(Duration, String)> {
+    let named: Vec<(Duration, String)> = match &config.load {
+        Load::Users => Vec::new(),
+        Load::Stages(stages) => {
+            let named = stages.iter();
+            named
+                .map(|(time, users)| (*time, format!("to {}", units::counted(*users, "user"))))
+                .collect()
+        }
+        Load::Rate(stages, _) => {
+            let named = stages.iter();
+            named
+                .map(|(time, rate)| (*time, format!("to {rate} iterations a second")))
+                .collect()
+        }
+    };
+    let mut begins = Duration::ZERO;
+    let mut stages = VecDeque::new();
+    for (time, goal) in named {
+        if !begins.is_zero() && !time.is_zero() {
+            stages.push_back((begins, format!("stage {goal}")));
+        }
+        begins += time;
+    }
+    stages
+}
+
+/// The arrivals of a run, the same for every shard.
+pub(crate) fn arrivals(config: &Config) -> Arrivals {
+    match config.load {
+        // Not the stream of a user, which are the seed and a number.
+        Load::Rate(_, Spacing::Poisson) => Arrivals::poisson(config.seed.rotate_left(32)),
+        _ => Arrivals::even(),
+    }
+}

@@ -1,0 +1,253 @@
+//! The users of one shard that run because so many are to run: who of them starts or stops when the number
+//! changes. A user's number decides its shard and its scenario, the highest number stops first, and whoever is
+//! started again keeps its number: the proportions of the scenarios hold at every number of users.
+
+use super::shard_of;
+use crate::engine::user::stop::Stop;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// One user of the user_pool, who runs or is on its way out.
+#[derive(Debug)]
+struct Member {
+    stop: Rc<Stop>,
+    leaving: bool,
+    /// It is to run again when it has ended: two users of one number never run at the same time.
+    wanted: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct UserPool {
+    index: usize,
+    shards: usize,
+    /// The number of users over all shards that this shard has come to.
+    level: u64,
+    members: HashMap<u64, Member>,
+    /// Users that had ended by themselves and are to run again.
+    again: Vec<u64>,
+    /// How often users of a number have stopped; those who never have are not listed.
+    lives: HashMap<u64, u64>,
+}
+
+/// A user to start: its number, from 0, and how many of that number there were before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) number: u64,
+    pub(crate) life: u64,
+}
+
+impl UserPool {
+    pub(crate) fn new(index: usize, shards: usize) -> Self {
+        UserPool {
+            index,
+            shards,
+            level: 0,
+            members: HashMap::new(),
+            again: Vec::new(),
+            lives: HashMap::new(),
+        }
+    }
+
+    /// Whether there is nobody to start or to stop to come to so many users over all shards.
+    pub(crate) fn has_come_to(&self, target: u64) -> bool {
+        self.level == target && self.again.is_empty()
+    }
+
+    /// Goes on towards so many users over all shards: the next user of this shard to be started. Users on
+    /// the way down are told to stop. `None` when the number is reached.
+    pub(crate) fn next(&mut self, target: u64) -> Option<Start> {
+        while self.level > target {
+            self.level -= 1;
+            self.dismiss(self.level);
+        }
+        while let Some(number) = self.again.pop() {
+            if number < self.level && !self.members.contains_key(&number) {
+                return Some(self.start(number));
+            }
+        }
+        while self.level < target {
+            let number = self.level;
+            self.level += 1;
+            if shard_of(number, self.shards) != self.index {
+                continue;
+            }
+            match self.members.get_mut(&number) {
+                Some(member) => member.wanted = true,
+                None => return Some(self.start(number)),
+            }
+        }
+        None
+    }
+
+    fn dismiss(&mut self, number: u64) {
+        if shard_of(number, self.shards) != self.index {
+            return;
+        }
+        *self.lives.entry(number).or_default() += 1;
+        if let Some(member) = self.members.get_mut(&number) {
+            (member.leaving, member.wanted) = (true, false);
+            member.stop.tell();
+        }
+    }
+
+    /// Lets everyone begin anew, each when its iteration has ended; who had ended by itself, too.
+    pub(crate) fn renew(&mut self) {
+        let own = |number: &u64| shard_of(*number, self.shards) == self.index;
+        for number in (0..self.level).filter(own) {
+            *self.lives.entry(number).or_default() += 1;
+            match self.members.get_mut(&number) {
+                Some(member) => {
+                    (member.leaving, member.wanted) = (true, true);
+                    member.stop.tell_at_iteration_end();
+                }
+                None => self.again.push(number),
+            }
+        }
+        // From the end the first number is taken first.
+        self.again.sort_unstable_by(|a, b| b.cmp(a));
+        self.again.dedup();
+    }
+
+    fn start(&self, number: u64) -> Start {
+        let life = self.lives.get(&number).copied().unwrap_or(0);
+        Start { number, life }
+    }
+
+    pub(crate) fn started(&mut self, number: u64, stop: Rc<Stop>) {
+        let member = Member {
+            stop,
+            leaving: false,
+            wanted: false,
+        };
+        self.members.insert(number, member);
+    }
+
+    /// A user has ended. Who is to be started in its place, if its number is to run again.
+    pub(crate) fn ended(&mut self, number: u64) -> Option<Start> {
+        let member = self.members.remove(&number)?;
+        (member.leaving && member.wanted).then(|| self.start(number))
+    }
+
+    /// Tells everyone to stop.
+    pub(crate) fn dismiss_all(&mut self) {
+        self.again.clear();
+        for member in self.members.values_mut() {
+            member.wanted = false;
+            member.stop.tell();
+        }
+    }
+
+    /// Whether nobody runs although somebody should: all have ended by themselves.
+    pub(crate) fn is_done(&self) -> bool {
+        self.members.is_empty() && self.level > 0 && self.again.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steers a user_pool of one shard there and starts whom it names; their numbers.
+    fn steer(user_pool: &mut UserPool, target: u64) -> Vec<Start> {
+        std::iter::from_fn(|| {
+            let start = user_pool.next(target)?;
+            user_pool.started(start.number, Rc::default());
+            Some(start)
+        })
+        .collect()
+    }
+
+    fn told(user_pool: &UserPool) -> Vec<u64> {
+        let told = user_pool
+            .members
+            .iter()
+            .filter(|(_, member)| member.stop.is_told());
+        let mut numbers: Vec<u64> = told.map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    fn start(number: u64, life: u64) -> Start {
+        Start { number, life }
+    }
+
+    #[test]
+    fn the_newest_stop_first_and_keep_their_numbers_when_they_start_again() {
+        let mut user_pool = UserPool::new(0, 1);
+        assert_eq!(
+            steer(&mut user_pool, 3),
+            [start(0, 0), start(1, 0), start(2, 0)]
+        );
+        assert_eq!(steer(&mut user_pool, 1), []);
+        assert_eq!(told(&user_pool), [1, 2]);
+        assert_eq!(user_pool.ended(2), None);
+        assert_eq!(steer(&mut user_pool, 4), [start(2, 1), start(3, 0)]);
+        assert_eq!(
+            user_pool.ended(1),
+            Some(start(1, 1)),
+            "it was still on its way out when it was wanted again"
+        );
+    }
+
+    #[test]
+    fn who_ended_by_itself_starts_again_only_after_a_way_down() {
+        let mut user_pool = UserPool::new(0, 1);
+        steer(&mut user_pool, 2);
+        assert_eq!((user_pool.ended(0), user_pool.ended(1)), (None, None));
+        assert!(user_pool.is_done());
+        assert_eq!(steer(&mut user_pool, 3), [start(2, 0)]);
+        assert!(!user_pool.is_done());
+        assert_eq!(steer(&mut user_pool, 1), []);
+        assert_eq!(steer(&mut user_pool, 2), [start(1, 1)]);
+    }
+
+    #[test]
+    fn everyone_begins_anew_under_the_same_number_also_who_had_ended() {
+        let mut user_pool = UserPool::new(0, 1);
+        steer(&mut user_pool, 4);
+        assert_eq!(user_pool.ended(1), None);
+        assert_eq!(steer(&mut user_pool, 3), [], "the last is on its way out");
+        user_pool.renew();
+        assert!(!user_pool.has_come_to(3));
+        assert_eq!(steer(&mut user_pool, 3), [start(1, 1)]);
+        assert!(user_pool.has_come_to(3));
+        let told = |number| user_pool.members[&number].stop.is_told_at_iteration_end();
+        assert_eq!([0, 1, 2].map(told), [true, false, true]);
+        assert_eq!(user_pool.ended(0), Some(start(0, 1)));
+        user_pool.started(0, Rc::default());
+        assert_eq!(user_pool.ended(3), None, "nobody wants it back");
+        user_pool.renew();
+        assert_eq!(steer(&mut user_pool, 1), []);
+        assert_eq!(
+            user_pool.ended(2),
+            None,
+            "it was to begin anew and then to go"
+        );
+    }
+
+    #[test]
+    fn shards_share_the_numbers_among_them() {
+        let mut pools: Vec<UserPool> = (0..3).map(|index| UserPool::new(index, 3)).collect();
+        let mut started: Vec<u64> = pools
+            .iter_mut()
+            .flat_map(|user_pool| steer(user_pool, 50))
+            .map(|start| start.number)
+            .collect();
+        started.sort_unstable();
+        assert_eq!(started, (0..50).collect::<Vec<_>>());
+        for user_pool in &mut pools {
+            steer(user_pool, 20);
+        }
+        let mut told: Vec<u64> = pools.iter().flat_map(told).collect();
+        told.sort_unstable();
+        assert_eq!(told, (20..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_empty_pool_is_not_done_before_anyone_was_to_run() {
+        let mut user_pool = UserPool::new(1, 2);
+        assert!(!user_pool.is_done());
+        assert_eq!(steer(&mut user_pool, 1), []);
+        assert!(user_pool.is_done(), "the only user is another shard's");
+    }
+}

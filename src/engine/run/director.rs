@@ -1,0 +1,254 @@
+//! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
+//! shards by their directive and their signals alone, whatever machine they are on.
+
+use super::directive::{Directive, Phase};
+use super::ending::{Life, Stopped};
+use super::local_shards::LocalShards;
+use super::plan_version::PlanVersion;
+use super::reset::Reset;
+use super::roster::Roster;
+use super::signal::{Signal, SignalKind};
+use super::watchdog::{Caught, complaint};
+use crate::config::Config;
+use crate::control::Command;
+use crate::error::Error;
+use crate::metrics::{Cause, Delta, EventKind, RunPhase, Snapshot, Store};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+/// How often the figures are merged into a snapshot.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How much later than those of the shards its own ticks are.
+const AFTER_SHARDS: Duration = Duration::from_millis(20);
+
+/// How often a live view gets a whole report.
+const SHOW: Duration = Duration::from_millis(900);
+
+/// How long the others have to hand over what they have when a shard is caught.
+const HAND_OVER: Duration = Duration::from_secs(2);
+
+/// A run as it goes on.
+pub(crate) struct Director {
+    pub(crate) config: Arc<Config>,
+    /// The plan's name.
+    pub(crate) name: String,
+    pub(crate) begin: Instant,
+    pub(crate) store: Store,
+    pub(crate) directives: watch::Sender<Directive>,
+    pub(crate) snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+    pub(crate) roster: Roster,
+    pub(crate) life: Life,
+    /// When the timetable ends, none for never.
+    pub(crate) end: Option<Duration>,
+    /// The stages to come: when each begins by the timetable, and what it is.
+    pub(crate) stages: VecDeque<(Duration, String)>,
+    pub(crate) reset: Reset,
+    /// Deltas that were merged, for those they came from.
+    pub(crate) emptied: Vec<Delta>,
+    /// When a live view was last given a whole report.
+    pub(crate) shown: Instant,
+    /// The first stop, or the abort.
+    pub(crate) stopped: Option<Stopped>,
+    /// Tasks were cut off after `--stop-timeout`.
+    pub(crate) out_of_time: bool,
+    /// A shard will never answer.
+    pub(crate) caught: bool,
+    pub(crate) trouble: Option<Error>,
+}
+
+impl Director {
+    /// Until nobody takes part any more.
+    pub(crate) async fn direct(
+        &mut self,
+        local: &mut LocalShards,
+        mut signals: mpsc::UnboundedReceiver<Signal>,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        mut plan_versions: mpsc::UnboundedReceiver<Arc<PlanVersion>>,
+    ) {
+        // A little after the shards', so that what they hand over is in it.
+        let mut tick = tokio::time::interval_at(self.begin + AFTER_SHARDS, TICK);
+        while !self.roster.is_over() {
+            let clock = self.directives.borrow().clock;
+            let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
+            let end = moment(self.end).filter(|_| self.life == Life::Going);
+            let (stop_at, until) = (self.instant(end), self.instant(self.life.until()));
+            let reset_at = self.instant(moment(self.reset.due));
+            tokio::select! {
+                signal = signals.recv() => match signal {
+                    Some(signal) => self.heed(signal),
+                    None => return,
+                },
+                Some(command) = commands.recv() => self.obey(command),
+                Some(plan_version) = plan_versions.recv() => self.adopt(plan_version),
+                () = at(stop_at), if stop_at.is_some() => self.stop(Cause::TimeUp, None),
+                () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
+                () = at(until), if until.is_some() => match self.life {
+                    Life::Stopping { .. } => self.give_up(),
+                    Life::Going | Life::Aborting { .. } => return,
+                },
+                _ = tick.tick() => self.tick(local),
+            }
+            for delta in self.emptied.drain(..) {
+                local.recycle(delta);
+            }
+        }
+    }
+
+    /// How long the run has gone on.
+    pub(crate) fn now(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    fn instant(&self, since: Option<Duration>) -> Option<Instant> {
+        since.and_then(|since| self.begin.checked_add(since))
+    }
+
+    /// Shows the run as it is, and looks at what only time brings.
+    fn tick(&mut self, local: &mut LocalShards) {
+        self.store.enter(self.phase());
+        if self.config.view && self.shown.elapsed() >= SHOW {
+            self.shown = Instant::now();
+            self.store.show_report();
+        }
+        let snapshot = self.store.tick(self.now());
+        let connections = snapshot.connections;
+        self.snapshots.send_replace(Some(snapshot));
+        if let Some(warning) = local.scarce_ports(connections) {
+            self.store.warn(warning);
+        }
+        self.note_stages();
+        self.heed_thresholds();
+        if let Some(caught) = local.caught().filter(|_| !self.caught) {
+            self.end_without(caught);
+        }
+    }
+
+    fn heed(&mut self, Signal { shard, kind }: Signal) {
+        match kind {
+            SignalKind::Delta { sequence, delta } => {
+                if self.roster.delivered(shard, sequence) {
+                    self.merge(shard, *delta);
+                }
+            }
+            SignalKind::Idle {
+                version,
+                departures,
+            } => {
+                self.roster.idle(shard, version, departures);
+                self.stop_if_all_idle();
+            }
+            SignalKind::Ended { departures } => {
+                self.roster.ended(shard, departures);
+                self.finish_reset_if_all_reached();
+            }
+            SignalKind::Lost => {
+                let fault = "a thread of users ended by a fault in lgoose".to_owned();
+                self.trouble.get_or_insert(Error::Trouble(fault));
+                self.lose(shard);
+                self.stop(Cause::Trouble, None);
+            }
+            SignalKind::Failed(error) => {
+                self.trouble.get_or_insert(error);
+                self.stop(Cause::Trouble, None);
+            }
+        }
+    }
+
+    /// Waits for a shard no longer.
+    fn lose(&mut self, shard: usize) {
+        if self.roster.lost(shard) {
+            self.store.lose(shard);
+            self.finish_reset_if_all_reached();
+        }
+    }
+
+    /// A shard is caught in the plan's code: the others hand over what they have.
+    fn end_without(&mut self, caught: Caught) {
+        self.caught = true;
+        let plan_version = self.directives.borrow().plan_version.clone();
+        self.trouble
+            .get_or_insert(complaint(&plan_version.plan, &self.name, caught));
+        self.lose(caught.shard);
+        self.cut_off(Some(self.now() + HAND_OVER));
+    }
+
+    /// Enters the stages that have begun.
+    fn note_stages(&mut self) {
+        let clock = self.directives.borrow().clock;
+        let elapsed = clock.elapsed(self.now());
+        while let Some((due, text)) = self.stages.pop_front_if(|(due, _)| *due <= elapsed) {
+            if let Some(at) = clock.moment(due) {
+                self.store.happened(at, EventKind::Stage, text);
+            }
+        }
+    }
+
+    fn phase(&self) -> RunPhase {
+        let directive = self.directives.borrow();
+        match directive.phase {
+            Phase::Go if directive.clock.is_paused() => RunPhase::Paused,
+            Phase::Go => RunPhase::Running,
+            Phase::Stop | Phase::Abort => RunPhase::Stopping,
+        }
+    }
+
+    /// Whether the run is on its way to its end.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.life != Life::Going
+    }
+
+    /// Changes what the shards are told.
+    pub(crate) fn tell(&self, change: impl FnOnce(&mut Directive)) {
+        self.directives.send_modify(change);
+    }
+
+    /// When nobody has anything left to do, the run is over.
+    fn stop_if_all_idle(&mut self) {
+        let version = self.directives.borrow().version;
+        if self.roster.all_idle(version) {
+            self.stop(self.roster.departures().cause(), None);
+        }
+    }
+
+    /// Stops the run when a threshold is broken that says so.
+    fn heed_thresholds(&mut self) {
+        if self.is_stopping() {
+            return;
+        }
+        if let Some(row) = self.store.stopping_threshold() {
+            let seconds = row.broken_s.unwrap_or_default();
+            let name = row
+                .name
+                .map_or_else(String::new, |name| format!("{name}: "));
+            let threshold = format!("{name}{}", row.threshold);
+            self.store.warn(format!(
+                "the run was stopped after {seconds:.1} s: the threshold '{threshold}' was broken"
+            ));
+            self.stop(Cause::Threshold, Some(threshold));
+        }
+    }
+
+    pub(crate) fn obey(&mut self, command: Command) {
+        match command {
+            Command::Stop => self.stop(Cause::StoppedByUser, None),
+            Command::Interrupt => self.stop(Cause::Signal, None),
+            Command::SetUsers(_)
+            | Command::SetRate(_)
+            | Command::Pause
+            | Command::Resume
+            | Command::ResetStatistics => self.steer(command),
+            Command::Abort => self.abort(),
+        }
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,167 @@
+//! Finds out why a run ended: who asked for the stop, and how its users came to their end.
+
+use super::directive::Phase;
+use super::director::Director;
+use crate::engine::user::User;
+use crate::metrics::{Cause, Ending, EventKind};
+use std::time::Duration;
+
+/// How users came to their end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Departures {
+    /// Users who have done their `on_start` tasks.
+    pub(crate) began: u64,
+    /// Users who were lost by an error in `on_start`.
+    pub(crate) lost: u64,
+    /// Users who have done all their iterations.
+    pub(crate) finished: u64,
+}
+
+impl Departures {
+    /// Those of both together.
+    pub(crate) fn and(self, other: Departures) -> Departures {
+        Departures {
+            began: self.began + other.began,
+            lost: self.lost + other.lost,
+            finished: self.finished + other.finished,
+        }
+    }
+
+    /// Whether there were users and all were lost.
+    fn all_lost(self) -> bool {
+        self.lost > 0 && self.began == 0
+    }
+
+    /// Why nobody is left although nobody was told to stop.
+    pub(crate) fn cause(self) -> Cause {
+        match self.finished {
+            _ if self.all_lost() => Cause::UsersLost,
+            0 => Cause::Plan,
+            _ => Cause::IterationsDone,
+        }
+    }
+}
+
+impl User {
+    /// Counts a user that has done as many iterations as it may.
+    pub(crate) fn note_finished(&self) {
+        let limit = self.shared.config.iterations;
+        if limit.is_some_and(|limit| self.iteration > limit) {
+            self.shared.departed(|departures| departures.finished += 1);
+        }
+    }
+}
+
+/// The first stop of a run: why, when, and of a threshold which.
+#[derive(Debug)]
+pub(crate) struct Stopped {
+    cause: Cause,
+    at: Duration,
+    threshold: Option<String>,
+    /// The figures had not begun to count.
+    in_warmup: bool,
+}
+
+/// How far the run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// Users are at work as the timetable says.
+    Going,
+    /// Users were told to stop; what still runs at that time since the run began is cut off.
+    Stopping { until: Duration },
+    /// Everything was cut off. A shard that says nothing until then is waited for no longer.
+    Aborting { until: Option<Duration> },
+}
+
+impl Life {
+    /// When something is to be done about those who have not ended, since the run began.
+    pub(crate) fn until(self) -> Option<Duration> {
+        match self {
+            Life::Going => None,
+            Life::Stopping { until } => Some(until),
+            Life::Aborting { until } => until,
+        }
+    }
+}
+
+impl Director {
+    /// Lets running tasks finish. Only the first stop counts, and an abort.
+    pub(crate) fn stop(&mut self, cause: Cause, threshold: Option<String>) {
+        if self.life != Life::Going {
+            return;
+        }
+        self.reset_if_due();
+        self.note(cause, threshold);
+        self.reset_before_stop();
+        let now = self.now();
+        // Whoever was kept by a pause until now goes on to stop.
+        self.store.resume(now);
+        self.store.load_ended(now);
+        self.store
+            .happened(now, EventKind::Stop, "users were told to stop");
+        self.life = Life::Stopping {
+            until: now + self.config.stop_timeout,
+        };
+        self.tell(|directive| directive.phase = Phase::Stop);
+    }
+
+    /// Cuts requests off, as somebody has asked for.
+    pub(crate) fn abort(&mut self) {
+        self.note(Cause::Aborted, None);
+        self.cut_off(None);
+    }
+
+    /// Cuts off whoever is still there, and waits until that time since the run began if need be.
+    pub(crate) fn cut_off(&mut self, until: Option<Duration>) {
+        self.life = Life::Aborting { until };
+        self.tell(|directive| directive.phase = Phase::Abort);
+    }
+
+    /// Tasks that have not finished in time are cut off; that is no abort by the user.
+    pub(crate) fn give_up(&mut self) {
+        self.out_of_time = true;
+        let seconds = self.config.stop_timeout.as_secs_f64();
+        self.store.warn(format!(
+            "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
+        ));
+        self.cut_off(None);
+    }
+
+    fn note(&mut self, cause: Cause, threshold: Option<String>) {
+        let at = self.directives.borrow().clock.elapsed(self.now());
+        let before = self.stopped.as_ref();
+        let in_warmup = before.map_or(self.reset.is_due(), |before| before.in_warmup);
+        self.stopped = Some(Stopped {
+            cause,
+            at,
+            threshold,
+            in_warmup,
+        });
+    }
+
+    /// How the run has ended, without its words.
+    pub(crate) fn ending(&self, elapsed: Duration) -> Ending {
+        let departures = self.roster.departures();
+        let stopped = self.stopped.as_ref();
+        let at = stopped.map_or(elapsed, |stopped| stopped.at);
+        let cause = match stopped.map(|stopped| stopped.cause) {
+            _ if self.trouble.is_some() => Cause::Trouble,
+            Some(cause) => cause,
+            None => departures.cause(),
+        };
+        // A timer is late, and a run that is over when its last user goes is no shorter than it was to be.
+        let at = match (cause, self.end) {
+            (Cause::TimeUp, Some(end)) => at.max(end),
+            _ => at,
+        };
+        let mut ending = Ending::new(cause, at, self.end);
+        let iterations = self.config.iterations.is_some() && self.end.is_none();
+        let early = matches!(cause, Cause::Signal | Cause::StoppedByUser | Cause::Plan);
+        ending.cut_short |= iterations && (early || cause == Cause::UsersLost);
+        ending.in_warmup = stopped.map_or(self.reset.is_due(), |stopped| stopped.in_warmup);
+        ending.cut_off = self.out_of_time;
+        ending.all_lost = departures.all_lost();
+        ending.threshold = stopped.and_then(|stopped| stopped.threshold.clone());
+        ending
+    }
+}

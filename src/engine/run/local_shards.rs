@@ -1,0 +1,114 @@
+//! The shards of this process: their threads, the memory that goes back to them, and what only this machine can tell
+//! of them. Knows neither figures nor the timetable.
+
+use super::context::RunContext;
+use super::directive::Directive;
+use super::ports::PortWatch;
+use super::signal::Signal;
+use super::watchdog::{Caught, Watchdog};
+use crate::engine::load_model::dispatcher::Transfers;
+use crate::engine::shard::channels::Channels;
+use crate::engine::shard::run_shard;
+use crate::error::Error;
+use crate::metrics::Delta;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+/// Starts the shard of that number; `None` if it has no thread of its own.
+pub(crate) type StartShard =
+    fn(usize, Arc<RunContext>, Channels) -> Result<Option<JoinHandle<()>>, Error>;
+
+/// Starts a shard on a thread.
+pub(crate) fn start_thread(
+    index: usize,
+    context: Arc<RunContext>,
+    channels: Channels,
+) -> Result<Option<JoinHandle<()>>, Error> {
+    let thread = std::thread::Builder::new()
+        .name(format!("shard {index}"))
+        .spawn(move || run_shard(index, &context, channels));
+    thread.map(Some).map_err(|error| {
+        Error::Trouble(format!(
+            "cannot start thread {index}: {error}; lower '--threads'"
+        ))
+    })
+}
+
+#[derive(Debug)]
+pub(crate) struct LocalShards {
+    threads: Vec<JoinHandle<()>>,
+    /// Gives each shard its deltas back.
+    emptied: Vec<mpsc::UnboundedSender<Box<Delta>>>,
+    watchdog: Watchdog,
+    ports: PortWatch,
+}
+
+impl LocalShards {
+    /// Starts all shards. What they tell comes from the receiver.
+    ///
+    /// # Errors
+    /// Trouble with a thread.
+    pub(crate) fn start(
+        start_shard: StartShard,
+        context: &Arc<RunContext>,
+        directives: &watch::Sender<Directive>,
+    ) -> Result<(LocalShards, mpsc::UnboundedReceiver<Signal>), Error> {
+        let (sender, signals) = mpsc::unbounded_channel();
+        let mut local = LocalShards {
+            threads: Vec::new(),
+            emptied: Vec::new(),
+            watchdog: Watchdog::new(&context.heartbeats, context.config.lua_time, context.begin),
+            ports: PortWatch::new(context.begin),
+        };
+        let lines: Vec<_> = (0..context.shards)
+            .map(|_| mpsc::unbounded_channel())
+            .collect();
+        let (others, incoming): (Vec<_>, Vec<_>) = lines.into_iter().unzip();
+        for (index, incoming) in incoming.into_iter().enumerate() {
+            let (give_back, returned) = mpsc::unbounded_channel();
+            local.emptied.push(give_back);
+            let transfers = Transfers {
+                others: others.clone(),
+                incoming,
+            };
+            let channels = Channels::new(
+                index,
+                directives.subscribe(),
+                transfers,
+                sender.clone(),
+                returned,
+            );
+            local
+                .threads
+                .extend(start_shard(index, context.clone(), channels)?);
+        }
+        Ok((local, signals))
+    }
+
+    /// Gives an emptied delta back to the shard that it is of.
+    pub(crate) fn recycle(&self, delta: Delta) {
+        // A shard that has ended needs no delta.
+        let _ended = self.emptied[delta.shard()].send(Box::new(delta));
+    }
+
+    /// The shard that is caught in the plan's code, once there is one.
+    pub(crate) fn caught(&mut self) -> Option<Caught> {
+        self.watchdog.look(Instant::now())
+    }
+
+    /// What to warn of when local ports run out; `connections` are those open now.
+    pub(crate) fn scarce_ports(&mut self, connections: u64) -> Option<String> {
+        self.ports.look(Instant::now(), connections)
+    }
+
+    /// Waits for all threads, but for those that `never_end`: the process ends them.
+    pub(crate) fn join(self, never_end: bool) {
+        let ends = |thread: &JoinHandle<()>| !never_end || thread.is_finished();
+        for thread in self.threads.into_iter().filter(ends) {
+            // A thread that panicked has told that it is lost.
+            let _lost = thread.join();
+        }
+    }
+}

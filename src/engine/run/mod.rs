@@ -1,0 +1,223 @@
+//! A run from its first user to its report: the plan's events, the shards between them, and the figures at
+//! the end.
+
+pub(super) mod context;
+pub(super) mod directive;
+pub(super) mod director;
+pub(super) mod ending;
+mod event;
+pub(super) mod local_shards;
+pub(super) mod plan_version;
+mod ports;
+mod reset;
+mod roster;
+mod settings;
+pub(super) mod signal;
+mod steer;
+mod watchdog;
+
+pub use super::load_model::timetable::end_of;
+pub use plan_version::PlanVersion;
+pub use settings::settings_of;
+
+use crate::config::Config;
+use crate::control::Command;
+use crate::engine::load_model::clock::Clock;
+use crate::engine::load_model::timetable::{Timetable, stages};
+use crate::error::Error;
+use crate::http::{ClientConfig, Resolver};
+use crate::metrics::{Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
+use crate::plan::Event;
+use context::{cadence, context};
+use directive::{Directive, Phase};
+use director::Director;
+use ending::Life;
+use event::{raised_in, run_event};
+use local_shards::{LocalShards, StartShard, start_thread};
+use reset::Reset;
+use roster::Roster;
+use settings::thresholds;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// What users run.
+    pub plan_version: Arc<PlanVersion>,
+    /// How to run it.
+    pub config: Arc<Config>,
+    /// The plan's name for the report.
+    pub name: String,
+    /// The target as the report shows it.
+    pub target: String,
+    /// How requests are sent.
+    pub client: ClientConfig,
+    /// Where hosts are.
+    pub resolver: Arc<Resolver>,
+    /// What takes its logs, if any are kept.
+    pub journals: Option<Journals>,
+}
+
+/// What a run leaves behind.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The figures, how the run ended and what decided its load; without a verdict, since logs may be missing yet.
+    pub report: Report,
+    /// What went wrong inside lgoose, if anything; the report is still true for what was measured.
+    pub trouble: Option<Error>,
+}
+
+/// Runs a plan to its end. Snapshots are published four times a second; commands are obeyed at once. A version
+/// of the plan that comes in between is taken by each user at its next iteration, and the figures begin anew;
+/// the report keeps what was before.
+///
+/// # Errors
+/// Trouble that keeps the run from starting.
+pub async fn run(
+    run: Run,
+    commands: mpsc::UnboundedReceiver<Command>,
+    plan_versions: mpsc::UnboundedReceiver<Arc<PlanVersion>>,
+    snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+) -> Result<Outcome, Error> {
+    run_on(start_thread, run, commands, plan_versions, snapshots).await
+}
+
+/// [`run`] with its shards started in another way.
+pub(crate) async fn run_on(
+    start_shard: StartShard,
+    run: Run,
+    mut commands: mpsc::UnboundedReceiver<Command>,
+    plan_versions: mpsc::UnboundedReceiver<Arc<PlanVersion>>,
+    snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+) -> Result<Outcome, Error> {
+    let config = run.config.clone();
+    let plan_version = run.plan_version.clone();
+    let mut store = Store::new(Facts {
+        order: run.plan_version.order(),
+        co_mitigation: cadence(&config),
+        co_wanted: config.co_wanted,
+        ..Facts::new(
+            run.name.clone(),
+            run.target.clone(),
+            config.seed,
+            SystemTime::now(),
+        )
+    });
+    store.judge_by(plan_version.config.thresholds.clone());
+    if config.warmup.is_some() || config.reset_stats {
+        store.hold_judgement();
+    }
+    let name = run.name.clone();
+    let mut context = context(run);
+    let (timetable, end) = Timetable::of(&config);
+    let begun = run_event(
+        &context,
+        &plan_version,
+        Event::TestStart,
+        &mut store,
+        &mut commands,
+    )
+    .await?;
+    if let Some(raised) = begun.raised {
+        let raised = raised_in(Event::TestStart, &raised);
+        let mut ending = Ending::new(Cause::NotStarted, Duration::ZERO, end);
+        ending.raised = Some(raised.clone());
+        let report = store.report(context.begin.elapsed());
+        return Ok(Outcome {
+            report: ended(report, ending, &config, &plan_version),
+            trouble: Some(Error::Trouble(raised)),
+        });
+    }
+    if plan_version.plan.events.contains(&Event::TestStart) {
+        context.begin = Instant::now();
+        store.begin_at(context.begin.duration_since(context.origin));
+    }
+    store.expect(context.shards);
+    let context = Arc::new(context);
+    let reset = Reset::new(&config, &timetable);
+    let (directives, _) = watch::channel(Directive {
+        phase: Phase::Go,
+        clock: Clock::default(),
+        timetable: Arc::new(timetable),
+        plan_version,
+        version: 0,
+        measurement: reset.measurement(),
+    });
+    let mut director = Director {
+        stages: stages(&config),
+        config: config.clone(),
+        name,
+        begin: context.begin,
+        store,
+        directives,
+        snapshots,
+        roster: Roster::new(context.shards),
+        life: Life::Going,
+        end,
+        reset,
+        emptied: Vec::new(),
+        shown: context.begin,
+        stopped: None,
+        out_of_time: false,
+        caught: false,
+        trouble: None,
+    };
+    // Whoever starts after a stop has nothing to do.
+    if let Some(asked) = begun.asked {
+        director.obey(asked);
+    }
+    let (mut local, signals) = LocalShards::start(start_shard, &context, &director.directives)?;
+    director
+        .direct(&mut local, signals, &mut commands, plan_versions)
+        .await;
+    // A thread that is caught never ends, the process does.
+    local.join(director.caught);
+    let elapsed = context.now();
+    director
+        .store
+        .happened(elapsed, EventKind::End, "the run was over");
+    let plan_version = director.directives.borrow().plan_version.clone();
+    let mut ending = director.ending(elapsed);
+    let happened = run_event(
+        &context,
+        &plan_version,
+        Event::TestStop,
+        &mut director.store,
+        &mut commands,
+    )
+    .await?;
+    if let Some(raised) = happened.raised {
+        let raised = raised_in(Event::TestStop, &raised);
+        director.store.warn(raised.clone());
+        ending.raised = Some(raised);
+    }
+    if happened.asked == Some(Command::Abort) && director.trouble.is_none() {
+        (ending.cause, ending.cut_short) = (Cause::Aborted, true);
+    }
+    Ok(Outcome {
+        report: ended(director.report(elapsed), ending, &config, &plan_version),
+        trouble: director.trouble,
+    })
+}
+
+/// The report with how its run ended and what decided its load.
+fn ended(
+    mut report: Report,
+    ending: Ending,
+    config: &Config,
+    plan_version: &PlanVersion,
+) -> Report {
+    let mut settings = settings_of(config, &plan_version.program);
+    // A plan that was loaded anew has brought its own.
+    settings.thresholds = thresholds(&plan_version.config);
+    if ending.in_warmup {
+        // Their figures are those of the warm-up.
+        report.thresholds.clear();
+    }
+    report.ending = Some(ending.told());
+    report.settings = Some(settings);
+    report
+}

@@ -1,0 +1,292 @@
+//! Figures that begin anew in the middle of a run: after `--warmup`, when all users have started, when a
+//! view asks for it, or when the plan is loaded anew. Every shard is told the moment, and counts what ended before it
+//! and after it apart; when all have come so far, the earlier measurement is over.
+
+use super::directive::{Begins, Measurement};
+use super::director::Director;
+use super::plan_version::PlanVersion;
+use crate::config::Config;
+use crate::engine::load_model::timetable::Timetable;
+use crate::metrics::{Delta, EventKind, NameSeries, Report};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How far ahead a measurement begins that somebody asks for: shards are to know of it before.
+const AHEAD: Duration = Duration::from_millis(50);
+
+/// A reset that is due or under way.
+#[derive(Debug)]
+pub(crate) struct Reset {
+    /// When the figures are to begin anew by themselves, as the timetable counts.
+    pub(crate) due: Option<Duration>,
+    /// Whether that is the end of the warm-up.
+    warmup_due: bool,
+    /// The measurement that begins, and the one that the store has.
+    under_way: Option<UnderWay>,
+    /// What is to follow the one under way.
+    again: Option<Cause>,
+    /// When the one would have begun that a stop has called off.
+    called_off: Option<Duration>,
+    epoch: u64,
+    /// What shards measured since, until all have come so far.
+    later: Vec<Delta>,
+    warmup: Option<Report>,
+    earlier: Vec<Report>,
+}
+
+/// A measurement that has not begun on every shard.
+#[derive(Debug)]
+struct UnderWay {
+    epoch: u64,
+    /// When it begins, since the run did.
+    at: Duration,
+    cause: Cause,
+}
+
+/// Why figures begin anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// What was before is kept as a report of its own.
+    Warmup,
+    /// The same, of an earlier version of the plan.
+    PlanVersion,
+    /// All users have started.
+    Started,
+    Asked,
+}
+
+/// The most reports that are kept of versions; the first go.
+const MOST_EARLIER: usize = 20;
+
+impl Reset {
+    pub(crate) fn new(config: &Config, timetable: &Timetable) -> Self {
+        let all_running = || timetable.all_running_at().filter(|_| config.reset_stats);
+        Reset {
+            due: config.warmup.or_else(all_running),
+            warmup_due: config.warmup.is_some(),
+            under_way: None,
+            again: None,
+            called_off: None,
+            epoch: 0,
+            later: Vec::new(),
+            warmup: None,
+            earlier: Vec::new(),
+        }
+    }
+
+    /// Whether the figures have yet to begin by themselves.
+    pub(crate) fn is_due(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// Why the figures begin anew by themselves.
+    fn cause_due(&self) -> Cause {
+        match self.warmup_due {
+            true => Cause::Warmup,
+            false => Cause::Started,
+        }
+    }
+
+    fn begin(&mut self, at: Duration, cause: Cause) {
+        self.under_way = Some(UnderWay {
+            epoch: self.epoch + 1,
+            at,
+            cause,
+        });
+    }
+
+    /// What the shards are told of the measurement to come.
+    pub(crate) fn measurement(&self) -> Measurement {
+        match (&self.under_way, self.due) {
+            (Some(begins), _) => Measurement {
+                epoch: begins.epoch,
+                begins: Begins::At(begins.at),
+            },
+            (None, Some(due)) => Measurement {
+                epoch: self.epoch + 1,
+                begins: Begins::On(due),
+            },
+            (None, None) => Measurement {
+                epoch: self.epoch,
+                begins: Begins::WithTheRun,
+            },
+        }
+    }
+}
+
+impl Director {
+    /// The moment of `--warmup` or `--reset-stats` has come.
+    pub(crate) fn reset_at_its_time(&mut self) {
+        let clock = self.directives.borrow().clock;
+        let Some(at) = self.reset.due.and_then(|due| clock.moment(due)) else {
+            return;
+        };
+        self.reset.due = None;
+        self.begin_reset(at, self.reset.cause_due());
+    }
+
+    /// The same if it has come already, before the clock is changed.
+    pub(crate) fn reset_if_due(&mut self) {
+        let clock = self.directives.borrow().clock;
+        let at = self.reset.due.and_then(|due| clock.moment(due));
+        if at.is_some_and(|at| at <= self.now()) {
+            self.reset_at_its_time();
+        }
+    }
+
+    /// A view wants the figures to begin anew.
+    pub(crate) fn reset_as_asked(&mut self) {
+        self.begin_reset(self.now() + AHEAD, Cause::Asked);
+    }
+
+    /// Users are to run another version of the plan, each from its next iteration on. What `test_start` gave
+    /// stays.
+    pub(crate) fn adopt(&mut self, plan_version: Arc<PlanVersion>) {
+        if self.is_stopping() {
+            return;
+        }
+        plan_version
+            .program
+            .share_as(&self.directives.borrow().plan_version.program);
+        self.begin_reset(self.now() + AHEAD, Cause::PlanVersion);
+        self.tell(|directive| {
+            directive.plan_version = plan_version;
+            // Whoever had nothing left to do may have.
+            directive.version += 1;
+        });
+    }
+
+    /// The users are told to stop: a measurement that was asked for begins now, or it never would; one that the
+    /// timetable has ahead is called off.
+    pub(crate) fn reset_before_stop(&mut self) {
+        let now = self.now();
+        self.reset.again = None;
+        if let Some(due) = self.reset.due.take() {
+            self.reset.called_off = self.directives.borrow().clock.moment(due);
+            let measurement = self.reset.measurement();
+            self.tell(|directive| directive.measurement = measurement);
+        }
+        if let Some(under_way) = self.reset.under_way.as_mut().filter(|ahead| ahead.at > now) {
+            under_way.at = now;
+            let measurement = self.reset.measurement();
+            self.tell(|directive| directive.measurement = measurement);
+        }
+    }
+
+    /// Tells the shards when the next measurement begins. While one begins, no other does; it follows.
+    fn begin_reset(&mut self, at: Duration, cause: Cause) {
+        if self.is_stopping() {
+            return;
+        }
+        if self.reset.under_way.is_some() {
+            self.reset.again = Some(cause);
+            return;
+        }
+        self.reset.begin(at, cause);
+        let measurement = self.reset.measurement();
+        self.tell(|directive| directive.measurement = measurement);
+    }
+
+    /// Adds what a shard measured; what belongs to the measurement that begins waits until all shards have come so
+    /// far.
+    pub(crate) fn merge(&mut self, shard: usize, mut delta: Delta) {
+        let next = self.reset.epoch + 1;
+        let reached = delta.reaches(next);
+        if reached && self.reset.under_way.is_none() {
+            // The shard was faster than the timer here, or than the stop that called it off.
+            self.reset_at_its_time();
+            if let Some(at) = self.reset.called_off.take() {
+                let cause = self.reset.cause_due();
+                self.reset.begin(at, cause);
+            }
+        }
+        if reached {
+            self.reset.later.push(delta.split_off(next));
+        }
+        self.add(delta);
+        if let (true, Some(under_way)) = (reached, &self.reset.under_way) {
+            self.roster.reached(shard, under_way.epoch);
+        }
+        self.finish_reset_if_all_reached();
+    }
+
+    /// Ends the earlier measurement when everybody who takes part has come to the next one.
+    pub(crate) fn finish_reset_if_all_reached(&mut self) {
+        let under_way = self.reset.under_way.as_ref();
+        if under_way.is_some_and(|under_way| self.roster.all_reached(under_way.epoch)) {
+            self.finish_reset();
+        }
+    }
+
+    fn finish_reset(&mut self) {
+        let Some(under_way) = self.reset.under_way.take() else {
+            return;
+        };
+        let now = under_way.at;
+        match under_way.cause {
+            Cause::Warmup => self.reset.warmup = Some(self.store.report(now)),
+            Cause::PlanVersion => self.keep_version(now),
+            Cause::Started | Cause::Asked => {}
+        }
+        self.reset.epoch = under_way.epoch;
+        self.store.reset(now, under_way.epoch);
+        let (kind, text) = match under_way.cause {
+            Cause::Warmup => (EventKind::Reset, "the warm-up ended"),
+            Cause::Started => (EventKind::Reset, "all users had started"),
+            Cause::Asked => (EventKind::Reset, "the figures began anew"),
+            Cause::PlanVersion => (EventKind::Reload, "users took the edited plan over"),
+        };
+        self.store.happened(now, kind, text);
+        if under_way.cause == Cause::PlanVersion {
+            let plan_version = self.directives.borrow().plan_version.clone();
+            self.store.order_by(plan_version.order());
+            self.store.judge_by(plan_version.config.thresholds.clone());
+        }
+        if self.reset.due.is_some() {
+            self.store.hold_judgement();
+        }
+        let measurement = self.reset.measurement();
+        if measurement.begins != Begins::WithTheRun {
+            self.tell(|directive| directive.measurement = measurement);
+        }
+        for delta in std::mem::take(&mut self.reset.later) {
+            self.add(delta);
+        }
+        if let Some(cause) = self.reset.again.take() {
+            self.begin_reset(self.now() + AHEAD, cause);
+        }
+    }
+
+    /// Keeps the report of the version that ends here, but what would make it large.
+    fn keep_version(&mut self, now: Duration) {
+        let mut report = self.store.report(now);
+        for row in &mut report.requests {
+            row.series = NameSeries::default();
+        }
+        if self.reset.earlier.len() == MOST_EARLIER {
+            self.reset.earlier.remove(0);
+            let warning = format!(
+                "the plan was loaded anew so often that figures of only the last {MOST_EARLIER} times are kept"
+            );
+            self.store.warn(warning);
+        }
+        self.reset.earlier.push(report);
+    }
+
+    fn add(&mut self, delta: Delta) {
+        let emptied = self.store.merge(delta);
+        self.emptied.push(emptied);
+    }
+
+    /// The report of the run, with that of its warm-up.
+    pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
+        // Shards that ended before have nothing to add.
+        if !self.reset.later.is_empty() {
+            self.finish_reset();
+        }
+        let mut report = self.store.report(elapsed);
+        report.warmup = self.reset.warmup.take().map(Box::new);
+        report.earlier = std::mem::take(&mut self.reset.earlier);
+        report
+    }
+}

@@ -1,0 +1,179 @@
+//! What decided a run's load, as its report tells it.
+
+use crate::config::{Client, CoMitigation, Config, Http, Load, Proxy, Spacing};
+use crate::lua::Program;
+use crate::machine;
+use crate::metrics::{MachineRow, RunSettings};
+use std::time::Duration;
+
+/// The settings of a run of that plan, for its report. Of headers only the names, of a proxy no password.
+pub fn settings_of(config: &Config, program: &Program) -> RunSettings {
+    let seconds = |time: Duration| format!("{}s", time.as_secs_f64());
+    let (stages, rate, arrivals) = load(&config.load);
+    RunSettings {
+        users: config.users,
+        hatch_rate: Some(config.hatch_rate).filter(|rate| rate.is_finite()),
+        run_time: config.run_time.map(seconds),
+        stages,
+        rate,
+        arrivals: arrivals.map(str::to_owned),
+        iterations: config.iterations,
+        throttle_requests: config.throttle_requests,
+        wait_factor: config.wait_factor,
+        scenarios: config.scenarios.clone(),
+        tags: config.tags.clone(),
+        warmup: config.warmup.map(seconds),
+        reset_stats: config.reset_stats,
+        stop_timeout: seconds(config.stop_timeout),
+        timeout: seconds(config.timeout),
+        max_body: config.max_body,
+        http: match config.http {
+            Http::Any => "any",
+            Http::Http1 => "1.1",
+            Http::Http2 => "2",
+        }
+        .to_owned(),
+        client: match config.client {
+            Client::Direct => "direct",
+            Client::Reqwest => "reqwest",
+        }
+        .to_owned(),
+        proxy: proxy(&config.proxy),
+        insecure: config.insecure,
+        headers: config.headers.keys().cloned().collect(),
+        resolve: config
+            .resolve
+            .iter()
+            .map(|pin| format!("{}:{}:{}", pin.host, pin.port, pin.address))
+            .collect(),
+        dns_ttl: config.dns_ttl.map(seconds),
+        local_address: config.local_address.map(|address| address.to_string()),
+        no_keepalive: !config.keep_alive,
+        no_cookies: !config.cookies,
+        sticky_follow: config.sticky_follow,
+        co_mitigation: match config.co_mitigation {
+            CoMitigation::Disabled => "disabled",
+            CoMitigation::Average => "average",
+            CoMitigation::Minimum => "minimum",
+            CoMitigation::Maximum => "maximum",
+        }
+        .to_owned(),
+        thresholds: thresholds(config),
+        fail_on_error: config.fail_on_error,
+        fail_on_saturation: config.fail_on_saturation,
+        allow_short: config.allow_short,
+        threads: config.threads as u64,
+        lua_memory: config.lua_memory,
+        lua_time: seconds(config.lua_time),
+        plan_sha256: program.digest(),
+        machine: machine_row(),
+    }
+}
+
+/// Stages, the rate and the spacing of arrivals.
+fn load(load: &Load) -> (Vec<String>, Option<f64>, Option<&'static str>) {
+    let stage = |time: &Duration, to: String| format!("{}s:{to}", time.as_secs_f64());
+    match load {
+        Load::Users => (Vec::new(), None, None),
+        Load::Stages(stages) => {
+            let stages = stages.iter();
+            let stages = stages.map(|(time, users)| stage(time, users.to_string()));
+            (stages.collect(), None, None)
+        }
+        Load::Rate(stages, spacing) => {
+            let spacing = match spacing {
+                Spacing::Even => "even",
+                Spacing::Poisson => "poisson",
+            };
+            match stages[..] {
+                [(Duration::ZERO, rate)] => (Vec::new(), Some(rate), Some(spacing)),
+                _ => {
+                    let stages = stages.iter();
+                    let stages = stages.map(|(time, rate)| stage(time, format!("{rate}/s")));
+                    (stages.collect(), None, Some(spacing))
+                }
+            }
+        }
+    }
+}
+
+fn proxy(proxy: &Proxy) -> String {
+    match proxy {
+        Proxy::None => "none".to_owned(),
+        Proxy::Environment => "env".to_owned(),
+        Proxy::At(url) => {
+            let port = url.port_or_known_default().unwrap_or_default();
+            let host = url.host_str().unwrap_or_default();
+            format!("{}://{host}:{port}", url.scheme())
+        }
+    }
+}
+
+/// The thresholds as the command line takes them.
+pub(crate) fn thresholds(config: &Config) -> Vec<String> {
+    let thresholds = config.thresholds.iter();
+    thresholds
+        .map(|threshold| match &threshold.name {
+            Some(name) => format!("{name}: {threshold}"),
+            None => threshold.to_string(),
+        })
+        .collect()
+}
+
+fn machine_row() -> MachineRow {
+    let build = match cfg!(debug_assertions) {
+        true => "debug",
+        false => "release",
+    };
+    MachineRow {
+        cpu_model: machine::cpu_model().unwrap_or_default(),
+        cores: machine::cores() as u64,
+        memory_bytes: machine::total_memory(),
+        kernel: machine::kernel(),
+        lgoose: format!("{} ({build} build)", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Settings, Value};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn what_decides_the_load_is_told_and_no_secret() {
+        let mut settings = Settings::default();
+        let text = |text: &str| Value::Text(text.to_owned());
+        let headers = BTreeMap::from([("Authorization".to_owned(), "Bearer hidden".to_owned())]);
+        for (field, value) in [
+            ("stages", text("90s:40/s")),
+            ("arrivals", text("poisson")),
+            ("proxy", text("http://me:hidden@proxy:8080")),
+            ("timeout", text("500ms")),
+            ("thresholds", text("p95 < 300ms")),
+        ] {
+            settings.set(field, &value).expect("it fits");
+        }
+        settings.headers = Some(headers);
+        let config = Config::new(settings, 2, 1).expect("it fits");
+        let plan = "task { function(user) user:get '/' end }";
+        let variables = BTreeMap::from([("KEY".to_owned(), "hidden".to_owned())]);
+        let (program, ..) = crate::lua::load("p.lua", plan, variables, 1).expect("a plan");
+        let told = settings_of(&config, &program);
+        assert_eq!(told.stages, ["90s:40/s"]);
+        assert_eq!(
+            (told.rate, told.arrivals.as_deref()),
+            (None, Some("poisson"))
+        );
+        assert_eq!(
+            (&*told.timeout, &*told.proxy),
+            ("0.5s", "http://proxy:8080")
+        );
+        assert_eq!(told.headers, ["Authorization"]);
+        assert_eq!(told.thresholds, ["p95 < 300ms"]);
+        assert_eq!(told.plan_sha256.len(), 64);
+        assert!(told.machine.cores > 0);
+        let json = serde_json::to_string(&told).expect("plain data");
+        assert!(!json.contains("hidden"), "{json}");
+    }
+}

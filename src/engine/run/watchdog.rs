@@ -1,0 +1,193 @@
+//! Notices a shard that is caught in one call of a plan's code that no hook can end, such as a search of
+//! many matches in a huge text. Asked at every tick of the run; pure but for the heartbeats it reads.
+
+use crate::error::Error;
+use crate::lua::{Heartbeat, RunningCode};
+use crate::plan::Plan;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What a hook ends, it has ended by then: it counts processor time, of which a busy machine gives little.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The most that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
+const MOST_PER_LOOK: Duration = Duration::from_secs(1);
+
+/// Watches the shards of a run.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    shards: Vec<Watched>,
+    patience: Duration,
+    looked: Instant,
+}
+
+#[derive(Debug)]
+struct Watched {
+    heartbeat: Arc<Heartbeat>,
+    seen: Option<RunningCode>,
+    time: Duration,
+}
+
+impl Watchdog {
+    /// `lua_time` is what the hooks allow.
+    pub(crate) fn new(heartbeats: &[Arc<Heartbeat>], lua_time: Duration, now: Instant) -> Watchdog {
+        let watched = |heartbeat: &Arc<Heartbeat>| Watched {
+            heartbeat: heartbeat.clone(),
+            seen: None,
+            time: Duration::ZERO,
+        };
+        Watchdog {
+            shards: heartbeats.iter().map(watched).collect(),
+            patience: lua_time * 2 + GRACE,
+            looked: now,
+        }
+    }
+
+    /// The shard whose code has been running far too long.
+    pub(crate) fn look(&mut self, now: Instant) -> Option<Caught> {
+        let passed = now.duration_since(self.looked).min(MOST_PER_LOOK);
+        self.looked = now;
+        let mut shards = self.shards.iter_mut().enumerate();
+        shards.find_map(|(index, shard)| {
+            let running = shard.heartbeat.read();
+            shard.time = match running.is_some() && running == shard.seen {
+                true => shard.time + passed,
+                false => Duration::ZERO,
+            };
+            shard.seen = running;
+            let line = shard.heartbeat.line();
+            let running = running.filter(|_| shard.time > self.patience)?;
+            Some(Caught {
+                shard: index,
+                running,
+                line,
+            })
+        })
+    }
+}
+
+/// A shard in a call that does not end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Caught {
+    pub(crate) shard: usize,
+    running: RunningCode,
+    /// Where it was last seen.
+    line: Option<u32>,
+}
+
+/// What to tell about a task that cannot be ended. `file` is the plan's name.
+pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
+    let Caught { running, line, .. } = caught;
+    let tasks = plan.scenarios.iter().flat_map(|scenario| {
+        let named = scenario.tasks.iter().map(|task| (&scenario.name, task));
+        named.collect::<Vec<_>>()
+    });
+    let known = running
+        .task
+        .and_then(|index| tasks.into_iter().find(|(_, task)| task.function == index));
+    let who = match known {
+        Some((scenario, task)) => format!(
+            "task '{}' of scenario '{scenario}' ({file}:{})",
+            task.title(),
+            task.line
+        ),
+        None => format!("the top level of {file}"),
+    };
+    let seen = line.map_or_else(String::new, |line| format!(", last seen at line {line}"));
+    Error::Trouble(format!(
+        "user {} is caught in {who}{seen}, in one call that cannot be interrupted; the run ends here, \
+         its figures are those until then\n  give the calls of that task less to work on",
+        running.user
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Order, Scenario, Task, Wait};
+
+    const TICK: Duration = Duration::from_millis(250);
+
+    fn running(user: u64) -> Arc<Heartbeat> {
+        let heartbeat = Arc::<Heartbeat>::default();
+        heartbeat.enter(user, Some(0));
+        heartbeat
+    }
+
+    #[test]
+    fn a_call_without_end_is_noticed_after_patience_and_not_before() {
+        let begin = Instant::now();
+        let heartbeats = [Arc::<Heartbeat>::default(), running(7)];
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), begin);
+        let looks = (1..).map(|tick| begin + TICK * tick);
+        let ticks = looks
+            .take_while(|now| watchdog.look(*now).is_none())
+            .count();
+        assert_eq!(
+            ticks, 29,
+            "7 s of 250 ms each, and the look that saw it first"
+        );
+    }
+
+    #[test]
+    fn a_shard_that_goes_on_is_never_caught() {
+        let begin = Instant::now();
+        let heartbeats = [running(7)];
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), begin);
+        for tick in 1..100 {
+            heartbeats[0].enter(7, Some(0));
+            assert_eq!(watchdog.look(begin + TICK * tick), None);
+        }
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_is_not_caught() {
+        let begin = Instant::now();
+        let heartbeats = [running(7)];
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), begin);
+        assert_eq!(watchdog.look(begin + TICK), None);
+        for burst in 0..100 {
+            let late = begin + Duration::from_secs(3600) + Duration::from_micros(burst);
+            assert_eq!(watchdog.look(late), None);
+        }
+    }
+
+    #[test]
+    fn the_complaint_names_user_task_and_line() {
+        let task = Task {
+            name: Some("read".to_owned()),
+            weight: 1,
+            sequence: None,
+            on_start: false,
+            on_stop: false,
+            tags: Vec::new(),
+            wait: None,
+            function: 0,
+            line: 3,
+        };
+        let plan = Plan {
+            events: Vec::new(),
+            scenarios: vec![Scenario {
+                name: "visitor".to_owned(),
+                weight: 1,
+                users: None,
+                host: None,
+                order: Order::Serial,
+                tags: Vec::new(),
+                wait: Wait::None,
+                tasks: vec![task],
+            }],
+        };
+        let caught = Caught {
+            shard: 0,
+            running: running(7).read().expect("it runs"),
+            line: Some(5),
+        };
+        let text = complaint(&plan, "plan.lua", caught).to_string();
+        assert!(
+            text.contains("user 7 is caught in task 'read' of scenario 'visitor' (plan.lua:3), last seen at line 5"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! A timer that is precise to some 50 µs, for starts whose delay is measured and for short waits of users:
+//! tokio's own come one to two milliseconds late, which is more than a fast site takes to answer.
+
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll};
+use tokio::time::Instant;
+
+/// Wakes one task at a time.
+#[derive(Debug, Default)]
+pub(crate) enum Alarm {
+    /// Not used yet.
+    #[default]
+    New,
+    /// By a timer of the kernel.
+    #[cfg(target_os = "linux")]
+    Precise(linux::Timer),
+    /// By tokio, where there is no other and where time is only played.
+    Coarse,
+}
+
+impl Alarm {
+    /// Waits until `due`; what is late returns at once.
+    pub(crate) async fn until(&mut self, due: Instant) {
+        if !self.is_precise() || poll_fn(|cx| self.poll(cx, due)).await.is_err() {
+            tokio::time::sleep_until(due).await;
+        }
+    }
+
+    /// Whether there is a timer of the kernel to [`poll`](Alarm::poll).
+    pub(crate) fn is_precise(&mut self) -> bool {
+        if matches!(self, Alarm::New) {
+            *self = Alarm::best();
+        }
+        !matches!(self, Alarm::Coarse)
+    }
+
+    /// Ready when `due` has come; until then the task that polled last is the one that is woken.
+    ///
+    /// # Errors
+    /// That of the kernel's timer, or that there is none.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<()>> {
+        match self {
+            Alarm::Precise(timer) => timer.poll(cx, due),
+            Alarm::New | Alarm::Coarse => Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
+        }
+    }
+
+    /// There is none.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn poll(&mut self, _: &mut Context<'_>, _: Instant) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
+    }
+
+    /// By a timer of the kernel; none where there is no such timer.
+    pub(crate) fn precise() -> Option<Alarm> {
+        let alarm = Alarm::best();
+        (!matches!(alarm, Alarm::Coarse)).then_some(alarm)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn best() -> Alarm {
+        linux::Timer::new().map_or(Alarm::Coarse, Alarm::Precise)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn best() -> Alarm {
+        Alarm::Coarse
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    };
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::task::{Context, Poll, ready};
+    use std::time::Duration;
+    use tokio::io::unix::AsyncFd;
+    use tokio::time::Instant;
+
+    /// A timer of the kernel that the shard's own epoll waits for.
+    #[derive(Debug)]
+    pub(crate) struct Timer {
+        file: AsyncFd<OwnedFd>,
+        /// What it is set to.
+        set: Option<Instant>,
+    }
+
+    impl Timer {
+        #[expect(
+            deprecated,
+            reason = "its replacement is unsafe, for types that do not own the file they name; this one does"
+        )]
+        pub(crate) fn new() -> io::Result<Timer> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            let file = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+            Ok(Timer {
+                file: AsyncFd::new(file)?,
+                set: None,
+            })
+        }
+
+        pub(crate) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<()>> {
+            loop {
+                let left = due.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Poll::Ready(Ok(()));
+                }
+                if self.set != Some(due) {
+                    self.set(left)?;
+                    self.set = Some(due);
+                }
+                ready!(self.file.poll_read_ready(cx))?.clear_ready();
+                self.set = None;
+            }
+        }
+
+        /// Setting a timer also takes back what it said before.
+        fn set(&self, left: Duration) -> io::Result<()> {
+            let spec = Itimerspec {
+                it_interval: Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 0,
+                },
+                it_value: Timespec {
+                    tv_sec: left.as_secs().min(i64::MAX as u64) as i64,
+                    tv_nsec: left.subsec_nanos().into(),
+                },
+            };
+            timerfd_settime(&self.file, TimerfdTimerFlags::empty(), &spec)?;
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn it_never_comes_early_and_can_be_set_again_while_it_waits() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime can be made");
+        runtime.block_on(async {
+            let mut alarm = Alarm::default();
+            for us in [0, 100, 1_500, 700, 0, 20] {
+                let due = Instant::now() + Duration::from_micros(us);
+                alarm.until(due).await;
+                assert!(Instant::now() >= due);
+            }
+            let far = Instant::now() + Duration::from_secs(3600);
+            for _ in 0..3 {
+                tokio::select! {
+                    () = alarm.until(far) => unreachable!("an hour has not passed"),
+                    () = tokio::task::yield_now() => {}
+                }
+                let due = Instant::now() + Duration::from_micros(300);
+                alarm.until(due).await;
+                assert!(Instant::now() >= due);
+            }
+        });
+    }
+}

@@ -1,0 +1,75 @@
+//! The channels between a shard and the director, and from shard to shard.
+
+use crate::engine::load_model::dispatcher::Transfers;
+use crate::engine::run::directive::Directive;
+use crate::engine::run::ending::Departures;
+use crate::engine::run::signal::{Signal, SignalKind};
+use crate::metrics::{Delta, Recorder};
+use std::cell::RefCell;
+use tokio::sync::{mpsc, watch};
+
+/// How a shard and the director talk, and shards among each other.
+pub(crate) struct Channels {
+    shard: usize,
+    pub(crate) directives: watch::Receiver<Directive>,
+    pub(crate) transfers: Transfers,
+    signals: mpsc::UnboundedSender<Signal>,
+    /// Merged deltas, emptied for reuse.
+    returned: mpsc::UnboundedReceiver<Box<Delta>>,
+    /// The number of the latest delta.
+    sequence: u64,
+    /// It has said its last word.
+    ended: bool,
+}
+
+impl Channels {
+    pub(crate) fn new(
+        shard: usize,
+        directives: watch::Receiver<Directive>,
+        transfers: Transfers,
+        signals: mpsc::UnboundedSender<Signal>,
+        returned: mpsc::UnboundedReceiver<Box<Delta>>,
+    ) -> Channels {
+        Channels {
+            shard,
+            directives,
+            transfers,
+            signals,
+            returned,
+            sequence: 0,
+            ended: false,
+        }
+    }
+
+    /// A closed channel means that the run is over.
+    pub(super) fn send(&self, kind: SignalKind) {
+        let shard = self.shard;
+        let _over = self.signals.send(Signal { shard, kind });
+    }
+
+    pub(super) fn hand_over(&mut self, recorder: &RefCell<Recorder>) {
+        let mut recorder = recorder.borrow_mut();
+        while let Ok(delta) = self.returned.try_recv() {
+            recorder.recycle(*delta);
+        }
+        self.sequence += 1;
+        self.send(SignalKind::Delta {
+            sequence: self.sequence,
+            delta: Box::new(recorder.take()),
+        });
+    }
+
+    pub(super) fn end(&mut self, departures: Departures) {
+        self.ended = true;
+        self.send(SignalKind::Ended { departures });
+    }
+}
+
+impl Drop for Channels {
+    /// Nobody is to wait for a shard that cannot say more, whatever it ended by.
+    fn drop(&mut self) {
+        if !self.ended {
+            self.send(SignalKind::Lost);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What a shard takes of the machine between two hand-overs of its figures: asked of the kernel by the shard's
+//! own thread.
+
+use crate::machine::thread_time;
+use crate::metrics::{Effort, Lateness};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// The meter of one shard; belongs to its thread.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    since: Instant,
+    on_core: Duration,
+    waited: Duration,
+    lag: Option<Duration>,
+    /// Shared with the shard's probe.
+    lateness: Rc<RefCell<Lateness>>,
+}
+
+impl Meter {
+    pub(crate) fn new() -> Meter {
+        Meter::beside(Rc::default())
+    }
+
+    fn beside(lateness: Rc<RefCell<Lateness>>) -> Meter {
+        let (on_core, waited) = thread_time();
+        Meter {
+            since: Instant::now(),
+            on_core,
+            waited,
+            lag: None,
+            lateness,
+        }
+    }
+
+    /// Where the shard's probe notes what it meets.
+    pub(crate) fn lateness(&self) -> Rc<RefCell<Lateness>> {
+        self.lateness.clone()
+    }
+
+    /// The shard's timer was due at `due` and woke it now.
+    pub(crate) fn woke(&mut self, due: Instant) {
+        self.lag = Some(due.elapsed());
+    }
+
+    /// What was taken since the last time.
+    pub(crate) fn take(&mut self, connections: u64) -> Effort {
+        let now = Meter::beside(self.lateness.clone());
+        let last = std::mem::replace(self, now);
+        let starved = self.waited.saturating_sub(last.waited);
+        Effort {
+            wall: self.since.duration_since(last.since),
+            busy: self.on_core.saturating_sub(last.on_core) + starved,
+            starved,
+            lag: last.lag,
+            lateness: self.lateness.take(),
+            connections,
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! A shard: one thread with one current-thread runtime, its users as local tasks, and its recorder. Users
+//! never move between shards, so nothing on the way of a request is shared with another thread.
+
+pub(super) mod alarm;
+pub(super) mod channels;
+mod effort;
+mod probe;
+pub(super) mod timers;
+
+use crate::engine::load_model::dispatcher::Dispatcher;
+use crate::engine::load_model::timetable::Timetable;
+use crate::engine::load_model::user_pool::{Start, UserPool};
+use crate::engine::run::context::RunContext;
+use crate::engine::run::directive::{Directive, Phase};
+use crate::engine::run::plan_version::PlanVersion;
+use crate::engine::run::signal::SignalKind;
+use crate::engine::user::stop::Stop;
+use crate::engine::user::{Role, Shared, User};
+use crate::error::Error;
+use crate::metrics::Recorder;
+use crate::plan::Schedule;
+use alarm::Alarm;
+use channels::Channels;
+use effort::Meter;
+use probe::probe;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::{JoinError, JoinSet, LocalSet};
+use tokio::time::Instant;
+use tokio::time::MissedTickBehavior;
+
+/// How often a shard hands over its figures.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How long users are started in a row before others get their turn.
+const AT_A_TIME: Duration = Duration::from_millis(1);
+
+/// Runs the users of one shard until the last has ended.
+pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: Channels) {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let message = format!("cannot start a thread's runtime: {error}");
+            return channels.send(SignalKind::Failed(Error::Trouble(message)));
+        }
+    };
+    let mut shard = Shard::new(index, context, &mut channels);
+    let local = LocalSet::new();
+    let life = shard.drive(&mut channels, Alarm::default());
+    runtime.block_on(local.run_until(life));
+    // Tasks that were aborted count their requests when they are dropped.
+    drop((local, runtime));
+    shard.end(&mut channels);
+}
+
+fn roles(plan_version: &PlanVersion, recorder: &mut Recorder) -> Vec<Rc<Role>> {
+    recorder.mark(&plan_version.borders());
+    let mut role = |scenario: &crate::plan::Scenario, host: &String| {
+        let tasks = scenario
+            .tasks
+            .iter()
+            .map(|task| (recorder.task(&scenario.name, &task.title()), task.title()));
+        Rc::new(Role {
+            tasks: tasks.collect(),
+            schedule: Schedule::new(scenario),
+            scenario: scenario.clone(),
+            host: host.clone(),
+            program: plan_version.program.clone(),
+        })
+    };
+    plan_version
+        .plan
+        .scenarios
+        .iter()
+        .zip(&plan_version.hosts)
+        .map(|(scenario, host)| role(scenario, host))
+        .collect::<Vec<_>>()
+}
+
+/// One shard at work.
+pub(crate) struct Shard {
+    pub(crate) context: Arc<RunContext>,
+    pub(crate) roles: Vec<Rc<Role>>,
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) directive: Directive,
+    user_pool: UserPool,
+    /// In a run at a rate.
+    pub(crate) dispatcher: Option<Dispatcher>,
+    /// Every user of the shard; each gives its number when it ends.
+    pub(crate) users: JoinSet<u64>,
+    pub(crate) going: bool,
+    /// When a measurement begins that was not handed over yet: the run waits for that.
+    begins: Option<Instant>,
+    /// The version of the plan that is to be taken over then.
+    next: Option<Arc<PlanVersion>>,
+    meter: Meter,
+    /// The version of the directive at which it had nothing left to do.
+    idle: Option<u64>,
+}
+
+impl Shard {
+    pub(crate) fn new(index: usize, context: &Arc<RunContext>, channels: &mut Channels) -> Shard {
+        let mut recorder = context.recorder(index);
+        let directive = channels.directives.borrow_and_update().clone();
+        let roles = roles(&directive.plan_version, &mut recorder);
+        let shared = Shared::new(context, index, recorder, context.heartbeats[index].clone());
+        let mut shard = Shard {
+            user_pool: UserPool::new(index, context.shards),
+            dispatcher: Dispatcher::new(index, context, &directive),
+            context: context.clone(),
+            roles,
+            shared,
+            users: JoinSet::new(),
+            going: directive.phase == Phase::Go,
+            begins: None,
+            next: None,
+            meter: Meter::new(),
+            directive,
+            idle: None,
+        };
+        shard.measure();
+        shard
+    }
+
+    /// Until the last user has ended after a stop, or at once if the run is aborted.
+    pub(crate) async fn drive(&mut self, channels: &mut Channels, mut alarm: Alarm) {
+        if !matches!(alarm, Alarm::Coarse) {
+            // Ends with the set of tasks that it is in.
+            tokio::task::spawn_local(probe(self.meter.lateness()));
+        }
+        // In step with the borders of the first measurement, so that a tick is seldom about two seconds.
+        let mut tick = tokio::time::interval_at(self.context.begin + TICK, TICK);
+        // One late tick is one, not as many as it took the place of.
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        while self.going || !self.users.is_empty() {
+            self.rest(channels);
+            self.publish_room();
+            let due = self.due();
+            let begins = self.begins;
+            tokio::select! {
+                biased;
+                changed = channels.directives.changed() => {
+                    let directive = channels.directives.borrow_and_update().clone();
+                    if changed.is_err() || directive.phase == Phase::Abort {
+                        return self.users.abort_all();
+                    }
+                    self.obey(channels, directive);
+                }
+                // However much is due, figures are handed over and places are taken back.
+                due = tick.tick() => {
+                    self.meter.woke(due.into_std());
+                    self.hand_over(channels);
+                }
+                () = tokio::time::sleep_until(begins.unwrap_or_else(Instant::now)), if begins.is_some() => {
+                    self.begins = None;
+                    self.hand_over(channels);
+                    self.renew();
+                }
+                Some(ended) = self.users.join_next(), if !self.users.is_empty() => self.ended(channels, ended),
+                Some(arrival) = channels.transfers.incoming.recv() => self.serve(channels, arrival, false),
+                () = until(&mut alarm, due), if due.is_some() => {
+                    self.step(channels);
+                    // Those who were started get their turn.
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    }
+
+    /// Hands over what is left when all users are gone.
+    pub(crate) fn end(mut self, channels: &mut Channels) {
+        self.drop_incoming(channels);
+        let now = Instant::now().into_std();
+        self.shared.recorder.borrow_mut().end(now);
+        self.hand_over(channels);
+        channels.end(self.shared.departures.get());
+    }
+
+    fn obey(&mut self, channels: &mut Channels, directive: Directive) {
+        self.shared.gate.set(directive.clock.is_paused());
+        let plan_version = directive.plan_version.clone();
+        let known = std::mem::replace(&mut self.directive, directive).plan_version;
+        self.measure();
+        if !Arc::ptr_eq(&plan_version, &known) {
+            // Taken over when its measurement begins, so that what it asks for counts there.
+            self.directive.plan_version = known;
+            self.next = Some(plan_version);
+            if self.begins.is_none() {
+                self.renew();
+            }
+        }
+        if let (Some(dispatcher), Timetable::Arrivals { most, .. }) =
+            (&mut self.dispatcher, &*self.directive.timetable)
+        {
+            dispatcher.pool.limit(*most);
+        }
+        if self.directive.phase == Phase::Stop && self.going {
+            self.serve_last(channels);
+            self.stop();
+        }
+    }
+
+    /// Lets the figures begin anew when the directive says so.
+    fn measure(&mut self) {
+        let mut recorder = self.shared.recorder.borrow_mut();
+        let moment = self.directive.measured_from();
+        let moment = moment.and_then(|moment| self.context.instant(moment));
+        match moment {
+            Some(moment) => {
+                recorder.begin_measurement(self.directive.measurement.epoch, moment.into_std());
+            }
+            None => recorder.stay(),
+        }
+        drop(recorder);
+        self.begins = moment.filter(|moment| *moment > Instant::now());
+    }
+
+    /// Gives users another version of the plan, each when its iteration has ended.
+    fn renew(&mut self) {
+        let Some(plan_version) = self.next.take().filter(|_| self.going) else {
+            return;
+        };
+        self.directive.plan_version = plan_version;
+        let plan_version = &self.directive.plan_version;
+        self.roles = roles(plan_version, &mut self.shared.recorder.borrow_mut());
+        match &mut self.dispatcher {
+            Some(dispatcher) => dispatcher.pool.renew(self.roles.len()),
+            None => self.user_pool.renew(),
+        }
+    }
+
+    fn stop(&mut self) {
+        self.going = false;
+        self.user_pool.dismiss_all();
+        if let Some(dispatcher) = &mut self.dispatcher {
+            dispatcher.pool.dismiss_all();
+        }
+    }
+
+    /// When the number of users is to change next, or the next iteration to start; what is late is due at
+    /// once.
+    fn due(&mut self) -> Option<Instant> {
+        if !self.going {
+            return None;
+        }
+        let clock = &self.directive.clock;
+        let due = match &*self.directive.timetable {
+            Timetable::Users(shape) => {
+                let elapsed = clock.elapsed(self.context.now());
+                match self.user_pool.has_come_to(shape.users_at(elapsed)) {
+                    true => shape.next_change(elapsed)?,
+                    false => elapsed,
+                }
+            }
+            Timetable::Arrivals { line, end, .. } => self.dispatcher.as_mut()?.due(line, *end)?,
+        };
+        self.context.instant(clock.moment(due)?)
+    }
+
+    /// Starts the next user or stops those whose time is over; starts the iterations that are due.
+    fn step(&mut self, channels: &Channels) {
+        let Timetable::Users(shape) = &*self.directive.timetable else {
+            return self.serve_due(channels);
+        };
+        let begin = Instant::now();
+        let now = begin.duration_since(self.context.begin);
+        let users = shape.users_at(self.directive.clock.elapsed(now));
+        // Those who run already must not be kept waiting, nor keep those from starting who are late.
+        while let Some(start) = self.user_pool.next(users) {
+            self.start(channels, start);
+            if !self.going || begin.elapsed() > AT_A_TIME {
+                return;
+            }
+        }
+    }
+
+    fn start(&mut self, channels: &Channels, start: Start) {
+        let role = self.roles[self.directive.plan_version.deal.scenario_of(start.number)].clone();
+        let stop = Rc::<Stop>::default();
+        match User::new(start, role, self.shared.clone(), stop.clone()) {
+            Ok(user) => {
+                self.user_pool.started(start.number, stop);
+                let life = user.live();
+                self.users.spawn_local(async move {
+                    life.await;
+                    start.number
+                });
+            }
+            Err(error) => self.fail(channels, error),
+        }
+    }
+
+    /// No user can be made: the run ends here.
+    pub(crate) fn fail(&mut self, channels: &Channels, error: Error) {
+        channels.send(SignalKind::Failed(error));
+        self.stop();
+    }
+
+    fn ended(&mut self, channels: &Channels, ended: Result<u64, JoinError>) {
+        match ended {
+            Ok(number) => {
+                if let Some(dispatcher) = &mut self.dispatcher {
+                    dispatcher.pool.ended(number);
+                } else if let Some(start) = self.user_pool.ended(number).filter(|_| self.going) {
+                    self.start(channels, start);
+                }
+            }
+            Err(error) if error.is_panic() => {
+                let message = "a user ended by a fault in lgoose; please report it";
+                channels.send(SignalKind::Failed(Error::Trouble(message.to_owned())));
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Says that all users have ended and none is to come, unless the run is steered otherwise.
+    fn rest(&mut self, channels: &Channels) {
+        let Timetable::Users(shape) = &*self.directive.timetable else {
+            return;
+        };
+        let elapsed = self.directive.clock.elapsed(self.context.now());
+        let over = self.users.is_empty()
+            && self.next.is_none()
+            && self.user_pool.is_done()
+            && self.user_pool.has_come_to(shape.users_at(elapsed))
+            && shape.next_change(elapsed).is_none();
+        if over && self.idle != Some(self.directive.version) {
+            self.idle = Some(self.directive.version);
+            channels.send(SignalKind::Idle {
+                version: self.directive.version,
+                departures: self.shared.departures.get(),
+            });
+        }
+    }
+
+    fn hand_over(&mut self, channels: &mut Channels) {
+        let effort = self.meter.take(self.shared.client.open_connections());
+        {
+            let mut recorder = self.shared.recorder.borrow_mut();
+            recorder.effort(effort);
+            recorder.come_to(Instant::now().into_std());
+        }
+        channels.hand_over(&self.shared.recorder);
+    }
+}
+
+/// Waits for the moment something is due; what is late is due at once.
+async fn until(alarm: &mut Alarm, due: Option<Instant>) {
+    if let Some(due) = due {
+        alarm.until(due).await;
+    }
+}

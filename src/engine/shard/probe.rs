@@ -1,0 +1,94 @@
+//! What an answer waits for before its shard looks at it, sampled: a task beside the users of a shard is due at
+//! moments that have nothing to do with them, and notes how much later it gets its turn.
+//!
+//! Its timer is a descriptor in the shard's own epoll, and it is woken and queued as the users are. What it waits
+//! for is what an answer waits for that becomes readable at that moment: until the thread gets a core, has come to
+//! the end of its present round, and has served those before. It sees only the waiting, not why.
+
+use super::alarm::Alarm;
+use crate::metrics::Lateness;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The shortest time between two samples, and how much longer it may be: [`Lateness::GAP`] on average.
+const SHORTEST: Duration = Lateness::GAP.checked_div(2).expect("two is not zero");
+const SPAN: Duration = Lateness::GAP;
+
+/// Multiples of it spread evenly over 0 to 1 (the golden ratio), so that no rhythm of the load is met again and
+/// again at the same place, and each run is probed alike.
+const TURN: f64 = 0.618_033_988_749_894_9;
+
+/// The longest wait that is counted sample by sample: beyond it the whole process was stopped.
+const STANDSTILL: Duration = Duration::from_secs(20);
+
+/// Takes samples until it is dropped. Ends at once where no timer is precise enough.
+pub(crate) async fn probe(lateness: Rc<RefCell<Lateness>>) {
+    let Some(mut alarm) = Alarm::precise() else {
+        return;
+    };
+    let mut due = Instant::now();
+    for turn in 0_u32.. {
+        due += gap(turn);
+        alarm.until(due).await;
+        let late = due.elapsed();
+        // What came due during a wait has waited as well, so that a long one counts for as long as it was.
+        if late > STANDSTILL {
+            due = Instant::now();
+        }
+        lateness.borrow_mut().record(late);
+    }
+}
+
+fn gap(turn: u32) -> Duration {
+    SHORTEST + SPAN.mul_f64((f64::from(turn) * TURN).fract())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_spread_over_every_rhythm() {
+        for rhythm_us in [250, 1_000, 3_333, 5_000, 10_000] {
+            let mut time = Duration::ZERO;
+            let mut places = [0_u32; 10];
+            for turn in 0..10_000 {
+                time += gap(turn);
+                let within = time.as_micros() % rhythm_us * 10 / rhythm_us;
+                places[within as usize] += 1;
+            }
+            let even = places.iter().all(|count| (800..=1_200).contains(count));
+            assert!(even, "every {rhythm_us} µs: {places:?}");
+            assert!(time.abs_diff(Lateness::GAP * 10_000) < Duration::from_millis(200));
+        }
+    }
+
+    #[test]
+    fn a_shard_that_is_held_up_tells_so() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime can be made");
+        let lateness = Rc::new(RefCell::new(Lateness::default()));
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, async {
+            if Alarm::precise().is_none() {
+                return;
+            }
+            tokio::task::spawn_local(probe(lateness.clone()));
+            tokio::task::yield_now().await;
+            // Computes for 60 ms and lets nobody else in.
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_millis(60) {
+                std::hint::spin_loop();
+            }
+            while lateness.borrow().count() == 0 {
+                tokio::task::yield_now().await;
+            }
+            let longest = lateness.borrow().longest();
+            assert!(longest >= Duration::from_millis(40), "{longest:?}");
+        });
+    }
+}

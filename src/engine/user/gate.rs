@@ -1,0 +1,33 @@
+//! Where users wait before their next task while the run is paused. One per shard, open unless closed.
+
+use super::stop::Stop;
+use std::cell::Cell;
+use tokio::sync::Notify;
+
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    closed: Cell<bool>,
+    opened: Notify,
+}
+
+impl Gate {
+    pub(crate) fn set(&self, closed: bool) {
+        if self.closed.replace(closed) && !closed {
+            self.opened.notify_waiters();
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
+
+    /// Until the gate is open or the user is told to stop.
+    pub(crate) async fn pass(&self, stop: &Stop) {
+        while self.closed.get() && !stop.is_told() {
+            tokio::select! {
+                () = self.opened.notified() => {}
+                () = stop.told() => {}
+            }
+        }
+    }
+}

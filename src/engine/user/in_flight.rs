@@ -1,0 +1,84 @@
+//! A request under way: counted among those from its begin on, and recorded as aborted when it is dropped before
+//! it came to an end.
+
+use super::User;
+use super::open_requests::Told;
+use crate::http::{ErrorClass, Exchange};
+use crate::lua::RequestOp;
+use crate::metrics::{Failure, Flight, Phases, RequestId, Sample};
+use std::time::Duration;
+use tokio::time::Instant;
+
+pub(crate) struct InFlight<'a> {
+    user: &'a User,
+    op: &'a RequestOp,
+    row: RequestId,
+    begin: Instant,
+    /// None once it has ended.
+    flight: Option<Flight>,
+}
+
+impl<'a> InFlight<'a> {
+    /// For a request that `user` begins, which is open at that place.
+    pub(crate) fn new(user: &'a User, op: &'a RequestOp, place: usize, begin: Instant) -> Self {
+        let mut recorder = user.shared.recorder.borrow_mut();
+        InFlight {
+            user,
+            op,
+            row: user.open.rows[place],
+            begin,
+            flight: Some(recorder.request_begins(begin.into_std())),
+        }
+    }
+
+    /// It has ended.
+    pub(crate) fn end(mut self, exchange: &Exchange) {
+        let silent = |class| matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout);
+        let answered = match &exchange.outcome {
+            Ok(_) => true,
+            Err(failure) => !silent(failure.class),
+        };
+        self.land(exchange.latency, answered);
+    }
+
+    fn land(&mut self, latency: Duration, answered: bool) {
+        if let Some(flight) = self.flight.take() {
+            let begin = self.begin.into_std();
+            let mut recorder = self.user.shared.recorder.borrow_mut();
+            recorder.request_ends(flight, begin, latency, answered);
+        }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        if self.flight.is_none() {
+            return;
+        }
+        let latency = self.begin.elapsed();
+        self.land(latency, false);
+        let user = self.user;
+        let told = Told {
+            session: &user.session,
+            base: user.open.base.as_deref(),
+            op: self.op,
+            finished: None,
+        };
+        user.shared.recorder.borrow_mut().record(&Sample {
+            request: self.row,
+            begin: self.begin.into_std(),
+            latency,
+            delay: user.open.delay,
+            phases: Phases::default(),
+            status: 0,
+            redirects: 0,
+            retries: 0,
+            bytes: 0,
+            failure: Some(Failure {
+                message: ErrorClass::Aborted.name(),
+                line: None,
+            }),
+            context: Some(user.identity().context(None, &told)),
+        });
+    }
+}

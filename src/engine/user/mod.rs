@@ -1,0 +1,400 @@
+//! One simulated user: runs its scenario's tasks in order, each as a coroutine of its VM, until it is told
+//! to stop.
+
+pub(super) mod gate;
+mod in_flight;
+mod open_requests;
+pub(super) mod pace;
+mod perform;
+mod show;
+pub(super) mod stop;
+
+use crate::config::Config;
+use crate::engine::load_model::throttle::Throttle;
+use crate::engine::load_model::user_pool::Start;
+use crate::engine::run::context::{RunContext, cadence};
+use crate::engine::run::ending::Departures;
+use crate::engine::shard::timers::Timers;
+use crate::error::Error;
+use crate::http::{Client, Session};
+use crate::lua::{Heartbeat, Program, Raised, Step, Vm, VmSetup, stream};
+use crate::metrics::{Cycles, Failure, Recorder, TaskContext, TaskId, TaskRun};
+use crate::plan::{Cursor, Event, Scenario, Schedule, scaled};
+use gate::Gate;
+use open_requests::{Identity, Open};
+use pace::Begun;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use stop::Stop;
+use tokio::time::Instant;
+
+/// What the users of a shard share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) config: Arc<Config>,
+    pub(crate) client: Rc<Client>,
+    // Never borrowed across an await nor while a VM runs: plans measure too.
+    pub(crate) recorder: Rc<RefCell<Recorder>>,
+    pub(crate) gate: Gate,
+    pub(crate) timers: Timers,
+    /// None without a ceiling: then a request looks here and that is all.
+    throttle: Option<Arc<Throttle>>,
+    /// How users of the shard came to their end.
+    pub(crate) departures: Cell<Departures>,
+    /// Shows the watchdog whose code runs.
+    pub(crate) heartbeat: Arc<Heartbeat>,
+}
+
+impl Shared {
+    /// `index` is that of the shard; the two events of a plan have those after the last.
+    pub(crate) fn new(
+        context: &RunContext,
+        index: usize,
+        recorder: Recorder,
+        heartbeat: Arc<Heartbeat>,
+    ) -> Rc<Shared> {
+        const EVENTS: usize = 2;
+        let among = (context.shards + EVENTS) as u64;
+        let (client, resolver) = (context.client.clone(), context.resolver.clone());
+        Rc::new(Shared {
+            config: context.config.clone(),
+            client: Client::one_of(client, resolver, index as u64, among),
+            recorder: Rc::new(RefCell::new(recorder)),
+            gate: Gate::default(),
+            timers: context.timers(),
+            throttle: context.throttle.clone(),
+            departures: Cell::default(),
+            heartbeat,
+        })
+    }
+}
+
+impl Shared {
+    /// A pause of the plan as long as this run wants it.
+    pub(crate) fn pause(&self, planned: Duration) -> Duration {
+        scaled(planned, self.config.wait_factor)
+    }
+
+    /// Counts a user's end, or that it came so far.
+    pub(crate) fn departed(&self, count: impl FnOnce(&mut Departures)) {
+        let mut departures = self.departures.get();
+        count(&mut departures);
+        self.departures.set(departures);
+    }
+
+    /// Waits for the turn of one request, if there is a ceiling on them.
+    pub(crate) async fn pass_throttle(&self) {
+        if let Some(throttle) = &self.throttle {
+            throttle.pass().await;
+        }
+    }
+}
+
+/// A scenario with what is derived from it once per shard.
+#[derive(Debug)]
+pub(crate) struct Role {
+    pub(crate) scenario: Scenario,
+    pub(crate) schedule: Schedule,
+    /// Where each task is counted, and what it is called there.
+    pub(crate) tasks: Vec<(TaskId, String)>,
+    pub(crate) host: String,
+    /// The code of its tasks.
+    pub(crate) program: Arc<Program>,
+}
+
+/// One user.
+#[derive(Debug)]
+pub(crate) struct User {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) stop: Rc<Stop>,
+    pub(crate) vm: Vm,
+    pub(crate) session: Rc<Session>,
+    pub(crate) role: Rc<Role>,
+    /// Chooses tasks and waits; the plan's own random numbers are another stream.
+    pub(crate) random: Xoshiro256PlusPlus,
+    /// In a run at a rate: how late the iteration began, zero once a request has counted it.
+    pub(crate) delay: Option<Duration>,
+    /// The latest operation, whose requests are counted when their verdicts are final.
+    pub(crate) open: Open,
+    /// As the plan counts users, from 1; 0 runs an event.
+    pub(crate) number: u64,
+    /// The index of the task that runs; none in an event.
+    pub(crate) task: Option<usize>,
+    /// Failed connections in a row.
+    pub(crate) refusals: u32,
+    /// How long to wait before the next request; `None` after a request that got an answer.
+    pub(crate) rest: Option<Duration>,
+    pub(crate) ended: bool,
+    pub(crate) iteration: u64,
+    /// What is needed to fill in what it could not ask for, if that is wanted.
+    pub(crate) cycles: Option<Box<Cycles>>,
+}
+
+impl User {
+    /// The user that starts; a plan counts users from 1.
+    pub(crate) fn new(
+        start: Start,
+        role: Rc<Role>,
+        shared: Rc<Shared>,
+        stop: Rc<Stop>,
+    ) -> Result<User, Error> {
+        let user = start.number + 1;
+        // Whoever is started again under the same number draws something else.
+        User::build(user, user ^ (start.life << 32), role, shared, stop)
+    }
+
+    /// A user that runs one of the plan's events, of number 0.
+    pub(crate) fn for_event(
+        role: Rc<Role>,
+        shared: Rc<Shared>,
+        stop: Rc<Stop>,
+    ) -> Result<User, Error> {
+        User::build(0, 0, role, shared, stop)
+    }
+
+    fn build(
+        user: u64,
+        random_stream: u64,
+        role: Rc<Role>,
+        shared: Rc<Shared>,
+        stop: Rc<Stop>,
+    ) -> Result<User, Error> {
+        let session = Session::new(shared.client.clone(), &role.host)
+            .map_err(|failure| Error::Trouble(format!("cannot use the host: {failure}")))?;
+        let session = Rc::new(session);
+        let setup = VmSetup {
+            user,
+            random_stream,
+            scenario: &role.scenario.name,
+            session: session.clone(),
+            memory: shared.config.lua_memory,
+            recorder: &shared.recorder,
+            time: shared.config.lua_time,
+            heartbeat: &shared.heartbeat,
+        };
+        let vm = Vm::new(&role.program, setup)?;
+        let wanted = shared.config.co_wanted;
+        let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence, wanted)));
+        Ok(User {
+            random: stream(!shared.config.seed, random_stream),
+            stop,
+            vm,
+            session,
+            role,
+            shared,
+            delay: None,
+            open: Open::default(),
+            number: user,
+            task: None,
+            refusals: 0,
+            rest: None,
+            ended: false,
+            iteration: 1,
+            cycles,
+        })
+    }
+
+    /// Lives the user's life.
+    pub(crate) async fn live(mut self) {
+        let born = self.arrives();
+        if self.begin(false, born).await {
+            self.shared.departed(|departures| departures.began += 1);
+            self.iterate().await;
+            self.note_finished();
+            self.end().await;
+        } else {
+            self.tell_lost();
+            self.leaves(Instant::now());
+        }
+    }
+
+    /// Counts the user among those at work from now on, which is returned.
+    pub(crate) fn arrives(&self) -> Instant {
+        let now = Instant::now();
+        self.count(|recorder, scenario| recorder.user_started(scenario, now.into_std()));
+        now
+    }
+
+    /// Counts the user no longer.
+    pub(crate) fn leaves(&self, at: Instant) {
+        self.count(|recorder, scenario| recorder.user_stopped(scenario, at.into_std()));
+    }
+
+    /// Fewer users than asked for is what the report must not be silent about.
+    pub(crate) fn tell_lost(&self) {
+        self.shared.departed(|departures| departures.lost += 1);
+        self.count(|recorder, scenario| {
+            recorder.warn(format!(
+                "users of scenario '{scenario}' ended at once: an 'on_start' task of theirs failed, so fewer run than asked for"
+            ));
+        });
+    }
+
+    /// Runs the `on_start` tasks, after a stop only if it is to be done `anyway`; false if one of them raised,
+    /// which ends the user. The first begins at `born`.
+    pub(crate) async fn begin(&mut self, anyway: bool, born: Instant) -> bool {
+        let mut begin = born;
+        for task in self.role.schedule.on_start(&mut self.random) {
+            if self.ended || (self.stop.is_told() && !anyway) {
+                return true;
+            }
+            let (went_well, end) = self.run_task(task, begin).await;
+            if !went_well {
+                return false;
+            }
+            begin = end;
+        }
+        true
+    }
+
+    async fn iterate(&mut self) {
+        let mut cursor = Cursor::new();
+        // Reading the clock costs as much as recording a sample: the end of one task begins the next.
+        let mut task = Begun::now();
+        let mut iteration = task;
+        let mut cycle_begin = task.at;
+        if let Some(cycles) = &mut self.cycles {
+            cycles.begin();
+        }
+        while self.goes_on() {
+            if self.shared.gate.is_closed() {
+                let closed = Instant::now();
+                self.shared.gate.pass(&self.stop).await;
+                let pause = closed.elapsed();
+                task = task.shifted(pause);
+                iteration = iteration.shifted(pause);
+                self.paused(pause);
+                continue;
+            }
+            let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
+                // Nothing but on_start and on_stop: the user stays until it is told to go.
+                return self.stop.at_iteration_end().await;
+            };
+            let (_, end) = self.run_task(step.task, task.at).await;
+            if step.last_of_iteration {
+                self.iteration += 1;
+                self.count(|recorder, scenario| recorder.iteration(scenario));
+            }
+            let ended = step.last_of_iteration.then_some(iteration);
+            task = self.rest_after(step.task, task, ended, end).await;
+            if step.last_of_iteration {
+                self.end_cycle(task.at - cycle_begin);
+                if self.stop.is_told_at_iteration_end() {
+                    return;
+                }
+                iteration = task;
+                cycle_begin = task.at;
+            }
+        }
+        // One that was broken off may have been late by then.
+        self.end_cycle(task.at - cycle_begin);
+    }
+
+    /// Runs the `on_stop` tasks; with the last of them the user is gone.
+    pub(crate) async fn end(&mut self) {
+        let mut now = Instant::now();
+        for task in self.role.schedule.on_stop(&mut self.random) {
+            (_, now) = self.run_task(task, now).await;
+        }
+        self.leaves(now);
+    }
+
+    pub(crate) fn paused(&mut self, time: Duration) {
+        if let Some(cycles) = &mut self.cycles {
+            cycles.pause(time);
+        }
+    }
+
+    fn end_cycle(&mut self, took: Duration) {
+        if let Some(cycles) = &mut self.cycles {
+            cycles.end(took, &mut self.shared.recorder.borrow_mut());
+        }
+    }
+
+    pub(crate) fn stops(&self) -> bool {
+        self.ended || self.stop.is_told()
+    }
+
+    /// Whether it begins another task.
+    pub(crate) fn goes_on(&self) -> bool {
+        let limit = self.shared.config.iterations;
+        !self.stops() && limit.is_none_or(|limit| self.iteration <= limit)
+    }
+
+    /// Runs one task to its end and counts it. Whether it ended without raising, and when.
+    pub(crate) async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
+        let role = self.role.clone();
+        let task = &role.scenario.tasks[index];
+        self.task = Some(index);
+        let first = self.vm.start(task.function, self.iteration);
+        let raised = self.follow(first, task.name.as_deref().unwrap_or("")).await;
+        let end = Instant::now();
+        self.count_task(index, begin, end - begin, raised.as_ref());
+        (raised.is_none(), end)
+    }
+
+    /// Runs the plan's function for an event to its end. Its requests are counted under the event's name.
+    pub(crate) async fn run_event(mut self, event: Event) -> Option<Raised> {
+        let first = self.vm.start_event(event);
+        self.follow(first, event.name()).await
+    }
+
+    /// Carries out operation after operation until the plan's code ends, and counts the requests.
+    async fn follow(&mut self, first: Step, name: &str) -> Option<Raised> {
+        // Code that waits for nothing must still let the other users of the shard run.
+        if !matches!(first, Step::Op(_)) {
+            tokio::task::yield_now().await;
+        }
+        let mut step = first;
+        let raised = loop {
+            match step {
+                Step::Op(op) => step = self.perform(op, name).await,
+                Step::Done => break None,
+                Step::Raised(raised) => break Some(raised),
+            }
+        };
+        self.settle();
+        raised
+    }
+
+    fn count_task(&self, index: usize, begin: Instant, latency: Duration, raised: Option<&Raised>) {
+        let (task, name) = &self.role.tasks[index];
+        self.shared.recorder.borrow_mut().record_task(&TaskRun {
+            task: *task,
+            begin: begin.into_std(),
+            latency,
+            failure: raised.map(|raised| Failure {
+                message: &raised.message,
+                line: raised.line.as_deref(),
+            }),
+            context: Some(TaskContext {
+                user: self.number,
+                scenario: &self.role.scenario.name,
+                name,
+                transaction: false,
+            }),
+        });
+    }
+
+    /// Who makes the requests of now.
+    pub(crate) fn identity(&self) -> Identity<'_> {
+        Identity::of(self.number, &self.role, self.task)
+    }
+
+    pub(crate) fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
+        count(
+            &mut self.shared.recorder.borrow_mut(),
+            &self.role.scenario.name,
+        );
+    }
+}
+
+impl Drop for User {
+    /// A user that is cut off between two requests has counted the first of them all the same.
+    fn drop(&mut self) {
+        self.settle();
+    }
+}

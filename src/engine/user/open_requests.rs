@@ -1,0 +1,165 @@
+//! The requests of a user's latest operation: under way, or answered and still to be judged by the plan. What
+//! logs and exemplars tell of them is put together here, once they are counted.
+
+use super::Role;
+use crate::http::{ErrorClass, Session, Target, absolute};
+use crate::lua::{Finished, RequestOp};
+use crate::metrics::{Account, Context, RequestId};
+use std::num::NonZeroU64;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The latest operation of a user.
+#[derive(Debug, Default)]
+pub(crate) struct Open {
+    /// Where each of its requests is counted.
+    pub(crate) rows: Vec<RequestId>,
+    /// How late it began, if that belongs to it.
+    pub(crate) delay: Option<Duration>,
+    /// What its paths were joined to.
+    pub(crate) base: Option<Rc<Target>>,
+    asked: Asked,
+}
+
+/// What was asked for.
+#[derive(Debug, Default)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one a user; boxing it would cost an allocation per request"
+)]
+enum Asked {
+    #[default]
+    Nothing,
+    One(RequestOp),
+    Many(Vec<RequestOp>),
+}
+
+impl Open {
+    /// Keeps what was asked for until it is counted; bodies are not needed any more.
+    pub(crate) fn keep(&mut self, mut op: RequestOp) {
+        op.request.body.clear();
+        self.asked = Asked::One(op);
+    }
+
+    /// The same of requests that were sent side by side.
+    pub(crate) fn keep_all(&mut self, mut ops: Vec<RequestOp>) {
+        for op in &mut ops {
+            op.request.body.clear();
+        }
+        self.asked = Asked::Many(ops);
+    }
+
+    /// The request at that place.
+    pub(crate) fn asked(&self, place: usize) -> Option<&RequestOp> {
+        match &self.asked {
+            Asked::Nothing => None,
+            Asked::One(op) => (place == 0).then_some(op),
+            Asked::Many(ops) => ops.get(place),
+        }
+    }
+
+    /// All of it is counted.
+    pub(crate) fn clear(&mut self) {
+        self.rows.clear();
+        self.asked = Asked::Nothing;
+    }
+}
+
+/// Who makes a request, as logs tell it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Identity<'a> {
+    user: u64,
+    scenario: &'a str,
+    task: &'a str,
+}
+
+impl<'a> Identity<'a> {
+    pub(crate) fn of(user: u64, role: &'a Role, task: Option<usize>) -> Identity<'a> {
+        Identity {
+            user,
+            scenario: &role.scenario.name,
+            task: task.map_or("", |index| &role.tasks[index].1),
+        }
+    }
+
+    /// A request of theirs.
+    pub(crate) fn context(
+        self,
+        connection: Option<NonZeroU64>,
+        account: &'a dyn Account,
+    ) -> Context<'a> {
+        Context {
+            user: self.user,
+            scenario: self.scenario,
+            task: self.task,
+            connection,
+            account,
+        }
+    }
+}
+
+/// What is known of one request.
+#[derive(Debug)]
+pub(crate) struct Told<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) base: Option<&'a Target>,
+    pub(crate) op: &'a RequestOp,
+    /// None if it was cut off.
+    pub(crate) finished: Option<&'a Finished>,
+}
+
+impl Account for Told<'_> {
+    fn method(&self) -> &str {
+        self.op.request.method.as_str()
+    }
+
+    fn url(&self, put: &mut dyn FnMut(&str, &str)) {
+        // What was not redirected was asked for where it came from.
+        let exchange = self.finished.map(|finished| &finished.exchange);
+        match exchange.map(|exchange| (exchange.redirects, &exchange.outcome)) {
+            Some((0, Ok(response))) => put(&response.target.origin.text, &response.target.path),
+            _ => {
+                let path = &self.op.request.url;
+                match self.base {
+                    Some(base) => put(&absolute(base, path), ""),
+                    None => put(path, ""),
+                }
+            }
+        }
+    }
+
+    fn final_url(&self) -> String {
+        match self.finished.map(|finished| &finished.exchange.outcome) {
+            Some(Ok(response)) => response.target.text(),
+            _ => String::new(),
+        }
+    }
+
+    fn class(&self) -> &str {
+        match self.finished.map(|finished| &finished.exchange.outcome) {
+            Some(Ok(_)) => "",
+            Some(Err(failure)) => failure.class.name(),
+            None => ErrorClass::Aborted.name(),
+        }
+    }
+
+    fn request_headers(&self) -> Vec<(String, Vec<u8>)> {
+        self.base.map_or_else(Vec::new, |base| {
+            self.session.headers_of(base, &self.op.request)
+        })
+    }
+
+    fn response_headers(&self) -> Vec<(String, Vec<u8>)> {
+        match self.finished.map(|finished| &finished.exchange.outcome) {
+            Some(Ok(response)) => response.headers(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn body(&self) -> &[u8] {
+        match self.finished.map(|finished| &finished.exchange.outcome) {
+            Some(Ok(response)) => response.body_bytes(),
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Carries out what a plan's code asks for: requests, fetches and waits.
+
+use super::User;
+use super::in_flight::InFlight;
+use super::open_requests::{Identity, Open, Told};
+use super::show::show;
+use crate::http::{Exchange, Session};
+use crate::lua::{Counted, Finished, Op, RequestOp, Step};
+use crate::metrics::{Entered, Failure, Phases, RequestId, Sample};
+use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use futures_util::stream;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Requests side by side to one host, as browsers do over HTTP/1.1.
+const SIDE_BY_SIDE: usize = 6;
+
+/// After a failed connection a user waits before it goes on, twice as long each time: a site that is down
+/// must not turn the generator into a busy loop.
+const FIRST_BACK_OFF: Duration = Duration::from_millis(10);
+const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
+
+impl User {
+    /// Carries out one operation and resumes the plan with its outcome.
+    pub(crate) async fn perform(&mut self, op: Op, task: &str) -> Step {
+        match op {
+            Op::Request(op) => {
+                self.settle();
+                self.back_off().await;
+                self.open_rows(std::slice::from_ref(&op), task);
+                self.shared.pass_throttle().await;
+                let begin = Instant::now();
+                let flight = InFlight::new(self, &op, 0, begin);
+                let exchange = self.session.send(&op.request, begin).await;
+                flight.end(&exchange);
+                self.note_refusals(std::iter::once(&exchange));
+                let finished = self.judged(&op, task, exchange);
+                self.open.keep(op);
+                self.vm.answer(finished)
+            }
+            Op::Fetch(ops) => {
+                self.settle();
+                self.back_off().await;
+                self.open_rows(&ops, task);
+                let finished = self.fetch(&ops, task).await;
+                self.note_refusals(finished.iter().map(|finished| &finished.exchange));
+                self.open.keep_all(ops);
+                self.vm.answer_list(finished)
+            }
+            Op::Wait(time) => {
+                self.enter_open();
+                self.vm.reclaim();
+                let begin = self.cycles.is_some().then(Instant::now);
+                let time = self.shared.pause(time);
+                self.stop.wait(time, &self.shared.timers).await;
+                if let Some(begin) = begin {
+                    self.paused(begin.elapsed());
+                }
+                self.vm.go_on()
+            }
+            Op::Stop => {
+                self.ended = true;
+                Step::Done
+            }
+        }
+    }
+
+    /// Counts the requests of the latest operation, whose verdicts are final from now on.
+    pub(crate) fn settle(&mut self) {
+        let open = &self.open;
+        let session = &*self.session;
+        let identity = Identity::of(self.number, &self.role, self.task);
+        let cycles = &mut self.cycles;
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        self.vm.settle(|place, finished| {
+            if let Some(cycles) = cycles {
+                cycles.request(open.rows[place], finished.exchange.latency);
+            }
+            let told = told(open, session, open.asked(place), finished);
+            let verdict = finished.verdict();
+            let sample = Sample {
+                context: told
+                    .as_ref()
+                    .map(|told| identity.context(finished.exchange.connection, told)),
+                ..sample(open, place, finished, verdict.as_deref())
+            };
+            match &finished.entered {
+                None => recorder.record(&sample),
+                Some(counted) => recorder.conclude(&sample, &before(counted)),
+            }
+        });
+        self.open.clear();
+    }
+
+    /// Counts the requests of the latest operation as they stand: the plan is about to wait, and they have ended.
+    fn enter_open(&mut self) {
+        let open = &self.open;
+        let session = &*self.session;
+        let identity = Identity::of(self.number, &self.role, self.task);
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        self.vm.each_open(|place, finished| {
+            let verdict = finished.verdict().map(std::borrow::Cow::into_owned);
+            let sample = sample(open, place, finished, verdict.as_deref());
+            if finished.entered.is_none() {
+                recorder.enter(&sample);
+            }
+            let counted = Counted {
+                failed: sample.failure.is_some(),
+                told: None,
+            };
+            let entered = finished.entered.as_deref().unwrap_or(&counted);
+            let told = told(open, session, open.asked(place), finished);
+            let sample = Sample {
+                context: told
+                    .as_ref()
+                    .map(|told| identity.context(finished.exchange.connection, told)),
+                ..sample
+            };
+            recorder.revise(&sample, &before(entered));
+            let line = finished.line.clone();
+            finished.entered = Some(Box::new(Counted {
+                failed: verdict.is_some(),
+                told: verdict.map(|message| (message, line)),
+            }));
+        });
+    }
+
+    /// Requests are under way from now on. The delay of a late start belongs to the first request after it,
+    /// or to the first that are sent side by side. Those after them begin when the plan gets there: what kept
+    /// it waiting is in the figures already.
+    fn open_rows(&mut self, ops: &[RequestOp], task: &str) {
+        for op in ops {
+            let row = self.row_of(op, task);
+            self.open.rows.push(row);
+        }
+        self.open.delay = self.delay.as_mut().map(std::mem::take);
+        self.open.base = Some(self.session.base_target());
+    }
+
+    /// A request with lgoose's verdict on it, shown if that is asked for.
+    fn judged(&self, op: &RequestOp, task: &str, exchange: Exchange) -> Finished {
+        let verdict = op.expect.verdict(&exchange);
+        let forgiven = op.allow_failure && exchange.outcome.is_ok();
+        let finished = Finished::new(exchange, verdict.filter(|_| !forgiven));
+        show(self.shared.config.show, op, task, &finished);
+        finished
+    }
+
+    /// The row a request is counted in: its name, else the task's, else its path without the query.
+    fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
+        let name = match &op.name {
+            Some(name) => name.as_str(),
+            None if !task.is_empty() => task,
+            None => path_of(&op.request.url),
+        };
+        let method = op.request.method.as_str();
+        self.shared.recorder.borrow_mut().request(method, name)
+    }
+
+    /// Sends requests side by side, at most six at a time per host, and counts each when it ends; outcomes in the
+    /// order of the list.
+    async fn fetch(&self, ops: &[RequestOp], task: &str) -> Vec<Finished> {
+        let mut hosts: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (place, op) in ops.iter().enumerate() {
+            let host = host_of(&op.request.url);
+            match hosts.iter_mut().find(|(known, _)| *known == host) {
+                Some((_, places)) => places.push(place),
+                None => hosts.push((host, vec![place])),
+            }
+        }
+        let per_host = hosts.into_iter().map(|(_, places)| {
+            let sends = places.into_iter().map(async |place| {
+                self.shared.pass_throttle().await;
+                let op = &ops[place];
+                let begin = Instant::now();
+                let flight = InFlight::new(self, op, place, begin);
+                let exchange = self.session.send_beside(&op.request, begin).await;
+                flight.end(&exchange);
+                let mut finished = self.judged(op, task, exchange);
+                let verdict = finished.verdict();
+                let sample = sample(&self.open, place, &finished, verdict.as_deref());
+                self.shared.recorder.borrow_mut().enter(&sample);
+                let failed = verdict.is_some();
+                finished.entered = Some(Box::new(Counted { failed, told: None }));
+                (place, finished)
+            });
+            stream::iter(sends)
+                .buffer_unordered(SIDE_BY_SIDE)
+                .collect::<Vec<_>>()
+        });
+        let finished = join_all(per_host).await.into_iter().flatten();
+        let mut finished = finished.collect::<Vec<_>>();
+        finished.sort_unstable_by_key(|(place, _)| *place);
+        finished.into_iter().map(|(_, finished)| finished).collect()
+    }
+
+    /// Says how long the user waits before its next request.
+    fn note_refusals<'a>(&mut self, exchanges: impl Iterator<Item = &'a Exchange> + Clone) {
+        if exchanges.clone().any(|exchange| exchange.outcome.is_ok()) {
+            self.refusals = 0;
+            self.rest = None;
+            return;
+        }
+        let refused = |exchange: &Exchange| {
+            exchange
+                .outcome
+                .as_ref()
+                .is_err_and(|failure| failure.is_connect())
+        };
+        self.rest = Some(Duration::ZERO);
+        if exchanges.into_iter().any(refused) {
+            let pause = FIRST_BACK_OFF * 2u32.pow(self.refusals.min(7));
+            self.refusals += 1;
+            self.rest = Some(pause.min(LONGEST_BACK_OFF));
+        }
+    }
+
+    /// Lets others run after requests that waited for nothing, longer if a connection failed. Done before
+    /// the next request: the failed one is in the plan's hands by then, and so counted if the user is cut
+    /// off meanwhile.
+    async fn back_off(&mut self) {
+        if let Some(pause) = self.rest.take() {
+            self.stop.wait(pause, &self.shared.timers).await;
+        }
+    }
+}
+
+/// A request that has ended, with the verdict on it as it stands.
+fn sample<'a>(
+    open: &Open,
+    place: usize,
+    finished: &'a Finished,
+    verdict: Option<&'a str>,
+) -> Sample<'a> {
+    let exchange = &finished.exchange;
+    Sample {
+        request: open.rows[place],
+        begin: exchange.begin.into_std(),
+        latency: exchange.latency,
+        delay: open.delay,
+        phases: phases(exchange),
+        status: finished.status(),
+        redirects: exchange.redirects,
+        retries: exchange.retries,
+        bytes: exchange.bytes,
+        failure: verdict.map(|message| Failure {
+            message,
+            line: finished.line.as_deref(),
+        }),
+        context: None,
+    }
+}
+
+/// What logs and exemplars tell of a request.
+fn told<'a>(
+    open: &'a Open,
+    session: &'a Session,
+    op: Option<&'a RequestOp>,
+    finished: &'a Finished,
+) -> Option<Told<'a>> {
+    Some(Told {
+        session,
+        base: open.base.as_deref(),
+        op: op?,
+        finished: Some(finished),
+    })
+}
+
+fn before(counted: &Counted) -> Entered<'_> {
+    let told = counted.told.as_ref();
+    Entered {
+        failed: counted.failed,
+        told: told.map(|(message, line)| Failure {
+            message,
+            line: line.as_deref(),
+        }),
+    }
+}
+
+fn phases(exchange: &Exchange) -> Phases {
+    let timings = exchange.timings;
+    Phases {
+        dns: timings.dns,
+        connect: timings.connect,
+        tls: timings.tls,
+        send: timings.send,
+        first_byte: timings.first_byte,
+        receive: timings.receive,
+    }
+}
+
+/// `https://host/path?query` or `/path?query` → `/path`.
+fn path_of(url: &str) -> &str {
+    let path = match url.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
+        None => url,
+    };
+    path.split(['?', '#']).next().unwrap_or(path)
+}
+
+/// The scheme and authority of an absolute URL; empty for a path.
+fn host_of(url: &str) -> &str {
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            &url[..scheme.len() + 3 + end]
+        }
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Tests of what is counted when a user is cut off, and of the names of requests.
+
+use super::super::{Role, Shared};
+use super::*;
+use crate::config::{Config, Settings};
+use crate::engine::load_model::user_pool::Start;
+use crate::engine::run::Run;
+use crate::engine::run::context::context;
+use crate::engine::run::plan_version::PlanVersion;
+use crate::http::ClientConfig;
+use crate::metrics::{Facts, Recorder, Store};
+use crate::plan::Schedule;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
+/// One user of a plan's first scenario, against a port where nothing listens.
+fn user_without_a_site(source: &str) -> User {
+    let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 0).expect("a plan");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    let config = Arc::new(Config::new(Settings::default(), 1, 0).expect("the defaults"));
+    let hosts = vec![format!("http://{address}")];
+    let plan_version = Arc::new(PlanVersion::new(program, plan, hosts, config.clone()));
+    let context = context(Run {
+        plan_version: plan_version.clone(),
+        config,
+        name: "p.lua".to_owned(),
+        target: address.to_string(),
+        client: ClientConfig::default(),
+        resolver: Arc::default(),
+        journals: None,
+    });
+    let mut recorder = Recorder::new(0);
+    let scenario = plan_version.plan.scenarios[0].clone();
+    let role = Role {
+        schedule: Schedule::new(&scenario),
+        tasks: vec![(recorder.task("default", "t"), "t".to_owned())],
+        scenario,
+        host: plan_version.hosts[0].clone(),
+        program: plan_version.program.clone(),
+    };
+    let shared = Shared::new(&context, 0, recorder, Arc::default());
+    let start = Start { number: 0, life: 0 };
+    User::new(start, Rc::new(role), shared, Rc::default()).expect("a user")
+}
+
+#[tokio::test]
+async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_after_it() {
+    let mut user = user_without_a_site(
+        "task { function(user)\n  user:get \"/\"\n  check(true, \"refused\")\n  user:get \"/\"\nend }",
+    );
+    // The pause is long by now.
+    user.refusals = 7;
+    let shared = user.shared.clone();
+    let mut store = Store::new(Facts::default());
+    {
+        let mut life = std::pin::pin!(user.live());
+        while store.tick(Duration::ZERO).checks.is_empty() {
+            let once = std::future::poll_fn(|cx| Poll::Ready(life.as_mut().poll(cx)));
+            assert!(once.await.is_pending(), "the plan is in its pause");
+            tokio::task::yield_now().await;
+            store.merge(shared.recorder.borrow_mut().take());
+        }
+    }
+    store.merge(shared.recorder.borrow_mut().take());
+    let report = store.report(Duration::from_secs(1));
+    let errors: Vec<_> = report
+        .errors
+        .iter()
+        .map(|error| (error.count, error.message.as_str(), error.line.as_deref()))
+        .collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!((errors[0].0, errors[0].2), (1, Some("p.lua:2")));
+    assert!(errors[0].1.starts_with("connection refused"), "{errors:?}");
+    assert_eq!(report.aggregated.count, 1);
+}
+
+#[test]
+fn a_request_without_a_name_is_counted_under_its_path() {
+    for (url, path) in [
+        ("/node/1?page=2", "/node/1"),
+        ("http://example.org/a/b?c#d", "/a/b"),
+        ("https://example.org", "/"),
+        ("page#top", "page"),
+    ] {
+        assert_eq!(path_of(url), path, "{url}");
+    }
+}
+
+#[test]
+fn hosts_are_told_apart_by_scheme_and_authority() {
+    assert_eq!(host_of("http://a:81/x"), "http://a:81");
+    assert_eq!(host_of("https://a?x"), "https://a");
+    assert_eq!(host_of("/x"), "");
+}

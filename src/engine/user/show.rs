@@ -1,0 +1,77 @@
+//! Shows each request and what came back, for `--once`: people look at a plan's first steps with it.
+
+use crate::config::Show;
+use crate::error::printable;
+use crate::lua::{Finished, RequestOp};
+use crate::units::{counted, show_duration, show_size};
+use std::fmt::Write as _;
+
+/// The most that is shown of a body, in bytes.
+const MOST_BODY: usize = 64 << 10;
+
+/// Writes one request and its outcome to the log.
+pub(crate) fn show(show: Show, op: &RequestOp, task: &str, finished: &Finished) {
+    if show == Show::Nothing {
+        return;
+    }
+    let mut text = outcome(op, task, finished);
+    if show == Show::Messages {
+        messages(&mut text, op, finished);
+    }
+    tracing::info!(target: "http", "{}", printable(&text));
+}
+
+fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
+    let exchange = &finished.exchange;
+    let answer = match &exchange.outcome {
+        Ok(response) => format!("{} from {}", response.status, response.target.text()),
+        Err(failure) => failure.to_string(),
+    };
+    let mut text = format!(
+        "[{}] {} {}: {answer}, {}, {}",
+        op.name.as_deref().unwrap_or(task),
+        op.request.method,
+        op.request.url,
+        show_duration(exchange.latency),
+        show_size(exchange.bytes as f64),
+    );
+    if exchange.redirects > 0 {
+        text += &format!(", {}", counted(exchange.redirects.into(), "redirect"));
+    }
+    if let (Some(failure), Ok(_)) = (&finished.failure, &exchange.outcome) {
+        text += &format!("; failed: {failure}");
+    }
+    text
+}
+
+fn messages(text: &mut String, op: &RequestOp, finished: &Finished) {
+    for (name, value) in &op.request.headers {
+        line(text, '>', name.as_str(), value.as_bytes());
+    }
+    body(text, '>', &op.request.body);
+    if let Ok(response) = &finished.exchange.outcome {
+        for (name, value) in response.headers() {
+            line(text, '<', &name, &value);
+        }
+        body(text, '<', response.body_bytes());
+    }
+}
+
+fn line(text: &mut String, side: char, name: &str, value: &[u8]) {
+    // Writing to a String cannot fail.
+    let _never = write!(
+        text,
+        "\n  {side} {name}: {}",
+        String::from_utf8_lossy(value)
+    );
+}
+
+fn body(text: &mut String, side: char, bytes: &[u8]) {
+    let shown = &bytes[..bytes.len().min(MOST_BODY)];
+    for row in String::from_utf8_lossy(shown).lines() {
+        let _never = write!(text, "\n  {side} {row}");
+    }
+    if bytes.len() > MOST_BODY {
+        let _never = write!(text, "\n  {side} … {} bytes in all", bytes.len());
+    }
+}

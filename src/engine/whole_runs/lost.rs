@@ -1,0 +1,63 @@
+//! Runs that lose a shard on the way: they end, and what it had delivered counts.
+
+use super::rehearsal::{LOST_AT, Rehearsal, start_to_lose_one};
+use super::{COMES_AND_GOES, ms, numbers, per_stretch};
+use crate::config::Settings;
+use crate::control::Command;
+use crate::metrics::Cause;
+use std::time::Duration;
+
+fn losing(source: &'static str, commands: Vec<(Duration, Command)>) -> Rehearsal {
+    let settings = Settings {
+        users: Some(20),
+        hatch_rate: Some(1_000.0),
+        run_time: Some(ms(60_000)),
+        ..Settings::default()
+    };
+    Rehearsal {
+        commands,
+        start_shard: start_to_lose_one,
+        answer: |_, _| ms(10),
+        ..Rehearsal::new(source, settings)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_loses_a_shard_ends_and_keeps_what_it_had_delivered() {
+    let source = "task { function(user) user:get \"/\" end }";
+    let (arrived, outcome) = losing(source, Vec::new()).play().await;
+    let trouble = outcome.trouble.expect("it is told").to_string();
+    assert!(trouble.contains("a thread of users ended"), "{trouble}");
+    let report = outcome.report;
+    let ending = report.ending.expect("it ended");
+    assert_eq!(ending.cause, Cause::Trouble);
+    assert!((1.4..1.7).contains(&ending.at_s), "{}", ending.at_s);
+    // All of the first second, and half of what came after the lost shard's last hand-over at the latest.
+    let seconds = per_stretch(&arrived, 1_000, "/");
+    assert_eq!(report.series[0].count, seconds[0] - 20, "20 were under way");
+    let all: u64 = seconds.iter().sum();
+    assert!(report.aggregated.count > seconds[0], "{seconds:?}");
+    assert!(report.aggregated.count <= all, "{seconds:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_measurement_that_a_lost_shard_never_came_to_begins_without_it() {
+    let just_before = LOST_AT - ms(20);
+    let commands = vec![(just_before, Command::ResetStatistics)];
+    let source = "task { wait = 0.1, function(user) user:get \"/\" end }";
+    let (_, outcome) = losing(source, commands).play().await;
+    let report = outcome.report;
+    let begins = Duration::from_nanos(report.origin_ns);
+    assert!(
+        begins >= just_before && begins <= LOST_AT + ms(50),
+        "{begins:?}"
+    );
+    assert!(report.aggregated.count <= 20, "{}", report.aggregated.count);
+}
+
+#[tokio::test(start_paused = true)]
+async fn users_of_the_other_shards_leave_as_at_any_stop() {
+    let (arrived, _) = losing(COMES_AND_GOES, Vec::new()).play().await;
+    let (came, went) = (numbers(&arrived, "/in/"), numbers(&arrived, "/out/"));
+    assert_eq!((came.len(), went.len()), (20, 10));
+}

@@ -9,11 +9,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Answers of the site that are known.
+/// The number of answers whose time is known.
 const KNOWN: usize = 2_000;
 const USERS: usize = 20;
 
-/// The n-th answer's time: six in ten around 4 ms, three around 20 ms, and a tail up to 200 ms.
+/// Returns the time of the n-th answer: six in ten around 4 ms, three around 20 ms, and a tail up to 200 ms.
 fn service_time(n: usize) -> Duration {
     let spread = (n * 7_919 % 1_000) as u64;
     let us = match n % 100 {

@@ -62,5 +62,5 @@ mod unanswered;
 mod view;
 mod wordpress;
 
-/// What sends the requests of runs that do not say; `tests/it_reqwest` has another.
+/// The client of runs that do not choose one; `tests/it_reqwest` has another.
 const CLIENT: Option<&str> = None;

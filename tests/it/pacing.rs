@@ -1,4 +1,4 @@
-//! Whether pauses are as long as a plan says: a site notes when each request arrives, and pacing, throughput and short
+//! The length of pauses: a site notes when each request arrives, and pacing, throughput and short
 //! waits are compared with what it saw.
 
 use crate::logging_site::LoggingSite;

@@ -1,11 +1,11 @@
-//! lgoose watches itself: the same plan with a generator that has not enough time, with one that gets no core, and
-//! with a slow site.
+//! Saturation of lgoose itself: the same plan with a generator that has not enough time, with one that gets no core,
+//! and with a slow site.
 
 use crate::program::{Lgoose, plan};
 use crate::report::run;
 use crate::server::Server;
 
-/// Each request costs the generator some milliseconds of computing.
+/// A plan in which each request costs the generator some milliseconds of computing.
 const PLAN: &str = "task { function(user)\n  user:get(env \"PAGE\")\n  local begin = os.clock()\n  \
      while os.clock() - begin < 0.004 do end\nend }";
 
@@ -104,7 +104,8 @@ fn the_warning_is_the_first_line_below_the_title() {
     );
 }
 
-/// Its threads are far from busy, and its timers a few milliseconds late, as the answers that it looks at.
+/// Asserts that its threads are far from busy, and that its timers and the responses that it reads are a few
+/// milliseconds late.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_generator_that_is_kept_off_its_core_tells_its_part() {

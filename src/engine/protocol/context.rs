@@ -4,7 +4,7 @@ use crate::config::{CoMitigation, Config};
 use crate::engine::load_model::throttle::Throttle;
 use crate::engine::timing::timers::Timers;
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::Pulse;
+use crate::lua::Heartbeat;
 use crate::metrics::{Cadence, Journals, Recorder};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -22,7 +22,7 @@ pub(crate) struct RunContext {
     pub(crate) throttle: Option<Arc<Throttle>>,
     pub(crate) shards: usize,
     /// What each shard is doing.
-    pub(crate) pulses: Vec<Arc<Pulse>>,
+    pub(crate) heartbeats: Vec<Arc<Heartbeat>>,
     pub(crate) begin: Instant,
     /// Where the times of logs count from: before `test_start`.
     pub(crate) origin: Instant,
@@ -72,7 +72,7 @@ pub(crate) fn context(
         rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
         throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, begin))),
         shards: config.threads,
-        pulses: (0..config.threads).map(|_| Arc::default()).collect(),
+        heartbeats: (0..config.threads).map(|_| Arc::default()).collect(),
         begin,
         origin: begin,
         journals,

@@ -59,7 +59,7 @@ impl LocalShards {
         let mut local = LocalShards {
             threads: Vec::new(),
             emptied: Vec::new(),
-            watchdog: Watchdog::new(&context.pulses, context.config.lua_time, context.begin),
+            watchdog: Watchdog::new(&context.heartbeats, context.config.lua_time, context.begin),
             ports: PortWatch::new(context.begin),
         };
         let lines: Vec<_> = (0..context.shards)

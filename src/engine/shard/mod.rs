@@ -106,7 +106,7 @@ impl Shard {
         let mut recorder = context.recorder(index);
         let directive = channels.directives.borrow_and_update().clone();
         let roles = roles(&directive.plan_version, &mut recorder);
-        let shared = Shared::new(context, index, recorder, context.pulses[index].clone());
+        let shared = Shared::new(context, index, recorder, context.heartbeats[index].clone());
         let mut shard = Shard {
             user_pool: UserPool::new(index, context.shards),
             dispatcher: Dispatcher::new(index, context, &directive),

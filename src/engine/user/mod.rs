@@ -101,7 +101,7 @@ impl User {
 
     fn build(
         user: u64,
-        draws: u64,
+        random_stream: u64,
         role: Rc<Role>,
         shared: Rc<Shared>,
         stop: Rc<Stop>,
@@ -111,19 +111,19 @@ impl User {
         let session = Rc::new(session);
         let setup = VmSetup {
             user,
-            draws,
+            random_stream,
             scenario: &role.scenario.name,
             session: session.clone(),
             memory: shared.config.lua_memory,
             recorder: &shared.recorder,
             time: shared.config.lua_time,
-            pulse: &shared.pulse,
+            heartbeat: &shared.heartbeat,
         };
         let vm = Vm::new(&role.program, setup)?;
         let wanted = shared.config.co_wanted;
         let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence, wanted)));
         Ok(User {
-            random: stream(!shared.config.seed, draws),
+            random: stream(!shared.config.seed, random_stream),
             stop,
             vm,
             session,

@@ -7,7 +7,7 @@ use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::departures::Departures;
 use crate::engine::timing::timers::Timers;
 use crate::http::Client;
-use crate::lua::Pulse;
+use crate::lua::Heartbeat;
 use crate::metrics::Recorder;
 use crate::plan::scaled;
 use std::cell::{Cell, RefCell};
@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     /// How users of the shard came to their end.
     pub(crate) departures: Cell<Departures>,
     /// Shows the watchdog whose code runs.
-    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) heartbeat: Arc<Heartbeat>,
 }
 
 impl Shared {
@@ -38,7 +38,7 @@ impl Shared {
         context: &RunContext,
         index: usize,
         recorder: Recorder,
-        pulse: Arc<Pulse>,
+        heartbeat: Arc<Heartbeat>,
     ) -> Rc<Shared> {
         const EVENTS: usize = 2;
         let among = (context.shards + EVENTS) as u64;
@@ -51,7 +51,7 @@ impl Shared {
             timers: context.timers(),
             throttle: context.throttle.clone(),
             departures: Cell::default(),
-            pulse,
+            heartbeat,
         })
     }
 }

@@ -127,8 +127,9 @@ pub struct Demo {
     after_help = "The verdict shown is the run's: here the exit code is 0 when all was shown and written."
 )]
 pub struct Saved {
-    /// The JSON report of a run; '-' reads it from standard input
-    pub file: PathBuf,
+    /// The JSON report of a run, or those of all parts of one ('--part'); '-' reads it from standard input
+    #[arg(required = true)]
+    pub file: Vec<PathBuf>,
     /// Write it as json, yaml, csv, hdr, html, md or junit, such as md=run.md or csv=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
     pub output: Vec<Output>,

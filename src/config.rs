@@ -6,6 +6,7 @@ mod load;
 mod logs;
 mod misfit;
 mod output;
+mod part;
 mod settings;
 mod target;
 mod thresholds;
@@ -17,6 +18,7 @@ pub use load::{Goal, Load, MOST_USERS, Spacing, Stage};
 pub use logs::{LogFile, LogFormat, Logs};
 pub use misfit::Misfit;
 pub use output::{Format, Output};
+pub use part::{Part, share_of};
 pub use settings::{Settings, unknown_word};
 pub use target::{Http, Pin, address};
 pub use thresholds::OPTIONS as THRESHOLD_OPTIONS;
@@ -125,6 +127,8 @@ pub struct Config {
     pub logs: Logs,
     /// The seed of all random choices.
     pub seed: u64,
+    /// The part of the load that this process drives.
+    pub part: Part,
     /// Threads that drive users.
     pub threads: usize,
     /// Memory a user's VM may take, in bytes.
@@ -200,6 +204,7 @@ impl Config {
                 .threads
                 .unwrap_or(cores)
                 .clamp(1, users.max(1) as usize),
+            part: Part::WHOLE,
             lua_memory: settings.lua_memory.unwrap_or(64 << 20),
             lua_time: settings.lua_time.unwrap_or(Duration::from_secs(1)),
             show: Show::Nothing,

@@ -4,7 +4,7 @@ use super::screen::{complain, put, say, terminal_width};
 use crate::cli;
 use crate::config::{Format, Output};
 use crate::error::{Diagnostic, Error, exit};
-use crate::metrics::Report;
+use crate::metrics::{self, Report};
 use crate::output;
 use std::fs::{self, File, Permissions};
 use std::io::{Read as _, Write as _};
@@ -41,8 +41,20 @@ pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Vec<E
 /// `lgoose report`: the tables of a saved run, and its other formats. The verdict was the run's; here 0 means that
 /// all was shown and written.
 pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
-    let (name, text) = read(&flags.file)?;
-    let mut report = output::json::from_json(&text, &name)?;
+    let mut reports = Vec::new();
+    for file in &flags.file {
+        let (name, text) = read(file)?;
+        let report = output::json::from_json(&text, &name)?;
+        reports.push((name, report));
+    }
+    let mut report = match reports.len() {
+        1 => reports.remove(0).1,
+        _ => metrics::join(reports).map_err(|problem| {
+            let help =
+                "give the JSON reports of all parts of one load, '--part 1/2' and '--part 2/2'";
+            Diagnostic::new(problem).help(help)
+        })?,
+    };
     if report.verdict.is_none() {
         // An earlier lgoose wrote it, or it was written on the way.
         report.verdict = Some(output::judge(&report, None));

@@ -7,7 +7,7 @@ use super::reload::may_load;
 use super::screen;
 use super::url_plan::UrlPlan;
 use crate::cli;
-use crate::config::{CoMitigation, Config, Load, Settings, Show};
+use crate::config::{CoMitigation, Config, Load, Part, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::engine;
 use crate::error::{Diagnostic, Error, nearest};
@@ -94,6 +94,7 @@ pub(super) fn assemble(
         config,
         name,
     } = compose(given, seed, adapt)?;
+    not_empty(&config)?;
     no_fixed_numbers(&config, &plan)?;
     let (client, resolver) = client(&config)?;
     let mut demos = Vec::new();
@@ -115,6 +116,16 @@ pub(super) fn assemble(
         resolver,
         demos,
     })
+}
+
+/// Whether the part of the load has anybody in it.
+fn not_empty(config: &Config) -> Result<(), Diagnostic> {
+    if config.part.share(config.users) > 0 {
+        return Ok(());
+    }
+    let users = crate::units::counted(config.users, "user");
+    let message = format!("{} of {users} has none", config.part);
+    Err(Diagnostic::new(message).help("raise '--users', or cut the load into fewer parts"))
 }
 
 /// What the command line says of the plan at that path.
@@ -140,6 +151,7 @@ pub(super) fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
             false => Show::Requests,
         };
     }
+    config.part = flags.load.part.unwrap_or(Part::WHOLE);
     config.view = screen::wants_view(flags);
 }
 
@@ -158,6 +170,7 @@ pub(super) fn compose(
     plan.keep_scenarios(&config.scenarios)?;
     plan.keep_tags(&config.tags)?;
     adapt(&mut config, &mut plan);
+    program.serve_part(config.part);
     Ok(Composed {
         program,
         plan,

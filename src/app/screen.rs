@@ -3,7 +3,7 @@
 
 use super::prepare::Prepared;
 use crate::cli;
-use crate::config::{Config, Load};
+use crate::config::{Config, Load, Part};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{ErrorRow, Snapshot};
 use crate::{output, units};
@@ -22,7 +22,7 @@ pub(super) async fn report_progress(
     if flags.screen.quiet || config.only_summary || writes_to_stdout(flags) {
         return std::future::pending().await;
     }
-    let (users, every) = (config.users, config.running_metrics);
+    let (users, every) = (config.part.share(config.users), config.running_metrics);
     let mut next = (!every.is_zero()).then_some(every);
     let mut started = false;
     let mut told = Told::default();
@@ -107,7 +107,11 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
         }
         Load::Users => format!("{users}, all started at once"),
     };
-    format!("{}: {load}, {span}", prepared.name)
+    let part = match config.part {
+        Part::WHOLE => String::new(),
+        part => format!("{part} of "),
+    };
+    format!("{}: {part}{load}, {span}", prepared.name)
 }
 
 fn parts(stages: usize) -> String {

@@ -5,7 +5,7 @@ use super::outputs::Outputs;
 use super::values::{
     TestPlan, at_least_one, header, some, test_plan, threshold, users, variable, whole,
 };
-use crate::config::{Client, Http, Pin, Proxy, Settings, Spacing, Stage, address};
+use crate::config::{Client, Http, Part, Pin, Proxy, Settings, Spacing, Stage, address};
 use crate::threshold::Threshold;
 use crate::units;
 use clap::Args;
@@ -111,6 +111,12 @@ pub struct Load {
     /// Drop what was counted before all users had started
     #[arg(long)]
     pub reset_stats: bool,
+    /// Run only this part of the load, such as 2/4; 'lgoose report' joins the parts' JSON reports
+    ///
+    /// Users, arrivals, unique rows of data and the ceiling on requests are shared out by number, so that all parts
+    /// together do what one run would do: the same plan, options and '--seed' on each machine, started at the same time.
+    #[arg(long, value_name = "N/OF", value_parser = Part::parse)]
+    pub part: Option<Part>,
     /// Iterations per user [default: no limit]
     #[arg(short, long, value_name = "N", value_parser = at_least_one::<u64>)]
     pub iterations: Option<u64>,

@@ -2,7 +2,6 @@
 
 use super::latency::{self, Burst, Exact, nanoseconds};
 use super::report::ArrivalsRow;
-use super::tally;
 use crate::units::show_count;
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -67,7 +66,7 @@ impl ArrivalLog {
         Some(ArrivalsRow {
             started: self.delays.count,
             dropped: self.dropped,
-            delay_ms: tally::latency(&self.delays, all),
+            delay_ms: latency::summary(&self.delays, all),
         })
     }
 }

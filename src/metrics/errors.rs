@@ -1,33 +1,12 @@
 //! The errors of a run: equal ones counted together, the first hundred kinds kept.
 
 use super::delta::{MAX_ERRORS, SliceDelta, Source};
-use super::exemplars::{Exemplar, Exemplars};
+use super::exemplars::Exemplars;
 use super::names::Label;
-use serde::{Deserialize, Serialize};
+use super::report::ErrorRow;
 
 /// The message under which all further kinds are counted.
 const OTHER_ERRORS: &str = "(other errors)";
-
-/// Equal errors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ErrorRow {
-    /// How many.
-    pub count: u64,
-    /// Whose: `GET front page`, `task log in`.
-    pub name: String,
-    /// What happened.
-    pub message: String,
-    /// The plan's line, as in `plans/drupal.lua:12`.
-    pub line: Option<String>,
-    /// Seconds into the measurement when it first came, exact to a quarter of a second.
-    pub first_s: f64,
-    /// Seconds into the measurement when it last came, likewise.
-    pub last_s: f64,
-    /// Of requests, the first and the slowest three others; credentials in headers are masked.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exemplars: Vec<Exemplar>,
-}
 
 /// Distinct errors in the order they first came.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 //! What lgoose keeps of headers is here too, for exemplars and the debug log alike: credentials are masked.
 
 use super::journal::Messages;
-use super::report::PhasesMs;
+use super::report::{Exemplar, PhasesMs};
 use super::sample::{Account, Context, Sample};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -22,40 +22,6 @@ const MOST_URL: usize = 2 * 1024;
 const MOST_VALUE: usize = 1024;
 /// What stands for a credential.
 const MASK: &str = "***";
-
-/// A request that failed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Exemplar {
-    /// When it began, in nanoseconds since the run did, as in the request log.
-    pub start_ns: u64,
-    /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
-    pub user: u64,
-    /// The user's scenario.
-    pub scenario: String,
-    /// The task that made it.
-    pub task: String,
-    /// The method asked for.
-    pub method: String,
-    /// The URL asked for, its first 2 KiB.
-    pub url: String,
-    /// Where the answer came from after redirects; empty without.
-    pub final_url: String,
-    /// Status of the final answer, 0 without one.
-    pub status: u16,
-    /// How long it took.
-    pub latency_ms: f64,
-    /// What the latency was made of; `null` where the phase did not happen.
-    pub phases_ms: PhasesMs,
-    /// `name: value` of each header as sent, credentials masked, 4 KiB at most.
-    pub request_headers: Vec<String>,
-    /// The same of the answer.
-    pub response_headers: Vec<String>,
-    /// The body's first 2 KiB; what is not UTF-8 is replaced.
-    pub body: String,
-    /// How long the body was, in bytes.
-    pub body_bytes: u64,
-}
 
 impl Exemplar {
     fn of(sample: &Sample<'_>, context: &Context<'_>, origin: Instant) -> Exemplar {

@@ -14,7 +14,6 @@ use super::exemplars::messages;
 use super::names::Label;
 use super::sample::{Context, Sample, TaskRun};
 use entry::{MOST_TEXT, cut};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
@@ -57,20 +56,6 @@ pub type Wanted = [bool; LogKind::ALL.len()];
 
 /// Lines of each log.
 type Lines = [u64; LogKind::ALL.len()];
-
-/// A log that a run has kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct LogRow {
-    /// `requests`, `tasks`, `errors` or `debug`.
-    pub log: String,
-    /// Its file.
-    pub file: String,
-    /// The lines it has, its header and its last line about what was left out not counted.
-    pub lines: u64,
-    /// The lines that were left out because the file could not be written as fast as they came, or at all.
-    pub left_out: u64,
-}
 
 /// What goes from a shard to the writer of logs.
 #[derive(Debug)]

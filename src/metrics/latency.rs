@@ -3,6 +3,7 @@
 //! Histograms hold microseconds up to an hour with three significant digits. Nanoseconds are kept beside
 //! them for the exact minimum, maximum and mean, which also bound every percentile.
 
+use super::report::Latency;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -151,60 +152,27 @@ impl Exact {
     }
 }
 
-/// Latencies that were not measured but filled in, of one name.
-#[derive(Debug, Clone)]
-pub(super) struct Filled {
-    pub(super) exact: Exact,
-    pub(super) histogram: Histogram<u64>,
-}
-
-impl Default for Filled {
-    fn default() -> Self {
-        Filled {
-            exact: Exact::default(),
-            histogram: histogram(),
-        }
+/// What a report says of latencies; `None` of none.
+pub(super) fn summary(exact: &Exact, histogram: &Histogram<u64>) -> Option<Latency> {
+    if exact.count == 0 {
+        return None;
     }
-}
-
-impl Filled {
-    /// That of exact figures and of what [`Filled::counted`] gave.
-    pub(super) fn of(exact: Exact, counted: &BTreeMap<u64, u64>) -> Filled {
-        let mut filled = Filled {
-            exact,
-            ..Filled::default()
-        };
-        for (us, times) in counted {
-            record_many(&mut filled.histogram, *us, *times);
-        }
-        filled
-    }
-
-    /// Microseconds as the histogram tells them apart, with their counts.
-    pub(super) fn counted(&self) -> BTreeMap<u64, u64> {
-        let mut counted = BTreeMap::new();
-        each_recorded(&self.histogram, |us, count| {
-            *counted.entry(us).or_default() += count;
-        });
-        counted
-    }
-
-    /// Takes nanoseconds, as if measured so many times.
-    pub(super) fn record(&mut self, ns: u64, times: u64) {
-        self.exact.record_many(ns, times);
-        record_many(&mut self.histogram, ns.saturating_add(500) / 1_000, times);
-    }
-
-    pub(super) fn merge(&mut self, other: &Filled) {
-        self.exact = self.exact.merged(&other.exact);
-        add(&mut self.histogram, &other.histogram);
-    }
-
-    /// Empties it and keeps its memory.
-    pub(super) fn clear(&mut self) {
-        self.exact = Exact::default();
-        self.histogram.reset();
-    }
+    let values = exact.quantiles(histogram, [0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999]);
+    let ms = |duration: Duration| duration.as_nanos() as f64 / 1e6;
+    let [p50, p75, p90, p95, p98, p99, p99_9, p99_99] = values.map(ms);
+    Some(Latency {
+        avg: exact.mean_ms(),
+        min: ms(exact.min()),
+        max: ms(exact.max()),
+        p50,
+        p75,
+        p90,
+        p95,
+        p98,
+        p99,
+        p99_9,
+        p99_99,
+    })
 }
 
 /// The latencies of one name within one tick: a short list, and a histogram for what does not fit.

@@ -3,7 +3,6 @@
 //! One kind of row for all of them, in a shard's delta and in the store; what a row means is said by its
 //! kind when the report is made.
 
-use super::delta::SliceDelta;
 use super::names::{Label, Names};
 use super::report::{Check, Metric, MetricKind};
 use super::sight::{Sight, Subject};
@@ -188,9 +187,9 @@ pub(super) struct MeasureLog {
 
 impl MeasureLog {
     /// Adds what a shard measured. Whether a name had to be counted with the others.
-    pub(super) fn merge(&mut self, delta: &SliceDelta) -> bool {
+    pub(super) fn merge(&mut self, rows: &[MeasureDelta]) -> bool {
         let mut overflow = false;
-        for row in delta.measures.iter().filter(|row| !row.measure.is_empty()) {
+        for row in rows.iter().filter(|row| !row.measure.is_empty()) {
             let kind = row.measure.kind;
             let interned = self.names.intern_grouped(kind.group(), &row.label.name);
             overflow |= interned.overflow;

@@ -15,7 +15,9 @@ mod errors;
 mod events;
 mod exemplars;
 mod facts;
+mod filled;
 mod generator;
+mod join;
 mod journal;
 mod latency;
 mod lateness;
@@ -24,6 +26,7 @@ mod names;
 mod portable;
 mod recent;
 mod recorder;
+mod recording;
 mod report;
 mod request;
 mod sample;
@@ -46,6 +49,7 @@ pub use cycles::Cycles;
 pub use delta::Delta;
 pub use facts::Facts;
 pub use generator::Effort;
+pub use join::join;
 pub use journal::{
     Chunk, Entry, Journals, LogKind, Messages, Parcel, RequestEntry, TaskEntry, Wanted,
 };
@@ -55,8 +59,8 @@ pub use recorder::Recorder;
 pub use report::{
     ArrivalsRow, Cadence, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
     EventKind, Exemplar, Figures, GeneratorRow, Latency, LogRow, MachineRow, Metric, MetricKind,
-    PhasesMs, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
-    Verdict, VerdictResult,
+    PartRow, PhasesMs, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, TaskRow,
+    ThresholdRow, Verdict, VerdictResult,
 };
 pub use sample::{
     Account, Context, Entered, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,

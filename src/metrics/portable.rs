@@ -102,9 +102,33 @@ impl PortableDelta {
         self.warnings.extend(other.warnings.iter().cloned());
     }
 
-    /// Keeps what belongs to measurement number `epoch` and later ones.
-    pub fn retain_from(&mut self, epoch: u64) {
-        self.slices.retain(|(known, _), _| *known >= epoch);
+    /// What belongs to measurement number `epoch`, as if it were the first and had begun with the run, `origin`
+    /// nanoseconds later than it did; its shards get numbers that are so much higher.
+    pub(super) fn rebased(self, epoch: u64, origin: u64, shards: u64) -> PortableDelta {
+        let mut based = self.shift_shards(shards);
+        let slices = std::mem::take(&mut based.slices).into_iter();
+        let own = slices.filter(|((known, _), _)| *known == epoch);
+        based.slices = own
+            .map(|((_, from), mut slice)| {
+                let quiet = slice.quiet.into_iter();
+                slice.quiet = quiet
+                    .map(|(shard, quiet)| (shard, quiet.earlier(origin)))
+                    .collect();
+                ((0, from), slice)
+            })
+            .collect();
+        let stands = std::mem::take(&mut based.stands).into_iter();
+        based.stands = stands
+            .map(|((shard, covered), mut stand)| {
+                stand.quiet = stand.quiet.map(|quiet| quiet.earlier(origin));
+                let covered = match covered {
+                    u64::MAX => u64::MAX,
+                    covered => covered.saturating_sub(origin),
+                };
+                ((shard, covered), stand)
+            })
+            .collect();
+        based
     }
 
     /// Gives its shards numbers that are so much higher.

@@ -4,19 +4,22 @@
 //! scripts: add some, never rename one. Figures that do not exist (the latency of no requests) are `null`.
 
 mod ending;
+mod error;
+mod latency;
 mod measured;
 mod omission;
+mod part;
 mod settings;
 mod verdict;
 
 use super::columns::NameSeries;
-pub use super::errors::ErrorRow;
 pub use super::events::{Event, EventKind};
-pub use super::exemplars::Exemplar;
-pub use super::journal::LogRow;
 pub use ending::{Cause, Ending};
+pub use error::{ErrorRow, Exemplar};
+pub use latency::{Latency, PhasesMs};
 pub use measured::{Check, Metric, MetricKind};
 pub use omission::{Cadence, CoFigures, CoMitigation, CoRow};
+pub use part::PartRow;
 pub use settings::{MachineRow, RunSettings};
 pub use verdict::{Verdict, VerdictResult};
 
@@ -40,6 +43,9 @@ pub struct Report {
     /// Seconds that the run was paused in the meantime.
     #[serde(default)]
     pub paused_s: f64,
+    /// The part of a load that it is of, and all that joining it with the others takes; only with `--part`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartRow>,
     /// Where the measurement begins, and so second 0 of `series`, in nanoseconds on the clock of the logs, which
     /// begins with the run: more than nothing after `test_start`, `--warmup` or a reset.
     #[serde(default)]
@@ -107,6 +113,20 @@ pub struct Report {
     /// them, without the series of names; only in runs in which it was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Report>,
+}
+
+/// A log that a run has kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LogRow {
+    /// `requests`, `tasks`, `errors` or `debug`.
+    pub log: String,
+    /// Its file.
+    pub file: String,
+    /// The lines it has, its header and its last line about what was left out not counted.
+    pub lines: u64,
+    /// The lines that were left out because the file could not be written as fast as they came, or at all.
+    pub left_out: u64,
 }
 
 /// Iterations that were due to start in a run at a rate.
@@ -203,54 +223,6 @@ pub struct Figures {
     pub status: BTreeMap<String, u64>,
     /// All latencies in microseconds: HdrHistogram V2 (not compressed), base64.
     pub histogram: String,
-}
-
-/// A distribution of latencies in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Latency {
-    /// Mean, exact.
-    pub avg: f64,
-    /// Shortest, exact.
-    pub min: f64,
-    /// Longest, exact.
-    pub max: f64,
-    /// Median. This and all percentiles are within 0.1 % or half a microsecond, and never outside `min` and `max`.
-    pub p50: f64,
-    /// 75th percentile.
-    pub p75: f64,
-    /// 90th percentile.
-    pub p90: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// 98th percentile.
-    pub p98: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    #[serde(rename = "p99.9")]
-    pub p99_9: f64,
-    /// 99.99th percentile.
-    #[serde(rename = "p99.99")]
-    pub p99_99: f64,
-}
-
-/// Mean milliseconds of each phase over the requests that had it; `null` when none had.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct PhasesMs {
-    /// Looking the host up.
-    pub dns: Option<f64>,
-    /// Opening the TCP connection.
-    pub connect: Option<f64>,
-    /// The TLS handshake.
-    pub tls: Option<f64>,
-    /// Writing the request.
-    pub send: Option<f64>,
-    /// Waiting for the first byte of the answer.
-    pub first_byte: Option<f64>,
-    /// From the first to the last byte of the answer.
-    pub receive: Option<f64>,
 }
 
 /// One scenario.

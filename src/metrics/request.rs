@@ -3,7 +3,8 @@
 //! A request is *entered* when it ends and *concluded* when its verdict is final; most are both at once. In between
 //! the plan may overrule the verdict, so what tells successes from failures exactly waits for the conclusion.
 
-use super::latency::{Burst, Exact, Filled, nanoseconds};
+use super::filled::Filled;
+use super::latency::{Burst, Exact, nanoseconds};
 use super::names::Label;
 use super::sample::Sample;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! What a threshold looks at: the figures of requests, checks or a metric, of the run so far or of a stretch
 //! of it. Made by the store, read by the judges of thresholds.
 
-use super::latency::{self, Exact, Filled};
+use super::filled::Filled;
+use super::latency::{self, Exact};
 use super::report::MetricKind;
 use super::request::{RequestCounts, RequestDelta};
 use super::spread::Spread;

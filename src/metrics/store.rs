@@ -8,6 +8,8 @@ mod filling;
 mod happening;
 mod judging;
 mod own_part;
+mod part;
+mod portable;
 mod reporting;
 mod scenarios;
 mod showing;
@@ -16,16 +18,16 @@ mod table;
 use super::arrivals::ArrivalLog;
 use super::axis::SECOND;
 use super::by_name::{self, ByName};
-use super::delta::{Delta, ScenarioDelta, SliceDelta};
+use super::delta::{Delta, SliceDelta};
 use super::errors::ErrorLog;
 use super::events::{EventLog, Pauses};
 use super::facts::Facts;
 use super::generator::{Effort, GeneratorLog};
 use super::latency::{self, Exact};
 use super::measures::MeasureLog;
-use super::portable::PortableDelta;
 use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
+use super::recording::Recording;
 use super::report::Report;
 use super::series::{self, Series};
 use super::silence::{Silence, Silences};
@@ -35,7 +37,6 @@ use super::thresholds::Judges;
 use super::under_way::Quiet;
 use super::users::Users;
 use hdrhistogram::Histogram;
-use scenarios::Scenario;
 use std::sync::Arc;
 use std::time::Duration;
 use table::Table;
@@ -80,9 +81,19 @@ pub struct Store {
     phase: RunPhase,
     /// The report that snapshots carry, once a view has asked for it.
     latest: Option<Arc<Report>>,
+    /// Keeps everything for the report of a part.
+    recording: Option<Recording>,
     /// The last tick, and where the measurement begins, both since the start of the run.
     now: Duration,
     origin: Duration,
+}
+
+/// One scenario over the whole run.
+#[derive(Debug)]
+pub(super) struct Scenario {
+    pub(super) name: Arc<str>,
+    pub(super) users: Users,
+    pub(super) iterations: u64,
 }
 
 impl Store {
@@ -115,6 +126,7 @@ impl Store {
             epoch: 0,
             phase: RunPhase::Running,
             latest: None,
+            recording: None,
             now: Duration::ZERO,
             origin: Duration::ZERO,
         }
@@ -136,6 +148,9 @@ impl Store {
     /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns
     /// the delta, emptied, for that shard's [`Recorder::recycle`](super::Recorder::recycle).
     pub fn merge(&mut self, mut delta: Delta) -> Delta {
+        if let Some(recording) = &mut self.recording {
+            recording.add(&delta);
+        }
         let shard = delta.shard;
         for slice in &mut delta.slices {
             if slice.span.epoch >= self.epoch {
@@ -168,7 +183,7 @@ impl Store {
                 }
             }
         }
-        if self.measures.merge(slice) {
+        if self.measures.merge(&slice.measures) {
             self.warn(TOO_MANY_MEASURES.to_owned());
         }
         self.arrivals.merge(&slice.arrivals);
@@ -196,50 +211,29 @@ impl Store {
         }
     }
 
-    /// Adds what other processes measured, as [`Store::merge`] does.
-    pub fn merge_portable(&mut self, delta: &PortableDelta) {
-        for ((epoch, from), slice) in &delta.slices {
-            if *epoch < self.epoch {
-                continue;
-            }
-            self.merge_slice(None, &slice.to_delta(*epoch, *from));
-            for ((shard, _, name), row) in &slice.scenarios {
-                let row = ScenarioDelta {
-                    name: name.as_str().into(),
-                    iterations: row.iterations,
-                    change: row.change,
-                    rise: row.rise,
-                };
-                self.scenario(*shard as usize, &row);
-            }
-            for (shard, quiet) in &slice.quiet {
-                self.silences.add(*shard as usize, &[*quiet]);
-            }
-        }
-        for ((shard, covered), stand) in &delta.stands {
-            self.merge_stand(*shard as usize, *covered, &stand.effort, stand.quiet);
-        }
-        for warning in &delta.warnings {
-            self.warn(warning.clone());
-        }
-    }
-
     /// Adds what `test_start` or `test_stop` measured: its requests have rows of their own.
     pub fn merge_event(&mut self, mut delta: Delta) {
+        if let Some(recording) = &mut self.recording {
+            recording.add_event(&delta);
+        }
         for slice in &delta.slices {
-            for (id, row) in slice.requests.iter().enumerate() {
-                if !row.counts.is_empty() {
-                    let (at, _) = self.start_stop.row(Some(delta.shard), id, &row.label);
-                    self.start_stop.rows[at].merge(row);
-                }
-            }
-            let measured = self.measured(self.now).as_secs_f64();
-            self.errors.merge(slice, measured);
-            self.measures.merge(slice);
+            self.merge_event_slice(Some(delta.shard), slice);
         }
         for warning in delta.warnings.drain(..) {
             self.warn(warning);
         }
+    }
+
+    fn merge_event_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
+        for (id, row) in slice.requests.iter().enumerate() {
+            if !row.counts.is_empty() {
+                let (at, _) = self.start_stop.row(shard, id, &row.label);
+                self.start_stop.rows[at].merge(row);
+            }
+        }
+        let measured = self.measured(self.now).as_secs_f64();
+        self.errors.merge(slice, measured);
+        self.measures.merge(&slice.measures);
     }
 
     /// Ends a tick at `now` since the start of the run and shows the run as it is.
@@ -250,6 +244,9 @@ impl Store {
             scenario.users.tick();
         }
         self.recent.tick(now);
+        if let Some(recording) = &mut self.recording {
+            recording.tick(now);
+        }
         self.close();
         Arc::new(self.snapshot())
     }
@@ -297,6 +294,9 @@ impl Store {
         self.events = EventLog::default();
         self.told.clear();
         self.judges.reset();
+        if let Some(recording) = &mut self.recording {
+            recording.reset();
+        }
     }
 
     /// The order of rows from now on, as [`Facts::order`].

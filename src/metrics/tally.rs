@@ -1,7 +1,8 @@
 //! The store's rows: what a name amounts to over the whole run, and how it reads in a report.
 
 use super::delta::TaskDelta;
-use super::latency::{self, Exact, Filled};
+use super::filled::Filled;
+use super::latency::{self, Exact, summary as latency};
 use super::report::{CoFigures, Figures, Latency, PhasesMs};
 use super::request::{PhaseSum, RequestCounts, RequestDelta};
 use super::sight::Sight;
@@ -185,28 +186,6 @@ pub(super) fn per_second(count: u64, measured: Duration) -> f64 {
     } else {
         0.0
     }
-}
-
-pub(super) fn latency(exact: &Exact, histogram: &Histogram<u64>) -> Option<Latency> {
-    if exact.count == 0 {
-        return None;
-    }
-    let values = exact.quantiles(histogram, [0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999]);
-    let ms = |duration: Duration| duration.as_nanos() as f64 / 1e6;
-    let [p50, p75, p90, p95, p98, p99, p99_9, p99_99] = values.map(ms);
-    Some(Latency {
-        avg: exact.mean_ms(),
-        min: ms(exact.min()),
-        max: ms(exact.max()),
-        p50,
-        p75,
-        p90,
-        p95,
-        p98,
-        p99,
-        p99_9,
-        p99_99,
-    })
 }
 
 fn phases(sums: &[PhaseSum; 6]) -> PhasesMs {

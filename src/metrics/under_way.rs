@@ -38,6 +38,18 @@ pub(super) struct Quiet {
     pub(super) waiting: u64,
 }
 
+impl Quiet {
+    /// The same by a clock that began so many nanoseconds later.
+    pub(super) fn earlier(self, by: u64) -> Quiet {
+        Quiet {
+            from: self.from.saturating_sub(by),
+            to: self.to.saturating_sub(by),
+            waited_since: self.waited_since.map(|since| since.saturating_sub(by)),
+            waiting: self.waiting,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     /// When each began.

@@ -88,6 +88,7 @@ pub(crate) fn report() -> Report {
             event(12.5, Some(3.25), EventKind::Silence, "no answer for 3.2 s while 12 users waited"),
             event(60.25, None, EventKind::End, "the run was over"),
         ],
+        part: None,
         start_stop: vec![row("POST", "test_start", figures(4, 0, 61.5, "201 4"))],
         paused_s: 1.5,
         origin_ns: 250_000_000,

@@ -26,6 +26,7 @@ mod http2;
 mod http2_site;
 mod language;
 mod load;
+mod load_parts;
 mod log_files;
 mod logging_site;
 mod logs;

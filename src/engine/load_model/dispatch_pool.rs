@@ -2,7 +2,7 @@
 //! one if there is none, and is dropped if there may be no more. Knows numbers, not VMs; the shard starts whom
 //! it names.
 
-use crate::engine::load_model::shard_of;
+use super::share::Share;
 use crate::engine::load_model::user_pool::Start;
 use crate::engine::user::stop::Stop;
 use std::cell::{Cell, RefCell};
@@ -74,8 +74,7 @@ pub(crate) enum Service {
 
 #[derive(Debug)]
 pub(crate) struct DispatchPool {
-    index: usize,
-    shards: usize,
+    share: Share,
     /// The most users over all shards.
     most: u64,
     free: Free,
@@ -91,10 +90,9 @@ pub(crate) struct DispatchPool {
 
 impl DispatchPool {
     /// For a shard's part of at most `most` users over all shards.
-    pub(crate) fn new(index: usize, shards: usize, scenarios: usize, most: u64) -> Self {
+    pub(crate) fn new(share: Share, scenarios: usize, most: u64) -> Self {
         let mut pool = DispatchPool {
-            index,
-            shards,
+            share,
             most: 0,
             free: Rc::new(RefCell::new(vec![VecDeque::new(); scenarios])),
             users: HashMap::new(),
@@ -114,7 +112,7 @@ impl DispatchPool {
             return;
         }
         self.most = most;
-        let own = (0..most).filter(|number| shard_of(*number, self.shards) == self.index);
+        let own = (0..most).filter(|number| self.share.has(*number));
         self.capacity = own.count() as u64;
         self.shrink();
     }
@@ -150,7 +148,7 @@ impl DispatchPool {
 
     fn number(&mut self) -> u64 {
         self.returned.pop().unwrap_or_else(|| {
-            while shard_of(self.fresh, self.shards) != self.index {
+            while !self.share.has(self.fresh) {
                 self.fresh += 1;
             }
             self.fresh += 1;
@@ -217,6 +215,10 @@ impl DispatchPool {
 mod tests {
     use super::*;
 
+    fn share(index: usize, shards: usize) -> Share {
+        Share::new(crate::config::Part::WHOLE, index, shards)
+    }
+
     /// Serves an arrival; `+3` is a new user 3, `=` one that was free, `-` nobody.
     fn arrive(pool: &mut DispatchPool, scenario: usize) -> String {
         match pool.serve(scenario, Instant::now()) {
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn users_are_made_up_to_the_limit_and_reused_when_they_are_free() {
-        let mut pool = DispatchPool::new(0, 1, 1, 2);
+        let mut pool = DispatchPool::new(share(0, 1), 1, 2);
         assert_eq!(pool.room(), 2);
         assert_eq!(arrive(&mut pool, 0), "+0");
         assert_eq!(arrive(&mut pool, 0), "+1");
@@ -257,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_free_user_of_another_scenario_makes_room() {
-        let mut pool = DispatchPool::new(0, 1, 2, 2);
+        let mut pool = DispatchPool::new(share(0, 1), 2, 2);
         assert_eq!(arrive(&mut pool, 0), "+0");
         assert_eq!(arrive(&mut pool, 0), "+1");
         assert_eq!(arrive(&mut pool, 1), "-");
@@ -271,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_lower_limit_lets_free_users_go_first() {
-        let mut pool = DispatchPool::new(0, 1, 1, 3);
+        let mut pool = DispatchPool::new(share(0, 1), 1, 3);
         (0..3).for_each(|_| drop(arrive(&mut pool, 0)));
         be_free(&pool, 2);
         pool.limit(1);
@@ -285,7 +287,7 @@ mod tests {
     #[test]
     fn shards_share_the_limit() {
         for shards in 1..5 {
-            let capacity = |index| DispatchPool::new(index, shards, 1, 7).capacity;
+            let capacity = |index| DispatchPool::new(share(index, shards), 1, 7).capacity;
             assert_eq!((0..shards).map(capacity).sum::<u64>(), 7);
         }
     }

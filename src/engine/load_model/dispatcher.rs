@@ -1,8 +1,8 @@
 //! Arrivals at one shard: each is served on schedule by a user of the shard, passed on to a shard that has
 //! one to spare, or dropped and counted.
 
+use super::share::Share;
 use crate::engine::load_model::dispatch_pool::DispatchPool;
-use crate::engine::load_model::shard_of;
 use crate::engine::load_model::timetable::{Timetable, arrivals};
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::Directive;
@@ -29,7 +29,7 @@ pub(crate) struct Transfers {
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     pub(crate) index: usize,
-    shards: usize,
+    share: Share,
     pub(crate) pool: DispatchPool,
     pub(crate) arrivals: Arrivals,
 }
@@ -47,8 +47,8 @@ impl Dispatcher {
         let scenarios = directive.plan_version.plan.scenarios.len();
         Some(Dispatcher {
             index,
-            shards: context.shards,
-            pool: DispatchPool::new(index, context.shards, scenarios, *most),
+            share: context.share(index),
+            pool: DispatchPool::new(context.share(index), scenarios, *most),
             arrivals: arrivals(&context.config),
         })
     }
@@ -64,7 +64,7 @@ impl Dispatcher {
             if end.is_some_and(|end| time >= end) {
                 return None;
             }
-            if shard_of(number, self.shards) == self.index {
+            if self.share.has(number) {
                 return Some((number, time));
             }
             self.arrivals.advance();

@@ -2,7 +2,7 @@
 //! changes. A user's number decides its shard and its scenario, the highest number stops first, and whoever is
 //! started again keeps its number: the proportions of the scenarios hold at every number of users.
 
-use crate::engine::load_model::shard_of;
+use super::share::Share;
 use crate::engine::user::stop::Stop;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -18,8 +18,7 @@ struct Member {
 
 #[derive(Debug)]
 pub(crate) struct UserPool {
-    index: usize,
-    shards: usize,
+    share: Share,
     /// The number of users over all shards that this shard has come to.
     level: u64,
     members: HashMap<u64, Member>,
@@ -37,10 +36,9 @@ pub(crate) struct Start {
 }
 
 impl UserPool {
-    pub(crate) fn new(index: usize, shards: usize) -> Self {
+    pub(crate) fn new(share: Share) -> Self {
         UserPool {
-            index,
-            shards,
+            share,
             level: 0,
             members: HashMap::new(),
             again: Vec::new(),
@@ -68,7 +66,7 @@ impl UserPool {
         while self.level < target {
             let number = self.level;
             self.level += 1;
-            if shard_of(number, self.shards) != self.index {
+            if !self.share.has(number) {
                 continue;
             }
             match self.members.get_mut(&number) {
@@ -80,7 +78,7 @@ impl UserPool {
     }
 
     fn dismiss(&mut self, number: u64) {
-        if shard_of(number, self.shards) != self.index {
+        if !self.share.has(number) {
             return;
         }
         *self.lives.entry(number).or_default() += 1;
@@ -92,7 +90,8 @@ impl UserPool {
 
     /// Lets everyone begin anew, each when its iteration has ended; who had ended by itself, too.
     pub(crate) fn renew(&mut self) {
-        let own = |number: &u64| shard_of(*number, self.shards) == self.index;
+        let share = self.share;
+        let own = |number: &u64| share.has(*number);
         for number in (0..self.level).filter(own) {
             *self.lives.entry(number).or_default() += 1;
             match self.members.get_mut(&number) {
@@ -171,9 +170,13 @@ mod tests {
         Start { number, life }
     }
 
+    fn share(index: usize, shards: usize) -> Share {
+        Share::new(crate::config::Part::WHOLE, index, shards)
+    }
+
     #[test]
     fn the_newest_stop_first_and_keep_their_numbers_when_they_start_again() {
-        let mut user_pool = UserPool::new(0, 1);
+        let mut user_pool = UserPool::new(share(0, 1));
         assert_eq!(
             steer(&mut user_pool, 3),
             [start(0, 0), start(1, 0), start(2, 0)]
@@ -191,7 +194,7 @@ mod tests {
 
     #[test]
     fn who_ended_by_itself_starts_again_only_after_a_way_down() {
-        let mut user_pool = UserPool::new(0, 1);
+        let mut user_pool = UserPool::new(share(0, 1));
         steer(&mut user_pool, 2);
         assert_eq!((user_pool.ended(0), user_pool.ended(1)), (None, None));
         assert!(user_pool.is_done());
@@ -203,7 +206,7 @@ mod tests {
 
     #[test]
     fn everyone_begins_anew_under_the_same_number_also_who_had_ended() {
-        let mut user_pool = UserPool::new(0, 1);
+        let mut user_pool = UserPool::new(share(0, 1));
         steer(&mut user_pool, 4);
         assert_eq!(user_pool.ended(1), None);
         assert_eq!(steer(&mut user_pool, 3), [], "the last is on its way out");
@@ -227,7 +230,7 @@ mod tests {
 
     #[test]
     fn shards_share_the_numbers_among_them() {
-        let mut pools: Vec<UserPool> = (0..3).map(|index| UserPool::new(index, 3)).collect();
+        let mut pools: Vec<UserPool> = (0..3).map(|index| UserPool::new(share(index, 3))).collect();
         let mut started: Vec<u64> = pools
             .iter_mut()
             .flat_map(|user_pool| steer(user_pool, 50))
@@ -245,7 +248,7 @@ mod tests {
 
     #[test]
     fn an_empty_pool_is_not_done_before_anyone_was_to_run() {
-        let mut user_pool = UserPool::new(1, 2);
+        let mut user_pool = UserPool::new(share(1, 2));
         assert!(!user_pool.is_done());
         assert_eq!(steer(&mut user_pool, 1), []);
         assert!(user_pool.is_done(), "the only user is another shard's");

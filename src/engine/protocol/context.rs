@@ -1,6 +1,7 @@
 //! What all shards of a run need to know, put together once.
 
 use crate::config::{CoMitigation, Config};
+use crate::engine::load_model::share::Share;
 use crate::engine::load_model::throttle::Throttle;
 use crate::engine::timing::timers::Timers;
 use crate::http::{ClientConfig, Resolver};
@@ -30,6 +31,11 @@ pub(crate) struct RunContext {
 }
 
 impl RunContext {
+    /// What the shard of that number serves.
+    pub(crate) fn share(&self, index: usize) -> Share {
+        Share::new(self.config.part, index, self.shards)
+    }
+
     /// How long the run has gone on.
     pub(crate) fn now(&self) -> Duration {
         self.begin.elapsed()
@@ -70,7 +76,7 @@ pub(crate) fn context(
         client,
         resolver,
         rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
-        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, begin))),
+        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate / config.part.of as f64, begin))),
         shards: config.threads,
         heartbeats: (0..config.threads).map(|_| Arc::default()).collect(),
         begin,

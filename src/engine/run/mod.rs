@@ -14,7 +14,7 @@ mod watchdog;
 
 pub use crate::engine::run::settings::settings_of;
 
-use crate::config::Config;
+use crate::config::{Config, Part};
 use crate::control::Command;
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::{Timetable, stages};
@@ -104,6 +104,9 @@ pub(crate) async fn run_on(
     store.judge_by(plan_version.config.thresholds.clone());
     if config.warmup.is_some() || config.reset_stats {
         store.hold_judgement();
+    }
+    if config.part != Part::WHOLE {
+        store.record_part(config.part.number, config.part.of);
     }
     let name = run.name.clone();
     let mut context = context(run.config, run.client, run.resolver, run.journals);
@@ -211,6 +214,13 @@ fn ended(
     if ending.in_warmup {
         // Their figures are those of the warm-up.
         report.thresholds.clear();
+    }
+    if report.part.is_some() {
+        let only = format!(
+            "these are the figures of {} alone: 'lgoose report' joins the JSON reports of all parts",
+            config.part
+        );
+        report.warnings.insert(0, only);
     }
     report.ending = Some(ending.told());
     report.settings = Some(settings);

@@ -224,7 +224,14 @@ impl Director {
         };
         let now = under_way.at;
         match under_way.cause {
-            Cause::Warmup => self.reset.warmup = Some(self.store.report(now)),
+            Cause::Warmup => {
+                let report = self.store.report(now);
+                // Only the figures that count are joined with those of other parts.
+                self.reset.warmup = Some(Report {
+                    part: None,
+                    ..report
+                });
+            }
             Cause::PlanVersion => self.keep_version(now),
             Cause::Started | Cause::Asked => {}
         }
@@ -260,6 +267,7 @@ impl Director {
     /// Keeps the report of the version that ends here, but what would make it large.
     fn keep_version(&mut self, now: Duration) {
         let mut report = self.store.report(now);
+        report.part = None;
         for row in &mut report.requests {
             row.series = NameSeries::default();
         }

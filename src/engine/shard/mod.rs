@@ -108,7 +108,7 @@ impl Shard {
         let roles = roles(&directive.plan_version, &mut recorder);
         let shared = Shared::new(context, index, recorder, context.heartbeats[index].clone());
         let mut shard = Shard {
-            user_pool: UserPool::new(index, context.shards),
+            user_pool: UserPool::new(context.share(index)),
             dispatcher: Dispatcher::new(index, context, &directive),
             context: context.clone(),
             roles,

@@ -4,11 +4,12 @@
 
 use super::cache::Cache;
 use super::digest::{self, Digest};
+use crate::config::Part;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The format of a data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,8 @@ impl RowOrder {
 pub(in crate::lua) struct DataFiles {
     folder: PathBuf,
     files: Cache<Rows>,
+    /// The part of the load that this process drives, once that is known.
+    part: Arc<OnceLock<Part>>,
 }
 
 /// The rows of one file and the position of all users together in them.
@@ -64,6 +67,7 @@ pub(in crate::lua) struct Rows {
     content: Content,
     circular: AtomicU64,
     unique: AtomicU64,
+    part: Arc<OnceLock<Part>>,
     warned: AtomicBool,
 }
 
@@ -101,7 +105,14 @@ impl DataFiles {
         DataFiles {
             folder: folder.to_owned(),
             files: Cache::new(usize::MAX),
+            part: Arc::default(),
         }
+    }
+
+    /// Deals the rows of `order = "unique"` out as those of this part of a load: no other part has one of them.
+    pub(in crate::lua) fn serve_part(&self, part: Part) {
+        // It is the same each time.
+        let _known = self.part.set(part);
     }
 
     /// Returns the rows of a file, which is read when it is asked for the first time.
@@ -121,6 +132,7 @@ impl DataFiles {
                 content,
                 circular: AtomicU64::new(0),
                 unique: AtomicU64::new(0),
+                part: self.part.clone(),
                 warned: AtomicBool::new(false),
             };
             Ok(rows)
@@ -233,7 +245,9 @@ impl Rows {
             RowOrder::Circular => self.circular.fetch_add(1, Ordering::Relaxed) % len,
             RowOrder::Random => draw(self.len()) as u64,
             RowOrder::Unique => {
-                Some(self.unique.fetch_add(1, Ordering::Relaxed)).filter(|place| *place < len)?
+                let part = self.part.get().copied().unwrap_or(Part::WHOLE);
+                let place = self.unique.fetch_add(1, Ordering::Relaxed) * part.of + part.number - 1;
+                Some(place).filter(|place| *place < len)?
             }
             RowOrder::Sequential => *own % len,
         };

@@ -5,6 +5,7 @@ use super::data_files::DataFiles;
 use super::digest;
 use super::modules::Modules;
 use super::sources::{SourceLine, Sources};
+use crate::config::Part;
 use crate::html::Selector;
 use regex::bytes::Regex;
 use std::collections::BTreeMap;
@@ -91,6 +92,11 @@ impl Program {
     /// read so far, sorted by their paths as seen from the plan. The plan's own name and folder do not matter.
     pub fn digest(&self) -> String {
         digest::of_plan(&self.file, &self.sources.all(), self.data.digests())
+    }
+
+    /// Deals out what only one user of a whole load may have as it falls to this part.
+    pub fn serve_part(&self, part: Part) {
+        self.data.serve_part(part);
     }
 
     /// Returns the files that have been read so far: the plan, its modules and data.

@@ -1,6 +1,7 @@
 //! What kept the requests of a stretch waiting that was lgoose itself, and how much of their latency that is.
 
-use super::super::latency::{Burst, Exact, Filled};
+use super::super::filled::Filled;
+use super::super::latency::{Burst, Exact};
 use super::super::lateness::{Latencies, Lateness, OwnPart};
 
 /// What is known of the delays of all shards within a stretch.

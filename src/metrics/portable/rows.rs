@@ -3,7 +3,8 @@
 use super::super::arrivals::ArrivalDelta;
 use super::super::delta::{ErrorDelta, SliceDelta, Source, TaskDelta};
 use super::super::exemplars::Exemplars;
-use super::super::latency::{Burst, Exact, Filled};
+use super::super::filled::Filled;
+use super::super::latency::{Burst, Exact};
 use super::super::measures::MeasureDelta;
 use super::super::names::Label;
 use super::super::request::{RequestCounts, RequestDelta};

@@ -1,7 +1,10 @@
 //! Properties of adding up, and of the way into bytes and back.
 
 use super::*;
-use crate::metrics::{Facts, Failure, Phases, Recorder, Report, Sample, Store, TaskRun};
+use crate::metrics::{
+    Facts, Failure, Phases, Recorder, Report, RunSettings, Sample, Store, TaskRun, join,
+};
+use crate::threshold::Threshold;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::serialization::Deserializer;
@@ -275,4 +278,64 @@ fn shards_of_several_processes_are_told_apart() {
     store.merge_portable(&both);
     let report = report(store);
     assert_eq!(report.generator.expect("it was told").threads, 4);
+}
+
+/// The report of a run of four shards; of part `number` of two if that is given.
+fn report_of(seed: u64, number: Option<u64>) -> Report {
+    let own = |delta: &Delta| number.is_none_or(|number| delta.shard as u64 / 2 == number - 1);
+    let mut deltas = measured(seed, 4, 6);
+    let mut store = store(if number.is_some() { 2 } else { 4 });
+    store.judge_by(vec![
+        Threshold::read("p95 < 1ms during 1s").expect("a threshold"),
+        Threshold::read("rate > 1/s").expect("a threshold"),
+    ]);
+    if let Some(number) = number {
+        store.record_part(number, 2);
+    }
+    for tick in 1..=TICKS {
+        let later = deltas.split_off(4);
+        for mut delta in std::mem::replace(&mut deltas, later)
+            .into_iter()
+            .filter(own)
+        {
+            delta.shard %= if number.is_some() { 2 } else { 4 };
+            store.merge(delta);
+        }
+        store.tick(TICK * tick);
+    }
+    let settings = RunSettings {
+        thresholds: vec!["p95 < 1ms during 1s".to_owned(), "rate > 1/s".to_owned()],
+        ..RunSettings::default()
+    };
+    Report {
+        settings: Some(settings),
+        ..report(store)
+    }
+}
+
+#[test]
+fn joined_parts_are_the_report_of_all_shards_in_one_process() {
+    for seed in 0..5 {
+        let whole = Report {
+            settings: None,
+            ..report_of(seed, None)
+        };
+        let parts = [2, 1].map(|number| {
+            let json = serde_json::to_string(&report_of(seed, Some(number))).expect("plain data");
+            let report = serde_json::from_str(&json).expect("what was written");
+            (format!("{number}.json"), report)
+        });
+        let mut joined = join(parts.into()).expect("they belong together");
+        joined.settings = None;
+        joined.requests.sort_by(|a, b| a.name.cmp(&b.name));
+        joined.metrics.sort_by(|a, b| a.name.cmp(&b.name));
+        joined
+            .errors
+            .sort_by_key(|row| (row.name.clone(), row.message.clone()));
+        let (joined, whole) = (readable(&joined), readable(&whole));
+        for (key, value) in joined.as_object().expect("a report") {
+            assert_eq!(*value, whole[key], "seed {seed}: {key}");
+        }
+        assert_eq!(whole["thresholds"][0]["passed"], false);
+    }
 }

@@ -1,6 +1,6 @@
 //! Latencies corrected for coordinated omission, as the report has them.
 
-use super::Latency;
+use super::latency::Latency;
 use crate::units::{show_count, show_duration};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

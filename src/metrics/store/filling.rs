@@ -1,8 +1,8 @@
 //! What was filled in for users that were late: merged beside what was measured, never into it.
 
 use super::super::delta::SliceDelta;
+use super::super::latency::summary as latency;
 use super::super::report::{CoMitigation, CoRow, Latency};
-use super::super::tally::latency;
 use super::Store;
 
 impl Store {

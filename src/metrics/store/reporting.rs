@@ -1,5 +1,6 @@
 //! The report of a run so far.
 
+use super::super::columns::NameSeries;
 use super::super::events::{Event, EventKind};
 use super::super::latency::nanoseconds;
 use super::super::report::{ArrivalsRow, SeriesPoint};
@@ -7,7 +8,6 @@ use super::super::report::{Report, RequestRow, TaskRow};
 use super::super::tally::RequestTally;
 use super::super::users::Users;
 use super::{Store, Table};
-use crate::metrics::NameSeries;
 use std::time::Duration;
 
 impl Store {
@@ -24,6 +24,10 @@ impl Store {
     }
 
     fn build(&mut self, elapsed: Duration, whole: bool) -> Report {
+        let part = match whole {
+            true => self.part(elapsed),
+            false => None,
+        };
         let measured = self.active(elapsed);
         let (checks, metrics) = self.measures.rows();
         let arrivals = self.arrivals.row();
@@ -53,6 +57,7 @@ impl Store {
             host: self.facts.host.clone(),
             started: self.facts.started.clone(),
             elapsed_s: measured.as_secs_f64(),
+            part,
             paused_s: Duration::from_nanos(until)
                 .saturating_sub(measured)
                 .as_secs_f64(),

@@ -3,16 +3,7 @@
 use super::super::delta::ScenarioDelta;
 use super::super::report::ScenarioRow;
 use super::super::users::Users;
-use super::Store;
-use std::sync::Arc;
-
-/// One scenario over the whole run.
-#[derive(Debug)]
-pub(super) struct Scenario {
-    pub(super) name: Arc<str>,
-    pub(super) users: Users,
-    pub(super) iterations: u64,
-}
+use super::{Scenario, Store};
 
 impl Store {
     pub(super) fn scenario(&mut self, shard: usize, row: &ScenarioDelta) {

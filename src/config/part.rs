@@ -1,0 +1,124 @@
+//! The part of a run's load that one process drives (`--part 2/4`).
+
+use std::fmt;
+
+/// One of several parts of a load. Users and arrivals belong to parts by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Its number, from 1 to `of`.
+    pub number: u64,
+    /// How many there are.
+    pub of: u64,
+}
+
+/// More parts are no longer a load that somebody starts by hand.
+const MOST: u64 = 1_000;
+
+impl Part {
+    /// Everything.
+    pub const WHOLE: Part = Part { number: 1, of: 1 };
+
+    /// Reads `2/4`.
+    ///
+    /// # Errors
+    /// A sentence that says how to write it.
+    pub fn parse(text: &str) -> Result<Part, String> {
+        let wrong = || {
+            format!(
+                "'{text}' is no part of a load; write '2/4' for the second of four, {MOST} at most"
+            )
+        };
+        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
+        let number = number.trim().parse().map_err(|_| wrong())?;
+        let of = of.trim().parse().map_err(|_| wrong())?;
+        match (1..=of).contains(&number) && of <= MOST {
+            true => Ok(Part { number, of }),
+            false => Err(wrong()),
+        }
+    }
+
+    /// Whether the user or arrival of that number, counted from 0, is in it.
+    pub fn has(&self, number: u64) -> bool {
+        share_of(number, self.of) == self.number - 1
+    }
+
+    /// How many of the first `all` users are in it.
+    pub fn share(&self, all: u64) -> u64 {
+        // Each stretch of as many users as there are parts has one of every part.
+        let rest = all / self.of * self.of..all;
+        all / self.of + rest.filter(|number| self.has(*number)).count() as u64
+    }
+}
+
+impl fmt::Display for Part {
+    /// `part 2 of 4`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "part {} of {}", self.number, self.of)
+    }
+}
+
+/// Which of `among` shares a number belongs to, from 0: its digit sum in base `among`. Every run of `among` numbers is
+/// spread over all shares, and no scenario that takes every second or fourth user ends up in one.
+pub fn share_of(number: u64, among: u64) -> u64 {
+    if among < 2 {
+        return 0;
+    }
+    let mut rest = number;
+    let mut sum = 0;
+    while rest > 0 {
+        sum += rest % among;
+        rest /= among;
+    }
+    sum % among
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_a_number_of_how_many() {
+        assert_eq!(Part::parse("2/4"), Ok(Part { number: 2, of: 4 }));
+        assert_eq!(Part::parse("1/1"), Ok(Part::WHOLE));
+        for wrong in ["", "2", "0/4", "5/4", "a/b", "1/0", "1/1001", "-1/2"] {
+            let told = Part::parse(wrong).expect_err(wrong);
+            assert!(told.contains("write '2/4'"), "{told}");
+        }
+    }
+
+    #[test]
+    fn parts_share_all_users() {
+        for of in 1..7 {
+            for all in 0..50 {
+                let parts = (1..=of).map(|number| Part { number, of });
+                let counted = |part: &Part| (0..all).filter(|number| part.has(*number)).count();
+                for part in parts.clone() {
+                    assert_eq!(part.share(all), counted(&part) as u64, "{part} of {all}");
+                }
+                let sum: u64 = parts.map(|part| part.share(all)).sum();
+                assert_eq!(sum, all);
+            }
+        }
+    }
+
+    #[test]
+    fn every_run_of_numbers_is_spread_over_all_shares() {
+        for among in 1..6 {
+            for start in (0..60).step_by(among as usize) {
+                let mut seen: Vec<u64> = (start..start + among)
+                    .map(|number| share_of(number, among))
+                    .collect();
+                seen.sort_unstable();
+                assert_eq!(seen, (0..among).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn scenarios_that_take_every_second_or_fourth_user_are_in_both_halves() {
+        for step in [2, 4, 8] {
+            let on_first = (0..64).filter(|n| share_of(n * step, 2) == 0).count();
+            assert_eq!(on_first, 32, "every {step}th user");
+        }
+    }
+}

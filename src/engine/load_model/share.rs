@@ -1,0 +1,58 @@
+//! The share of a shard: which users and arrivals are its own.
+
+use crate::config::{Part, share_of};
+
+/// The numbers that belong to one shard of one process: of the process's part, those that fall to this thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Share {
+    part: Part,
+    /// The shard's number in its process, and how many there are.
+    index: u64,
+    shards: u64,
+}
+
+impl Share {
+    pub(crate) fn new(part: Part, index: usize, shards: usize) -> Share {
+        Share {
+            part,
+            index: index as u64,
+            shards: shards as u64,
+        }
+    }
+
+    /// Whether the user or arrival of that number, counted from 0, is the shard's.
+    pub(crate) fn has(&self, number: u64) -> bool {
+        let within = number / self.part.of;
+        self.part.has(number) && share_of(within, self.shards) == self.index
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_belongs_to_one_shard_of_one_part() {
+        for (of, shards) in [(1, 1), (1, 4), (4, 1), (2, 2), (3, 5)] {
+            let mut counts = vec![0; of as usize * shards];
+            for number in 0..1_000 {
+                let mut owners = 0;
+                for part in 1..=of {
+                    for index in 0..shards {
+                        let share = Share::new(Part { number: part, of }, index, shards);
+                        if share.has(number) {
+                            owners += 1;
+                            counts[(part as usize - 1) * shards + index] += 1;
+                        }
+                    }
+                }
+                assert_eq!(owners, 1, "{number} among {of} parts of {shards}");
+            }
+            let even = 1_000 / counts.len();
+            let spread = counts
+                .iter()
+                .all(|count: &usize| count.abs_diff(even) <= of as usize * shards);
+            assert!(spread, "{counts:?}");
+        }
+    }
+}

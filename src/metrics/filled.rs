@@ -1,0 +1,61 @@
+//! Latencies that were not measured but filled in for requests that late users could not make.
+
+use super::latency::{Exact, add, each_recorded, histogram, record_many};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// Latencies that were not measured but filled in, of one name.
+#[derive(Debug, Clone)]
+pub(super) struct Filled {
+    pub(super) exact: Exact,
+    pub(super) histogram: Histogram<u64>,
+}
+
+impl Default for Filled {
+    fn default() -> Self {
+        Filled {
+            exact: Exact::default(),
+            histogram: histogram(),
+        }
+    }
+}
+
+impl Filled {
+    /// That of exact figures and of what [`Filled::counted`] gave.
+    pub(super) fn of(exact: Exact, counted: &BTreeMap<u64, u64>) -> Filled {
+        let mut filled = Filled {
+            exact,
+            ..Filled::default()
+        };
+        for (us, times) in counted {
+            record_many(&mut filled.histogram, *us, *times);
+        }
+        filled
+    }
+
+    /// Microseconds as the histogram tells them apart, with their counts.
+    pub(super) fn counted(&self) -> BTreeMap<u64, u64> {
+        let mut counted = BTreeMap::new();
+        each_recorded(&self.histogram, |us, count| {
+            *counted.entry(us).or_default() += count;
+        });
+        counted
+    }
+
+    /// Takes nanoseconds, as if measured so many times.
+    pub(super) fn record(&mut self, ns: u64, times: u64) {
+        self.exact.record_many(ns, times);
+        record_many(&mut self.histogram, ns.saturating_add(500) / 1_000, times);
+    }
+
+    pub(super) fn merge(&mut self, other: &Filled) {
+        self.exact = self.exact.merged(&other.exact);
+        add(&mut self.histogram, &other.histogram);
+    }
+
+    /// Empties it and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        self.exact = Exact::default();
+        self.histogram.reset();
+    }
+}

@@ -1,0 +1,51 @@
+//! Latencies of a report, and what they were made of.
+
+use serde::{Deserialize, Serialize};
+
+/// A distribution of latencies in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Latency {
+    /// Mean, exact.
+    pub avg: f64,
+    /// Shortest, exact.
+    pub min: f64,
+    /// Longest, exact.
+    pub max: f64,
+    /// Median. This and all percentiles are within 0.1 % or half a microsecond, and never outside `min` and `max`.
+    pub p50: f64,
+    /// 75th percentile.
+    pub p75: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 98th percentile.
+    pub p98: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    #[serde(rename = "p99.9")]
+    pub p99_9: f64,
+    /// 99.99th percentile.
+    #[serde(rename = "p99.99")]
+    pub p99_99: f64,
+}
+
+/// Mean milliseconds of each phase over the requests that had it; `null` when none had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PhasesMs {
+    /// Looking the host up.
+    pub dns: Option<f64>,
+    /// Opening the TCP connection.
+    pub connect: Option<f64>,
+    /// The TLS handshake.
+    pub tls: Option<f64>,
+    /// Writing the request.
+    pub send: Option<f64>,
+    /// Waiting for the first byte of the answer.
+    pub first_byte: Option<f64>,
+    /// From the first to the last byte of the answer.
+    pub receive: Option<f64>,
+}

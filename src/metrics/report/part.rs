@@ -1,0 +1,32 @@
+//! What the report of a part (`--part 2/4`) has beside its figures: all that joining the parts takes.
+
+use super::omission::Cadence;
+use serde::{Deserialize, Serialize};
+
+/// The part of a load that a report is of.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PartRow {
+    /// Its number, from 1.
+    pub number: u64,
+    /// How many parts there are.
+    pub of: u64,
+    /// Threads that drove its users.
+    pub shards: u64,
+    /// The number of the measurement that the figures are of; the first is 0.
+    pub epoch: u64,
+    /// When that began, in nanoseconds since the load did.
+    pub origin_ns: u64,
+    /// When the report was made, likewise.
+    pub ended_ns: u64,
+    /// What late users were compared with, and whether somebody asked for that.
+    pub co_mitigation: Option<(Cadence, bool)>,
+    /// Scenarios and tasks in the order of the plan.
+    pub order: Vec<(String, String)>,
+    /// What was warned of on the way.
+    pub warnings: Vec<String>,
+    /// Everything that was measured, in portable pieces, base64.
+    pub measured: Vec<String>,
+    /// The same of `test_start` and `test_stop`.
+    pub start_stop: Vec<String>,
+}

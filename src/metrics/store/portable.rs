@@ -1,0 +1,72 @@
+//! What comes from other processes.
+
+use super::super::delta::ScenarioDelta;
+use super::super::portable::PortableDelta;
+use super::Store;
+use std::time::Duration;
+
+impl Store {
+    /// Adds what other processes measured, as [`Store::merge`] does.
+    pub fn merge_portable(&mut self, delta: &PortableDelta) {
+        for ((epoch, from), slice) in &delta.slices {
+            if *epoch < self.epoch {
+                continue;
+            }
+            self.merge_slice(None, &slice.to_delta(*epoch, *from));
+            for ((shard, _, name), row) in &slice.scenarios {
+                let row = ScenarioDelta {
+                    name: name.as_str().into(),
+                    iterations: row.iterations,
+                    change: row.change,
+                    rise: row.rise,
+                };
+                self.scenario(*shard as usize, &row);
+            }
+            for (shard, quiet) in &slice.quiet {
+                self.silences.add(*shard as usize, &[*quiet]);
+            }
+        }
+        for ((shard, covered), stand) in &delta.stands {
+            self.merge_stand(*shard as usize, *covered, &stand.effort, stand.quiet);
+        }
+        for warning in &delta.warnings {
+            self.warn(warning.clone());
+        }
+    }
+
+    /// Adds what `test_start` or `test_stop` of another process measured.
+    pub(in super::super) fn merge_event_portable(&mut self, delta: &PortableDelta) {
+        for ((epoch, from), slice) in &delta.slices {
+            self.merge_event_slice(None, &slice.to_delta(*epoch, *from));
+        }
+        for warning in &delta.warnings {
+            self.warn(warning.clone());
+        }
+    }
+
+    /// Adds a whole run in the order of time, with a tick after each slice.
+    pub(in super::super) fn replay(&mut self, whole: PortableDelta, ended: Duration) {
+        let PortableDelta {
+            mut stands,
+            slices,
+            warnings,
+        } = whole;
+        for (key, slice) in slices {
+            let to = slice.to;
+            let mut next = PortableDelta::default();
+            next.slices.insert(key, slice);
+            // Whoever handed over by then.
+            while let Some(entry) = stands.first_entry().filter(|entry| entry.key().1 <= to) {
+                let (key, stand) = entry.remove_entry();
+                next.stands.insert(key, stand);
+            }
+            self.merge_portable(&next);
+            self.tick(Duration::from_nanos(to).min(ended));
+        }
+        self.merge_portable(&PortableDelta {
+            stands,
+            slices: Default::default(),
+            warnings,
+        });
+    }
+}

@@ -15,21 +15,22 @@ mod view;
 
 use crate::cli::{self, Cli};
 use crate::config::Config;
-use crate::control::Command;
+use crate::control::{Command, Control, Done, Handle, Interrupt};
 use crate::demo::{Behaviour, Demo};
-use crate::engine::{self, Outcome};
+use crate::engine::{self, Outcome, PlanVersions};
 use crate::error::{Error, exit};
 use crate::metrics::{Cause, Journals};
+use crate::tui::Facts;
 use crate::{lua, machine, output, plan};
 use prepare::{Prepared, prepare, site_named, target};
 use reload::Reloader;
 use screen::{
-    announcement, complain, put, report_progress, say, tell, terminal_width, warn, writes_to_stdout,
+    announcement, complain, put, report_news, report_progress, say, tell, terminal_width, warn,
+    writes_to_stdout,
 };
 use std::path::Path;
 use std::process::ExitCode;
-use tokio::sync::{mpsc, watch};
-use view::{Reloads, View};
+use view::View;
 
 pub use embed::{Running, Test};
 
@@ -166,56 +167,42 @@ async fn drive(
     journals: Option<Journals>,
     flags: &cli::Run,
 ) -> Result<Outcome, Error> {
-    let (commands, obeyed) = mpsc::unbounded_channel();
-    let (snapshots, pictures) = watch::channel(None);
+    let (handle, control) = Control::open();
     let config = prepared.config.clone();
-    let (interrupt, interrupts) = mpsc::unbounded_channel();
-    let (ask, asked) = mpsc::unbounded_channel();
-    let (news, told) = mpsc::unbounded_channel();
-    let (plan_versions, adopted) = mpsc::unbounded_channel();
-    let facts = view::facts(
-        &prepared.name,
-        target(&prepared),
-        &config,
-        screen::may_colour(flags),
-    );
-    let view = match config.view {
-        true => View::open(
-            facts,
-            &flags.outputs.output,
-            engine::settings_of(&config, &prepared.program),
-            interrupt.clone(),
-            Reloads { ask, news: told },
-        ),
+    let (plan_versions, offers) = PlanVersions::open();
+    let facts = Facts {
+        plan: prepared.name.clone(),
+        host: target(&prepared),
+        colours: screen::may_colour(flags),
+    };
+    let _feed = log::Feed::start(control.log);
+    let view = match screen::wants_view(flags) {
+        true => View::open(facts, &flags.outputs.output, handle.clone()),
         false => None,
     };
     let program = prepared.program.clone();
     let (run, demos) = prepared.into_run(journals);
     let reloader = Reloader::new(path, flags, config.clone(), program, demos);
-    let news = view.is_some().then_some(news);
-    let reloading = reloader.serve(asked, plan_versions, news);
+    let reloading = reloader.serve(control.reloads, plan_versions, control.news);
     let shown = async {
         match view {
-            Some(view) => view.show(pictures, commands.clone()).await,
-            None => report_progress(pictures, &config, flags).await,
+            Some(view) => view.show().await,
+            None => tokio::select! {
+                error = report_progress(handle.snapshots(), &config, flags) => error,
+                error = report_news(handle.news()) => error,
+            },
         }
     };
-    let outcome = tokio::select! {
-        outcome = engine::run(run, obeyed, adopted, snapshots) => outcome,
+    tokio::select! {
+        outcome = engine::run(run, control.calls, offers, control.snapshots) => outcome,
         error = reloading => Err(error),
-        error = listen(commands.clone(), interrupts) => Err(error),
+        error = listen(&handle) => Err(error),
         error = shown => Err(error),
-    };
-    drop(interrupt);
-    outcome
+    }
 }
 
-/// Turns Ctrl-C, SIGTERM and the end of the terminal into commands: the first stops, the second aborts. Ends
-/// only with an error.
-async fn listen(
-    commands: mpsc::UnboundedSender<Command>,
-    mut interrupts: mpsc::UnboundedReceiver<()>,
-) -> Error {
+/// Turns SIGINT, SIGTERM and the end of the terminal into interrupts. Ends only with an error.
+async fn listen(handle: &Handle) -> Error {
     use tokio::signal::unix::{SignalKind, signal};
     let listened = |kind| {
         signal(kind).map_err(|error| Error::Trouble(format!("cannot listen for Ctrl-C: {error}")))
@@ -232,25 +219,22 @@ async fn listen(
         true => None,
         false => listened(SignalKind::hangup()).ok(),
     };
-    let mut told = false;
     loop {
-        let first = tokio::select! {
-            _ = interrupt.recv() => Command::Interrupt,
-            _ = terminate.recv() => Command::Interrupt,
-            () = hung_up(&mut hangup) => Command::Interrupt,
-            // Ctrl-C as a key of the view.
-            Some(()) = interrupts.recv() => Command::Stop,
-        };
-        let command = match std::mem::replace(&mut told, true) {
-            false => {
-                tracing::info!("stopping: running tasks finish, press Ctrl-C again to abort them");
-                first
-            }
-            true => Command::Abort,
-        };
-        // The run may be over already.
-        let _over = commands.send(command);
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            () = hung_up(&mut hangup) => {}
+        }
+        let answer = handle.ask(Command::Interrupt(Interrupt::Signal)).await;
+        if matches!(answer, Ok(Done::Stopping)) {
+            tell_of_interrupt();
+        }
     }
+}
+
+/// Says in the log what the first Ctrl-C has done.
+fn tell_of_interrupt() {
+    tracing::info!("stopping: running tasks finish, press Ctrl-C again to abort them");
 }
 
 async fn hung_up(hangup: &mut Option<tokio::signal::unix::Signal>) {

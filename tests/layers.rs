@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 const IMPORTS: &str = "
 units     nothing
 error     nothing
-control   nothing
 html      nothing
 machine   nothing
 threshold error units
 metrics   threshold units error
+control   metrics error units
 config    threshold error units
 http      error units
 plan      config error units

@@ -5,8 +5,8 @@ use super::preflight::preflight;
 use super::prepare::{Given, Prepared, assemble};
 use super::{enter_logs, settle};
 use crate::config::{Settings, Value};
-use crate::control::Command;
-use crate::engine::{self, Outcome};
+use crate::control::{Command, Control, Handle};
+use crate::engine::{self, Outcome, PlanVersions};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{Report, Snapshot};
 use crate::{lua, output};
@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
 
 /// A plan and how to run it. Options that are not given are those of the plan, then lgoose's own; `LGOOSE_*` of the
 /// environment is for the command alone.
@@ -140,25 +139,19 @@ impl Test {
             variables: self.variables,
         };
         let prepared = assemble(given, |_, _| {})?;
-        let (commands, obeyed) = mpsc::unbounded_channel();
-        let (publish, snapshots) = watch::channel(None);
+        let (handle, control) = Control::open();
         let thread = std::thread::Builder::new()
             .name("lgoose".to_owned())
-            .spawn(move || conduct(prepared, obeyed, publish))
+            .spawn(move || conduct(prepared, control))
             .map_err(|error| Error::Trouble(format!("cannot start a thread: {error}")))?;
-        Ok(Running {
-            commands,
-            snapshots,
-            thread,
-        })
+        Ok(Running { handle, thread })
     }
 }
 
 /// A test that goes on. It also does when this is dropped.
 #[derive(Debug)]
 pub struct Running {
-    commands: mpsc::UnboundedSender<Command>,
-    snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+    handle: Handle,
     thread: JoinHandle<Result<Outcome, Error>>,
 }
 
@@ -168,14 +161,20 @@ impl Running {
         self.command(Command::Stop);
     }
 
-    /// Changes the run on its way: pause, another number of users and so on. Too late is no error.
+    /// Changes the run on its way: pause, another number of users and so on. Too late is no error; a
+    /// [`handle`](Running::handle) gives the answer.
     pub fn command(&self, command: Command) {
-        let _over = self.commands.send(command);
+        drop(self.handle.ask(command));
+    }
+
+    /// What steers and watches the run from anywhere.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
     }
 
     /// The latest figures, renewed four times a second; `None` before the first.
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
-        self.snapshots.borrow().clone()
+        self.handle.snapshot()
     }
 
     /// Waits for the end.
@@ -189,11 +188,7 @@ impl Running {
 }
 
 /// A whole run, on the thread that it is called on.
-fn conduct(
-    prepared: Prepared,
-    commands: mpsc::UnboundedReceiver<Command>,
-    snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-) -> Result<Outcome, Error> {
+fn conduct(prepared: Prepared, control: Control) -> Result<Outcome, Error> {
     let shortages = preflight(&prepared);
     let logs = output::log::LogWriter::start(&prepared.config.logs)?;
     let journals = logs.as_ref().map(output::log::LogWriter::journals);
@@ -202,8 +197,15 @@ fn conduct(
         .build()
         .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
     let (run, demos) = prepared.into_run(journals);
-    let (_none, plan_versions) = mpsc::unbounded_channel();
-    let outcome = runtime.block_on(engine::run(run, commands, plan_versions, snapshots));
+    let Control {
+        calls,
+        snapshots,
+        reloads,
+        ..
+    } = control;
+    drop(reloads);
+    let (_none, offers) = PlanVersions::open();
+    let outcome = runtime.block_on(engine::run(run, calls, offers, snapshots));
     drop(demos);
     let written = logs.map(output::log::LogWriter::finish);
     let mut outcome = outcome?;

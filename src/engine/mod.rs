@@ -11,4 +11,4 @@ mod user;
 #[cfg(test)]
 mod whole_runs;
 
-pub use run::{Outcome, PlanVersion, Run, end_of, run, settings_of};
+pub use run::{Offers, Outcome, PlanVersion, PlanVersions, Run, run, settings_of};

@@ -58,6 +58,6 @@ pub use report::{
 pub use sample::{
     Account, Context, Entered, Failure, Phases, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
-pub use snapshot::{LiveRow, RunPhase, Snapshot};
+pub use snapshot::{Aim, LiveRow, RunPhase, Snapshot};
 pub use store::Store;
 pub use under_way::Flight;

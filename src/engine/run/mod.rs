@@ -7,6 +7,7 @@ pub(super) mod director;
 pub(super) mod ending;
 mod event;
 pub(super) mod local_shards;
+mod offer;
 pub(super) mod plan_version;
 mod ports;
 mod reset;
@@ -16,17 +17,17 @@ pub(super) mod signal;
 mod steer;
 mod watchdog;
 
-pub use super::load_model::timetable::end_of;
+pub use offer::{Offers, PlanVersions};
 pub use plan_version::PlanVersion;
 pub use settings::settings_of;
 
 use crate::config::Config;
-use crate::control::Command;
+use crate::control::{Calls, Command};
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::{Timetable, stages};
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::metrics::{Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
+use crate::metrics::{Aim, Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
 use crate::plan::Event;
 use context::{cadence, context};
 use directive::{Directive, Phase};
@@ -39,7 +40,7 @@ use roster::Roster;
 use settings::thresholds;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// What to run.
@@ -70,27 +71,27 @@ pub struct Outcome {
     pub trouble: Option<Error>,
 }
 
-/// Runs a plan to its end. Snapshots are published four times a second; commands are obeyed at once. A version
-/// of the plan that comes in between is taken by each user at its next iteration, and the figures begin anew;
-/// the report keeps what was before.
+/// Runs a plan to its end. Snapshots are published four times a second and when a command has changed something;
+/// commands are obeyed and answered at once. A version of the plan that is offered in between is taken by each user at
+/// its next iteration, and the figures begin anew; the report keeps what was before.
 ///
 /// # Errors
 /// Trouble that keeps the run from starting.
 pub async fn run(
     run: Run,
-    commands: mpsc::UnboundedReceiver<Command>,
-    plan_versions: mpsc::UnboundedReceiver<Arc<PlanVersion>>,
+    calls: Calls,
+    offers: Offers,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
-    run_on(start_thread, run, commands, plan_versions, snapshots).await
+    run_on(start_thread, run, calls, offers, snapshots).await
 }
 
 /// [`run`] with its shards started in another way.
 pub(crate) async fn run_on(
     start_shard: StartShard,
     run: Run,
-    mut commands: mpsc::UnboundedReceiver<Command>,
-    plan_versions: mpsc::UnboundedReceiver<Arc<PlanVersion>>,
+    mut calls: Calls,
+    offers: Offers,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
     let config = run.config.clone();
@@ -113,12 +114,19 @@ pub(crate) async fn run_on(
     let name = run.name.clone();
     let mut context = context(run);
     let (timetable, end) = Timetable::of(&config);
+    snapshots.send_replace(Some(Arc::new(Snapshot {
+        wanted: Aim {
+            ends: end,
+            ..timetable.aim(Duration::ZERO)
+        },
+        ..Snapshot::default()
+    })));
     let begun = run_event(
         &context,
         &plan_version,
         Event::TestStart,
         &mut store,
-        &mut commands,
+        &mut calls,
     )
     .await?;
     if let Some(raised) = begun.raised {
@@ -159,7 +167,8 @@ pub(crate) async fn run_on(
         end,
         reset,
         emptied: Vec::new(),
-        shown: context.begin,
+        report_so_far: None,
+        settings: None,
         stopped: None,
         out_of_time: false,
         caught: false,
@@ -167,11 +176,12 @@ pub(crate) async fn run_on(
     };
     // Whoever starts after a stop has nothing to do.
     if let Some(asked) = begun.asked {
-        director.obey(asked);
+        // It has been answered.
+        let _answered = director.obey(asked);
     }
     let (mut local, signals) = LocalShards::start(start_shard, &context, &director.directives)?;
     director
-        .direct(&mut local, signals, &mut commands, plan_versions)
+        .direct(&mut local, signals, &mut calls, offers)
         .await;
     // A thread that is caught never ends, the process does.
     local.join(director.caught);
@@ -186,7 +196,7 @@ pub(crate) async fn run_on(
         &plan_version,
         Event::TestStop,
         &mut director.store,
-        &mut commands,
+        &mut calls,
     )
     .await?;
     if let Some(raised) = happened.raised {

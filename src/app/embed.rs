@@ -3,13 +3,14 @@
 
 use super::preflight::preflight;
 use super::prepare::{Given, Prepared, assemble};
-use super::{enter_logs, settle};
+use super::runtime;
+use super::supervisor::Supervisor;
 use crate::config::{Settings, Value};
-use crate::control::{Command, Control, Handle};
-use crate::engine::{self, Outcome, PlanVersions};
+use crate::control::{Command, Handle};
+use crate::engine::Outcome;
 use crate::error::{Diagnostic, Error};
+use crate::lua;
 use crate::metrics::{Report, Snapshot};
-use crate::{lua, output};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,11 +124,7 @@ impl Test {
         }
     }
 
-    /// Starts on threads of its own, inside and outside of async code.
-    ///
-    /// # Errors
-    /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own; nothing was sent then.
-    pub fn start(self) -> Result<Running, Error> {
+    fn prepare(self) -> Result<Prepared, Error> {
         if let Some(mistake) = self.mistake {
             return Err(mistake.into());
         }
@@ -138,13 +135,15 @@ impl Test {
             typed: self.settings,
             variables: self.variables,
         };
-        let prepared = assemble(given, |_, _| {})?;
-        let (handle, control) = Control::open();
-        let thread = std::thread::Builder::new()
-            .name("lgoose".to_owned())
-            .spawn(move || conduct(prepared, control))
-            .map_err(|error| Error::Trouble(format!("cannot start a thread: {error}")))?;
-        Ok(Running { handle, thread })
+        assemble(given, |_, _| {})
+    }
+
+    /// Starts on threads of its own, inside and outside of async code.
+    ///
+    /// # Errors
+    /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own; nothing was sent then.
+    pub fn start(self) -> Result<Running, Error> {
+        Supervisor::default().start(self)
     }
 }
 
@@ -156,6 +155,21 @@ pub struct Running {
 }
 
 impl Running {
+    pub(super) fn start(supervisor: &Supervisor, test: Test) -> Result<Running, Error> {
+        let mut begun = supervisor.begin(|| test.prepare())?;
+        let handle = begun.handle().clone();
+        let run = move || {
+            let shortages = preflight(begun.prepared()).into_iter();
+            begun.warn(shortages.map(|shortage| shortage.message().to_owned()));
+            runtime()?.block_on(begun.run(None, |_| std::future::pending()))
+        };
+        let thread = std::thread::Builder::new()
+            .name("lgoose".to_owned())
+            .spawn(run)
+            .map_err(|error| Error::Trouble(format!("cannot start a thread: {error}")))?;
+        Ok(Running { handle, thread })
+    }
+
     /// Lets running tasks finish and ends.
     pub fn stop(&self) {
         self.command(Command::Stop);
@@ -185,37 +199,4 @@ impl Running {
         let fault = |_| Error::Trouble("the run ended by a fault in lgoose".to_owned());
         self.thread.join().map_err(fault)?
     }
-}
-
-/// A whole run, on the thread that it is called on.
-fn conduct(prepared: Prepared, control: Control) -> Result<Outcome, Error> {
-    let shortages = preflight(&prepared);
-    let logs = output::log::LogWriter::start(&prepared.config.logs)?;
-    let journals = logs.as_ref().map(output::log::LogWriter::journals);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
-    let (run, demos) = prepared.into_run(journals);
-    let Control {
-        calls,
-        snapshots,
-        reloads,
-        ..
-    } = control;
-    drop(reloads);
-    let (_none, offers) = PlanVersions::open();
-    let outcome = runtime.block_on(engine::run(run, calls, offers, snapshots));
-    drop(demos);
-    let written = logs.map(output::log::LogWriter::finish);
-    let mut outcome = outcome?;
-    if let Some(written) = written {
-        enter_logs(written, &mut outcome);
-    }
-    let told = shortages
-        .iter()
-        .map(|shortage| shortage.message().to_owned());
-    outcome.report.warnings.extend(told);
-    settle(&mut outcome);
-    Ok(outcome)
 }

@@ -20,6 +20,13 @@ use tokio::sync::broadcast;
 /// How often `--watch` looks at the files. What an editor writes in two steps has settled by the next look.
 const LOOK: Duration = Duration::from_millis(250);
 
+/// Where a plan came from, with the flags of the command line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) path: &'a Path,
+    pub(super) flags: &'a cli::Run,
+}
+
 /// Loads the plan of a run anew.
 pub(super) struct Reloader {
     path: PathBuf,
@@ -34,15 +41,14 @@ pub(super) struct Reloader {
 
 impl Reloader {
     pub(super) fn new(
-        path: &Path,
-        flags: &cli::Run,
+        source: Source<'_>,
         config: Arc<Config>,
         program: Arc<Program>,
         demos: Vec<(String, Demo)>,
     ) -> Reloader {
         Reloader {
-            path: path.to_owned(),
-            flags: flags.clone(),
+            path: source.path.to_owned(),
+            flags: source.flags.clone(),
             config,
             program,
             demos,

@@ -1,7 +1,8 @@
 //! The live view of a run: hands snapshots to the screen, keys to the run, and the log to its page.
 
+use super::log;
 use super::outputs::write_all;
-use super::{log, tell_of_interrupt};
+use super::signals::tell_of_interrupt;
 use crate::config::{Format, Output};
 use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
 use crate::error::Error;

@@ -14,6 +14,7 @@ pub use handle::{Asked, Control, Handle};
 pub use reader::{Heard, Reader};
 
 use crate::error::Error;
+use crate::metrics::Verdict;
 use std::sync::Arc;
 
 /// A wish about a run that is under way.
@@ -50,6 +51,17 @@ pub enum Interrupt {
     Key,
     /// A signal to the process.
     Signal,
+}
+
+/// What the process is at that runs one test after another.
+#[derive(Debug, Clone)]
+pub enum Stage {
+    /// There has been no test.
+    Idle,
+    /// A test is under way, or about to be.
+    Running(Handle),
+    /// The last test has ended with that verdict, or could not be run for that reason.
+    Done(Result<Verdict, String>),
 }
 
 /// What came of loading the plan anew: what to say, or what is wrong with the plan.

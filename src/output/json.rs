@@ -1,11 +1,14 @@
-//! The report as JSON, and back: the format that scripts read and that `lgoose report` opens again.
+//! The report as JSON, and back: the format that scripts read and that `lgoose report` opens again. A snapshot of a
+//! run that goes on in the same terms.
 
 mod layout;
+mod live;
 
 use super::text::turns;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::Report;
 use layout::Layout;
+pub use live::snapshot;
 use serde::Serialize as _;
 
 /// The report as indented JSON with a line break at its end.

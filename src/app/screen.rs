@@ -58,7 +58,7 @@ pub(super) async fn report_progress(
 pub(super) async fn report_news(mut news: Reader<News>) -> Error {
     while let Some(heard) = news.next().await {
         match heard {
-            Heard::Entry(Ok(told)) => tracing::info!("{told}"),
+            Heard::Entry(Ok(told)) => tracing::info!(target: "lgoose::app::reload", "{told}"),
             Heard::Entry(Err(error)) => complain(&error, false),
             // Newer ones follow.
             Heard::Missed(_) => {}

@@ -72,5 +72,8 @@ async fn hung_up(hangup: &mut Option<Signal>) {
 
 /// Says in the log what the first Ctrl-C has done.
 pub(super) fn tell_of_interrupt() {
-    tracing::info!("stopping: running tasks finish, press Ctrl-C again to abort them");
+    tracing::info!(
+        target: "lgoose::app",
+        "stopping: running tasks finish, press Ctrl-C again to abort them"
+    );
 }

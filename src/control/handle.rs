@@ -124,7 +124,7 @@ impl Asked {
     pub fn wait(self) -> Answer {
         self.answer
             .blocking_recv()
-            .unwrap_or_else(|_| Err(self.otherwise))
+            .unwrap_or(Err(self.otherwise))
     }
 }
 

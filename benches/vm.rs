@@ -5,8 +5,8 @@
 #![allow(clippy::print_stdout, reason = "printing is what a benchmark is for")]
 #![allow(missing_docs, reason = "a benchmark has no interface")]
 
-use lgoose::http::{Client, ClientConfig, Exchange, Request, Response, Session, Target, Timings};
-use lgoose::lua::{Finished, Op, Program, Pulse, Step, Vm, VmSetup, load};
+use lgoose::http::{Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target};
+use lgoose::lua::{Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load};
 use lgoose::metrics::Recorder;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
@@ -162,7 +162,7 @@ fn program(source: &str) -> Arc<Program> {
 struct Surroundings {
     session: Rc<Session>,
     recorder: Rc<RefCell<Recorder>>,
-    pulse: Arc<Pulse>,
+    heartbeat: Arc<Heartbeat>,
 }
 
 impl Surroundings {
@@ -176,20 +176,20 @@ impl Surroundings {
         Surroundings {
             session: Rc::new(Session::new(client, &format!("http://{site}")).expect("a good URL")),
             recorder: Rc::new(RefCell::new(Recorder::new(0))),
-            pulse: Arc::default(),
+            heartbeat: Arc::default(),
         }
     }
 
     fn vm(&self, program: &Arc<Program>) -> Vm {
         let setup = VmSetup {
             user: 1,
-            draws: 1,
+            random_stream: 1,
             scenario: "default",
             session: self.session.clone(),
             memory: 64 << 20,
             time: Duration::from_secs(60),
             recorder: &self.recorder,
-            pulse: &self.pulse,
+            heartbeat: &self.heartbeat,
         };
         Vm::new(program, setup).expect("the plan loads again")
     }
@@ -249,7 +249,7 @@ fn answered(target: &Target, page: &bytes::Bytes) -> Exchange {
         begin: tokio::time::Instant::now(),
         connection: None,
         latency: Duration::from_micros(100),
-        timings: Timings::default(),
+        timings: Phases::default(),
         redirects: 0,
         retries: 0,
         bytes: page.len() as u64,

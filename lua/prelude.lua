@@ -1,10 +1,10 @@
--- What every user's VM starts with: the `user` object, responses, coroutines that let requests through,
+-- The code that every user's VM starts with: the `user` object, responses, coroutines that let requests through,
 -- and the globals of a plan. Called once per VM with
 --   host(name)  a function or library made in Rust, or nil
---   facts       id, scenario, host: what `user` shows of itself
+--   facts       id, scenario, host: the first fields of `user`
 --   names       the names of the tasks, in the order of their declaration
 -- and returns the plan's globals, the function that runs a task, and the weak table of live responses.
--- Kept small: it is loaded for every user. Compiled without line numbers, so errors are placed by `fail`.
+-- Kept small: it is loaded for every user. Compiled without line numbers, so `fail` gives errors their location.
 
 local host, facts, names = ...
 
@@ -29,19 +29,19 @@ local function fail(message)
 end
 
 -- Operations ---------------------------------------------------------------------------------------------
--- A plan's coroutine yields an operation's mark and its arguments; the engine resumes it with the answer,
+-- A plan's coroutine yields an operation's marker and its arguments; the engine resumes it with the answer,
 -- or with nil and a message to raise.
 
-local is_mark = {}
-local function mark(name)
+local is_marker = {}
+local function marker(name)
   local value = host("op:" .. name)
-  is_mark[value] = true
+  is_marker[value] = true
   return value
 end
 
-local GET, HEAD, POST, PUT, PATCH = mark("GET"), mark("HEAD"), mark("POST"), mark("PUT"), mark("PATCH")
-local DELETE, OPTIONS, REQUEST = mark("DELETE"), mark("OPTIONS"), mark("request")
-local FETCH, WAIT, STOP, BATCH = mark("fetch"), mark("wait"), mark("stop"), mark("batch")
+local GET, HEAD, POST, PUT, PATCH = marker("GET"), marker("HEAD"), marker("POST"), marker("PUT"), marker("PATCH")
+local DELETE, OPTIONS, REQUEST = marker("DELETE"), marker("OPTIONS"), marker("request")
+local FETCH, WAIT, STOP, BATCH = marker("fetch"), marker("wait"), marker("stop"), marker("batch")
 
 local live = setmetatable({}, { __mode = "v" })
 
@@ -74,13 +74,13 @@ local function receive(code, slot, failed)
   if not code then fail(slot) end
   local response = setmetatable({ status = code, slot = slot }, response_meta)
   live[slot] = response
-  if failed then H.mark(slot) end
+  if failed then H.note_line(slot) end
   return response
 end
 
--- What a request's options come to: name, status and title as plain values if that is all there is, else the
--- table, which is read in Rust. Most requests have none, and whoever has not yields what it needs at once:
--- every value that is passed on costs some 20 ns.
+-- Reads a request's options: name, status and title as plain values if there is nothing else, else the table, which
+-- is read in Rust. Most requests have no options and yield only what they need, since every value that is passed on
+-- costs some 20 ns.
 local function simple(options)
   if type(options) ~= "table" then fail("options must be a table, not a " .. type(options)) end
   local name, code, title
@@ -104,7 +104,7 @@ local function simple(options)
   return name, code, title
 end
 
--- The method of user that sends such requests, with a body or without.
+-- Creates the method of user that sends such requests, without a body and below with one.
 local function sends(op)
   return function(_, path, options, more)
     if more ~= nil then fail("this request has no body: options are the second argument, as in user:get(path, { name = ... })") end
@@ -150,7 +150,7 @@ local function receive_list(slot, codes, failed)
   if not slot then fail(codes) end
   local list = setmetatable({ slot = slot, codes = codes }, list_meta)
   live[slot] = list
-  if failed then H.mark(slot) end
+  if failed then H.note_line(slot) end
   return list
 end
 
@@ -222,7 +222,7 @@ function User.set_host(_, url) User.host = H.set_host(url) end
 
 function User.log(_, text) H.log("info", tostring(text)) end
 
--- What is not there yet is made in Rust when it is first asked for.
+-- Other members are made in Rust when they are first asked for.
 setmetatable(User, {
   __index = function(_, key)
     local value = host("user:" .. tostring(key))
@@ -244,21 +244,21 @@ local user = setmetatable({}, {
 -- Coroutines of the plan's own: an operation yielded inside one goes on to the engine --------------------------
 
 local function pass_on(co, ok, first, ...)
-  if ok and is_mark[first] and status(co) == "suspended" then return pass_on(co, resume(co, yield(first, ...))) end
+  if ok and is_marker[first] and status(co) == "suspended" then return pass_on(co, resume(co, yield(first, ...))) end
   return ok, first, ...
 end
 
--- What ends a task for good goes on through every protected call (see limits.rs).
--- What Rust raised reaches the plan as text with its line, like any error of Lua's.
-local function told(problem)
-  if type(problem) == "userdata" then return H.told(problem) end
+-- An error that ends a task for good is raised again by every protected call (see src/lua/limits/hook.rs).
+-- An error raised in Rust reaches the plan as text with its line, like any error of Lua's.
+local function as_text(problem)
+  if type(problem) == "userdata" then return H.error_text(problem) end
   return problem
 end
 
 local function checked(ok, ...)
   if ok then return true, ... end
-  H.survive()
-  return false, told((...))
+  H.reraise()
+  return false, as_text((...))
 end
 
 local function resume_in_plan(co, ...)
@@ -293,7 +293,7 @@ local coroutines = {
     return yield(...)
   end,
   close = function(co)
-    H.survive()
+    H.reraise()
     return checked(close(co))
   end,
   isyieldable = coroutine.isyieldable,
@@ -321,13 +321,13 @@ local tasks, handlers = {}, {}
 -- The handler runs after the call has been left: inside it, no hook could end it.
 local function handled(handler, ok, ...)
   if ok then return true, ... end
-  H.survive()
-  local _, result = checked(pcall(handler, told((...))))
+  H.reraise()
+  local _, result = checked(pcall(handler, as_text((...))))
   return false, result
 end
 
 -- While the file is loaded, declarations are collected in their order; their fields were checked when the
--- plan was loaded for the first time, and they must be the same: tasks are known by their place.
+-- plan was loaded for the first time, and they must be the same: tasks are known by their position.
 local globals = setmetatable({
   task = function(spec)
     local index, name = #tasks + 1, #spec > 1 and spec[1] or ""
@@ -376,7 +376,7 @@ local function run(index, iteration)
   tasks[index](user)
 end
 
--- What test_start returns is there for every user as `shared`.
+-- The value that test_start returns is available to every user as `shared`.
 local function handle(event)
   User.task, User.iteration = event, 1
   local value = handlers[event](user)

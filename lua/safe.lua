@@ -1,6 +1,6 @@
 -- The functions of `table` that could work for ever inside one call of C, where no limit holds: a length that
--- a metamethod or a border of powers of two makes up, a range of 2^60 places. Gets the real library and
--- spend(work), gives the one that plans see. Loaded by a VM when it first says `table`.
+-- a metamethod or a border of powers of two makes up, a range of 2^60 places. Takes the real library and
+-- spend(work), returns the one that plans see. Loaded by a VM when it first says `table`.
 
 local table, spend = ...
 

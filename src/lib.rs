@@ -50,6 +50,7 @@ pub mod lua;
 pub mod machine;
 pub mod metrics;
 pub mod output;
+pub mod phases;
 pub mod plan;
 pub mod threshold;
 pub mod tui;

@@ -2,7 +2,7 @@
 
 use crate::config::{self, Config, Http, Proxy};
 use crate::error::{Diagnostic, Error};
-use crate::http::{ClientConfig, Proxied, Resolver, Tls, TlsOptions, Transport, Version};
+use crate::http::{ClientConfig, ReqwestProxy, Resolver, Tls, TlsOptions, Transport, Version};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::sync::Arc;
 
@@ -46,9 +46,13 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
 fn transport(config: &Config) -> Transport {
     match (config.client, &config.proxy) {
         (config::Client::Direct, _) => Transport::Direct,
-        (config::Client::Reqwest, Proxy::None) => Transport::Reqwest(Proxied::No),
-        (config::Client::Reqwest, Proxy::Environment) => Transport::Reqwest(Proxied::ByEnvironment),
-        (config::Client::Reqwest, Proxy::At(url)) => Transport::Reqwest(Proxied::By(url.clone())),
+        (config::Client::Reqwest, Proxy::None) => Transport::Reqwest(ReqwestProxy::None),
+        (config::Client::Reqwest, Proxy::Environment) => {
+            Transport::Reqwest(ReqwestProxy::Environment)
+        }
+        (config::Client::Reqwest, Proxy::At(url)) => {
+            Transport::Reqwest(ReqwestProxy::At(url.clone()))
+        }
     }
 }
 

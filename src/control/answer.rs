@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// What came of a command.
 pub type Answer = Result<Done, Refusal>;
 
+/// What came of loading the plan anew: what to say, or what is wrong with the plan.
+pub type News = Result<Arc<str>, Arc<Error>>;
+
 /// What a run does now because of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Done {

@@ -1,6 +1,7 @@
 //! The ends of a run at which the wishes of its handles arrive.
 
-use super::{Answer, Command, Interrupt};
+use crate::control::answer::Answer;
+use crate::control::command::{Command, Interrupt};
 use crate::metrics::Report;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};

@@ -1,8 +1,9 @@
 //! The handle of a run: what every view, signal listener and embedding program steers and watches it by.
 
-use super::calls::{Call, Calls, Reloads, Reply};
-use super::reader::Reader;
-use super::{Answer, Command, News, Refusal};
+use crate::control::answer::{Answer, News, Refusal};
+use crate::control::calls::{Call, Calls, Reloads, Reply};
+use crate::control::command::Command;
+use crate::control::reader::Reader;
 use crate::metrics::{Report, Snapshot};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -122,9 +123,7 @@ pub struct Asked {
 impl Asked {
     /// Waits for the answer outside of async code, in which this panics.
     pub fn wait(self) -> Answer {
-        self.answer
-            .blocking_recv()
-            .unwrap_or(Err(self.otherwise))
+        self.answer.blocking_recv().unwrap_or(Err(self.otherwise))
     }
 }
 
@@ -139,8 +138,8 @@ impl Future for Asked {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Done, Interrupt};
     use super::*;
+    use crate::control::{Done, Interrupt};
 
     #[tokio::test]
     async fn every_further_interrupt_is_an_abort_whoever_sends_it() {

@@ -5,53 +5,17 @@
 
 mod answer;
 mod calls;
+mod command;
 mod handle;
 mod reader;
 
-pub use answer::{Answer, Done, Refusal};
+pub use answer::{Answer, Done, News, Refusal};
 pub use calls::{Call, Calls, Reloads, Reply};
+pub use command::{Command, Interrupt};
 pub use handle::{Asked, Control, Handle};
 pub use reader::{Heard, Reader};
 
-use crate::error::Error;
 use crate::metrics::Verdict;
-use std::sync::Arc;
-
-/// A wish about a run that is under way.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Command {
-    /// Start no new task, let running ones finish, run `on_stop`, report: a person or a program wants it.
-    Stop,
-    /// What Ctrl-C asks for: the first stops, each that follows aborts, wherever they come from.
-    Interrupt(Interrupt),
-    /// Let so many users run: reached in a straight line at the hatch rate, the newest stopping first. In a
-    /// run at a rate, the most users at a time. The stages still to come are dropped; the run ends when it
-    /// would have ended.
-    SetUsers(u64),
-    /// The same with so many more than are wanted now, or fewer if it is negative.
-    AddUsers(i64),
-    /// Start so many iterations per second from now on. Without meaning in a run of users.
-    SetRate(f64),
-    /// Start no new task and stop the clock of the timetable until [`Command::Resume`].
-    Pause,
-    /// Go on after [`Command::Pause`].
-    Resume,
-    /// Forget what was counted so far.
-    ResetStatistics,
-    /// Load the plan anew; users take it at their next iteration.
-    Reload,
-    /// Abort the requests under way and report what is known.
-    Abort,
-}
-
-/// Where an interrupt comes from, which the report tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interrupt {
-    /// Ctrl-C as a key of a view.
-    Key,
-    /// A signal to the process.
-    Signal,
-}
 
 /// What the process is at that runs one test after another.
 #[derive(Debug, Clone)]
@@ -63,6 +27,3 @@ pub enum Stage {
     /// The last test has ended with that verdict, or could not be run for that reason.
     Done(Result<Verdict, String>),
 }
-
-/// What came of loading the plan anew: what to say, or what is wrong with the plan.
-pub type News = Result<Arc<str>, Arc<Error>>;

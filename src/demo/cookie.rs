@@ -8,10 +8,10 @@ use jiff::Timestamp;
 
 use super::server::Answer;
 
-/// How long a browser keeps it.
+/// The time that a browser keeps it.
 const AGE: Duration = Duration::from_secs(2_000_000);
 
-/// The values of all session cookies that came along.
+/// The values of all session cookies of a request.
 pub(super) fn values(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(COOKIE).iter();
     let lines = lines.filter_map(|line| line.to_str().ok());
@@ -20,7 +20,7 @@ pub(super) fn values(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     pairs.filter_map(|(name, value)| name.starts_with("SESS").then_some(value))
 }
 
-/// Has the answer set the session cookie of `host`.
+/// Sets the session cookie of `host` with the answer.
 pub(super) fn set(answer: &mut Answer, host: &str, session: &str) {
     let expires = Timestamp::now() + AGE;
     let cookie = format!(
@@ -32,7 +32,7 @@ pub(super) fn set(answer: &mut Answer, host: &str, session: &str) {
     insert(answer, cookie);
 }
 
-/// Has the answer delete the session cookie of `host`.
+/// Deletes the session cookie of `host` with the answer.
 pub(super) fn delete(answer: &mut Answer, host: &str) {
     let cookie = format!(
         "{}=deleted; expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; path=/; HttpOnly",
@@ -46,7 +46,7 @@ fn insert(answer: &mut Answer, cookie: String) {
     answer.headers_mut().insert(SET_COOKIE, cookie);
 }
 
-/// `SESS` and 32 hexadecimal digits that depend on the host.
+/// The name of the cookie: `SESS` and 32 hexadecimal digits that depend on the host.
 fn name(host: &str) -> String {
     let half = |seed: u8| {
         let mut hasher = DefaultHasher::new();

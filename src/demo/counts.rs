@@ -1,19 +1,19 @@
-//! How many requests a demo site received, by route. The server counts; `Demo::served` and `/_demo/served`
-//! read. Which routes there are is the imitated site's business.
+//! The number of requests that a demo site received, by route. The server counts; `Demo::served` and
+//! `/_demo/served` read. The imitated site says which routes there are.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A row of counters for each thread, so that threads never write to each other's.
-pub(super) struct Counts {
+/// The counters of requests, a row for each thread, so that threads never write to each other's.
+pub(super) struct RouteCounts {
     labels: &'static [&'static str],
     threads: Vec<Box<[AtomicU64]>>,
 }
 
-impl Counts {
+impl RouteCounts {
     pub(super) fn new(labels: &'static [&'static str], threads: usize) -> Self {
         let row = || labels.iter().map(|_| AtomicU64::new(0)).collect();
-        Counts {
+        RouteCounts {
             labels,
             threads: (0..threads).map(|_| row()).collect(),
         }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_threads_are_added_up_and_an_unknown_label_is_the_last() {
-        let counts = Counts::new(&["GET /", "GET /user", "other"], 2);
+        let counts = RouteCounts::new(&["GET /", "GET /user", "other"], 2);
         counts.add(0, "GET /");
         counts.add(1, "GET /");
         counts.add(1, "DELETE /");

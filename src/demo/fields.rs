@@ -1,25 +1,25 @@
-//! The fields of a submitted form or of a query. Driven by the sites; judges nothing.
+//! The fields of submitted forms and of queries. Driven by the sites; validates nothing.
 
 use http::header::CONTENT_TYPE;
 
-use super::server::Visit;
+use super::server::SiteRequest;
 
 /// The fields of a submitted form.
-pub(super) struct Fields(Vec<(String, String)>);
+pub(super) struct FormFields(Vec<(String, String)>);
 
-impl Fields {
+impl FormFields {
     /// Reads the body as PHP does: anything but a urlencoded form has no fields.
-    pub(super) fn read(visit: &Visit<'_>) -> Self {
-        let content_type = visit.headers.get(CONTENT_TYPE);
+    pub(super) fn read(request: &SiteRequest<'_>) -> Self {
+        let content_type = request.headers.get(CONTENT_TYPE);
         let form = b"application/x-www-form-urlencoded";
         let is_form = content_type.is_some_and(|found| found.as_bytes().starts_with(form));
-        let body = if is_form { visit.body } else { b"" };
-        Fields::parse(body)
+        let body = if is_form { request.body } else { b"" };
+        FormFields::parse(body)
     }
 
     /// Reads `name=value` pairs, as forms and queries have them.
     pub(super) fn parse(pairs: &[u8]) -> Self {
-        Fields(url::form_urlencoded::parse(pairs).into_owned().collect())
+        FormFields(url::form_urlencoded::parse(pairs).into_owned().collect())
     }
 
     /// The last value of that name; empty if there is none.

@@ -1,20 +1,20 @@
-//! The built-in demo sites: something to test that is always there and needs no set-up. Driven by
-//! `lgoose demo` and by plans whose host is `demo:NAME`; knows nothing of plans, users or reports.
+//! The built-in demo sites: a target that is always there and needs no set-up. Driven by `lgoose demo` and by plans
+//! whose host is `demo:NAME`; knows nothing of plans, users or reports.
 
 mod api;
-mod assets;
-mod coded;
+mod behaviour;
 mod cookie;
 mod counts;
 mod drupal;
 mod fields;
+mod filler;
+mod prepared;
 mod server;
 mod sessions;
-mod stream;
+mod static_files;
 mod template;
 #[cfg(test)]
 mod testing;
-mod text;
 mod umami;
 
 use std::collections::BTreeMap;
@@ -22,20 +22,21 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use crate::error::Error;
-use counts::Counts;
-use server::{Imitation, Shared, Worker};
+pub use behaviour::Behaviour;
 
-/// Room for thousands of users that all connect in the same instant.
+use crate::error::Error;
+use counts::RouteCounts;
+use server::{Handler, SiteState, Worker};
+
+/// The backlog of the listening socket: room for thousands of users that connect in the same instant.
 const BACKLOG: u32 = 8192;
 
-/// Which site is imitated.
+/// The sites that are imitated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Site {
     /// Drupal 7 with 10,000 articles and 5,000 users, as the published Drupal load tests expect it.
@@ -60,7 +61,7 @@ impl Site {
         }
     }
 
-    fn imitation(self) -> Box<dyn Imitation> {
+    fn handler(self) -> Box<dyn Handler> {
         match self {
             Site::Drupal => Box::new(drupal::Drupal::new()),
             Site::Umami => Box::new(umami::Umami::new()),
@@ -69,37 +70,10 @@ impl Site {
     }
 }
 
-/// How much worse than it could a site answers. The default is at once and without a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Behaviour {
-    /// How long each answer takes at least.
-    pub latency: Duration,
-    /// How far an answer's latency may lie from `latency`, either way.
-    pub jitter: Duration,
-    /// The share of requests, from 0 to 1, that are answered with a 500.
-    pub errors: f64,
-}
-
-impl Behaviour {
-    /// How long the next answer has to wait, if at all.
-    fn delay(&self) -> Option<Duration> {
-        if self.latency.is_zero() && self.jitter.is_zero() {
-            return None;
-        }
-        let offset = self.jitter.mul_f64(2.0 * rand::random::<f64>());
-        Some((self.latency + offset).saturating_sub(self.jitter))
-    }
-
-    /// Whether the next answer is to be a 500.
-    fn fails(&self) -> bool {
-        self.errors > 0.0 && rand::random::<f64>() < self.errors
-    }
-}
-
 /// A running demo site. It ends when this is dropped.
 pub struct Demo {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SiteState>,
     /// Dropped to tell the threads to end.
     stop: Option<watch::Sender<()>>,
     threads: Vec<JoinHandle<()>>,
@@ -120,9 +94,9 @@ impl Demo {
         let trouble = |cause| cannot_start(wanted, &cause);
         let listener = listen(wanted).map_err(trouble)?;
         let address = listener.local_addr().map_err(trouble)?;
-        let site = site.imitation();
-        let shared = Arc::new(Shared {
-            counts: Counts::new(site.labels(), threads.max(1)),
+        let site = site.handler();
+        let shared = Arc::new(SiteState {
+            counts: RouteCounts::new(site.labels(), threads.max(1)),
             site,
             behaviour,
         });
@@ -145,13 +119,13 @@ impl Demo {
         Ok(demo)
     }
 
-    /// Where the site is: `http://127.0.0.1:PORT`, without a slash at the end.
+    /// The URL of the site: `http://127.0.0.1:PORT`, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How many requests were received, by route; the same as `/_demo/served` tells. Each request is in there
-    /// once, whatever the answer was; requests for `/_demo/` are not.
+    /// The number of requests received, by route; the same as `/_demo/served` tells. Each request counts once,
+    /// whatever the answer was; requests for `/_demo/` do not.
     pub fn served(&self) -> BTreeMap<String, u64> {
         self.shared.counts.totals()
     }
@@ -210,7 +184,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// A thread that accepts from `listener`, whose queue the threads share.
+/// Starts a thread that accepts from `listener`, whose queue the threads share.
 fn spawn(
     listener: TcpListener,
     worker: Worker,
@@ -249,23 +223,6 @@ mod tests {
         let port = demo.address.port();
         drop(demo);
         assert!(Demo::start(Site::Drupal, port, Behaviour::default(), 1).is_ok());
-    }
-
-    #[test]
-    fn delays_lie_around_the_latency() {
-        let behaviour = Behaviour {
-            latency: Duration::from_millis(10),
-            jitter: Duration::from_millis(4),
-            errors: 0.0,
-        };
-        for _ in 0..1_000 {
-            let ms = behaviour
-                .delay()
-                .map_or(0.0, |delay| delay.as_secs_f64() * 1e3);
-            assert!((6.0..=14.0).contains(&ms), "{ms}");
-        }
-        assert_eq!(Behaviour::default().delay(), None);
-        assert!(!behaviour.fails());
     }
 
     #[test]

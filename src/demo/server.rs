@@ -9,38 +9,38 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use super::Behaviour;
-use super::counts::Counts;
-use super::stream::Stream;
+use super::behaviour::Behaviour;
+use super::counts::RouteCounts;
 
 /// The largest request body that is kept; a larger one is read to its end and answered with 413.
 const BODY_LIMIT: usize = 1 << 20;
 
-/// What a site answers with: the whole body is known.
+/// The answer of a site, whose whole body is known.
 pub(super) type Answer = Response<Full<Bytes>>;
 
 /// A request that has been read to its end.
-pub(super) struct Visit<'a> {
+pub(super) struct SiteRequest<'a> {
     pub(super) method: &'a Method,
     /// The path alone, without the query.
     pub(super) path: &'a str,
-    /// What follows the '?', empty without one.
+    /// The part behind the '?', empty without one.
     pub(super) query: &'a str,
-    /// Where the request came from.
+    /// The address that the request came from.
     pub(super) peer: IpAddr,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: &'a [u8],
 }
 
-impl<'a> Visit<'a> {
-    /// The host and port that the client asked for; `None` if that could not be put into a page or a header.
+impl<'a> SiteRequest<'a> {
+    /// The host and port that the client asked for; `None` if they could not be put into a page or a header.
     pub(super) fn host(&self) -> Option<&'a str> {
         let host = self.headers.get(HOST)?.to_str().ok()?;
         let plain = |b: u8| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b);
@@ -48,26 +48,26 @@ impl<'a> Visit<'a> {
     }
 }
 
-/// A site that can be imitated.
-pub(super) trait Imitation: Send + Sync {
-    /// Everything a request can be counted as; the last is for whatever fits nowhere else.
+/// The handler of a site's requests.
+pub(super) trait Handler: Send + Sync {
+    /// All labels that requests are counted under; the last is for all others.
     fn labels(&self) -> &'static [&'static str];
-    /// What a request is counted as.
+    /// The label that a request is counted under.
     fn label(&self, method: &Method, path: &str) -> &'static str;
     /// The answer to one request.
-    fn answer(&self, visit: &Visit<'_>) -> Answer;
+    fn answer(&self, request: &SiteRequest<'_>) -> Answer;
 }
 
-/// What the threads of one running site share.
-pub(super) struct Shared {
-    pub(super) site: Box<dyn Imitation>,
+/// The state that the threads of one running site share.
+pub(super) struct SiteState {
+    pub(super) site: Box<dyn Handler>,
     pub(super) behaviour: Behaviour,
-    pub(super) counts: Counts,
+    pub(super) counts: RouteCounts,
 }
 
 /// One thread's view of the site. Each thread has an `Arc` of its own to clone for every request.
 pub(super) struct Worker {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SiteState>,
     pub(super) thread: usize,
 }
 
@@ -89,7 +89,7 @@ pub(super) async fn run(listener: TcpListener, worker: Arc<Worker>, mut stop: wa
     }
 }
 
-/// One connection, until either side closes it. How it ends concerns nobody here.
+/// Serves one connection until either side closes it. How it ends does not matter.
 async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<Worker>) {
     let _ = tcp.set_nodelay(true);
     let service = service_fn(move |request| {
@@ -97,7 +97,7 @@ async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<Worker>) {
         async move { Ok::<_, Infallible>(answer(&worker, peer, request).await) }
     });
     let _ = http1::Builder::new()
-        .serve_connection(Stream::new(tcp), service)
+        .serve_connection(TokioIo::new(tcp), service)
         .await;
 }
 
@@ -106,7 +106,7 @@ async fn answer(worker: &Worker, peer: IpAddr, request: Request<Incoming>) -> An
     let (head, body) = request.into_parts();
     let path = head.uri.path();
     if let Some(name) = path.strip_prefix("/_demo/") {
-        return own_page(shared, name);
+        return demo_page(shared, name);
     }
     shared
         .counts
@@ -122,7 +122,7 @@ async fn answer(worker: &Worker, peer: IpAddr, request: Request<Incoming>) -> An
         let text = "The website encountered an unexpected error. Please try again later.\n";
         return plain(StatusCode::INTERNAL_SERVER_ERROR, text);
     }
-    shared.site.answer(&Visit {
+    shared.site.answer(&SiteRequest {
         method: &head.method,
         path,
         query: head.uri.query().unwrap_or_default(),
@@ -132,8 +132,8 @@ async fn answer(worker: &Worker, peer: IpAddr, request: Request<Incoming>) -> An
     })
 }
 
-/// What the demo itself tells, beside the imitated site: never counted, delayed or failed.
-fn own_page(shared: &Shared, name: &str) -> Answer {
+/// Answers a request for a page of the demo itself: never counted, delayed or failed.
+fn demo_page(shared: &SiteState, name: &str) -> Answer {
     if name != "served" {
         return plain(StatusCode::NOT_FOUND, "There is only /_demo/served.\n");
     }
@@ -144,31 +144,22 @@ fn own_page(shared: &Shared, name: &str) -> Answer {
     answer
 }
 
-/// The whole body. One that is too large is still read, as a client whose connection closes while it sends
+/// Reads the whole body. One that is too large is still read, as a client whose connection closes while it sends
 /// may never see the answer.
-async fn read(mut body: Incoming) -> Result<Vec<u8>, StatusCode> {
-    let mut bytes = Vec::new();
-    let mut length = 0;
-    while !body.is_end_stream() {
-        let frame = match body.frame().await {
-            None => break,
-            Some(Err(_)) => return Err(StatusCode::BAD_REQUEST),
-            Some(Ok(frame)) => frame,
-        };
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
-        length += data.len();
-        if length <= BODY_LIMIT {
-            bytes.extend_from_slice(&data);
-        } else {
-            bytes = Vec::new();
+async fn read(mut body: Incoming) -> Result<Bytes, StatusCode> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    match Limited::new(&mut body, BODY_LIMIT).collect().await {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            while let Some(frame) = body.frame().await {
+                frame.map_err(|_| StatusCode::BAD_REQUEST)?;
+            }
+            Err(StatusCode::PAYLOAD_TOO_LARGE)
         }
+        Err(_) => Err(StatusCode::BAD_REQUEST),
     }
-    if length > BODY_LIMIT {
-        return Err(StatusCode::PAYLOAD_TOO_LARGE);
-    }
-    Ok(bytes)
 }
 
 /// An answer of one line of text.
@@ -277,7 +268,7 @@ mod tests {
         let plain = |host: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, HeaderValue::from_static(host));
-            let visit = Visit {
+            let request = SiteRequest {
                 method: &Method::GET,
                 path: "/",
                 query: "",
@@ -285,7 +276,7 @@ mod tests {
                 headers: &headers,
                 body: b"",
             };
-            visit.host().is_some()
+            request.host().is_some()
         };
         assert!(plain("localhost:8080") && plain("[::1]:80"));
         assert!(!plain("a\"b") && !plain("") && !plain("a/b"));

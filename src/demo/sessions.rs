@@ -1,4 +1,5 @@
-//! Who is logged in. Driven by a site on each request that carries a session cookie; knows no page.
+//! The sessions of users who are logged in. Driven by a site on each request that carries a session cookie; knows
+//! no page.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// Sessions are spread over this many locks, so that threads seldom meet.
+/// The number of locks that sessions are spread over, so that threads seldom meet.
 const SHARDS: usize = 64;
-/// How many sessions a shard keeps; beyond that, those that nobody uses are logged out. 65,536 in all.
+/// The number of sessions that a shard keeps; beyond that, unused ones are logged out. 65,536 in all.
 const SHARD_LIMIT: usize = 1024;
 
 /// A user who is logged in.
@@ -17,28 +18,29 @@ pub(super) struct Member {
     pub(super) uid: u32,
     /// The value of the session cookie.
     pub(super) session: Arc<str>,
-    /// What forms carry as form_token: one for the whole session.
+    /// The form_token of all forms of the session.
     pub(super) form_token: Arc<str>,
 }
 
-/// All sessions.
+/// The sessions of a site.
 pub(super) struct Sessions {
-    /// Locked only for requests of users who are logged in, or log in.
-    shards: Vec<Mutex<Shard>>,
+    /// The locks, taken only for requests of users who are logged in, or log in.
+    shards: Vec<Mutex<SessionShard>>,
 }
 
 #[derive(Default)]
-struct Shard {
-    sessions: HashMap<Arc<str>, Session>,
-    /// The next to be considered first. Holds every session of the map, and those that logged out since.
+struct SessionShard {
+    sessions: HashMap<Arc<str>, SessionEntry>,
+    /// The keys of the sessions, the next to be considered first. Holds every session of the map, and those that
+    /// logged out since.
     ages: VecDeque<Arc<str>>,
 }
 
-struct Session {
+struct SessionEntry {
     member: Member,
-    /// What the next page has to say.
+    /// The notice for the next page.
     notice: Option<String>,
-    /// Seen since it was last considered for logging out.
+    /// Whether it was used since it was last considered for logging out.
     is_used: bool,
 }
 
@@ -59,7 +61,7 @@ impl Sessions {
         let mut shard = self.shard(&member.session);
         shard.make_room();
         shard.ages.push_back(member.session.clone());
-        let session = Session {
+        let session = SessionEntry {
             member: member.clone(),
             notice: None,
             is_used: false,
@@ -76,8 +78,8 @@ impl Sessions {
         Some(session.member.clone())
     }
 
-    /// Remembers what the next page has to say, such as that something was posted.
-    pub(super) fn tell(&self, member: &Member, notice: String) {
+    /// Keeps a notice for the member's next page, such as that a comment was posted.
+    pub(super) fn set_notice(&self, member: &Member, notice: String) {
         if let Some(session) = self
             .shard(&member.session)
             .sessions
@@ -87,19 +89,19 @@ impl Sessions {
         }
     }
 
-    /// What this page has to say; asking settles it.
+    /// Takes the notice for the member's next page.
     pub(super) fn take_notice(&self, member: &Member) -> Option<String> {
         let mut shard = self.shard(&member.session);
         let session = shard.sessions.get_mut(&member.session);
         session.and_then(|session| session.notice.take())
     }
 
-    /// Logs out.
+    /// Logs a member out.
     pub(super) fn close(&self, member: &Member) {
         self.shard(&member.session).sessions.remove(&member.session);
     }
 
-    fn shard(&self, session: &str) -> MutexGuard<'_, Shard> {
+    fn shard(&self, session: &str) -> MutexGuard<'_, SessionShard> {
         // Session keys are random: their first bytes spread them evenly.
         let sum: usize = session.bytes().take(4).map(usize::from).sum();
         let shard = self.shards[sum % SHARDS].lock();
@@ -107,7 +109,7 @@ impl Sessions {
     }
 }
 
-impl Shard {
+impl SessionShard {
     /// Ends sessions until there is room for one more: the oldest first, but a used one is spared once, so
     /// that users who stay outlast any number of logins by others (the "clock" of page caches).
     fn make_room(&mut self) {
@@ -125,8 +127,8 @@ impl Shard {
     }
 }
 
-/// 43 characters that nobody guesses, as Drupal makes them for sessions, form_build_id and form_token:
-/// 32 random bytes in base64url.
+/// A key that nobody guesses, as Drupal makes them for sessions, form_build_id and form_token: 32 random bytes in
+/// base64url.
 pub(super) fn random_key() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
 }
@@ -150,7 +152,7 @@ mod tests {
         let sessions = Sessions::new();
         let member = sessions.open(7);
         assert_eq!(sessions.take_notice(&member), None);
-        sessions.tell(&member, "posted".to_owned());
+        sessions.set_notice(&member, "posted".to_owned());
         assert_eq!(sessions.take_notice(&member).as_deref(), Some("posted"));
         assert_eq!(sessions.take_notice(&member), None);
     }
@@ -164,7 +166,8 @@ mod tests {
             assert!(sessions.member(&used.session).is_some());
         }
         assert!(sessions.member(&unused.session).is_none());
-        let held = |shard: &Mutex<Shard>| shard.lock().expect("no test panicked").sessions.len();
+        let held =
+            |shard: &Mutex<SessionShard>| shard.lock().expect("no test panicked").sessions.len();
         assert!(
             sessions
                 .shards

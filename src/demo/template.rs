@@ -1,16 +1,16 @@
-//! Pieces of HTML with slots. Driven by the pages; knows neither their content nor any site.
+//! Templates of HTML with slots. Driven by the pages; knows neither their content nor any site.
 
 use std::borrow::Cow;
 
-/// A text with `{{name}}` slots, cut up once so that filling it in is nothing but appending.
+/// A text with `{{name}}` slots, split once so that rendering is nothing but appending.
 pub(super) struct Template<const SLOTS: usize> {
-    /// What stands before a slot, and the slot's place among the values.
+    /// The text before a slot, and the slot's index among the values.
     pieces: Vec<(&'static str, usize)>,
     rest: &'static str,
 }
 
 impl<const SLOTS: usize> Template<SLOTS> {
-    /// Cuts up `text`, whose slots are among `names`.
+    /// Splits `text`, whose slots are among `names`.
     ///
     /// # Panics
     /// On a slot of another name. Templates are part of the program, so any test that makes them finds it.
@@ -36,7 +36,7 @@ impl<const SLOTS: usize> Template<SLOTS> {
     }
 }
 
-/// Text from a user as it may stand in HTML, inside and outside of attributes.
+/// Escapes a text for HTML, inside and outside of attributes.
 pub(super) fn escape(text: &str) -> Cow<'_, str> {
     let special = ['&', '<', '>', '"', '\''];
     if !text.contains(special) {

@@ -1,14 +1,14 @@
-//! A client for the tests of the demo sites: one connection a request, nothing interpreted.
+//! The client of the demo sites' tests: one connection a request, nothing interpreted.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use super::{Behaviour, Demo, Site};
 
-/// What a site answered.
+/// The answer of a site.
 pub(super) struct Reply {
     pub(super) status: u16,
-    /// Status line and header lines, as they came.
+    /// The status line and header lines, as they came.
     pub(super) head: String,
     pub(super) body: Vec<u8>,
 }

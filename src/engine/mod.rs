@@ -5,10 +5,14 @@
 //! what its plan asks for; [`load_model`] decides who starts when, in runs of users and in runs at a rate.
 
 mod load_model;
+mod protocol;
 mod run;
 mod shard;
+mod timing;
 mod user;
 #[cfg(test)]
 mod whole_runs;
 
-pub use run::{Offers, Outcome, PlanVersion, PlanVersions, Run, run, settings_of};
+pub use protocol::offer::{Offers, PlanVersions};
+pub use protocol::plan_version::PlanVersion;
+pub use run::{Outcome, Run, run, settings_of};

@@ -1,4 +1,5 @@
-//! Why a request got no usable answer. A failure is data: it is counted under its class and the run goes on.
+//! The failure of a request: the reason why it got no usable answer. It is data: counted under its class, and
+//! the run goes on.
 
 use std::fmt;
 use std::io;
@@ -71,9 +72,9 @@ impl ErrorClass {
 /// reports can count them together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What reports count it under.
+    /// The class that reports count it under.
     pub class: ErrorClass,
-    /// What exactly was wrong; may be empty.
+    /// The exact reason; may be empty.
     pub detail: String,
 }
 
@@ -86,7 +87,7 @@ impl Failure {
         }
     }
 
-    /// Whether the connection failed so that trying again at once would only burn CPU.
+    /// Whether no connection was opened, so that trying again at once would only burn CPU.
     pub fn is_connect(&self) -> bool {
         use ErrorClass::*;
         matches!(
@@ -95,43 +96,44 @@ impl Failure {
         )
     }
 
-    /// A server has said that it has not looked at the request, so that any may be sent again (RFC 9113,
-    /// section 8.7).
+    /// The failure of a stream whose server says that it has not looked at the request, so that any may be sent
+    /// again (RFC 9113, section 8.7).
     pub(super) fn refused_stream() -> Self {
         Failure::new(ErrorClass::ClosedEarly, REFUSED_STREAM)
     }
 
+    /// Whether it is that of a refused stream.
     pub(super) fn is_refused_stream(&self) -> bool {
         self.class == ErrorClass::ClosedEarly && self.detail == REFUSED_STREAM
     }
 
-    /// Whether a server that closes an idle connection causes this, if nothing of an answer has come. One
+    /// Whether a server that closes an idle connection causes this, if nothing of an answer has come. A server
     /// that resets a stream of HTTP/2 does not: it has looked at the request.
     pub(super) fn is_stale(&self) -> bool {
         let of_connection = !self.detail.starts_with(HTTP2);
         of_connection && matches!(self.class, ErrorClass::Reset | ErrorClass::ClosedEarly)
     }
 
-    /// What an error of HTTP/2 itself means.
-    pub(super) fn of_http2(class: ErrorClass, detail: impl fmt::Display) -> Self {
+    /// The failure that an error of HTTP/2 itself means.
+    pub(super) fn from_http2(class: ErrorClass, detail: impl fmt::Display) -> Self {
         Failure::new(class, format!("{HTTP2}{detail}"))
     }
 
-    /// What a failed connection attempt means.
-    pub(super) fn connecting(error: &io::Error, address: &str) -> Self {
+    /// The failure that an error while connecting to `address` means.
+    pub(super) fn from_connect_error(error: &io::Error, address: &str) -> Self {
         match class_of(error) {
             Some(class) => Failure::new(class, address),
             None => Failure::new(ErrorClass::Connect, format!("{address}: {error}")),
         }
     }
 
-    /// Whether no descriptor was free.
+    /// Whether an error means that no file descriptor was free.
     pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
         class_of(error) == Some(ErrorClass::OutOfDescriptors)
     }
 
-    /// What an error of an open connection means.
-    pub(super) fn exchanging(error: &io::Error) -> Self {
+    /// The failure that an error of an open connection means.
+    pub(super) fn from_io_error(error: &io::Error) -> Self {
         // A server may refuse a client's certificate only after the handshake (RFC 8446, section 4.4.2.4).
         let of_tls = error
             .get_ref()
@@ -146,7 +148,7 @@ impl Failure {
     }
 }
 
-/// How the details of errors of HTTP/2 itself begin.
+/// The beginning of the details of errors of HTTP/2 itself.
 const HTTP2: &str = "http/2: ";
 const REFUSED_STREAM: &str = "http/2: refused stream";
 

@@ -1,49 +1,51 @@
-//! What reads bytes from a target, opened for the fuzz targets in `fuzz/`. No part of lgoose's interface:
-//! it is here with the feature `fuzzing` only, and in tests. Each function panics where a rule is broken that must hold.
+//! Entry points of the fuzz targets in `fuzz/`: everything that reads bytes of a target. No part of lgoose's
+//! interface: they exist with the feature `fuzzing` only, and in tests. Each function panics where a rule is broken
+//! that must hold.
 
-use super::cookies::Jar;
-use super::incoming::{Limits, Outgoing, Read, take};
-use super::wire::{self, Chunks, Head};
-use super::{Target, encoding};
+use super::failure::ErrorClass;
+use super::h1::{ChunkDecoder, EncodedRequest, ReadOutcome, read_start};
+use super::message::{self, BodyLimits, ResponseHead};
+use super::session::CookieJar;
+use super::target::Target;
 use bytes::{Bytes, BytesMut};
 use http::Method;
 use url::Url;
 
-/// What a body may come to.
-const MOST: u64 = 1 << 20;
+/// The largest body, in bytes.
+const MAX_BODY: u64 = 1 << 20;
 
-/// Reads the start of an answer at once and cut in two at `cut`, which must come to the same.
+/// Reads the start of a response at once and cut in two at `cut`, which must come to the same.
 pub fn head(bytes: &[u8], cut: usize) {
     for method in [Method::GET, Method::HEAD] {
-        if let Ok(Some(head)) = Head::parse(bytes, &method) {
+        if let Ok(Some(head)) = ResponseHead::parse(bytes, &method) {
             assert!(head.length <= bytes.len());
-            wire::headers(&bytes[..head.length]);
-            for place in [head.location, head.coding].into_iter().flatten() {
-                assert!(bytes.get(place).is_some());
+            message::headers(&bytes[..head.length]);
+            for range in [head.location, head.coding].into_iter().flatten() {
+                assert!(bytes.get(range).is_some());
             }
         }
-        let outgoing = Outgoing {
+        let request = EncodedRequest {
             bytes: b"",
             body_at: None,
             method: &method,
-            limits: Limits {
-                max_body: MOST,
+            limits: BodyLimits {
+                max_body: MAX_BODY,
                 keep_body: true,
             },
         };
-        let mut part = BytesMut::new();
-        let whole = take(bytes, &outgoing, &mut part);
+        let mut partial = BytesMut::new();
+        let whole = read_start(bytes, &request, &mut partial);
         let (first, second) = bytes.split_at(cut.min(bytes.len()));
-        let mut part = BytesMut::new();
-        let cut = match take(first, &outgoing, &mut part) {
-            Ok(Read::More | Read::Continue) => {
-                part.extend_from_slice(second);
-                let joined = part.split();
-                take(&joined, &outgoing, &mut part)
+        let mut partial = BytesMut::new();
+        let cut = match read_start(first, &request, &mut partial) {
+            Ok(ReadOutcome::Partial | ReadOutcome::Continue) => {
+                partial.extend_from_slice(second);
+                let joined = partial.split();
+                read_start(&joined, &request, &mut partial)
             }
             other => other,
         };
-        if let (Ok(Read::Whole(whole)), Ok(Read::Whole(cut))) = (whole, cut) {
+        if let (Ok(ReadOutcome::Complete(whole)), Ok(ReadOutcome::Complete(cut))) = (whole, cut) {
             assert_eq!(whole.head.length, cut.head.length);
         }
     }
@@ -52,7 +54,7 @@ pub fn head(bytes: &[u8], cut: usize) {
 /// Decodes a chunked body at once and in pieces of `size` bytes, which must come to the same.
 pub fn chunks(bytes: &[u8], size: usize) {
     let decode = |size: usize| {
-        let (mut chunks, mut body, mut left) = (Chunks::default(), BytesMut::new(), 0);
+        let (mut chunks, mut body, mut left) = (ChunkDecoder::default(), BytesMut::new(), 0);
         let mut done = false;
         for mut piece in bytes.chunks(size.max(1)) {
             if !done {
@@ -63,25 +65,25 @@ pub fn chunks(bytes: &[u8], size: usize) {
             left += piece.len();
         }
         assert!(body.len() <= bytes.len());
-        Ok::<_, super::ErrorClass>((body, done, left))
+        Ok::<_, ErrorClass>((body, done, left))
     };
     assert_eq!(decode(bytes.len()), decode(size));
 }
 
-/// Takes the content codings of `header` off `body`.
+/// Decodes `body`, whose `Content-Encoding` is `header`.
 pub fn coding(header: &str, body: &[u8]) {
-    if let Ok(decoded) = encoding::decode(header, &Bytes::copy_from_slice(body), MOST) {
-        assert!(decoded.len() as u64 <= MOST.max(body.len() as u64));
+    if let Ok(decoded) = message::decode(header, &Bytes::copy_from_slice(body), MAX_BODY) {
+        assert!(decoded.len() as u64 <= MAX_BODY.max(body.len() as u64));
     }
 }
 
-/// Takes `Set-Cookie` lines from one URL and asks what goes to another, twice, which must be the same.
+/// Stores `Set-Cookie` lines of one URL and reads twice which cookies another gets, which must be the same.
 pub fn cookies<'a>(lines: impl Iterator<Item = &'a [u8]>, from: &str, to: &str) {
     let target = |text: &str| Url::parse(text).ok().and_then(|url| Target::of(&url).ok());
     let (Some(from), Some(to)) = (target(from), target(to)) else {
         return;
     };
-    let mut jar = Jar::default();
+    let mut jar = CookieJar::default();
     jar.store(&from, lines);
     let header = jar.header(&to);
     assert_eq!(header, jar.header(&to));

@@ -1,20 +1,30 @@
-//! Redirects: what changes of a request from one hop to the next, and where the next one goes.
+//! One hop of a request: what redirects change of it, and where the next one goes.
 
-use super::{ErrorClass, Failure, Target};
+use super::failure::{ErrorClass, Failure};
+use super::target::Target;
 use bytes::Bytes;
 use http::{HeaderName, Method, header};
 
-/// What changes of a request from one redirect to the next.
+/// The part of a request that redirects change.
 pub(super) struct Hop {
     pub(super) method: Method,
     pub(super) body: Bytes,
     /// Whether it has left the origin it was meant for.
-    pub(super) foreign: bool,
+    pub(super) cross_origin: bool,
 }
 
 impl Hop {
-    /// The Fetch standard's rule: 303 turns all but GET and HEAD into GET, 301 and 302 turn POST into GET.
-    /// Another origin gets no credentials.
+    /// The first hop of a request.
+    pub(super) fn first(method: &Method, body: &Bytes) -> Hop {
+        Hop {
+            method: method.clone(),
+            body: body.clone(),
+            cross_origin: false,
+        }
+    }
+
+    /// Changes the request as the Fetch standard says: 303 turns all but GET and HEAD into GET, 301 and 302 turn
+    /// POST into GET. Another origin gets no credentials.
     pub(super) fn redirect(&mut self, status: u16, leaves_origin: bool) {
         let becomes_get = match status {
             303 => !matches!(self.method, Method::GET | Method::HEAD),
@@ -25,7 +35,7 @@ impl Hop {
             self.method = Method::GET;
             self.body = Bytes::new();
         }
-        self.foreign |= leaves_origin;
+        self.cross_origin |= leaves_origin;
     }
 
     /// Whether a header of the request is still sent.
@@ -36,16 +46,23 @@ impl Hop {
         *name != header::HOST
             && *name != header::CONTENT_LENGTH
             && !(body_dropped && of_body.contains(name))
-            && !(self.foreign && secret.contains(name))
+            && !(self.cross_origin && secret.contains(name))
+    }
+
+    /// The `Content-Length` that is sent. A POST, PUT or PATCH without a body says so, as browsers do.
+    pub(super) fn content_length(&self) -> Option<usize> {
+        let sent = !self.body.is_empty()
+            || matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
+        sent.then_some(self.body.len())
     }
 }
 
-/// Whether a status sends the client on.
+/// Whether a status redirects the client.
 pub(super) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// Where a redirect leads.
+/// The target of a redirect.
 ///
 /// # Errors
 /// A [`Failure`] of class `bad redirect`.

@@ -1,66 +1,43 @@
-//! One user's view of HTTP: a [`Session`] with cookies, redirects and connections of its own, over the
-//! direct transport (HTTP/1.1 spoken by lgoose itself, HTTP/2 by `h2`) or over `reqwest`. Driven by the
+//! The HTTP client of a user: a [`Session`] with cookies, redirects and connections of its own. Driven by the
 //! engine's user loop; knows nothing of Lua, names or statistics.
+//!
+//! | room | subject |
+//! |---|---|
+//! | `session` | what a browser owns: cookies, default headers, redirects, idle connections |
+//! | `reqwest` | the transport for proxies, over the crate of that name |
+//! | `h2` | HTTP/2, over the crate of that name |
+//! | `h1` | HTTP/1.1, spoken by lgoose itself |
+//! | `connect` | names, TCP and TLS |
+//! | `message` | requests and responses, as all of them see them |
+//!
+//! Imports go one way, from a room to those below it; `tests/layers.rs` finds circles.
 
-mod blame;
 mod client;
-mod connection;
-mod cookies;
-mod delegated;
-mod dial;
-mod encoding;
+mod config;
+mod connect;
 mod failure;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod heading;
+mod h1;
+mod h2;
 mod hop;
-mod incoming;
 mod message;
-mod multiplexed;
-mod pool;
 mod progress;
-mod resolver;
-#[cfg(test)]
-mod script;
+mod reqwest;
 mod session;
-mod setup;
-mod stream;
+mod stopwatch;
 mod target;
-mod timer;
-mod tls;
-mod trust;
-mod watch;
-mod wire;
+mod transport;
 
-pub use client::{Client, ClientConfig};
-pub use delegated::{Proxied, Transport};
-pub use encoding::ACCEPTED as ACCEPTED_CODINGS;
-pub use failure::{ErrorClass, Failure};
-pub use message::{Exchange, Request, Response};
-pub use resolver::Resolver;
+pub use crate::phases::Phases;
+pub use client::Client;
+pub use config::ClientConfig;
 #[cfg(test)]
-pub(crate) use script::Script;
+pub(crate) use connect::Script;
+pub use connect::{Resolver, Tls, TlsOptions};
+pub use failure::{ErrorClass, Failure};
+pub use message::{ACCEPTED_CODINGS, Exchange, Request, Response};
 pub use session::{Session, absolute, check_base};
 pub use target::{Origin, Target};
-pub use tls::{Tls, TlsOptions, Version};
-
-use std::time::Duration;
-
-/// How long each phase of a request took; zero where a phase did not happen. With redirects the phases of
-/// all hops are added up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Timings {
-    /// Looking up the host's address.
-    pub dns: Duration,
-    /// Opening the TCP connection.
-    pub connect: Duration,
-    /// The TLS handshake.
-    pub tls: Duration,
-    /// From the start of writing until the last byte of the request was handed to the kernel.
-    pub send: Duration,
-    /// From then until the first byte of the response.
-    pub first_byte: Duration,
-    /// From then until the last byte of the body.
-    pub receive: Duration,
-}
+pub use transport::{ReqwestProxy, Transport, Version};

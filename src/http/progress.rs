@@ -1,27 +1,32 @@
-//! What is known of a request while it is under way.
+//! The progress of a request while it is under way. Every transport writes to it; the session makes an
+//! [`Exchange`] of it.
 
-use super::watch::Watch;
-use super::{ErrorClass, Exchange, Failure, Response};
+use super::failure::{ErrorClass, Failure};
+use super::message::{Exchange, Response};
+use super::stopwatch::Stopwatch;
 use std::num::NonZeroU64;
 use tokio::time::Instant;
 
 /// How far a request came, kept outside its future so that a timeout does not lose it.
 #[derive(Debug)]
 pub(super) struct Progress {
-    pub(super) watch: Watch,
+    pub(super) stopwatch: Stopwatch,
     pub(super) redirects: u32,
-    /// Sent again after a kept-alive connection turned out to be closed.
+    /// The number of times it was sent again after a kept-alive connection turned out to be closed.
     pub(super) retries: u32,
+    /// Bytes received.
     pub(super) bytes: u64,
+    /// Whether a connection is being opened.
     pub(super) connecting: bool,
     /// The connection that the latest hop was sent over.
     pub(super) connection: Option<NonZeroU64>,
 }
 
 impl Progress {
+    /// The progress of a request that begins at `begin`.
     pub(super) fn starting(begin: Instant) -> Self {
         Progress {
-            watch: Watch::starting(begin),
+            stopwatch: Stopwatch::started_at(begin),
             redirects: 0,
             retries: 0,
             bytes: 0,
@@ -30,7 +35,7 @@ impl Progress {
         }
     }
 
-    /// `outcome` is `None` if the time was up.
+    /// The exchange that has ended with `outcome`, `None` if the time was up.
     pub(super) fn exchange(
         mut self,
         begin: Instant,
@@ -42,11 +47,11 @@ impl Progress {
         };
         // A failure may come after the last phase that was stamped, an answer comes with one.
         let end = match &outcome {
-            Some(Ok(_)) => self.watch.last(),
+            Some(Ok(_)) => self.stopwatch.last(),
             Some(Err(_)) => Instant::now(),
             None => {
                 let end = Instant::now();
-                self.watch.break_off(end);
+                self.stopwatch.interrupt_at(end);
                 end
             }
         };
@@ -54,7 +59,7 @@ impl Progress {
             begin,
             connection: self.connection,
             latency: end - begin,
-            timings: self.watch.timings(),
+            timings: self.stopwatch.phases(),
             redirects: self.redirects,
             retries: self.retries,
             bytes: self.bytes,

@@ -1,7 +1,7 @@
-//! Where a request goes: an [`Origin`] and a path. Plain paths on a known origin skip the URL parser, which
+//! The target of a request: an [`Origin`] and a path. Plain paths on a known origin skip the URL parser, which
 //! costs more than the rest of building a request.
 
-use super::{ErrorClass, Failure};
+use super::failure::{ErrorClass, Failure};
 use http::HeaderValue;
 use std::rc::Rc;
 use url::Url;
@@ -58,10 +58,10 @@ impl Origin {
     }
 }
 
-/// What to request.
+/// An origin and the path that is requested of it.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Whom to ask.
+    /// The scheme, host and port.
     pub origin: Rc<Origin>,
     /// The path and query as sent.
     pub path: String,
@@ -97,8 +97,8 @@ impl Target {
         Url::parse(&self.text()).expect("a target is made from a valid URL")
     }
 
-    /// What `reference` (absolute, or relative to this target) names. The origin is shared when it stays
-    /// the same.
+    /// The target that `reference` (absolute, or relative to this one) names. The origin is shared when it
+    /// stays the same.
     ///
     /// # Errors
     /// A [`Failure`] of class `bad url`.
@@ -134,11 +134,11 @@ fn plain_path<'a>(origin: &Origin, reference: &'a str) -> Option<&'a str> {
     };
     let bytes = path.as_bytes();
     let plain = bytes.first() == Some(&b'/')
-        && bytes.iter().enumerate().all(|(place, byte)| match byte {
+        && bytes.iter().enumerate().all(|(index, byte)| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => true,
             b'-' | b'_' | b'~' | b'/' | b'?' | b'=' | b'&' | b'%' | b'+' | b',' | b':' | b';' | b'@' | b'!' => true,
             b'(' | b')' | b'*' | b'$' | b'[' | b']' => true,
-            b'.' => !matches!(bytes.get(place.wrapping_sub(1)), Some(b'/' | b'.')),
+            b'.' => !matches!(bytes.get(index.wrapping_sub(1)), Some(b'/' | b'.')),
             _ => false,
         })
         // '%2e' also means '.', which the URL parser resolves.

@@ -1,47 +1,36 @@
-//! Hosts the plan: one sandboxed Lua VM per user. Lua describes, Rust performs: a plan's code runs in a
+//! Execution of plans: one sandboxed Lua VM per user. Lua describes, Rust performs: a plan's code runs in a
 //! coroutine that yields an [`Op`]; the engine carries it out and resumes it with the answer.
+//!
+//! | room | subject |
+//! |---|---|
+//! | `loading` | declarations of a plan as plain data, its review, the stubs for editors |
+//! | `vm` | one user's VM: runs tasks as coroutines |
+//! | `api` | the functions that a plan can call |
+//! | `sandbox` | a VM before it has a plan, and the state that the functions work on |
+//! | `requests` | operations, their options and their responses |
+//! | `limits` | time and memory of a VM |
+//! | `diagnostics` | errors with the file and line of the plan |
+//! | `plan_files` | the files of a plan, compiled once per process |
+//! | `values` | Lua values read as Rust values |
+//!
+//! A room imports those below it; no two files import each other.
 
 mod api;
-mod data;
-mod declare;
-mod digest;
-#[cfg(test)]
-mod escapes;
-mod expect;
-mod fault;
-mod field;
-mod host;
-#[cfg(test)]
-mod library_tests;
+mod diagnostics;
 mod limits;
-mod modules;
-mod multipart;
-mod op;
-mod options;
-mod pattern;
-mod place;
-mod program;
-mod pulse;
-mod responses;
-mod review;
-mod safe;
+mod loading;
+mod plan_files;
+mod requests;
 mod sandbox;
-mod setting;
-mod sources;
-mod stock;
-mod stubs;
 #[cfg(test)]
 mod testing;
 mod values;
 mod vm;
 
-pub use expect::Expect;
-pub use fault::Raised;
-pub use host::stream;
-pub use op::{Op, RequestOp};
-pub use program::{Program, load, read};
-pub use pulse::{Pulse, Running};
-pub use responses::{Counted, Finished};
-pub use review::review;
-pub use stubs::STUBS;
+pub use diagnostics::Raised;
+pub use limits::{Heartbeat, RunningCode};
+pub use loading::{STUBS, load, read, review};
+pub use plan_files::Program;
+pub use requests::{Counted, Expect, Finished, Op, RequestOp};
+pub use sandbox::stream;
 pub use vm::{Step, Vm, VmSetup};

@@ -1,33 +1,34 @@
-//! What tests of VMs need beside a plan.
+//! Setups for tests of VMs.
 
-use super::{Pulse, VmSetup};
 use crate::http::{Client, ClientConfig, Session};
+use crate::lua::limits::Heartbeat;
+use crate::lua::vm::VmSetup;
 use crate::metrics::Recorder;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A user's setup over a session that nothing is sent with.
+/// Returns a user's setup over a session that sends nothing.
 pub(super) fn setup<'a>(
     user: u64,
     recorder: &'a Rc<RefCell<Recorder>>,
-    pulse: &'a Arc<Pulse>,
+    heartbeat: &'a Arc<Heartbeat>,
 ) -> VmSetup<'a> {
     let client = Client::new(ClientConfig::default(), Arc::default());
     VmSetup {
-        draws: user,
+        random_stream: user,
         user,
         scenario: "visitor",
         session: Rc::new(Session::new(client, "http://127.0.0.1:1").expect("a good URL")),
         memory: 64 << 20,
         time: Duration::from_secs(1),
         recorder,
-        pulse,
+        heartbeat,
     }
 }
 
-/// A recorder that nobody reads.
+/// Returns an empty recorder.
 pub(super) fn recorder() -> Rc<RefCell<Recorder>> {
     Rc::new(RefCell::new(Recorder::new(0)))
 }

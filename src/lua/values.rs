@@ -1,19 +1,19 @@
-//! Lua values read as what a request needs, with messages that say what was wanted.
+//! Conversions of Lua values to Rust values, with messages that say what was wanted.
 
 use crate::error::Diagnostic;
 use mlua::{FromLua, Lua, LuaString, Table, Value};
 use std::time::Duration;
 
-/// A message without the parts of a diagnostic that the place adds: `message\nhelp`.
-pub(super) fn one_line(diagnostic: Diagnostic) -> String {
+/// Formats a diagnostic as one line, `message; help`, without its location.
+pub(super) fn to_one_line(diagnostic: Diagnostic) -> String {
     diagnostic
         .to_string()
         .trim_start_matches("error: ")
         .replace("\n = help: ", "; ")
 }
 
-/// What a value is, with its article.
-pub(super) fn a(value: &Value) -> &'static str {
+/// Returns the type of a value with its article.
+pub(super) fn type_phrase(value: &Value) -> &'static str {
     match value {
         Value::Nil => "nil",
         Value::Boolean(_) => "a boolean",
@@ -26,18 +26,19 @@ pub(super) fn a(value: &Value) -> &'static str {
     }
 }
 
-pub(super) fn wanted(what: &str, kind: &str, got: &Value) -> String {
-    format!("{what} must be {kind}, not {}", a(got))
+/// Formats the message for a value of the wrong type: `what` must be `kind`.
+pub(super) fn describe_mismatch(what: &str, kind: &str, got: &Value) -> String {
+    format!("{what} must be {kind}, not {}", type_phrase(got))
 }
 
-/// A plan's string as text that people read: names, messages, lines of a log. Strings of Lua are bytes; those that
-/// are no part of UTF-8, such as the half of a character that `body:sub(1, 80)` leaves, are shown as `\xNN`.
-pub(super) fn shown(string: &LuaString) -> String {
-    shown_bytes(&string.as_bytes())
+/// Converts a plan's string to text that people read: names, messages, lines of a log. Strings of Lua are bytes; those
+/// that are not valid UTF-8, such as the half of a character that `body:sub(1, 80)` leaves, become `\xNN`.
+pub(super) fn escape_invalid(string: &LuaString) -> String {
+    escape_invalid_bytes(&string.as_bytes())
 }
 
-/// The same of bytes.
-pub(super) fn shown_bytes(bytes: &[u8]) -> String {
+/// Converts bytes to text as [`escape_invalid`] does.
+pub(super) fn escape_invalid_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
@@ -48,9 +49,18 @@ pub(super) fn shown_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// A plan's string as a URL or path: bytes that are not UTF-8 are sent as they are, percent-encoded as all others
-/// that URLs do not allow.
-pub(super) fn url(string: &LuaString) -> String {
+/// Cuts a text to at most 80 characters, so that a page cannot fill a report.
+pub(super) fn shorten(text: &str) -> String {
+    const MOST: usize = 80;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Reads a plan's string as a URL or path. Bytes that are not UTF-8 are sent as they are, percent-encoded like all
+/// others that URLs do not allow.
+pub(super) fn read_url(string: &LuaString) -> String {
     let bytes = string.as_bytes();
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -62,49 +72,54 @@ pub(super) fn url(string: &LuaString) -> String {
     text
 }
 
-/// An argument that is shown, for functions of Rust; numbers are taken as Lua takes them for strings.
-pub(super) struct Text(pub(super) String);
+/// A string argument for display. Numbers are converted as Lua converts them to strings.
+pub(super) struct DisplayText(pub(super) String);
 
-impl FromLua for Text {
+impl FromLua for DisplayText {
     fn from_lua(value: Value, lua: &Lua) -> mlua::Result<Self> {
-        LuaString::from_lua(value, lua).map(|string| Text(shown(&string)))
+        LuaString::from_lua(value, lua).map(|string| DisplayText(escape_invalid(&string)))
     }
 }
 
-/// A string that is sent or looked up as text, and so must be text.
-pub(super) fn string(value: &Value, what: &str) -> Result<String, String> {
+/// Reads a string that is sent or looked up as text.
+///
+/// # Errors
+/// The value is not a string, or not UTF-8.
+pub(super) fn read_string(value: &Value, what: &str) -> Result<String, String> {
     match value {
         Value::String(string) => match string.to_str() {
             Ok(text) => Ok(text.to_owned()),
             Err(_) => Err(format!("{what} is not UTF-8")),
         },
-        other => Err(wanted(what, "a string", other)),
+        other => Err(describe_mismatch(what, "a string", other)),
     }
 }
 
-/// A string that is shown.
-pub(super) fn name(value: &Value, what: &str) -> Result<String, String> {
+/// Reads a string for display; bytes that are not UTF-8 are escaped.
+pub(super) fn read_name(value: &Value, what: &str) -> Result<String, String> {
     match value {
-        Value::String(string) => Ok(shown(string)),
-        other => Err(wanted(what, "a string", other)),
+        Value::String(string) => Ok(escape_invalid(string)),
+        other => Err(describe_mismatch(what, "a string", other)),
     }
 }
 
-pub(super) fn seconds(value: &Value, what: &str) -> Result<Duration, String> {
+/// Reads a number of seconds.
+pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String> {
     let number = match value {
         Value::Integer(n) => *n as f64,
         Value::Number(n) => *n,
-        other => return Err(wanted(what, "a number of seconds", other)),
+        other => return Err(describe_mismatch(what, "a number of seconds", other)),
     };
     Duration::try_from_secs_f64(number)
         .map_err(|_| format!("{what}: {number} is not a number of seconds"))
 }
 
-pub(super) fn statuses(value: &Value) -> Result<Vec<u16>, String> {
+/// Reads one status or a list of them, each from 100 to 999.
+pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
     let one = |value: &Value| match value {
         Value::Integer(status) if (100..1000).contains(status) => Ok(*status as u16),
         Value::Integer(status) => Err(format!("'expect.status': {status} is not a status")),
-        other => Err(wanted(
+        other => Err(describe_mismatch(
             "'expect.status'",
             "a status or a list of them",
             other,
@@ -119,10 +134,11 @@ pub(super) fn statuses(value: &Value) -> Result<Vec<u16>, String> {
     }
 }
 
-pub(super) fn texts(value: &Value, what: &str) -> Result<Vec<Vec<u8>>, String> {
+/// Reads one string or a list of them, as bytes.
+pub(super) fn read_texts(value: &Value, what: &str) -> Result<Vec<Vec<u8>>, String> {
     let one = |value: &Value| match value {
         Value::String(text) => Ok(text.as_bytes().to_vec()),
-        other => Err(wanted(what, "a string or a list of them", other)),
+        other => Err(describe_mismatch(what, "a string or a list of them", other)),
     };
     match value {
         Value::Table(list) => list
@@ -133,30 +149,30 @@ pub(super) fn texts(value: &Value, what: &str) -> Result<Vec<Vec<u8>>, String> {
     }
 }
 
-/// The table itself, or what `shared` is a view of.
-pub(super) fn plain(table: &Table) -> Table {
+/// Returns the table behind a read-only view such as `shared`, or the table itself.
+pub(super) fn unwrap_view(table: &Table) -> Table {
     let behind = |metatable: Table| metatable.raw_get::<Table>("plain").ok();
     let seen = table.metatable().and_then(behind);
     seen.unwrap_or_else(|| table.clone())
 }
 
-/// What is left for what one call makes outside of its VM, where the VM's limit does not see it: one text of a
-/// plan may stand in a table a million times.
-pub(super) struct Room<'a> {
+/// A budget of 256 MiB for what one call allocates outside of its VM, where the VM's limit does not count it: a table
+/// may hold one text of a plan a million times.
+pub(super) struct ByteBudget<'a> {
     what: &'a str,
     left: usize,
 }
 
-impl<'a> Room<'a> {
+impl<'a> ByteBudget<'a> {
     pub(super) fn new(what: &'a str) -> Self {
         let left = 256 << 20;
-        Room { what, left }
+        ByteBudget { what, left }
     }
 
-    /// Takes that many bytes and a little more.
+    /// Takes `bytes` and 64 more for the entry itself.
     ///
     /// # Errors
-    /// There is no room for them.
+    /// The budget is exceeded.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), String> {
         const EACH: usize = 64;
         let left = self.left.checked_sub(bytes.saturating_add(EACH));
@@ -166,45 +182,49 @@ impl<'a> Room<'a> {
     }
 }
 
-/// The bytes of a string, 0 for what is none.
-pub(super) fn length(value: &Value) -> usize {
+/// Returns the length of a string in bytes, 0 for any other value.
+pub(super) fn byte_length(value: &Value) -> usize {
     value.as_string().map_or(0, |text| text.as_bytes().len())
 }
 
-/// A string, number or boolean as it is sent.
-pub(super) fn scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> {
+/// Reads a string, number or boolean as the bytes that are sent.
+pub(super) fn read_scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> {
     match value {
         Value::String(text) => Ok(text.as_bytes().to_vec()),
         Value::Integer(n) => Ok(n.to_string().into_bytes()),
         Value::Number(n) => Ok(n.to_string().into_bytes()),
         Value::Boolean(b) => Ok(b.to_string().into_bytes()),
-        other => Err(wanted(what, "a string, a number or a boolean", other)),
+        other => Err(describe_mismatch(
+            what,
+            "a string, a number or a boolean",
+            other,
+        )),
     }
 }
 
-/// `{ name = value, several = { a, b } }` as `application/x-www-form-urlencoded`, sorted by name so that
+/// Encodes `{ name = value, several = { a, b } }` as `application/x-www-form-urlencoded`, sorted by name so that
 /// equal tables give equal requests.
-pub(super) fn encoded_pairs(value: &Value, what: &str) -> Result<String, String> {
+pub(super) fn encode_form(value: &Value, what: &str) -> Result<String, String> {
     let Value::Table(table) = value else {
-        return Err(wanted(what, "a table { name = value }", value));
+        return Err(describe_mismatch(what, "a table { name = value }", value));
     };
     let mut pairs = Vec::new();
-    let mut room = Room::new(what);
-    for pair in plain(table).pairs::<LuaString, Value>() {
+    let mut budget = ByteBudget::new(what);
+    for pair in unwrap_view(table).pairs::<LuaString, Value>() {
         let (name, value) = pair.map_err(|_| format!("{what}: names are strings"))?;
-        let field = format!("{what}, field '{}'", shown(&name));
+        let field = format!("{what}, field '{}'", escape_invalid(&name));
         let name = name.as_bytes().to_vec();
         match &value {
             Value::Table(list) => {
                 for value in list.sequence_values::<Value>() {
                     let value = value.map_err(|error| error.to_string())?;
-                    room.take(name.len() + length(&value))?;
-                    pairs.push((name.clone(), scalar(&value, &field)?));
+                    budget.take(name.len() + byte_length(&value))?;
+                    pairs.push((name.clone(), read_scalar(&value, &field)?));
                 }
             }
             value => {
-                room.take(name.len() + length(value))?;
-                pairs.push((name, scalar(value, &field)?));
+                budget.take(name.len() + byte_length(value))?;
+                pairs.push((name, read_scalar(value, &field)?));
             }
         }
     }
@@ -217,19 +237,20 @@ pub(super) fn encoded_pairs(value: &Value, what: &str) -> Result<String, String>
     Ok(encoded.join("&"))
 }
 
-pub(super) fn flag(value: &Value, what: &str) -> Result<bool, String> {
+/// Reads a boolean.
+pub(super) fn read_flag(value: &Value, what: &str) -> Result<bool, String> {
     match value {
         Value::Boolean(flag) => Ok(*flag),
-        other => Err(wanted(what, "true or false", other)),
+        other => Err(describe_mismatch(what, "true or false", other)),
     }
 }
 
-/// The entries of a table whose keys are strings, sorted by them.
-pub(super) fn pairs(table: &Table, what: &str) -> Result<Vec<(String, Value)>, String> {
+/// Returns the entries of a table whose keys are strings, sorted by key.
+pub(super) fn sorted_pairs(table: &Table, what: &str) -> Result<Vec<(String, Value)>, String> {
     let mut entries = Vec::new();
-    for pair in plain(table).pairs::<Value, Value>() {
+    for pair in unwrap_view(table).pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
-        entries.push((string(&key, what)?, value));
+        entries.push((read_string(&key, what)?, value));
     }
     entries.sort_by(|(left, _), (right, _)| left.cmp(right));
     Ok(entries)
@@ -250,8 +271,8 @@ mod tests {
             (b"", "", ""),
         ] {
             let string = lua.create_string(bytes).expect("a string");
-            assert_eq!(shown(&string), seen);
-            assert_eq!(url(&string), sent);
+            assert_eq!(escape_invalid(&string), seen);
+            assert_eq!(read_url(&string), sent);
         }
     }
 }

@@ -1,15 +1,13 @@
-//! One user's VM: runs the tasks of its plan as coroutines and hands their operations to the engine.
+//! The VM of one user: runs the tasks of its plan as coroutines and hands their operations to the engine.
 
-use super::fault::{self, Raised};
-use super::host::{Host, stream};
-use super::limits::{self, Limits};
-use super::op::{Op, Yielded};
-use super::program::Program;
-use super::pulse::Pulse;
-use super::responses::{Address, Finished};
-use super::{api, sandbox};
-use crate::error::{Diagnostic, Error};
+use crate::error::Error;
 use crate::http::Session;
+use crate::lua::api::start_prelude;
+use crate::lua::diagnostics::{self, Raised};
+use crate::lua::limits::{self, Heartbeat, Limits};
+use crate::lua::plan_files::Program;
+use crate::lua::requests::{Finished, Op, Yielded};
+use crate::lua::sandbox::{self, Host, stream};
 use crate::metrics::Recorder;
 use crate::plan::Event;
 use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
@@ -19,31 +17,31 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who the VM is for.
+/// The user that a VM is made for, with its limits.
 #[derive(Debug, Clone)]
 pub struct VmSetup<'a> {
     /// The user's number, from 1.
     pub user: u64,
-    /// The number of its stream of random values.
-    pub draws: u64,
+    /// The number of its stream of random values, see [`stream`].
+    pub random_stream: u64,
     /// The name of its scenario.
     pub scenario: &'a str,
-    /// Its browser.
+    /// Its HTTP session.
     pub session: Rc<Session>,
-    /// How much memory it may take, in bytes.
+    /// The most memory that it may take, in bytes.
     pub memory: u64,
-    /// Where its plan's checks, metrics and transactions are counted. Not borrowed while the VM runs.
+    /// The recorder of its plan's checks, metrics and transactions. Must not be borrowed while the VM runs.
     pub recorder: &'a Rc<RefCell<Recorder>>,
-    /// How long a task may compute without waiting.
+    /// The longest time that a task may compute without waiting.
     pub time: Duration,
-    /// Where it shows that its code runs.
-    pub pulse: &'a Arc<Pulse>,
+    /// What shows the watchdog that its code runs.
+    pub heartbeat: &'a Arc<Heartbeat>,
 }
 
-/// How far a task got.
+/// The state of a task after it was resumed.
 #[derive(Debug)]
 pub enum Step {
-    /// It waits for this operation.
+    /// It waits for an operation.
     Op(Op),
     /// It has ended.
     Done,
@@ -60,26 +58,27 @@ pub struct Vm {
     handle: Function,
     live: Table,
     thread: Thread,
-    /// Whether the plan's top level found no row left for this user, which ends with its first task.
-    stillborn: bool,
+    /// Whether the plan's top level found no row left for this user, which then stops at its first task.
+    stopped_while_loading: bool,
     /// Shows the watchdog whose code runs.
-    pulse: Arc<Pulse>,
-    /// The latest task was ended by a limit: its coroutine must not be touched any more.
-    spent: bool,
+    heartbeat: Arc<Heartbeat>,
+    /// Whether a limit ended the latest task, whose coroutine must not be touched any more.
+    ended_by_limit: bool,
 }
 
 impl Vm {
-    /// A VM with the plan loaded. Costs tens of microseconds.
+    /// Creates a VM and runs the plan's top level in it, which takes tens of microseconds.
     ///
     /// # Errors
     /// What the plan's top level raises, as a diagnostic.
     pub fn new(program: &Arc<Program>, setup: VmSetup<'_>) -> Result<Vm, Error> {
-        let explain = |error: mlua::Error| Error::from(fault::diagnose(&error, &program.sources));
+        let explain =
+            |error: mlua::Error| Error::from(diagnostics::diagnose(&error, &program.sources));
         Vm::build(program, setup).map_err(explain)
     }
 
     fn build(program: &Arc<Program>, setup: VmSetup<'_>) -> mlua::Result<Vm> {
-        let limits = Limits::new(setup.time, setup.memory, Some(setup.pulse.clone()));
+        let limits = Limits::new(setup.time, setup.memory, Some(setup.heartbeat.clone()));
         let host = Rc::new(Host::new(
             program.clone(),
             setup.user,
@@ -87,10 +86,11 @@ impl Vm {
             Some(setup.session.clone()),
             limits,
         ));
-        host.random.replace(stream(program.seed, setup.draws));
+        host.random
+            .replace(stream(program.seed, setup.random_stream));
         let lua = sandbox::new_state()?;
         lua.set_app_data(host.clone());
-        limits::keep(&lua)?;
+        host.limits.enforce(&lua)?;
         let facts = lua.create_table()?;
         facts.raw_set("id", setup.user)?;
         facts.raw_set("scenario", setup.scenario)?;
@@ -107,36 +107,36 @@ impl Vm {
             .set_mode(mlua::chunk::ChunkMode::Binary)
             .set_environment(prelude.raw_get("env")?)
             .into_function()?;
-        setup.pulse.enter(setup.user, None);
+        setup.heartbeat.enter(setup.user, None);
         let loaded = load.call::<()>(());
-        setup.pulse.leave();
-        host.limits.survive()?;
-        let stillborn = loaded.is_err() && host.stopped.get();
-        if !stillborn {
+        setup.heartbeat.leave();
+        host.limits.reraise()?;
+        let stopped_while_loading = loaded.is_err() && host.stopped.get();
+        if !stopped_while_loading {
             loaded?;
         }
-        host.limits.loaded();
+        host.limits.finish_loading();
         prelude
             .raw_get::<Function>("seal")?
-            .call::<()>(!stillborn)?;
+            .call::<()>(!stopped_while_loading)?;
         host.recorder.get_or_init(|| setup.recorder.clone());
         let run: Function = prelude.raw_get("run")?;
         Ok(Vm {
             thread: lua.create_thread(run.clone())?,
             live: prelude.raw_get("live")?,
             run,
-            stillborn,
+            stopped_while_loading,
             handle: prelude.raw_get("handle")?,
             host,
             lua,
-            pulse: setup.pulse.clone(),
-            spent: false,
+            heartbeat: setup.heartbeat.clone(),
+            ended_by_limit: false,
         })
     }
 
-    /// Starts the task of that index of declaration.
+    /// Starts the task with that index of declaration.
     pub fn start(&mut self, task: usize, iteration: u64) -> Step {
-        if self.stillborn {
+        if self.stopped_while_loading {
             return Step::Op(Op::Stop);
         }
         self.host.task.set(Some(task));
@@ -150,25 +150,25 @@ impl Vm {
     }
 
     fn enter(&mut self, function: fn(&Vm) -> &Function, arguments: impl IntoLuaMulti) -> Step {
-        match self.refresh(function) {
+        match self.prepare_thread(function) {
             Ok(()) => self.step(arguments),
             Err(error) => self.failed(&error),
         }
     }
 
-    /// Makes the coroutine ready for another task.
-    fn refresh(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
-        if self.spent {
+    /// Prepares the coroutine for another task.
+    fn prepare_thread(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
+        if self.ended_by_limit {
             return self.recover(function);
         }
         // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
-        self.host.limits.begin();
-        self.pulse.enter(self.host.user, self.host.task.get());
+        self.host.limits.restart_clock();
+        self.heartbeat.enter(self.host.user, self.host.task.get());
         let reset = self.thread.reset(function(self).clone());
-        self.pulse.leave();
+        self.heartbeat.leave();
         if self.host.limits.is_killed() {
-            self.host.limits.forgive();
-            limits::keep(&self.lua)?;
+            self.host.limits.reset();
+            self.host.limits.enforce(&self.lua)?;
         } else if reset.is_ok() {
             return Ok(());
         }
@@ -177,33 +177,33 @@ impl Vm {
         Ok(())
     }
 
-    /// After a task that a limit has ended. Its coroutine is dropped, not reset: that would run the rest of
+    /// Recovers from a task that a limit has ended. Its coroutine is dropped, not reset: that would run the rest of
     /// the plan's code with hooks off, as they were when the hook raised. A VM that stays full is built
     /// anew, without what the plan kept in it.
     fn recover(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
-        self.spent = false;
-        self.host.limits.forgive();
-        let revived = self.revive(function);
-        if revived.is_ok() && self.used_memory() <= self.host.limits.memory / 4 * 3 {
+        self.ended_by_limit = false;
+        self.host.limits.reset();
+        let replaced = self.replace_thread(function);
+        if replaced.is_ok() && self.used_memory() <= self.host.limits.memory / 4 * 3 {
             return Ok(());
         }
         let (Some(session), Some(recorder)) = (&self.host.session, self.host.recorder.get()) else {
-            return revived;
+            return replaced;
         };
         let (session, recorder) = (session.clone(), recorder.clone());
         let program = self.host.program.clone();
-        let pulse = self.pulse.clone();
+        let heartbeat = self.heartbeat.clone();
         let fresh = Vm::build(
             &program,
             VmSetup {
                 user: self.host.user,
-                draws: self.host.user,
+                random_stream: self.host.user,
                 scenario: &self.host.scenario,
                 session,
                 recorder: &recorder,
                 memory: self.host.limits.memory as u64,
                 time: self.host.limits.time,
-                pulse: &pulse,
+                heartbeat: &heartbeat,
             },
         )?;
         fresh.host.random.swap(&self.host.random);
@@ -213,20 +213,20 @@ impl Vm {
         Ok(())
     }
 
-    fn revive(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
-        limits::keep(&self.lua)?;
+    fn replace_thread(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
+        self.host.limits.enforce(&self.lua)?;
         self.thread = self.lua.create_thread(function(self).clone())?;
         self.collect()
     }
 
-    /// A whole collection, of the VM and of the bodies outside.
+    /// Runs a full collection of the VM and of the bodies outside it.
     fn collect(&self) -> mlua::Result<()> {
         self.lua.gc_collect()?;
         self.drop_dead();
         Ok(())
     }
 
-    /// Goes on after [`Op::Request`] with its outcome.
+    /// Resumes the task after [`Op::Request`] with its outcome.
     pub fn answer(&mut self, finished: Finished) -> Step {
         let full = self.is_full();
         let status = finished.status();
@@ -239,7 +239,7 @@ impl Vm {
         }
     }
 
-    /// Goes on after [`Op::Fetch`] with the outcomes in the order of the list.
+    /// Resumes the task after [`Op::Fetch`] with the outcomes in the order of the list.
     pub fn answer_list(&mut self, finished: Vec<Finished>) -> Step {
         let full = self.is_full();
         let codes = self
@@ -256,14 +256,14 @@ impl Vm {
         }
     }
 
-    /// Whether the plan holds more than it may, the bodies outside of Lua included, after a collection if
-    /// need be. The answer that is about to come is not counted: its size is limited by '--max-body'.
+    /// Returns whether the plan holds more than it may, the bodies outside of Lua included, after a collection if
+    /// need be. The response that is about to be added is not counted: its size is limited by '--max-body'.
     fn is_full(&self) -> bool {
         let limit = self.host.limits.memory;
         self.used_memory() > limit && (self.collect().is_err() || self.used_memory() > limit)
     }
 
-    /// Goes on after [`Op::Wait`].
+    /// Resumes the task after [`Op::Wait`].
     pub fn go_on(&mut self) -> Step {
         self.step(())
     }
@@ -273,7 +273,7 @@ impl Vm {
         loop {
             // Whatever became of the error: the task has ended.
             if let Some(kill) = self.host.limits.killed() {
-                self.spent = true;
+                self.ended_by_limit = true;
                 return Step::Raised(kill);
             }
             let values = match yielded {
@@ -298,21 +298,21 @@ impl Vm {
     }
 
     fn resume(&self, arguments: impl IntoLuaMulti) -> mlua::Result<Yielded> {
-        self.host.limits.begin();
-        self.pulse.enter(self.host.user, self.host.task.get());
+        self.host.limits.restart_clock();
+        self.heartbeat.enter(self.host.user, self.host.task.get());
         let yielded = self.thread.resume::<Yielded>(arguments);
-        self.pulse.leave();
+        self.heartbeat.leave();
         yielded
     }
 
     fn failed(&mut self, error: &mlua::Error) -> Step {
-        let mut raised = fault::raised(error, &self.host.program.sources);
+        let mut raised = diagnostics::to_raised(error, &self.host.program.sources);
         if let Some((lossy, shown)) = self.host.raised_bytes.take() {
             raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
         }
         if raised.message.starts_with("not enough memory") {
             raised.message = limits::out_of_memory(self.host.limits.memory);
-            self.spent = true;
+            self.ended_by_limit = true;
         }
         Step::Raised(raised)
     }
@@ -332,7 +332,7 @@ impl Vm {
         }
     }
 
-    /// Calls `look` for every response of the latest operation, on which the plan may still have its say.
+    /// Calls `look` for every response of the latest operation, whose verdict the plan may still change.
     pub fn each_open(&mut self, mut look: impl FnMut(usize, &mut Finished)) {
         let mut responses = self.host.responses.borrow_mut();
         for (place, finished) in responses.open().iter_mut().enumerate() {
@@ -340,8 +340,8 @@ impl Vm {
         }
     }
 
-    /// Gives back the bodies that the plan no longer holds. Worth its few microseconds when the user is
-    /// about to wait.
+    /// Frees the bodies that the plan no longer holds. Takes a few microseconds, which a user that is about to wait
+    /// can spare.
     pub fn reclaim(&mut self) {
         if self.host.responses.borrow().is_empty() {
             return;
@@ -360,41 +360,8 @@ impl Vm {
             .reclaim(|slot| !matches!(live.raw_get::<Value>(slot), Ok(Value::Nil)));
     }
 
-    /// Bytes that the VM takes: Lua's own and what it holds outside.
+    /// Returns the memory of the VM in bytes: Lua's own and the responses that it holds outside.
     pub fn used_memory(&self) -> usize {
         self.lua.used_memory() + self.host.responses.borrow().held_bytes()
     }
-}
-
-/// Runs the prelude in a fresh VM and gives what it returns.
-pub(super) fn start_prelude(
-    lua: &Lua,
-    program: &Program,
-    facts: Table,
-    names: Table,
-) -> mlua::Result<Table> {
-    let prelude: Table = lua
-        .load(program.prelude.as_slice())
-        .set_mode(mlua::chunk::ChunkMode::Binary)
-        .call((lua.create_function(api::lookup)?, facts, names))?;
-    lua.set_named_registry_value(api::ENVIRONMENT, prelude.raw_get::<Table>("env")?)?;
-    Ok(prelude)
-}
-
-/// The response that a plan's call is about.
-pub(super) fn address_of(response: &Table) -> mlua::Result<Address> {
-    response.raw_get::<i64>("slot").map(Address::from_lua)
-}
-
-/// An error that the prelude's callers see as a diagnostic, at the plan's line.
-pub(super) fn mistake(lua: &Lua, diagnostic: Diagnostic) -> mlua::Error {
-    let host = Host::of(lua);
-    let placed = match super::host::plan_line(lua) {
-        Some((file, line)) => {
-            let text = host.program.sources.text(&file);
-            diagnostic.at(file, Some(line), &text)
-        }
-        None => diagnostic,
-    };
-    mlua::Error::external(placed)
 }

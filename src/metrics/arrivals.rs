@@ -10,9 +10,9 @@ use std::time::Duration;
 /// The starts of one shard within one tick.
 #[derive(Debug, Default)]
 pub(super) struct ArrivalDelta {
-    delays: Exact,
-    all: Burst,
-    dropped: u64,
+    pub(super) delays: Exact,
+    pub(super) all: Burst,
+    pub(super) dropped: u64,
 }
 
 impl ArrivalDelta {

@@ -14,6 +14,7 @@ use super::names::Label;
 use super::request::RequestDelta;
 use super::sample::Failure;
 use super::under_way::Quiet;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Distinct errors kept, here and in the store; the rest is only counted.
@@ -74,7 +75,7 @@ impl Delta {
 }
 
 /// How a shard stood at the end of a slice that is over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Border {
     /// Users at work.
     pub(super) users: u64,
@@ -82,6 +83,17 @@ pub(super) struct Border {
     pub(super) under_way: u64,
     /// How long the oldest of them had been, in nanoseconds.
     pub(super) oldest: u64,
+}
+
+impl Border {
+    /// How both shards together stood.
+    pub(super) fn beside(&self, other: &Border) -> Border {
+        Border {
+            users: self.users + other.users,
+            under_way: self.under_way + other.under_way,
+            oldest: self.oldest.max(other.oldest),
+        }
+    }
 }
 
 /// Everything one shard measured within one slice of time, or a part of it.
@@ -104,12 +116,11 @@ pub(super) struct SliceDelta {
 }
 
 impl SliceDelta {
-    fn is_empty(&self) -> bool {
-        self.requests.iter().all(|row| row.counts.is_empty())
-            && self
-                .tasks
-                .iter()
-                .all(|row| row.ok.count + row.failed.count == 0)
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.iter().all(RequestDelta::is_empty)
+            && self.tasks.iter().all(TaskDelta::is_empty)
+            && self.errors.is_empty()
+            && self.errors_left_out == 0
             && self.late.count == 0
             && self.scenarios.iter().all(|row| row.is_empty())
             && self.measures.iter().all(|row| row.measure.is_empty())
@@ -231,6 +242,10 @@ impl TaskDelta {
             all: Burst::default(),
         }
     }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ok.count + self.failed.count == 0
+    }
 }
 
 /// One scenario within one slice.
@@ -254,7 +269,7 @@ impl ScenarioDelta {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         (self.iterations, self.change, self.rise) == (0, 0, 0)
     }
 }

@@ -99,11 +99,31 @@ impl Exemplar {
 }
 
 /// The exemplars of one kind of error.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(
+    from = "(Option<Exemplar>, Vec<Exemplar>)",
+    into = "(Option<Exemplar>, Vec<Exemplar>)"
+)]
 pub(super) struct Exemplars {
     first: Option<Arc<Exemplar>>,
     /// The slowest first.
     slowest: Vec<Arc<Exemplar>>,
+}
+
+impl From<Exemplars> for (Option<Exemplar>, Vec<Exemplar>) {
+    fn from(kept: Exemplars) -> Self {
+        let slowest = kept.slowest.iter().map(|slow| Exemplar::clone(slow));
+        (kept.first.as_deref().cloned(), slowest.collect())
+    }
+}
+
+impl From<(Option<Exemplar>, Vec<Exemplar>)> for Exemplars {
+    fn from((first, slowest): (Option<Exemplar>, Vec<Exemplar>)) -> Self {
+        Exemplars {
+            first: first.map(Arc::new),
+            slowest: slowest.into_iter().map(Arc::new).collect(),
+        }
+    }
 }
 
 impl Exemplars {
@@ -123,24 +143,27 @@ impl Exemplars {
         self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(faster)
     }
 
+    /// Of equally slow ones, and of those that began at once, it is always the same that is kept.
     fn add(&mut self, exemplar: Arc<Exemplar>) {
-        let earlier = |first: &Arc<Exemplar>| exemplar.start_ns < first.start_ns;
+        let began = |of: &Exemplar| (of.start_ns, of.user);
+        let earlier = |first: &Arc<Exemplar>| began(&exemplar) < began(first);
         if self.first.as_ref().is_none_or(earlier) {
             self.first = Some(exemplar.clone());
         }
-        if self.is_slow(exemplar.latency_ms) {
-            let faster = |known: &Arc<Exemplar>| known.latency_ms < exemplar.latency_ms;
-            let place = self.slowest.iter().position(faster);
-            self.slowest
-                .insert(place.unwrap_or(self.slowest.len()), exemplar);
-            self.slowest.truncate(SLOWEST);
-        }
+        let slower = |known: &Arc<Exemplar>| {
+            let latency = known.latency_ms.total_cmp(&exemplar.latency_ms);
+            latency.then(began(&exemplar).cmp(&began(known))).is_lt()
+        };
+        let place = self.slowest.iter().position(slower);
+        let place = place.unwrap_or(self.slowest.len());
+        self.slowest.insert(place, exemplar);
+        self.slowest.truncate(SLOWEST);
     }
 
     /// Adds those that another shard, or another tick, has kept.
     pub(super) fn merge(&mut self, other: &Exemplars) {
         let first = other.first.iter();
-        let new = first.filter(|first| !other.slowest.iter().any(|slow| Arc::ptr_eq(slow, first)));
+        let new = first.filter(|first| !other.slowest.contains(first));
         for exemplar in new.chain(&other.slowest) {
             self.add(exemplar.clone());
         }
@@ -149,11 +172,8 @@ impl Exemplars {
     /// The first, then the slowest that are others.
     pub(super) fn list(&self) -> Vec<Exemplar> {
         let first = self.first.iter();
-        let others = self.slowest.iter().filter(|slow| {
-            self.first
-                .as_ref()
-                .is_none_or(|first| !Arc::ptr_eq(first, slow))
-        });
+        let others = self.slowest.iter();
+        let others = others.filter(|slow| self.first.as_ref() != Some(slow));
         first
             .chain(others)
             .map(|exemplar| Exemplar::clone(exemplar))

@@ -8,6 +8,7 @@ use super::lateness::{Latencies, Lateness, OwnPart};
 use super::report::GeneratorRow;
 use super::request::RequestDelta;
 use delays::Delays;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ const LATE: Duration = Duration::from_millis(10);
 const LEAST: Duration = Duration::from_millis(600);
 
 /// What a shard took of the machine since it last told.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effort {
     /// The time that this is about.
     pub wall: Duration,

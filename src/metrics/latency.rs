@@ -4,6 +4,8 @@
 //! them for the exact minimum, maximum and mean, which also bound every percentile.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Longest latency a histogram tells apart, in microseconds: one hour.
@@ -53,7 +55,8 @@ pub(super) fn nanoseconds(duration: Duration) -> u64 {
 }
 
 /// Count, minimum, maximum and sum, exact to the nanosecond.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "ExactParts", into = "ExactParts")]
 pub(super) struct Exact {
     pub(super) count: u64,
     min_ns: u64,
@@ -69,6 +72,27 @@ impl Default for Exact {
             max_ns: 0,
             sum_ns: 0,
         }
+    }
+}
+
+/// Count, minimum, maximum and sum; nothing of nothing.
+type ExactParts = Option<(u64, u64, u64, u128)>;
+
+impl From<Exact> for ExactParts {
+    fn from(exact: Exact) -> ExactParts {
+        (exact.count > 0).then_some((exact.count, exact.min_ns, exact.max_ns, exact.sum_ns))
+    }
+}
+
+impl From<ExactParts> for Exact {
+    fn from(parts: ExactParts) -> Exact {
+        let exact = parts.map(|(count, min_ns, max_ns, sum_ns)| Exact {
+            count,
+            min_ns,
+            max_ns,
+            sum_ns,
+        });
+        exact.unwrap_or_default()
     }
 }
 
@@ -144,6 +168,27 @@ impl Default for Filled {
 }
 
 impl Filled {
+    /// That of exact figures and of what [`Filled::counted`] gave.
+    pub(super) fn of(exact: Exact, counted: &BTreeMap<u64, u64>) -> Filled {
+        let mut filled = Filled {
+            exact,
+            ..Filled::default()
+        };
+        for (us, times) in counted {
+            record_many(&mut filled.histogram, *us, *times);
+        }
+        filled
+    }
+
+    /// Microseconds as the histogram tells them apart, with their counts.
+    pub(super) fn counted(&self) -> BTreeMap<u64, u64> {
+        let mut counted = BTreeMap::new();
+        each_recorded(&self.histogram, |us, count| {
+            *counted.entry(us).or_default() += count;
+        });
+        counted
+    }
+
     /// Takes nanoseconds, as if measured so many times.
     pub(super) fn record(&mut self, ns: u64, times: u64) {
         self.exact.record_many(ns, times);
@@ -170,6 +215,30 @@ pub(super) struct Burst {
 }
 
 impl Burst {
+    /// That of what [`Burst::counted`] gave.
+    pub(super) fn of(counted: &BTreeMap<u64, u64>) -> Burst {
+        let mut burst = Burst::default();
+        let all: u64 = counted.values().sum();
+        for (us, times) in counted {
+            let us = (*us).min(LONGEST_US);
+            if all <= FEW as u64 {
+                burst
+                    .few
+                    .extend(std::iter::repeat_n(us as u32, *times as usize));
+            } else {
+                record_many(burst.many.get_or_insert_with(histogram), us, *times);
+            }
+        }
+        burst
+    }
+
+    /// Microseconds with their counts: exact while they are few, else as a histogram tells them apart.
+    pub(super) fn counted(&self) -> BTreeMap<u64, u64> {
+        let mut counted = BTreeMap::new();
+        self.each(|us, count| *counted.entry(us).or_default() += count);
+        counted
+    }
+
     /// Takes nanoseconds, keeps the nearest microsecond.
     pub(super) fn record(&mut self, ns: u64) {
         self.keep((ns.saturating_add(500) / 1_000).min(LONGEST_US) as u32);

@@ -6,6 +6,7 @@
 
 use super::latency::{Exact, nanoseconds};
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Up to here all is one step; a thread that sleeps takes as long to wake.
@@ -18,10 +19,34 @@ const STEPS: usize = 20 * PER_OCTAVE as usize + 1;
 const LEAST: u64 = 5;
 
 /// Delays, counted by size.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Steps", into = "Steps")]
 pub struct Lateness {
     steps: [u32; STEPS],
     count: u64,
+}
+
+/// The steps that hold any, by their numbers.
+type Steps = Vec<(u8, u32)>;
+
+impl From<Lateness> for Steps {
+    fn from(lateness: Lateness) -> Steps {
+        let steps = lateness.steps.into_iter().enumerate();
+        let held = steps.filter(|(_, count)| *count > 0);
+        held.map(|(step, count)| (step as u8, count)).collect()
+    }
+}
+
+impl From<Steps> for Lateness {
+    fn from(held: Steps) -> Lateness {
+        let mut lateness = Lateness::default();
+        for (step, count) in held {
+            let slot = &mut lateness.steps[usize::from(step).min(STEPS - 1)];
+            *slot = slot.saturating_add(count);
+            lateness.count += u64::from(count);
+        }
+        lateness
+    }
 }
 
 /// What is known of the latencies of a stretch.

@@ -8,11 +8,11 @@ use super::names::{Label, Names};
 use super::report::{Check, Metric, MetricKind};
 use super::sight::{Sight, Subject};
 use super::spread::Spread;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// What a measurement is; names of different kinds are different names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Kind {
     Check,
     Metric(MetricKind),
@@ -36,7 +36,7 @@ impl Kind {
 }
 
 /// One check or metric, of a tick or of a whole run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Measure {
     pub(super) kind: Kind,
     count: u64,
@@ -44,8 +44,8 @@ pub(super) struct Measure {
     sum: f64,
     min: f64,
     max: f64,
-    /// The latest value and when it came; gauges only.
-    last: Option<(Instant, f64)>,
+    /// The latest value and when it came, in nanoseconds since the run began; gauges only.
+    last: Option<(u64, f64)>,
     /// Filled by trends only.
     spread: Spread,
 }
@@ -84,18 +84,20 @@ impl Measure {
     }
 
     /// Adds the value of a gauge.
-    pub(super) fn level(&mut self, value: f64, at: Instant) {
+    pub(super) fn level(&mut self, value: f64, at: u64) {
         self.value(value);
         self.last = Some((at, value));
     }
 
-    fn merge(&mut self, other: &Measure) {
+    pub(super) fn merge(&mut self, other: &Measure) {
         self.count += other.count;
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         if let Some(theirs) = other.last
-            && self.last.is_none_or(|ours| ours.0 <= theirs.0)
+            && self
+                .last
+                .is_none_or(|ours| (ours.0, ours.1.to_bits()) <= (theirs.0, theirs.1.to_bits()))
         {
             self.last = Some(theirs);
         }
@@ -258,7 +260,7 @@ impl MeasureLog {
 mod tests {
     use super::*;
     use crate::metrics::{Facts, Recorder, Store};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     const SECOND: Duration = Duration::from_secs(1);
 

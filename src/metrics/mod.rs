@@ -21,6 +21,7 @@ mod latency;
 mod lateness;
 mod measures;
 mod names;
+mod portable;
 mod recent;
 mod recorder;
 mod report;
@@ -39,6 +40,7 @@ mod thresholds;
 mod under_way;
 mod users;
 
+pub use crate::phases::Phases;
 pub use columns::NameSeries;
 pub use cycles::Cycles;
 pub use delta::Delta;
@@ -48,6 +50,7 @@ pub use journal::{
     Chunk, Entry, Journals, LogKind, Messages, Parcel, RequestEntry, TaskEntry, Wanted,
 };
 pub use lateness::Lateness;
+pub use portable::PortableDelta;
 pub use recorder::Recorder;
 pub use report::{
     ArrivalsRow, Cadence, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
@@ -56,7 +59,7 @@ pub use report::{
     Verdict, VerdictResult,
 };
 pub use sample::{
-    Account, Context, Entered, Failure, Phases, RequestId, Sample, TaskContext, TaskId, TaskRun,
+    Account, Context, Entered, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
 pub use snapshot::{Aim, LiveRow, RunPhase, Snapshot};
 pub use store::Store;

@@ -19,6 +19,13 @@ pub(super) struct Label {
     pub(super) name: Box<str>,
 }
 
+impl Label {
+    /// Both parts.
+    pub(super) fn pair(&self) -> (String, String) {
+        (self.group.to_string(), self.name.to_string())
+    }
+}
+
 /// The number of a name, and whether it had to be counted with the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Interned {

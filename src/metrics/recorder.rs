@@ -212,6 +212,7 @@ impl Recorder {
 
     /// Sets a gauge of the plan; the latest value of all shards is the one that is shown.
     pub fn gauge(&mut self, name: &str, value: f64, at: Instant) {
+        let at = nanoseconds(at.saturating_duration_since(self.slices.zero()));
         self.measure(Kind::Metric(MetricKind::Gauge), name)
             .level(value, at);
     }

@@ -6,6 +6,7 @@
 use super::latency::{Burst, Exact, Filled, nanoseconds};
 use super::names::Label;
 use super::sample::Sample;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One request name within one slice.
@@ -32,6 +33,12 @@ impl RequestDelta {
             service: Burst::default(),
             filled: None,
         }
+    }
+
+    /// Whether it says nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        let filled = self.filled.as_ref();
+        self.counts.is_empty() && filled.is_none_or(|filled| filled.exact.count == 0)
     }
 
     /// Counts a request that has ended.
@@ -84,7 +91,7 @@ fn response_ns(sample: &Sample<'_>) -> u64 {
 }
 
 /// The plain counters of one request name, of a slice or of a whole run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RequestCounts {
     pub(super) all: Exact,
     /// Those of them that succeeded and that failed, once that is final.
@@ -161,7 +168,7 @@ impl RequestCounts {
 }
 
 /// The time that one phase took in all, and how many requests had it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PhaseSum {
     pub(super) ns: u64,
     pub(super) count: u64,

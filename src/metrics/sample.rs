@@ -1,5 +1,6 @@
 //! One finished request as the HTTP session hands it to its shard's recorder.
 
+use crate::phases::Phases;
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
@@ -10,38 +11,6 @@ pub struct RequestId(pub(super) u32);
 /// A task or transaction known to one shard's [`Recorder`](super::Recorder); means nothing to another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskId(pub(super) u32);
-
-/// How long each part of a request took; zero where the part did not happen (a reused connection has no
-/// `connect`). With redirects, the sum over all hops.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Phases {
-    /// Looking the host up.
-    pub dns: Duration,
-    /// Opening the TCP connection.
-    pub connect: Duration,
-    /// The TLS handshake.
-    pub tls: Duration,
-    /// Writing the request.
-    pub send: Duration,
-    /// Waiting from the last byte sent to the first byte of the answer.
-    pub first_byte: Duration,
-    /// From the first to the last byte of the answer.
-    pub receive: Duration,
-}
-
-impl Phases {
-    /// The phases in the order they happen.
-    pub(super) fn in_order(&self) -> [Duration; 6] {
-        [
-            self.dns,
-            self.connect,
-            self.tls,
-            self.send,
-            self.first_byte,
-            self.receive,
-        ]
-    }
-}
 
 /// One finished request. A chain of redirects is one sample.
 #[derive(Debug, Clone, Copy)]

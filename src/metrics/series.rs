@@ -97,18 +97,13 @@ impl Series {
 
     /// Adds how a shard stood at the end of a second.
     pub(super) fn stood(&mut self, second: u64, border: &Border) {
-        let joined = |all: &Border| Border {
-            users: all.users + border.users,
-            under_way: all.under_way + border.under_way,
-            oldest: all.oldest.max(border.oldest),
-        };
         if second >= self.next {
             let open = self.open(second);
-            open.border = joined(&open.border);
+            open.border = open.border.beside(border);
         } else if self.width_s == 1
             && let Some(point) = self.point(second)
         {
-            point.border = joined(&point.border);
+            point.border = point.border.beside(border);
         }
     }
 

@@ -1,15 +1,18 @@
-//! How the values of a trend are spread: percentiles of numbers of any size and sign.
+//! The distribution of a trend's values: percentiles of numbers of any size and sign.
 //!
-//! A histogram of latencies knows its unit and its range; a plan's own numbers have neither. Here a value's
-//! bucket is the head of its bits, which is a logarithmic scale with 1,024 steps a doubling.
+//! Own code in place of `hdrhistogram`, which counts whole numbers that are not negative, within a range known before,
+//! and takes about 131 KiB for three digits up to a minute; a plan's own numbers have neither unit nor range. Here a
+//! value's bucket is the head of its bits, which is a logarithmic scale with 1,024 steps a doubling: percentiles are
+//! within a thousandth of those of the sorted values, as the test holds, and memory grows with the distinct buckets.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Bits of a double that are cut off: what stays is sign, exponent and ten binary digits.
 const CUT: u32 = 42;
 
 /// Counts by bucket. Grows with the number of distinct buckets, merges exactly.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spread {
     buckets: BTreeMap<i32, u64>,
     count: u64,

@@ -16,13 +16,14 @@ mod table;
 use super::arrivals::ArrivalLog;
 use super::axis::SECOND;
 use super::by_name::{self, ByName};
-use super::delta::{Delta, SliceDelta};
+use super::delta::{Delta, ScenarioDelta, SliceDelta};
 use super::errors::ErrorLog;
 use super::events::{EventLog, Pauses};
 use super::facts::Facts;
-use super::generator::GeneratorLog;
+use super::generator::{Effort, GeneratorLog};
 use super::latency::{self, Exact};
 use super::measures::MeasureLog;
+use super::portable::PortableDelta;
 use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
 use super::series::{self, Series};
@@ -30,6 +31,7 @@ use super::silence::{Silence, Silences};
 use super::snapshot::{Aim, RunPhase, Snapshot};
 use super::tally::{RequestTally, TaskTally};
 use super::thresholds::Judges;
+use super::under_way::Quiet;
 use super::users::Users;
 use hdrhistogram::Histogram;
 use scenarios::Scenario;
@@ -135,15 +137,15 @@ impl Store {
         let shard = delta.shard;
         for slice in &mut delta.slices {
             if slice.span.epoch >= self.epoch {
-                self.merge_slice(shard, slice);
+                self.merge_slice(Some(shard), slice);
+                for row in &slice.scenarios {
+                    self.scenario(shard, row);
+                }
+                self.silences.add(shard, &slice.quiet);
             }
             slice.clear();
         }
-        self.merge_effort(&delta);
-        self.silences.stands(shard, delta.quiet);
-        if let Some(covered) = self.covered.get_mut(shard) {
-            *covered = delta.covered.max(*covered);
-        }
+        self.merge_stand(shard, delta.covered, &delta.effort, delta.quiet);
         for warning in delta.warnings.drain(..) {
             self.warn(warning);
         }
@@ -151,11 +153,12 @@ impl Store {
         delta
     }
 
-    fn merge_slice(&mut self, shard: usize, slice: &SliceDelta) {
+    /// Adds what is common to all shards of a slice; `shard` is that whose numbers its rows have, if they have some.
+    fn merge_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
         self.merge_requests(shard, slice);
         self.merge_filled(shard, slice);
         for (id, row) in slice.tasks.iter().enumerate() {
-            if row.ok.count + row.failed.count > 0 {
+            if !row.is_empty() {
                 let (at, overflow) = self.tasks.row(shard, id, &row.label);
                 self.tasks.rows[at].merge(row);
                 if overflow {
@@ -163,16 +166,12 @@ impl Store {
                 }
             }
         }
-        for row in &slice.scenarios {
-            self.scenario(shard, row);
-        }
         if self.measures.merge(slice) {
             self.warn(TOO_MANY_MEASURES.to_owned());
         }
         self.arrivals.merge(&slice.arrivals);
         let second = slice.span.from as f64 / SECOND as f64;
         self.errors.merge(slice, second);
-        self.silences.add(shard, &slice.quiet);
         if let Some(border) = slice
             .border
             .filter(|_| slice.span.to.is_multiple_of(SECOND))
@@ -182,12 +181,45 @@ impl Store {
         self.judges.gather(slice);
     }
 
-    /// An effort is that of one tick; it counts in the second in which most of it was.
-    fn merge_effort(&mut self, delta: &Delta) {
-        let half = latency::nanoseconds(delta.effort.wall) / 2;
-        let middle = delta.covered.min(self.now_ns()).saturating_sub(half);
+    /// Notes how a shard stood when it handed over. An effort is that of one tick; it counts in the second in which
+    /// most of it was.
+    fn merge_stand(&mut self, shard: usize, covered: u64, effort: &Effort, quiet: Option<Quiet>) {
+        let half = latency::nanoseconds(effort.wall) / 2;
+        let middle = covered.min(self.now_ns()).saturating_sub(half);
         let second = middle.saturating_sub(self.origin_ns()) / SECOND;
-        self.generator.add(second, delta.shard, &delta.effort);
+        self.generator.add(second, shard, effort);
+        self.silences.stands(shard, quiet);
+        if let Some(known) = self.covered.get_mut(shard) {
+            *known = covered.max(*known);
+        }
+    }
+
+    /// Adds what other processes measured, as [`Store::merge`] does.
+    pub fn merge_portable(&mut self, delta: &PortableDelta) {
+        for ((epoch, from), slice) in &delta.slices {
+            if *epoch < self.epoch {
+                continue;
+            }
+            self.merge_slice(None, &slice.to_delta(*epoch, *from));
+            for ((shard, _, name), row) in &slice.scenarios {
+                let row = ScenarioDelta {
+                    name: name.as_str().into(),
+                    iterations: row.iterations,
+                    change: row.change,
+                    rise: row.rise,
+                };
+                self.scenario(*shard as usize, &row);
+            }
+            for (shard, quiet) in &slice.quiet {
+                self.silences.add(*shard as usize, &[*quiet]);
+            }
+        }
+        for ((shard, covered), stand) in &delta.stands {
+            self.merge_stand(*shard as usize, *covered, &stand.effort, stand.quiet);
+        }
+        for warning in &delta.warnings {
+            self.warn(warning.clone());
+        }
     }
 
     /// Adds what `test_start` or `test_stop` measured: its requests have rows of their own.
@@ -195,7 +227,7 @@ impl Store {
         for slice in &delta.slices {
             for (id, row) in slice.requests.iter().enumerate() {
                 if !row.counts.is_empty() {
-                    let (at, _) = self.start_stop.row(delta.shard, id, &row.label);
+                    let (at, _) = self.start_stop.row(Some(delta.shard), id, &row.label);
                     self.start_stop.rows[at].merge(row);
                 }
             }
@@ -282,7 +314,7 @@ impl Store {
         }
     }
 
-    fn merge_requests(&mut self, shard: usize, slice: &SliceDelta) {
+    fn merge_requests(&mut self, shard: Option<usize>, slice: &SliceDelta) {
         let second = slice.span.second();
         let (mut exact, mut failures, mut bytes) = (Exact::default(), 0, 0);
         for (id, row) in slice.requests.iter().enumerate() {

@@ -3,6 +3,8 @@
 //!
 //! Told by the recorder when a request begins and when it ends, in nanoseconds since the run began.
 
+use serde::{Deserialize, Serialize};
+
 /// The place of a request that is under way; given back when it ends.
 #[derive(Debug)]
 #[must_use = "a request that never ends stays under way"]
@@ -24,7 +26,7 @@ pub(super) struct Waiting {
 }
 
 /// A time in which a shard got no answer, in nanoseconds since the run began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Quiet {
     /// The latest answer before it.
     pub(super) from: u64,

@@ -1,4 +1,4 @@
-//! Strings of a plan that are not UTF-8: no failure is lost for one, and reports show what it was.
+//! Strings of a plan that are not UTF-8: no failure with one is lost, and reports show its bytes.
 
 use crate::report::iterate;
 use crate::server::Server;

@@ -1,5 +1,5 @@
-//! The command line as typed: mistakes are told with the remedy and exit code 2, trouble with 3; variables of
-//! the environment stand in for flags and give way to them.
+//! The command line: mistakes are reported with the remedy and exit code 2, trouble with 3; environment variables
+//! take the place of flags, which override them.
 
 use crate::program::{Ended, Lgoose, in_repository, plan, scratch, wait_until};
 use crate::report::{read, run};

@@ -1,4 +1,4 @@
-//! Which connection carries a request: kept, closed, replaced, bound to an address.
+//! Connections of requests: kept, closed, replaced, bound to an address.
 
 use crate::faulty::{Act, Site, answer};
 use crate::program::{plan, wait_until};
@@ -6,14 +6,14 @@ use crate::report::{Report, run};
 use std::collections::HashSet;
 use std::sync::{Arc, Barrier, Mutex};
 
-/// One user does what `body` says at `url`.
+/// Runs one user whose task is `body` at `url`.
 fn visit(name: &str, url: &str, body: &str, options: &[&str]) -> Report {
     let path = plan(name, &format!("task {{ function(user)\n{body}\nend }}"));
     let own = [path.as_str(), "-H", url, "-u", "1", "-i", "1"];
     run(own.iter().chain(options))
 }
 
-/// Answers each connection's first request, and closes at the second.
+/// Answers the first request of each connection, and closes it at the second.
 fn forgetful() -> Site {
     let known = Mutex::new(HashSet::new());
     Site::start(move |asked| {

@@ -1,4 +1,4 @@
-//! Bodies: in every coding that a browser knows, in chunks both ways, asked about first, or not kept.
+//! Bodies: in every coding that a browser knows, in chunks both ways, announced with '100-continue', or discarded.
 
 use crate::faulty::{Act, Asked, Site, answer, say, send};
 use crate::program::plan;
@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 const PAGE: &str = "<title>Bienvenidos</title><p>a goose, a goose, a goose</p>";
 
-/// The page as brotli's reference encoder writes it.
+/// The page as encoded by brotli's reference encoder.
 const BROTLI: &[u8] =
     b"\x1b\x39\x00\xf8\x45\x6f\x78\xbd\xfa\x1d\xb7\xc3\xf5\x29\x4b\x1e\x53\x4a\x0b\x52\x08\x50\
     \x42\x69\x06\x36\x58\xa6\x21\x5a\xbc\x31\x8f\xe9\xe4\xad\xff\x5c\x0b\x29\xf2\xa0\x02\x1d";
@@ -24,7 +24,7 @@ fn zlib(text: &str) -> Vec<u8> {
     encoder.finish().expect("memory takes it")
 }
 
-/// One user does what `body` says at `site`; all its checks pass.
+/// Runs one user whose task is `body` at `site`; all its checks must pass.
 fn visit(name: &str, site: &Site, body: &str, options: &[&str]) -> Report {
     let path = plan(name, &format!("task {{ function(user)\n{body}\nend }}"));
     let (url, own) = (site.url(), [path.as_str(), "-u", "1", "-i", "1"]);

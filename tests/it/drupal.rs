@@ -26,7 +26,7 @@ pub(crate) fn site() -> Demo {
     Demo::start(Site::Drupal, 0, Behaviour::default(), 1).expect("a port is free")
 }
 
-/// Every request of the report is one that the site received, route for route.
+/// Asserts that the report and the site have counted the same requests, route for route.
 pub(crate) fn assert_same_counts(report: &Report, site: &Demo) {
     let served = site.served();
     let count = |row: &str| report.count(row);
@@ -279,7 +279,7 @@ fn a_run_that_had_failures_ends_with_one_if_asked_to() {
     assert_eq!(report.ended.code, 1, "{}", report.ended.stderr);
 }
 
-/// The Drupal plan with one text replaced by another, as a file of its own.
+/// Writes the Drupal plan with one text replaced by another to a file of its own.
 fn changed(name: &str, from: &str, to: &str) -> String {
     let text =
         std::fs::read_to_string(crate::program::in_repository(PLAN)).expect("the plan is text");

@@ -1,4 +1,4 @@
-//! lgoose as a library: the example runs, a mistake is told before anything is sent, and a run can be stopped.
+//! lgoose as a library: the example runs, a mistake is reported before anything is sent, and a run can be stopped.
 
 use crate::server::Server;
 use lgoose::config::Value;

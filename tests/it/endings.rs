@@ -1,5 +1,5 @@
-//! Real runs beside the table of endings, `src/output/golden/endings.txt`: how they end, their exit codes and their
-//! verdicts are those of its lines, whose figures count only as figures.
+//! Real runs compared with the table of endings, `src/output/golden/endings.txt`: their ends, exit codes and verdicts
+//! are those of its lines, whose numbers may differ.
 
 use crate::program::{Ended, Lgoose, Running, in_repository, plan, scratch, wait_until};
 use crate::report::{Report, read};
@@ -9,7 +9,7 @@ use regex::Regex;
 /// A task that succeeds.
 const FINE: &str = "task { \"front page\", wait = 0.01, function(user) user:get \"/\" end }";
 
-/// Limits that hold and that do not, on any machine.
+/// Thresholds that hold and thresholds that do not, on any machine.
 const LOOSE: [&str; 2] = ["--threshold", "p95 < 30000ms"];
 const TIGHT: [&str; 2] = ["--threshold", "p95 < 0.001ms"];
 const ABORTING: [&str; 2] = ["--threshold", "p95 < 0.001ms abort"];
@@ -17,7 +17,7 @@ const ABORTING: [&str; 2] = ["--threshold", "p95 < 0.001ms abort"];
 const SHORT: [&str; 2] = ["-t", "200ms"];
 const LONG: [&str; 2] = ["-t", "100s"];
 
-/// A text with `N` for each number, `T` for each unit of time that stands apart, and `PLACE` for a line of a plan.
+/// Replaces each number in a text by `N`, each separate unit of time by `T`, and a line of a plan by `PLACE`.
 fn without_figures(text: &str) -> String {
     let text = Regex::new(r"\([^ ()]*\.lua:\d+\)")
         .expect("a pattern")
@@ -31,7 +31,7 @@ fn without_figures(text: &str) -> String {
     text.into_owned()
 }
 
-/// The line of that name in the table.
+/// Returns the line with that name in the table.
 fn wanted(name: &str) -> String {
     let path = in_repository("src/output/golden/endings.txt");
     let table = std::fs::read_to_string(path).expect("it is checked in");
@@ -41,7 +41,7 @@ fn wanted(name: &str) -> String {
         .to_owned()
 }
 
-/// Asserts that a run ended as the line of that name says.
+/// Asserts that a run ended as the line with that name says.
 fn assert_ended(name: &str, ended: Ended) -> Report {
     let report = read(ended);
     let (ending, verdict) = (&report.json["ending"], &report.json["verdict"]);
@@ -66,7 +66,7 @@ fn assert_ended(name: &str, ended: Ended) -> Report {
     report
 }
 
-/// Two users of a plan, started at once.
+/// Runs two users of a plan, started at once.
 fn start(name: &str, source: &str, server: &Server, flags: &[&[&str]]) -> Running {
     let path = plan(
         &format!("ends_{}.lua", name.replace([' ', ','], "_")),
@@ -95,7 +95,7 @@ fn ends(name: &str, source: &str, flags: &[&[&str]]) -> Report {
     assert_ended(name, running.end())
 }
 
-/// The same with Ctrl-C once requests arrive.
+/// Runs them and sends Ctrl-C once requests arrive.
 fn interrupted(name: &str, source: &str, flags: &[&[&str]]) -> Report {
     let server = Server::start();
     let running = start(name, source, &server, flags);

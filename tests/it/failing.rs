@@ -1,4 +1,4 @@
-//! Targets that fail: what goes wrong is counted under its class, the run goes on, the report is printed.
+//! Targets that fail: each failure is counted under its class, the run goes on, the report is printed.
 
 use crate::drupal::site;
 use crate::program::{Lgoose, plan, wait_until};
@@ -6,7 +6,7 @@ use crate::report::{Report, read, run};
 use crate::server::Server;
 use std::net::TcpListener;
 
-/// The address of a port where nothing listens.
+/// Returns the address of a port where nothing listens.
 pub(crate) fn nowhere() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     format!(
@@ -17,7 +17,7 @@ pub(crate) fn nowhere() -> String {
     )
 }
 
-/// One user asks for `path` three times, then for a page that is there.
+/// Runs one user that asks for `path` three times, then for a page that exists.
 fn after_asking_for(path: &str, options: &str) -> Report {
     let server = Server::start();
     let name = format!("asks{}.lua", path.replace('/', "_"));

@@ -1,5 +1,5 @@
-//! Answers that are wrong in every way a server, a proxy or an attacker has found: each is counted under its
-//! class with words that say what was wrong, the user goes on, nothing hangs, and memory stays bounded.
+//! Responses that are wrong in every way known of servers, proxies and attackers: each is counted under its class with
+//! a message that says what was wrong, the user goes on, nothing hangs, and memory stays bounded.
 
 use crate::faulty::{Act, Asked, Site, answer, say, send};
 use crate::program::{Lgoose, plan, wait_until};
@@ -31,7 +31,7 @@ pub(crate) const fn fault(
 pub(crate) const HEAD: &str = "HTTP/1.1 200 OK\r\n";
 const SOON: &str = "timeout = 0.2";
 
-/// One user asks for each of them in turn, and for a good page after each. Gives the peak of its memory.
+/// Runs one user that asks for each of them in turn, and for a good page after each. Returns its peak memory.
 pub(crate) fn suffer(name: &str, faults: &'static [Fault], options: &[&str]) -> u64 {
     let site = Site::start(|asked: &Asked| match asked.path.as_str() {
         "/good" => answer(200, "", "fine"),
@@ -87,7 +87,8 @@ pub(crate) fn suffer(name: &str, faults: &'static [Fault], options: &[&str]) -> 
     peak
 }
 
-/// A message as far as both clients say the same: the words after these classes are those of reqwest's library.
+/// Cuts a message to the part that is the same with both clients: the words after these classes are those of the
+/// library under reqwest.
 fn comparable(message: &str) -> &str {
     let class = message.split(": ").next().unwrap_or_default();
     match crate::CLIENT.is_some() && ["protocol", "too large"].contains(&class) {

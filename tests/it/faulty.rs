@@ -10,20 +10,20 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What the site does next on a connection.
+/// An action of the site on a connection.
 pub(crate) enum Act {
     /// Sends these bytes.
     Send(Vec<u8>),
     /// Sends these bytes again and again, until the client has gone.
     Forever(Vec<u8>),
-    /// Sends these bytes one by one, as slowly as that.
+    /// Sends these bytes one by one, with a pause between them.
     Drip(Vec<u8>, Duration),
-    /// Reads the body of the request that was announced; what asks for '100 Continue', or says that it stays
-    /// unread with 'X-Unread', is not read before.
+    /// Reads the body that the request announced. A body that waits for '100 Continue', or whose request has
+    /// 'X-Unread', is not read before.
     ReadBody,
     /// Waits until the test opens the gate.
     Gate,
-    /// Says that it sends nothing more and waits for the client to go.
+    /// Closes its side for writing and waits for the client to go.
     HalfClose,
     /// Does nothing until the client has gone.
     Hold,
@@ -33,7 +33,7 @@ pub(crate) enum Act {
     Reset,
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -46,12 +46,12 @@ pub(crate) struct Asked {
     pub(crate) connection: usize,
     /// The address that it came from.
     pub(crate) from: String,
-    /// Whether its TLS session was one resumed.
+    /// Whether its TLS session was resumed.
     pub(crate) resumed: bool,
 }
 
 impl Asked {
-    /// The value of a header, empty without it.
+    /// Returns the value of a header, empty without it.
     pub(crate) fn header(&self, wanted: &str) -> &str {
         let lines = self.head.lines().filter_map(|line| line.split_once(':'));
         let mut found = lines.filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
@@ -78,12 +78,12 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// A site on 127.0.0.1 that does what `script` says of each request.
+    /// Starts a site on 127.0.0.1 that does what `script` says of each request.
     pub(crate) fn start(script: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static) -> Site {
         Site::at("127.0.0.1:0", None, script).expect("a port is free")
     }
 
-    /// The same over TLS.
+    /// Starts a site over TLS.
     pub(crate) fn secure(
         tls: ServerConfig,
         script: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static,
@@ -91,7 +91,7 @@ impl Site {
         Site::at("127.0.0.1:0", Some(Arc::new(tls)), script).expect("a port is free")
     }
 
-    /// A site at an address that this machine may not have.
+    /// Starts a site at an address that this machine may not have.
     pub(crate) fn at(
         address: &str,
         tls: Option<Arc<ServerConfig>>,
@@ -133,33 +133,33 @@ impl Site {
         self.address.port()
     }
 
-    /// Every request in the order of arrival.
+    /// Returns every request in the order of arrival.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.shared.asked().clone()
     }
 
-    /// The requests for a path.
+    /// Returns the requests for a path.
     pub(crate) fn asked_for(&self, path: &str) -> Vec<Asked> {
         let all = self.asked().into_iter();
         all.filter(|asked| asked.path == path).collect()
     }
 
-    /// How many requests have arrived.
+    /// Returns the number of requests that have arrived.
     pub(crate) fn received(&self) -> u64 {
         self.shared.asked().len() as u64
     }
 
-    /// How many connections have been opened.
+    /// Returns the number of connections that have been opened.
     pub(crate) fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Whether the connection that `asked` came on has been closed.
+    /// Returns whether the connection that `asked` came on has been closed.
     pub(crate) fn has_closed(&self, asked: &Asked) -> bool {
         self.shared.closed().contains(&asked.connection)
     }
 
-    /// Lets everything go on that waits at the gate.
+    /// Opens the gate for everything that waits at it.
     pub(crate) fn open_gate(&self) {
         let mut open = self
             .shared
@@ -181,7 +181,7 @@ impl Shared {
     }
 }
 
-/// A complete answer of HTTP/1.1 with the length of its body; `headers` are lines that end in CRLF.
+/// Formats a complete HTTP/1.1 response with the length of its body; `headers` are lines that end in CRLF.
 pub(crate) fn answer(status: u16, headers: &str, body: impl AsRef<[u8]>) -> Vec<Act> {
     let body = body.as_ref();
     let head = format!(
@@ -196,12 +196,12 @@ pub(crate) fn say(text: impl Into<Vec<u8>>) -> Vec<Act> {
     vec![Act::Send(text.into())]
 }
 
-/// Sends text, then does the rest.
+/// Sends text, then performs the given actions.
 pub(crate) fn send(text: impl AsRef<[u8]>, then: Act) -> Vec<Act> {
     vec![Act::Send(text.as_ref().to_vec()), then]
 }
 
-/// The bytes of a connection, plain or encrypted.
+/// The byte stream of a connection, plain or encrypted.
 trait Stream: Read + Write {
     fn tcp(&self) -> &TcpStream;
     fn is_resumed(&self) -> bool;
@@ -285,7 +285,7 @@ fn serve(mut stream: impl Stream, number: usize, shared: &Shared) -> std::io::Re
     }
 }
 
-/// Does one thing; false if the connection ends with it.
+/// Performs one action; returns false if the connection ends with it.
 fn perform(stream: &mut impl Stream, act: Act, shared: &Shared) -> std::io::Result<bool> {
     match act {
         Act::Send(bytes) => stream.write_all(&bytes)?,
@@ -329,7 +329,7 @@ fn until_gone(stream: &mut impl Stream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Takes the body that the head announces, by its length or in chunks.
+/// Reads the body that the head announces, by its length or in chunks.
 fn read_body(
     stream: &mut impl Stream,
     unread: &mut Vec<u8>,
@@ -347,7 +347,7 @@ fn read_body(
     Ok(())
 }
 
-/// The bytes up to and with `end`; none at the end of the connection.
+/// Reads the bytes up to and including `end`; `None` at the end of the connection.
 fn read_until(
     stream: &mut impl Stream,
     unread: &mut Vec<u8>,

@@ -1,10 +1,10 @@
-//! Every flag: a value that does not fit is refused with the flag's name and what to write instead, and some
-//! test somewhere shows that it does what its help says.
+//! Every flag: an invalid value is refused with the flag's name and what to write instead, and some test shows that the
+//! flag does what its help says.
 
 use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
-/// Each flag that takes a value, one that does not fit, and words that the message must have beside the flag.
+/// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
 const MISFITS: [(&str, &str, &[&str]); 55] = [
     ("--users", "0", &["'0' is not a whole number of at least 1"]),
     (
@@ -104,7 +104,8 @@ const MISFITS: [(&str, &str, &[&str]); 55] = [
     ("--allow-short", "yes", &["unexpected value 'yes'"]),
 ];
 
-/// Flags without a value about what is shown, one whose every value is a path, and those of every program.
+/// Exempt flags: those without a value that choose what is shown, one that takes any path, and those that every program
+/// has.
 const OTHERS: [&str; 13] = [
     "--headless",
     "--watch",

@@ -1,12 +1,12 @@
 //! A proxy on 127.0.0.1: forwards requests for absolute URLs, tunnels by CONNECT, speaks SOCKS5, and
-//! remembers what was asked of it. Every host is one of this machine to it, whatever its name.
+//! records its requests. It connects to this machine for every host, whatever its name.
 
 use std::io::{BufRead as _, BufReader, Error, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// `me:secret` as the basic scheme writes it.
+/// The credentials `me:secret` in the basic scheme.
 const CREDENTIALS: &str = "Basic bWU6c2VjcmV0";
 
 /// A running proxy; it goes on until the test process ends.
@@ -23,12 +23,12 @@ struct Rules {
 }
 
 impl Forward {
-    /// A proxy for everyone.
+    /// Starts a proxy for everyone.
     pub(crate) fn start() -> Forward {
         Forward::with(false)
     }
 
-    /// A proxy for `me` with the password `secret`.
+    /// Starts a proxy for `me` with the password `secret`.
     pub(crate) fn guarded() -> Forward {
         Forward::with(true)
     }
@@ -53,12 +53,12 @@ impl Forward {
         Forward { address, asked }
     }
 
-    /// Its URL, with a user and password before the host if there are any.
+    /// Returns its URL, with a user and password before the host if there are any.
     pub(crate) fn url(&self, scheme: &str, credentials: &str) -> String {
         format!("{scheme}://{credentials}{}", self.address)
     }
 
-    /// `METHOD URL` of every request forwarded, `CONNECT HOST:PORT` and `SOCKS HOST:PORT` of every tunnel.
+    /// Returns `METHOD URL` of every request forwarded, `CONNECT HOST:PORT` and `SOCKS HOST:PORT` of every tunnel.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked
             .lock()
@@ -85,7 +85,7 @@ impl Rules {
             .push(what);
     }
 
-    /// Forwards one request after the other to the site of the first; its answers are passed as they come.
+    /// Forwards one request after the other to the site of the first, and passes its responses on as they come.
     fn http(&self, mut client: TcpStream) -> std::io::Result<()> {
         let mut reader = BufReader::new(client.try_clone()?);
         let mut site: Option<TcpStream> = None;
@@ -139,7 +139,7 @@ impl Rules {
         }
     }
 
-    /// RFC 1928, and RFC 1929 if it is guarded.
+    /// Serves SOCKS5 (RFC 1928), with a password if it is guarded (RFC 1929).
     fn socks(&self, mut client: TcpStream) -> std::io::Result<()> {
         let methods = take(&mut client, 2)?[1];
         take(&mut client, methods.into())?;
@@ -176,7 +176,7 @@ impl Rules {
     }
 }
 
-/// The lines of a head without the empty one; an error at the end of the connection.
+/// Reads the lines of a head without the empty one; an error at the end of the connection.
 fn read_head(reader: &mut BufReader<TcpStream>) -> std::io::Result<Vec<String>> {
     let mut lines = Vec::new();
     loop {

@@ -1,10 +1,10 @@
-//! Redirects and cookies: where they lead, and what is told to whom on the way.
+//! Redirects and cookies: where redirects lead, and which headers and cookies each host receives.
 
 use crate::faulty::{Asked, Site, answer};
 use crate::program::plan;
 use crate::report::{Report, run};
 
-/// One user does what `body` says at `site`.
+/// Runs one user whose task is `body` at `site`.
 fn visit(name: &str, site: &Site, body: &str, options: &[&str]) -> Report {
     let path = plan(name, &format!("task {{ function(user)\n{body}\nend }}"));
     let (url, own) = (site.url(), [path.as_str(), "-u", "1", "-i", "1"]);
@@ -17,7 +17,7 @@ fn moved(status: u16, to: &str) -> Vec<crate::faulty::Act> {
     answer(status, &format!("location: {to}\r\n"), "")
 }
 
-/// `METHOD path body` of each request.
+/// Returns `METHOD path body` of each request.
 fn told(asked: &[Asked]) -> Vec<String> {
     let shown = |asked: &Asked| {
         let body = String::from_utf8_lossy(&asked.body);

@@ -1,4 +1,4 @@
-//! HTTP/2 against a server of the `h2` crate: by ALPN, by prior knowledge, and with each of its own faults.
+//! HTTP/2 against a server of the `h2` crate: by ALPN, by prior knowledge, and with each fault of the protocol.
 
 use crate::faulty::{Site, answer};
 use crate::http2_site::{Http2, SIDE_BY_SIDE};
@@ -6,7 +6,7 @@ use crate::program::plan;
 use crate::report::{Report, run};
 use crate::secure::{Authority, server};
 
-/// One user does what the plan says, by prior knowledge.
+/// Runs one user of the plan over HTTP/2 by prior knowledge.
 fn known(name: &str, site: &Http2, body: &str, options: &[&str]) -> Report {
     let text = format!("task {{ function(user)\n{body}\nend }}");
     let (path, url) = (plan(name, &text), site.url("http"));

@@ -1,4 +1,4 @@
-//! A site that speaks nothing but HTTP/2, by the server of the `h2` crate. Each path does one thing.
+//! A site that speaks only HTTP/2, with the server of the `h2` crate. Each path does one thing.
 
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -11,19 +11,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Barrier;
 
-/// The body of '/large', in bytes.
+/// The size of the body of '/large', in bytes.
 const LARGE: usize = 12 << 20;
-/// How many requests for '/together/…' are answered together.
+/// The number of requests for '/together/…' that are answered together.
 pub(crate) const SIDE_BY_SIDE: usize = 6;
 
-/// What a site has seen.
+/// The connections and requests that a site has seen.
 struct Seen {
     requests: Mutex<Vec<(String, HeaderMap)>>,
     connections: AtomicUsize,
     together: Barrier,
 }
 
-/// A site that speaks nothing but HTTP/2, on a thread of its own until the tests end.
+/// A site that speaks only HTTP/2, on a thread of its own until the tests end.
 pub(crate) struct Http2 {
     address: SocketAddr,
     seen: Arc<Seen>,

@@ -1,5 +1,5 @@
-//! The plan language at work: each `tests/lua/*.lua` is a plan about one topic that asserts in Lua what it sees;
-//! here the report must say that nothing failed but what was meant to.
+//! The plan language: each `tests/lua/*.lua` is a plan about one topic that asserts in Lua what it sees; the report
+//! must show no failures but the intended ones.
 
 use crate::program::{Lgoose, in_repository, plan};
 use crate::report::{Report, iterate, iterate_with, read};
@@ -38,7 +38,7 @@ hold! {
     texts_are_encoded_joined_and_hashed: "texts";
 }
 
-/// Plans with a test that knows more about them.
+/// Plans that have a more specific test.
 const OTHERS: &[&str] = &[
     "bytes",
     "choices",
@@ -68,12 +68,12 @@ fn every_plan_of_the_folder_has_a_test() {
     assert_eq!(there, known.collect());
 }
 
-/// The path of a plan of `tests/lua`.
+/// Returns the path of a plan in `tests/lua`.
 fn path(name: &str) -> String {
     format!("tests/lua/{name}.lua")
 }
 
-/// One user and one iteration of a plan of which every task must succeed.
+/// Runs one user and one iteration of a plan in which every task must succeed.
 fn holds(name: &str) -> (Report, Server) {
     let server = Server::start();
     let variables = ["-e", "LGOOSE_TEST_VARIABLE=given", "-e", "HOME=also given"];
@@ -142,7 +142,7 @@ fn what_a_test_starts_with_is_there_for_all_and_its_end_comes_once() {
     assert_eq!(server.received(), 3);
 }
 
-/// What one user of `tests/lua/orders.lua` asked for, without its scenario.
+/// Returns the paths that one user of `tests/lua/orders.lua` requested, without its scenario.
 fn visits(server: &Server, scenario: &str) -> Vec<String> {
     let prefix = format!("GET /{scenario}/");
     let requests = server.requests();

@@ -1,10 +1,10 @@
-//! The shapes of load as whole runs: what starts, what stops, in which order, and what is counted.
+//! Load shapes in whole runs: the start and stop of users, their order, and the counts.
 
 use crate::program::{Ended, Lgoose, plan, wait_until};
 use crate::report::{read, run};
 use crate::server::Server;
 
-/// A user that tells the site when it comes and when it goes, and does nothing in between.
+/// A plan whose users report their start and stop to the site, and do nothing in between.
 const COMES_AND_GOES: &str = "scenario { \"s\",\n  \
      task { on_start = true, function(user) user:get(\"/in/\" .. user.id) end },\n  \
      task { on_stop = true, function(user) user:get(\"/out/\" .. user.id) end },\n}";

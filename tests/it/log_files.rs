@@ -1,4 +1,4 @@
-//! The files of logs: one that takes nothing or no more, in which order lines stand, which file a plan names.
+//! The files of logs: files that cannot be written or are full, the order of lines, and files that a plan names.
 
 use crate::logs::{log_row, path, rows};
 use crate::program::{Lgoose, plan, scratch};

@@ -1,5 +1,5 @@
 //! The logs of a run: that the report, the request log and the target's own count agree however a run ends,
-//! what stands in the lines, and the exemplars of failures.
+//! the contents of the lines, and the exemplars of failures.
 
 use crate::program::{Lgoose, plan, scratch, wait_until};
 use crate::report::{Report, iterate_with, read};
@@ -8,14 +8,14 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rows of a log in CSV, each by the names of its columns. A reader that refuses rows of another length.
+/// Reads the rows of a log in CSV, each by the names of its columns. Rows of another length are refused.
 pub(crate) fn rows(path: &str) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_path(path).expect("the log is there");
     let rows: Result<_, _> = reader.deserialize().collect();
     rows.expect("a log is CSV")
 }
 
-/// The lines of a log in JSON.
+/// Reads the lines of a log in JSON.
 fn objects(path: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(path).expect("the log is text");
     let read = |line| serde_json::from_str(line).expect("a line is JSON");
@@ -26,7 +26,7 @@ pub(crate) fn path(name: &str) -> String {
     scratch(name).display().to_string()
 }
 
-/// What a report says of one log: its lines, and what was left out.
+/// Returns the figures of one log in a report: its lines, and those that were left out.
 pub(crate) fn log_row(report: &Report, log: &str) -> (u64, u64) {
     let logs = report.json["logs"].as_array().expect("logs are a list");
     let row = logs
@@ -37,7 +37,7 @@ pub(crate) fn log_row(report: &Report, log: &str) -> (u64, u64) {
     (figure("lines"), figure("left_out"))
 }
 
-/// The report, the request log and the target have counted the same.
+/// Asserts that the report, the request log and the target have counted the same.
 fn assert_agreement(report: &Report, server: &Server, log: &str) {
     let rows = rows(log);
     assert_eq!(rows.len() as u64, report.whole("count"));

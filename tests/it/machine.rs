@@ -1,4 +1,4 @@
-//! What the machine that lgoose runs on has not enough of: file descriptors, local ports.
+//! Shortages of the machine that lgoose runs on: file descriptors, local ports.
 
 use crate::faulty::{Act, Site, answer};
 use crate::program::{Lgoose, plan};

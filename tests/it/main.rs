@@ -3,10 +3,16 @@
 //! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
 
 mod accuracy;
+mod accuracy_corrected;
+mod accuracy_over_time;
+#[cfg(target_os = "linux")]
+mod accuracy_own_part;
 mod bytes;
 mod command_line;
 mod connections;
 mod content;
+#[cfg(target_os = "linux")]
+mod cores;
 mod drupal;
 mod embed;
 mod endings;
@@ -21,6 +27,7 @@ mod http2_site;
 mod language;
 mod load;
 mod log_files;
+mod logging_site;
 mod logs;
 mod machine;
 mod malformed;
@@ -55,5 +62,5 @@ mod unanswered;
 mod view;
 mod wordpress;
 
-/// What sends the requests of runs that do not say; `tests/it_reqwest` has another.
+/// The client of runs that do not choose one; `tests/it_reqwest` has another.
 const CLIENT: Option<&str> = None;

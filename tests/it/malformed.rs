@@ -1,4 +1,4 @@
-//! Answers that are too large, are no HTTP, or are not what their headers say. Goes on from `faults`.
+//! Responses that are too large, are not HTTP, or do not match their headers. Continues `faults`.
 
 use crate::faults::{Fault, HEAD, fault, suffer};
 use crate::faulty::{Act, answer, send};

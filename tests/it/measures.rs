@@ -1,4 +1,4 @@
-//! Checks, metrics and transactions in a whole run: the report of all users, and the tables.
+//! Checks, metrics and transactions in whole runs: the report of all users, and the tables.
 
 use crate::program::{Lgoose, plan};
 use crate::report::{iterate, run};

@@ -1,5 +1,5 @@
-//! What a plan's author sees: each `tests/bad/NAME.lua` is refused with the text of `NAME.stderr`, nothing on
-//! standard output and exit code 2, before any load is sent.
+//! Mistakes in plans as their authors see them: each `tests/bad/NAME.lua` is refused with the text of `NAME.stderr`,
+//! nothing on standard output and exit code 2, before any load is sent.
 //!
 //! `BLESS=1 cargo test mistakes` writes what the program prints now; read it before it is kept.
 
@@ -7,7 +7,7 @@ use crate::program::{Lgoose, in_repository};
 use crate::server::Server;
 use std::path::{Path, PathBuf};
 
-/// The names of the bad plans, without `.lua`.
+/// Returns the names of the bad plans, without `.lua`.
 fn bad_plans() -> Vec<String> {
     let entries = std::fs::read_dir(folder()).expect("the folder can be listed");
     let files = entries.map(|entry| entry.expect("the folder can be listed").path());

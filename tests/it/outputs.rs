@@ -1,5 +1,5 @@
-//! Reports of whole runs in every format, each read by a parser that lgoose does not write with; what happens
-//! when one cannot be written; and saved runs shown and converted again.
+//! Reports of whole runs in every format, each read by a parser that lgoose does not write with; reports that cannot be
+//! written; and saved runs shown and converted again.
 
 use crate::program::{Ended, Lgoose, plan, scratch, wait_until};
 use crate::server::Server;
@@ -12,7 +12,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use yaml_rust2::YamlLoader;
 
-/// A page, a page that fails, a check, a metric, and names that formats must not obey.
+/// A plan with a page, a page that fails, a check, a metric, and names that formats must escape.
 const PLAN: &str = r#"
 local sizes = metric.trend "page size"
 local hostile = {
@@ -34,7 +34,7 @@ end }
 task { "raise", function() error("not UTF-8 \255\254 \27[2J", 0) end }
 "#;
 
-/// The folder of one test, empty.
+/// Creates the empty folder of one test.
 fn folder(name: &str) -> PathBuf {
     let folder = scratch(name);
     if folder.exists() {
@@ -48,7 +48,7 @@ fn written(folder: &Path, file: &str) -> String {
     fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// One user, two iterations, with more arguments, in a folder.
+/// Runs one user for two iterations in a folder, with more arguments.
 fn run(name: &str, folder: &Path, more: &[&str]) -> Ended {
     let server = Server::start();
     let url = server.url();
@@ -74,7 +74,7 @@ const ALL: [&str; 12] = [
     "junit=run.xml",
 ];
 
-/// Asserts that a terminal shows the text and obeys nothing in it.
+/// Asserts that a text has no control characters that a terminal would obey.
 fn assert_harmless(file: &str, text: &str) {
     let obeyed = |c: char| c.is_control() && c != '\n';
     assert!(!text.contains(obeyed), "{file}");
@@ -152,7 +152,7 @@ fn every_format_has_the_same_counts_and_nothing_that_is_obeyed() {
     assert_eq!(cases.count(), 2 + 8 + 8 + 2, "run, checks, requests, tasks");
 }
 
-/// The intervals of a log and how many values they hold together.
+/// Returns the number of intervals of a log and of the values in them.
 fn histograms(log: &str) -> (usize, u64) {
     use base64::Engine as _;
     let mut values = Vec::new();
@@ -171,7 +171,7 @@ fn histograms(log: &str) -> (usize, u64) {
     (values.len(), values.iter().sum())
 }
 
-/// The first word of each table's head.
+/// Returns the first word of each table's head.
 fn tables(markdown: &str) -> Vec<String> {
     let mut heads = Vec::new();
     let mut awaited = false;

@@ -1,5 +1,5 @@
-//! Whether each second of a report is that second of the request log, and users at its border those of the task
-//! log: real runs, however they go and end.
+//! Reports over time: each second of a report agrees with that second of the request log, and the users at its border
+//! with the task log, in real runs however they end.
 
 use crate::logs::{path, rows};
 use crate::program::{Lgoose, plan, wait_until};
@@ -7,7 +7,7 @@ use crate::report::{Report, read};
 use crate::server::Server;
 use std::collections::BTreeMap;
 
-/// Visitors of their own pace who say when they come and go; some requests fail, some only after a wait.
+/// A plan of visitors with their own pace that report their start and stop; some requests fail, some only after a wait.
 const VISITORS: &str = r#"
 on("test_start", function(user) user:get "/event/start" user:wait(0.3) end)
 scenario { "visitor",
@@ -23,19 +23,19 @@ scenario { "visitor",
 }
 "#;
 
-/// Who waits for an answer when the run is stopped.
+/// A plan whose users wait for a response when the run is stopped.
 const HELD: &str = "task { function(user) user:get \"/\" user:get \"/delay/5000\" end }";
 
 const ONE: &str = "task { function(user) user:get \"/\" end }";
 
-/// How a run ends.
+/// The end of a run.
 enum Ends {
     ByItself,
-    /// By so many signals, once the site has had so many requests.
+    /// By a number of signals, once the site has had a number of requests.
     After(u64, u32),
 }
 
-/// Runs a plan with both logs, and holds the report to them.
+/// Runs a plan with both logs, and compares the report with them.
 fn assert_agrees(name: &str, source: &str, arguments: &[&str], ends: Ends) -> Report {
     let server = Server::start();
     let plan = plan(&format!("over_time_{name}.lua"), source);
@@ -77,7 +77,7 @@ fn number(row: &BTreeMap<String, String>, column: &str) -> u64 {
     row[column].parse().expect("a number")
 }
 
-/// Requests and failures of each second, of all and of each name.
+/// Counts requests and failures of each second, in all and by name.
 fn assert_seconds(report: &Report, log: &str) {
     let origin = report.json["origin_ns"].as_u64().expect("a number");
     let mut logged: BTreeMap<(String, u64), (u64, u64)> = BTreeMap::new();
@@ -117,7 +117,7 @@ fn assert_seconds(report: &Report, log: &str) {
     assert_eq!(told, logged);
 }
 
-/// At each border of two seconds, users are those who had begun to come and had not ended going.
+/// Asserts that the users at each border of two seconds are those that had begun to start and had not ended stopping.
 fn assert_users(report: &Report, log: &str) {
     let origin = report.json["origin_ns"].as_u64().expect("a number");
     let rows = rows(log);

@@ -1,6 +1,6 @@
 //! The HTML report in a real browser: its scripts run, draw and sort, and the console stays silent.
 //!
-//! Needs Chromium (Debian's package `chromium`) and is passed over with a message where that is missing.
+//! Needs Chromium (Debian's package `chromium`) and is skipped with a message where that is missing.
 
 use crate::program::{Lgoose, plan, scratch};
 use crate::server::Server;
@@ -18,7 +18,7 @@ scenario { "reader",
 plan { thresholds = { "failures < 1%" } }
 "#;
 
-/// What a browser has made of a page, and what it had to say about it; `None` without a browser.
+/// Loads a page in a browser and returns the document and the messages of its console; `None` without a browser.
 fn browsed(page: &Path) -> Option<(Html, String)> {
     let profile = scratch("chromium");
     let started = Command::new("chromium")

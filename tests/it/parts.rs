@@ -1,4 +1,4 @@
-//! What counts and who runs: a beginning that is left out, some of the scenarios, variables from a file.
+//! Runs of a part: a warm-up that is left out, some of the scenarios, variables from a file.
 
 use crate::program::{Lgoose, plan, scratch};
 use crate::report::run;

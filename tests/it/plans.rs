@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 /// Plans that need more than a built-in site, and the test that runs each instead.
 const ELSEWHERE: [(&str, &str); 1] = [("plans/wordpress.lua", "tests/it/wordpress.rs")];
 
-/// How many run at the same time.
+/// The number of plans that run at the same time.
 const AT_ONCE: usize = 6;
 
-/// All Lua files below a folder but modules, sorted, with paths from the repository's root.
+/// Returns all Lua files below a folder but modules, sorted, with paths from the repository's root.
 pub(crate) fn plans_below(folder: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
@@ -31,7 +31,7 @@ pub(crate) fn plans_below(folder: &str) -> Vec<String> {
     found
 }
 
-/// A second of few users who hardly wait; together they ask seldom enough for a busy machine.
+/// Runs a plan for a second with few users that hardly wait; together they send few enough requests for a busy machine.
 fn start(plan: &str) -> Running {
     let text = std::fs::read_to_string(in_repository(plan)).expect("the plan can be read");
     // What is left out of a threshold must not be all of it.

@@ -8,27 +8,27 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Far longer than any test takes, also on a busy machine: it ends what hangs, it judges no speed.
+/// The deadline, far longer than any test takes, also on a busy machine: it ends what hangs and does not judge speed.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A path inside the repository.
+/// Returns a path inside the repository.
 pub(crate) fn in_repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Where a test may write a file of that name; two tests never use one name.
+/// Returns the path where a test may write a file with that name; no two tests use the same name.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// Writes a plan to the scratch folder and gives its path.
+/// Writes a plan to the scratch folder and returns its path.
 pub(crate) fn plan(name: &str, text: &str) -> String {
     let path = scratch(name);
     std::fs::write(&path, text).expect("the scratch folder takes a file");
     path.display().to_string()
 }
 
-/// Looks again and again until `ready` or until the deadline, which fails the test.
+/// Polls until `ready` or until the deadline, which fails the test.
 pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !ready() {
@@ -37,7 +37,7 @@ pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
     }
 }
 
-/// `lgoose`, about to be started. Nothing of the `LGOOSE_*` of this process reaches it.
+/// A command line of `lgoose`. It does not inherit the `LGOOSE_*` variables of this process.
 pub(crate) struct Lgoose {
     command: Command,
     input: String,
@@ -61,7 +61,7 @@ impl Lgoose {
         }
     }
 
-    /// The same started by another program, which gets the command line after its own arguments.
+    /// Makes another program start it, which gets the command line after its own arguments.
     pub(crate) fn through(mut self, program: &str, arguments: &[&str]) -> Lgoose {
         let mut outer = Command::new(program);
         outer
@@ -79,7 +79,7 @@ impl Lgoose {
         self
     }
 
-    /// The folder it runs in, the repository if not given.
+    /// Sets the folder that it runs in, the repository by default.
     pub(crate) fn within(mut self, folder: &Path) -> Lgoose {
         self.command.current_dir(folder);
         self
@@ -126,7 +126,7 @@ impl Lgoose {
     }
 }
 
-/// What has been read of a stream so far.
+/// The bytes that have been read of a stream so far.
 type Gathered = Arc<Mutex<Vec<u8>>>;
 
 /// Reads a stream to its end on a thread of its own and holds the sender until then.
@@ -159,22 +159,22 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Standard output so far.
+    /// Returns the standard output so far.
     pub(crate) fn stdout(&self) -> String {
         text(&self.stdout)
     }
 
-    /// Standard error so far.
+    /// Returns the standard error so far.
     pub(crate) fn stderr(&self) -> String {
         text(&self.stderr)
     }
 
-    /// Whether both streams are closed, which the end of the program does.
+    /// Returns whether both streams are closed, which happens at the end of the program.
     pub(crate) fn has_ended(&self) -> bool {
         self.closed.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected)
     }
 
-    /// What Ctrl-C does.
+    /// Sends the signal of Ctrl-C.
     pub(crate) fn interrupt(&self) {
         self.signal(rustix::process::Signal::INT);
     }
@@ -187,7 +187,7 @@ impl Running {
             .expect("the child can be signalled");
     }
 
-    /// The most memory it has had resident so far, in bytes.
+    /// Returns its peak resident memory so far, in bytes.
     pub(crate) fn peak_memory(&self) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).expect("the child is running");
@@ -226,7 +226,7 @@ impl Drop for Running {
     }
 }
 
-/// What the program left behind.
+/// The output and exit code of a program that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,

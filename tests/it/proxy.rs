@@ -1,4 +1,4 @@
-//! Proxies: what passes through one is what reaches the site; one that refuses is counted under its class.
+//! Proxies: requests pass through them unchanged; a proxy that refuses is counted under its class.
 
 use crate::failing::nowhere;
 use crate::forward::Forward;
@@ -6,7 +6,7 @@ use crate::program::{Lgoose, plan};
 use crate::report::{Report, read, run};
 use crate::server::Server;
 
-/// One user that asks for `/echo`, named `page`, so often.
+/// Runs one user that asks for `/echo`, named `page`, a number of times.
 fn asks(times: u32, name: &str) -> String {
     let text = format!(
         "task {{ function(user)\n  for _ = 1, {times} do\n    user:get(\"/echo\", {{ name = \"page\" }})\n  end\nend }}"

@@ -1,4 +1,4 @@
-//! Tasks that raise: what the report and the log say of them, and who goes on.
+//! Tasks that raise errors: what the report and the log show of them, and which users go on.
 
 use crate::program::{Lgoose, plan};
 use crate::report::iterate;

@@ -1,10 +1,10 @@
-//! The open model and the ceiling on requests: what starts when, and what is counted where.
+//! The open model and the ceiling on requests: the times at which iterations start, and how they are counted.
 
 use crate::program::{Lgoose, plan};
 use crate::report::{Report, run};
 use crate::server::Server;
 
-/// Iterations that were started, and those that found no user.
+/// Returns the iterations that were started, and those that found no user.
 fn arrivals(report: &Report) -> (u64, u64) {
     let figure = |key: &str| report.json["arrivals"][key].as_u64().expect("a count");
     (figure("started"), figure("dropped"))

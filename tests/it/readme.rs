@@ -1,13 +1,13 @@
-//! The README keeps its word: every command in it is understood, and those that need no site of somebody else's run.
+//! The README: every command in it is valid, and those that need no site of somebody else's run.
 //! Its plans are run by `tools`.
 
 use crate::program::{Ended, Lgoose, Running, in_repository, scratch, wait_until};
 use std::path::{Path, PathBuf};
 
-/// How many commands run at the same time.
+/// The number of commands that run at the same time.
 const AT_ONCE: usize = 6;
 
-/// A plan for `lgoose shop.lua --tags smoke,checkout`, which the reader is to think of as their own.
+/// A plan for `lgoose shop.lua --tags smoke,checkout`, in place of the reader's own.
 const SHOP: &str = "plan { host = \"demo:api\" }\n\
                     task { \"pay\", tags = \"smoke\", function(user) user:get \"/\" end }\n\
                     task { \"browse\", tags = \"checkout\", function(user) user:get \"/about\" end }\n";
@@ -16,21 +16,21 @@ fn readme() -> String {
     std::fs::read_to_string(in_repository("README.md")).expect("there is a README")
 }
 
-/// The contents of all blocks of a language.
+/// Returns the contents of all code blocks of a language.
 fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     let open = format!("```{language}\n");
     let parts = text.split(open.as_str()).skip(1);
     parts.filter_map(|part| part.split("```").next()).collect()
 }
 
-/// The arguments of every `lgoose` command, in their order.
+/// Returns the arguments of every `lgoose` command, in order.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let lines = blocks(text, "sh").into_iter().flat_map(str::lines);
     let commands = lines.filter_map(|line| line.strip_prefix("lgoose "));
     commands.map(words).collect()
 }
 
-/// Words as a shell reads them: quotes hold them together, a `#` ends them.
+/// Splits a line into words as a shell does: quotes keep words together, a `#` ends the line.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = None::<String>;
@@ -51,7 +51,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A folder as a reader of the README has it: the repository's plans, and the files that it speaks of.
+/// Creates a folder as a reader of the README has it: the repository's plans, and the files that it mentions.
 fn folder() -> PathBuf {
     let folder = scratch("readme");
     // Left by an earlier run of the tests.
@@ -72,7 +72,7 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// A site of somebody else's, or one that another command of the README serves.
+/// Returns whether a command needs a site of somebody else's, or one that another command of the README serves.
 fn needs_a_site(words: &[String]) -> bool {
     let is_away = |word: &String| word.contains("example.org") || word.contains("http://127.0.0.1");
     words.iter().any(is_away)
@@ -90,7 +90,7 @@ fn start(words: &[String], folder: &Path) -> Running {
         .start()
 }
 
-/// Lets a run make requests and stops it, since some last for minutes.
+/// Stops a run once it has made requests, since some last for minutes.
 fn end(run: Running) -> Ended {
     let has_asked = || {
         let lines = run.stdout();

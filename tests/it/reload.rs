@@ -5,7 +5,7 @@ use crate::server::Server;
 use crate::terminal::Terminal;
 use std::path::{Path, PathBuf};
 
-/// Writes a file as editors do: beside it first, then in its place.
+/// Writes a file as editors do: to a temporary file that then replaces it.
 fn save(path: &Path, text: &str) {
     let draft = path.with_extension("draft");
     std::fs::write(&draft, text).expect("the folder takes a file");
@@ -18,7 +18,7 @@ fn asking_for(path: &str) -> String {
     )
 }
 
-/// A folder with a plan and a module of its.
+/// Creates a folder with a plan and its module.
 fn folder(name: &str) -> PathBuf {
     let folder = scratch(name);
     std::fs::create_dir_all(&folder).expect("the scratch folder takes a folder");

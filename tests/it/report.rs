@@ -1,11 +1,11 @@
-//! The JSON report of a run as tests ask for it. Reads the keys that scripts rely on, by name.
+//! The JSON report of a run for tests. Reads the keys that scripts rely on, by name.
 
 use crate::program::{Ended, Lgoose};
 use crate::server::Server;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A run's report and how the program ended.
+/// The report of a run and the end of the program.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) json: Value,
@@ -20,12 +20,12 @@ pub(crate) fn run<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Repo
     read(Lgoose::new(arguments.chain(["-o".to_owned(), "json=-".to_owned()])).finish())
 }
 
-/// So many users of a plan, started at once, and so many iterations of each.
+/// Runs a number of users of a plan, started at once, for a number of iterations each.
 pub(crate) fn iterate(plan: &str, server: &Server, users: u32, iterations: u32) -> Report {
     iterate_with(plan, server, users, iterations, &[])
 }
 
-/// The same with more arguments.
+/// Runs them with more arguments.
 pub(crate) fn iterate_with(
     plan: &str,
     server: &Server,
@@ -48,7 +48,7 @@ pub(crate) fn iterate_with(
     run(arguments.into_iter().chain(more.iter().copied()))
 }
 
-/// The report that a program started with `-o json=-` has printed.
+/// Reads the report that a program started with `-o json=-` has printed.
 pub(crate) fn read(ended: Ended) -> Report {
     match serde_json::from_str(&ended.stdout) {
         Ok(json) => Report { json, ended },
@@ -66,7 +66,7 @@ impl Report {
             .unwrap_or_else(|| panic!("'{key}' is a list"))
     }
 
-    /// A figure of `METHOD name` over all requests, 0 without such a row.
+    /// Returns a figure of `METHOD name` over all requests, 0 without such a row.
     pub(crate) fn figure(&self, row: &str, key: &str) -> u64 {
         let found = self.list("requests").iter().find(|json| label(json) == row);
         found.map_or(0, |json| number(&json[key]))
@@ -80,35 +80,35 @@ impl Report {
         self.figure(row, "failures")
     }
 
-    /// A figure of all requests together.
+    /// Returns a figure of all requests together.
     pub(crate) fn total(&self, key: &str) -> u64 {
         number(&self.json["aggregated"][key])
     }
 
-    /// A figure of the requests of `test_start` and `test_stop`, which stand apart.
+    /// Returns a figure of the requests of `test_start` and `test_stop`, which are counted apart.
     pub(crate) fn start_stop(&self, key: &str) -> u64 {
         let rows = self.json["start_stop"].as_array();
         rows.map_or(0, |rows| rows.iter().map(|row| number(&row[key])).sum())
     }
 
-    /// A figure of everything that was requested.
+    /// Returns a figure of everything that was requested.
     pub(crate) fn whole(&self, key: &str) -> u64 {
         self.total(key) + self.start_stop(key)
     }
 
-    /// What the target must have received: requests, redirect hops and what was sent once more.
+    /// Returns the number of requests that the target must have received: requests, redirect hops and retries.
     pub(crate) fn sent(&self) -> u64 {
         self.whole("count") + self.whole("redirects") + self.whole("retries")
     }
 
-    /// `METHOD name` of every row, sorted.
+    /// Returns `METHOD name` of every row, sorted.
     pub(crate) fn rows(&self) -> Vec<String> {
         let mut rows: Vec<String> = self.list("requests").iter().map(label).collect();
         rows.sort();
         rows
     }
 
-    /// A task's runs and failures, by its name.
+    /// Returns the runs and failures of a task by its name.
     pub(crate) fn task(&self, name: &str) -> (u64, u64) {
         let found = self.list("tasks").iter().find(|json| json["name"] == name);
         found.map_or((0, 0), |json| {
@@ -116,7 +116,7 @@ impl Report {
         })
     }
 
-    /// The runs of all tasks, by name.
+    /// Returns the runs of all tasks, by name.
     pub(crate) fn task_runs(&self) -> BTreeMap<String, u64> {
         let tasks = self.list("tasks").iter();
         tasks
@@ -131,12 +131,12 @@ impl Report {
             .sum()
     }
 
-    /// The most users of each scenario at a time, by name.
+    /// Returns the most users of each scenario at a time, by name.
     pub(crate) fn scenario_users(&self) -> BTreeMap<String, u64> {
         self.of_scenarios("users")
     }
 
-    /// The iterations of each scenario, by name.
+    /// Returns the iterations of each scenario, by name.
     pub(crate) fn scenario_iterations(&self) -> BTreeMap<String, u64> {
         self.of_scenarios("iterations")
     }
@@ -155,7 +155,7 @@ impl Report {
             .sum()
     }
 
-    /// Every error as `COUNT NAME: MESSAGE (LINE)`.
+    /// Returns every error as `COUNT NAME: MESSAGE (LINE)`.
     pub(crate) fn errors(&self) -> Vec<String> {
         let shown = |json: &Value| {
             let line = json["line"].as_str().unwrap_or("no line");
@@ -169,14 +169,14 @@ impl Report {
         self.list("errors").iter().map(shown).collect()
     }
 
-    /// The messages of the errors of `METHOD name`.
+    /// Returns the messages of the errors of `METHOD name`.
     pub(crate) fn messages_of(&self, row: &str) -> Vec<String> {
         let errors = self.list("errors").iter();
         let own = errors.filter(|json| text(&json["name"]) == row);
         own.map(|json| text(&json["message"])).collect()
     }
 
-    /// How many errors there are whose message begins so.
+    /// Returns the number of errors whose message begins with a text.
     pub(crate) fn errors_with(&self, beginning: &str) -> u64 {
         let begins = |json: &&Value| text(&json["message"]).starts_with(beginning);
         self.list("errors")

@@ -1,5 +1,5 @@
-//! Plans that take more than their share: their tasks fail, the other users of the thread go on, and what
-//! cannot be ended ends the run.
+//! Plans that take more than their share: their tasks fail, the other users of the thread go on, and a task that cannot
+//! be ended ends the run.
 
 use crate::program::{Lgoose, plan, scratch};
 use crate::report::iterate_with;

@@ -1,11 +1,11 @@
-//! lgoose watches itself: the same plan with a generator that has not enough time, with one that gets no core, and
-//! with a slow site.
+//! Saturation of lgoose itself: the same plan with a generator that has not enough time, with one that gets no core,
+//! and with a slow site.
 
 use crate::program::{Lgoose, plan};
 use crate::report::run;
 use crate::server::Server;
 
-/// Each request costs the generator some milliseconds of computing.
+/// A plan in which each request costs the generator some milliseconds of computing.
 const PLAN: &str = "task { function(user)\n  user:get(env \"PAGE\")\n  local begin = os.clock()\n  \
      while os.clock() - begin < 0.004 do end\nend }";
 
@@ -104,42 +104,13 @@ fn the_warning_is_the_first_line_below_the_title() {
     );
 }
 
-/// Does what it is to do on one core, where three threads compute all the while.
-#[cfg(target_os = "linux")]
-fn beside_busy_loops<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    let all = sched_getaffinity(None).expect("a thread knows its cores");
-    let last = (0..CpuSet::MAX_CPU).rev().find(|core| all.is_set(*core));
-    let mut one = CpuSet::new();
-    one.set(last.expect("a thread has a core"));
-    // What a thread starts has its cores.
-    let pin = || sched_setaffinity(None, &one).expect("a core that it had before");
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                pin();
-                while !over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            });
-        }
-        let working = scope.spawn(|| {
-            pin();
-            work()
-        });
-        let done = working.join();
-        over.store(true, Ordering::Relaxed);
-        done.expect("it does not panic")
-    })
-}
-
-/// Its threads are far from busy, and its timers a few milliseconds late, as the answers that it looks at.
+/// Asserts that its threads are far from busy, and that its timers and the responses that it reads are a few
+/// milliseconds late.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_generator_that_is_kept_off_its_core_tells_its_part() {
+    use crate::cores::beside_busy_loops;
+
     let server = Server::start();
     let path = plan(
         "saturation_starved.lua",
@@ -161,7 +132,8 @@ fn a_generator_that_is_kept_off_its_core_tells_its_part() {
         .as_f64()
         .expect("there were answers");
     let own = generator["own_p99_ms"].as_f64().expect("there is a probe");
-    assert!(own >= p99 / 5.0 && own <= p99, "{own} ms of {p99} ms");
+    // How much of the truth that is, `accuracy_own_part` holds it to.
+    assert!(own > 1.0 && own <= p99, "{own} ms of {p99} ms");
     let warning = starved.json["warnings"][0].as_str().expect("a warning");
     assert!(
         warning.contains("other programs kept its threads off the cores"),

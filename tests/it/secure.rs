@@ -1,5 +1,5 @@
-//! TLS: certificates that are wrong in each way, servers that do not do TLS, clients that must show who they
-//! are. Each site has a certificate made for it here; an authority of ours has signed it, or not.
+//! TLS: certificates that are wrong in each way, servers without TLS, client certificates. Each site has a certificate
+//! made here; it is signed by the authority of the test, or not.
 
 use crate::faulty::{Act, Site, answer};
 use crate::program::{plan, scratch};
@@ -22,7 +22,7 @@ pub(crate) struct Identity {
     pub(crate) key: KeyPair,
 }
 
-/// Someone who signs certificates.
+/// An authority that signs certificates.
 pub(crate) struct Authority {
     params: CertificateParams,
     identity: Identity,
@@ -43,7 +43,7 @@ impl Authority {
         }
     }
 
-    /// A certificate for these names, valid this year.
+    /// Creates a certificate for these names, valid this year.
     pub(crate) fn sign(&self, names: &[&str]) -> Identity {
         self.sign_as(params(names))
     }
@@ -55,7 +55,7 @@ impl Authority {
         Identity { certificate, key }
     }
 
-    /// Its certificate in a file.
+    /// Writes its certificate to a file.
     pub(crate) fn file(&self, name: &str) -> String {
         written(name, &self.identity.certificate.pem())
     }
@@ -72,7 +72,7 @@ fn written(name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
-/// A server that shows this certificate, and asks for one that `clients` has signed.
+/// Configures a server that shows this certificate, and asks for one that `clients` has signed.
 pub(crate) fn server(identity: &Identity, clients: Option<&Authority>) -> ServerConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider.clone())
@@ -95,12 +95,12 @@ pub(crate) fn server(identity: &Identity, clients: Option<&Authority>) -> Server
         .expect("a certificate and its key")
 }
 
-/// A site that answers everything over TLS with this certificate.
+/// Starts a site that answers everything over TLS with this certificate.
 fn site(identity: &Identity) -> Site {
     Site::secure(server(identity, None), |_| answer(200, "", "good"))
 }
 
-/// One user asks `url` for a page and then `good` for another.
+/// Runs one user that asks `url` for a page and then `good` for another.
 fn ask(name: &str, url: &str, good: &Site, options: &[&str]) -> Report {
     let text = format!(
         "task {{ function(user)\nuser:get(\"{url}/\", {{ name = \"page\" }})\n\
@@ -120,7 +120,7 @@ fn ask(name: &str, url: &str, good: &Site, options: &[&str]) -> Report {
     report
 }
 
-/// A listener that answers whatever comes with the same bytes, before it has understood anything.
+/// Starts a listener that answers every connection with the same bytes, without reading the request.
 fn blurting(bytes: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener

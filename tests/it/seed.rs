@@ -1,10 +1,10 @@
-//! A run can be repeated: the same seed gives every user the same tasks and the same random values.
+//! Repeatable runs: the same seed gives every user the same tasks and the same random values.
 
 use crate::report::{iterate, iterate_with};
 use crate::server::Server;
 use std::collections::BTreeMap;
 
-/// What each user asked for, in its order; the plan puts the user's number in front of each path.
+/// Returns the paths that each user requested, in order; the plan puts the user's number in front of each path.
 fn choices(seed: &str, threads: &str) -> BTreeMap<String, Vec<String>> {
     let server = Server::start();
     let more = ["--seed", seed, "--threads", threads];

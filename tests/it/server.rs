@@ -1,4 +1,4 @@
-//! A small site on 127.0.0.1 that does what its paths say, and remembers what was asked of it. One thread a
+//! A small site on 127.0.0.1 that does what its paths say, and records its requests. One thread a
 //! connection, HTTP/1.1 read by hand, so that it can also misbehave.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -24,7 +24,7 @@ struct Seen {
 /// A request as read.
 struct Asked {
     method: String,
-    /// With its query.
+    /// The path with its query.
     path: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
@@ -52,7 +52,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// `METHOD /path?query` of every request, in the order of their arrival.
+    /// Returns `METHOD /path?query` of every request, in the order of their arrival.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.seen
             .requests
@@ -61,12 +61,12 @@ impl Server {
             .clone()
     }
 
-    /// How many requests have arrived.
+    /// Returns the number of requests that have arrived.
     pub(crate) fn received(&self) -> u64 {
         self.requests().len() as u64
     }
 
-    /// How often `METHOD /path?query` was asked for.
+    /// Returns how often `METHOD /path?query` was requested.
     pub(crate) fn count(&self, request: &str) -> usize {
         self.requests()
             .iter()
@@ -74,7 +74,7 @@ impl Server {
             .count()
     }
 
-    /// The most requests for `/delay/…` that were answered at the same time.
+    /// Returns the most requests for `/delay/…` that were answered at the same time.
     pub(crate) fn most_side_by_side(&self) -> usize {
         self.seen.most_side_by_side.load(Ordering::SeqCst)
     }
@@ -111,7 +111,7 @@ impl Seen {
     }
 }
 
-/// The next request of a connection, none at its end.
+/// Reads the next request of a connection; `None` at its end.
 fn read(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Asked>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -151,7 +151,7 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> &'a str {
         .map_or("", |(_, value)| value)
 }
 
-/// Answers as the path says; false if the connection is to be closed.
+/// Answers as the path says; returns false if the connection is to be closed.
 fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result<bool> {
     let path = asked.path.split('?').next().unwrap_or_default();
     let (name, argument) = match path[1..].rsplit_once('/') {
@@ -273,7 +273,7 @@ fn reply(
     stream.write_all(&bytes).map(|()| true)
 }
 
-/// What was asked, as JSON; the last of several headers of one name.
+/// Formats a request as JSON; of several headers with one name, the last.
 fn echo(asked: &Asked) -> String {
     let headers: serde_json::Map<_, _> = asked
         .headers
@@ -284,7 +284,7 @@ fn echo(asked: &Asked) -> String {
     serde_json::json!({ "method": asked.method, "path": asked.path, "headers": headers, "body": body }).to_string()
 }
 
-/// A page with all that a plan may look for.
+/// Returns a page with everything that a plan may look for.
 const FORM: &str = r##"<!doctype html>
 <html><head><title>A form &amp; more</title>
 <link rel="stylesheet" href="/misc/style.css?v=1"><link rel="icon" href="/favicon.ico">

@@ -1,5 +1,4 @@
-//! Commands while a run is under way, as a view sends them: runs inside this process, steered by what the
-//! site has seen.
+//! Commands during a run, as a view sends them: runs inside this process, steered by what the site has seen.
 
 use crate::server::Server;
 use lgoose::config::{Config, Settings, Value};
@@ -17,7 +16,7 @@ const COMES_AND_GOES: &str = "scenario { \"s\",\n  \
 
 const BUSY: &str = "task { wait = 0.005, function(user) user:get \"/\" end }";
 
-/// What steers a run.
+/// The controls of a run.
 struct Wheel {
     handle: Handle,
     pictures: watch::Receiver<Option<Arc<Snapshot>>>,
@@ -35,7 +34,7 @@ impl Wheel {
         answer.expect_err("it makes no sense now").to_string()
     }
 
-    /// Looks again and again until `ready` or until a deadline, which fails the test.
+    /// Polls until `ready` or until a deadline, which fails the test.
     async fn until(&self, what: &str, mut ready: impl FnMut() -> bool) {
         let begin = Instant::now();
         while !ready() {
@@ -44,7 +43,7 @@ impl Wheel {
         }
     }
 
-    /// The next picture of the run.
+    /// Waits for the next snapshot of the run.
     async fn picture(&mut self) -> Arc<Snapshot> {
         loop {
             self.pictures.changed().await.expect("the run goes on");
@@ -55,7 +54,7 @@ impl Wheel {
     }
 }
 
-/// Runs a plan with these fields of `plan {}`, steered by `script`, and gives its report.
+/// Runs a plan with these fields of `plan {}`, steered by `script`, and returns its report.
 fn steer(
     plan: &str,
     server: &Server,
@@ -106,7 +105,7 @@ fn number(n: u64) -> Value {
     Value::Number(n as f64)
 }
 
-/// How many requests begin so.
+/// Counts the requests that begin with a text.
 fn count(server: &Server, beginning: &str) -> usize {
     let requests = server.requests();
     requests.iter().filter(|r| r.starts_with(beginning)).count()

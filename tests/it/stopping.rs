@@ -1,4 +1,4 @@
-//! How runs end: Ctrl-C once and twice, the time that is up, tasks that take too long, `on_stop`.
+//! The end of runs: Ctrl-C once and twice, the end of the run time, tasks that take too long, `on_stop`.
 
 use crate::program::{Lgoose, plan, scratch, wait_until};
 use crate::report::{read, run};
@@ -76,7 +76,7 @@ fn what_nohup_started_goes_on_when_its_terminal_is_gone() {
     assert_eq!(report.sent(), server.received());
 }
 
-/// Two users without an end, and the report on standard output.
+/// Starts two users that run without an end, with the report on standard output.
 fn endless(name: &str, server: &Server) -> Lgoose {
     let plan = plan(name, "task { function(user) user:get \"/\" end }");
     let url = server.url();
@@ -206,7 +206,7 @@ fn a_user_that_stops_itself_runs_its_on_stop_and_the_others_go_on() {
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
 }
 
-/// A plan that hangs unless lgoose sees to it that the run ends: nothing in it ever waits for the network.
+/// Runs a plan that hangs unless lgoose ends the run: nothing in it ever waits for the network.
 fn ends_although(name: &str, task: &str) {
     let server = Server::start();
     let url = server.url();

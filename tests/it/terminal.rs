@@ -1,4 +1,4 @@
-//! A terminal that a test can type into and look at: a pseudo-terminal, and an emulator that shows its screen.
+//! A terminal that a test can type into and read: a pseudo-terminal, and an emulator that shows its screen.
 
 use crate::program::wait_until;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -66,12 +66,12 @@ impl Terminal {
         }
     }
 
-    /// What is on the screen.
+    /// Returns the text on the screen.
     pub(crate) fn screen(&self) -> String {
         self.look(|screen| screen.contents())
     }
 
-    /// Whether the program has the whole screen, apart from what was there before.
+    /// Returns whether the program has taken over the whole screen.
     pub(crate) fn is_taken(&self) -> bool {
         self.look(|screen| screen.alternate_screen() || screen.hide_cursor())
     }
@@ -81,7 +81,7 @@ impl Terminal {
         with(parser.screen())
     }
 
-    /// How many cells have a colour; fails the test if one is not of the terminal's own sixteen.
+    /// Counts the cells that have a colour; fails the test if one is not of the terminal's own sixteen.
     pub(crate) fn colours(&self) -> usize {
         self.look(|screen| {
             let (rows, columns) = screen.size();
@@ -99,7 +99,7 @@ impl Terminal {
         })
     }
 
-    /// Bytes that came so far.
+    /// Returns the bytes that came so far.
     pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
@@ -123,7 +123,7 @@ impl Terminal {
         assert!(found.is_ok(), "'{text}' never came:\n{}", self.screen());
     }
 
-    /// Presses keys and waits for what they bring.
+    /// Presses keys and waits for a text that they bring.
     pub(crate) fn press_for(&mut self, keys: &str, text: &str) {
         self.press(keys);
         self.wait_for(text);
@@ -143,7 +143,7 @@ impl Terminal {
         i32::try_from(id).expect("a process id is small")
     }
 
-    /// Waits for the end; the exit code.
+    /// Waits for the end and returns the exit code.
     pub(crate) fn end(&mut self) -> u32 {
         let mut code = None;
         wait_until("the program ends", || {

@@ -1,11 +1,11 @@
-//! Thresholds in whole runs: the exit code, what stops a run, what is said on the screen and in JSON.
+//! Thresholds in whole runs: the exit code, the end of a run, and the output on the screen and in JSON.
 
 use crate::program::{Lgoose, plan};
 use crate::report::{Report, read, run};
 use crate::server::Server;
 use serde_json::{Value, json};
 
-/// Two users, two iterations each: a page with a check and a metric, and one that fails.
+/// A plan of two users with two iterations each: a page with a check and a metric, and one that fails.
 const PAGES: &str = "local size = metric.trend \"size\"\ntask { function(user)\n  local page = user:get(\"/a\", { name = \"page\" })\n  \
      check(page.ok, \"whole\")\n  size:add(12)\n  user:get(\"/status/503\", { name = \"gone\" })\nend }";
 
@@ -27,7 +27,7 @@ fn judged(name: &str, declared: &str, flags: &[&str]) -> Report {
     run(usual.iter().chain(flags))
 }
 
-/// Each as `NAME: THRESHOLD: PASSED`.
+/// Returns each as `NAME: THRESHOLD: PASSED`.
 fn verdicts(report: &Report) -> Vec<String> {
     let rows = report.json["thresholds"].as_array().expect("a list");
     let shown = |row: &Value| {

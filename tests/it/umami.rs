@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 const PLAN: &str = "plans/umami.lua";
 
-/// Tasks of a reader and how often each runs in an iteration, for a language.
+/// The tasks of a reader and how often each runs in an iteration, for a language.
 const READING: [(&str, u64); 9] = [
     ("basicpage", 1),
     ("articles/", 1),
@@ -25,7 +25,7 @@ fn site() -> Demo {
     Demo::start(Site::Umami, 0, Behaviour::default(), 1).expect("a port is free")
 }
 
-/// The plan without its pauses and with these texts replaced, in a folder of that name beside its lists.
+/// Writes the plan without its pauses and with these texts replaced, in a folder of that name beside its lists.
 fn changed(name: &str, changes: &[(&str, &str)]) -> String {
     let folder = scratch(name);
     std::fs::create_dir_all(folder.join("umami")).expect("the scratch folder takes a folder");
@@ -52,14 +52,14 @@ fn changed(name: &str, changes: &[(&str, &str)]) -> String {
     path.display().to_string()
 }
 
-/// One iteration of as many users.
+/// Runs one iteration of a number of users.
 fn iterate(plan: &str, site: &Demo, users: &str, more: &[&str]) -> Report {
     let url = site.url();
     let arguments = [plan, "-H", &url, "-u", users, "-r", "1000", "-i", "1"];
     run(arguments.iter().chain(more))
 }
 
-/// The name of a reader's task.
+/// Returns the name of a reader's task.
 fn task(lang: &str, what: &str) -> String {
     match (lang, what) {
         ("en", "") => "anon /".to_owned(),
@@ -68,7 +68,7 @@ fn task(lang: &str, what: &str) -> String {
     }
 }
 
-/// Every request of the report is one that the site received, route for route.
+/// Asserts that the report and the site have counted the same requests, route for route.
 fn assert_same_counts(report: &Report, site: &Demo) {
     let served = site.served();
     let get = |task: &str| report.count(&format!("GET {task}"));
@@ -205,7 +205,7 @@ fn the_title_of_every_page_is_checked_before_and_after_a_form() {
     assert_same_counts(&report, &site);
 }
 
-/// The line of the plan, counted from 1, that contains `text`.
+/// Returns the line of the plan, counted from 1, that contains `text`.
 fn line_of(plan: &str, text: &str) -> String {
     let lines = std::fs::read_to_string(plan).expect("the plan is text");
     let found = lines.lines().position(|line| line.contains(text));

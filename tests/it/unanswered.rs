@@ -1,5 +1,5 @@
-//! Requests whose time is up: their phases are in the report and in the log of requests, and the one that did not
-//! end took what was left.
+//! Requests that time out: their phases are in the report and in the request log, and the phase that did not end took
+//! the rest of the time.
 
 use crate::http2_site::Http2;
 use crate::logs::rows;
@@ -11,7 +11,7 @@ use std::thread;
 
 const PHASES: [&str; 6] = ["dns", "connect", "tls", "send", "first_byte", "receive"];
 
-/// The address of a listener as a URL.
+/// Returns the address of a listener as a URL.
 fn url(scheme: &str, listener: &TcpListener) -> String {
     let address = listener.local_addr().expect("it is bound");
     format!("{scheme}://{address}")
@@ -21,7 +21,7 @@ fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").expect("a port is free")
 }
 
-/// A site that sends this much of its answer and keeps the connection.
+/// Starts a site that sends `start` of its response and keeps the connection.
 fn stops_after(start: &'static str) -> String {
     let listener = listener();
     let url = url("http", &listener);
@@ -36,8 +36,7 @@ fn stops_after(start: &'static str) -> String {
     url
 }
 
-/// One request that gets no whole answer within its time ends in `open`; phases that must have been ended by then
-/// are `before`.
+/// Asserts that a request without a complete response times out in the phase `open`, after the phases `before`.
 fn assert_open(name: &str, url: &str, more: &[&str], error: &str, before: &[&str], open: &str) {
     let text =
         "task { function(user) user:get(\"/hold\", { name = \"page\", timeout = 0.4 }) end }";
@@ -69,7 +68,7 @@ fn assert_open(name: &str, url: &str, more: &[&str], error: &str, before: &[&str
     }
 }
 
-/// reqwest does not tell sending from waiting, nor shaking hands from connecting.
+/// Returns whether the client is not reqwest, which does not distinguish sending from waiting, nor TLS from connecting.
 fn is_direct() -> bool {
     crate::CLIENT.is_none()
 }
@@ -110,7 +109,7 @@ fn a_handshake_without_end_was_being_shaken() {
     assert_open("tls", &url, &more, "connect timeout", before, open);
 }
 
-/// A full queue of connections takes no more of them on Linux.
+/// Runs on Linux only, where a full queue of connections accepts no more of them.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_connection_that_is_not_taken_was_being_opened() {

@@ -1,4 +1,4 @@
-//! The live view as a person uses it: on a terminal, with keys.
+//! The live view as a person uses it, on a terminal with keys.
 
 use crate::program::{plan, scratch, wait_until};
 use crate::server::Server;
@@ -8,14 +8,14 @@ use std::path::PathBuf;
 
 const LGOOSE: &str = env!("CARGO_BIN_EXE_lgoose");
 
-/// A folder of its own for what a test writes.
+/// Creates a folder for the files of a test.
 fn folder(name: &str) -> PathBuf {
     let folder = scratch(name);
     std::fs::create_dir_all(&folder).expect("the scratch folder takes a folder");
     folder
 }
 
-/// A run of a plan with two names and an error, on a terminal of that size.
+/// Starts a run of a plan with two names and an error, on a terminal of that size.
 fn watch(name: &str, server: &Server, size: (u16, u16), more: &[&str]) -> Terminal {
     let path = plan(
         &format!("{name}.lua"),

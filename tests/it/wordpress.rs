@@ -1,12 +1,12 @@
-//! `plans/wordpress.lua` against a real WordPress, which `tests/wordpress/site.sh` brings up. Where that cannot be had,
-//! the test is skipped and says so.
+//! `plans/wordpress.lua` against a real WordPress, which `tests/wordpress/site.sh` starts. Where that is not possible,
+//! the test is skipped with a message.
 
 use crate::program::in_repository;
 use crate::report::{Report, run};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
-/// What the script exits with if something that it needs is not installed.
+/// The exit code of the script if something that it needs is not installed.
 const SKIPPED: i32 = 77;
 
 /// A WordPress that runs until this is dropped.
@@ -18,7 +18,7 @@ struct WordPress {
 }
 
 impl WordPress {
-    /// `None` where it cannot be had; the reason is printed.
+    /// Starts one; `None` with a printed reason where that is not possible.
     fn start() -> Option<WordPress> {
         let mut script = Command::new(in_repository("tests/wordpress/site.sh"))
             .stdin(Stdio::piped())
@@ -50,7 +50,7 @@ impl WordPress {
         })
     }
 
-    /// One iteration of the plan's users, with more arguments.
+    /// Runs one iteration of the plan's users, with more arguments.
     fn run(&self, password: &str, more: &[&str]) -> Report {
         let variables = [
             format!("WP_USER={}", self.name),

@@ -1,5 +1,5 @@
-//! The shop's products over GraphQL: `product(id: Int!)` and `products(first: Int)`, with variables, aliases and nested
-//! selections; no fragments, mutations or introspection.
+//! The shop's products over GraphQL: `product(id: Int!)` and `products(first: Int)`, with variables, aliases and
+//! nested selections; no fragments, mutations or introspection.
 
 use graphql_parser::query::{
     Definition, Document, Field, OperationDefinition, Selection, SelectionSet, Value as Literal,
@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::products;
 
-/// How many products a list has if the query does not say.
+/// The number of products in a list if the query does not say.
 const FIRST: u64 = 10;
 
-/// Answers `{ query, variables }`: with `data`, or with `errors` as the only key.
+/// Answers `{ query, variables }` with `data`, or with `errors` as the only key.
 pub(super) fn answer(asked: &Value) -> Value {
     match run(asked) {
         Ok(data) => json!({ "data": data }),
@@ -44,7 +44,7 @@ fn run(asked: &Value) -> Result<Value, String> {
     Ok(data.into())
 }
 
-/// What the field selects of a value.
+/// The part of a value that the field selects.
 fn pick<'q>(value: Value, field: &Field<'q, &'q str>) -> Result<Value, String> {
     let selection = &field.selection_set;
     match value {
@@ -84,7 +84,7 @@ fn shown_name<'q>(field: &Field<'q, &'q str>) -> String {
     field.alias.unwrap_or(field.name).to_owned()
 }
 
-/// A whole number that a field is given, itself or as a variable.
+/// The whole number that is an argument of a field, itself or as a variable.
 fn number<'q>(
     field: &Field<'q, &'q str>,
     name: &str,

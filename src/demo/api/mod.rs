@@ -1,5 +1,6 @@
-//! A small shop: a few pages with a login, and the API behind them in JSON and GraphQL, with bearer tokens, basic
-//! authentication and uploads. Driven by the server for each request; what the examples are tried against.
+//! The imitation of a small shop: a few pages with a login, and the API behind them in JSON and GraphQL, with
+//! bearer tokens, basic authentication and uploads. Driven by the server for each request; the examples run against
+//! it.
 
 mod accounts;
 mod graphql;
@@ -20,12 +21,12 @@ use http::{HeaderName, Method, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
 
-use self::accounts::{Accounts, Member};
-use self::orders::{Orders, Wish};
+use self::accounts::{Accounts, Customer};
+use self::orders::{OrderRequest, Orders};
 use self::route::{LABELS, Route};
-use super::server::{Answer, Imitation, Visit};
+use super::server::{Answer, Handler, SiteRequest};
 
-/// Why a request is not done.
+/// The status and the reason with which a request is refused.
 type Refusal = (StatusCode, &'static str);
 
 /// The shop with its 100 products and the users user1 to user1000.
@@ -34,7 +35,7 @@ pub(super) struct Api {
     orders: Orders,
 }
 
-impl Imitation for Api {
+impl Handler for Api {
     fn labels(&self) -> &'static [&'static str] {
         LABELS
     }
@@ -43,12 +44,12 @@ impl Imitation for Api {
         Route::of(path).label(method).unwrap_or("other")
     }
 
-    fn answer(&self, visit: &Visit<'_>) -> Answer {
-        let route = Route::of(visit.path);
+    fn answer(&self, request: &SiteRequest<'_>) -> Answer {
+        let route = Route::of(request.path);
         if route == Route::Unknown {
             return refusal(StatusCode::NOT_FOUND, "there is nothing at this path");
         }
-        if route.label(visit.method).is_none() {
+        if route.label(request.method).is_none() {
             let answer = refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "this method is not for this path",
@@ -60,20 +61,20 @@ impl Imitation for Api {
             Route::About => page(pages::about()),
             Route::Style => asset("text/css; charset=utf-8", pages::STYLE),
             Route::Logo => asset("image/svg+xml", pages::LOGO),
-            Route::Login => self.log_in_by_form(visit),
-            Route::Account => self.account(visit),
+            Route::Login => self.log_in_by_form(request),
+            Route::Account => self.account(request),
             Route::Logout => log_out(),
-            Route::ApiLogin => self.log_in(visit),
+            Route::ApiLogin => self.log_in(request),
             Route::Products => found(products::list(products::COUNT)),
             Route::Product(id) => match products::product(id) {
                 Some(product) => found(product),
                 None => refusal(StatusCode::NOT_FOUND, "there is no such product"),
             },
-            Route::Graphql => self::graphql(visit),
-            Route::Upload => self::upload(visit),
-            Route::Basic => self.basic(visit),
-            route => match self.bearer(visit) {
-                Some(member) => self.members_only(route, &member, visit),
+            Route::Graphql => self::graphql(request),
+            Route::Upload => self::upload(request),
+            Route::Basic => self.basic(request),
+            route => match self.bearer(request) {
+                Some(customer) => self.customers_only(route, &customer, request),
                 None => with(
                     refusal(
                         StatusCode::UNAUTHORIZED,
@@ -95,52 +96,52 @@ impl Api {
         }
     }
 
-    fn log_in(&self, visit: &Visit<'_>) -> Answer {
-        let wanted = match read_json(visit) {
+    fn log_in(&self, request: &SiteRequest<'_>) -> Answer {
+        let wanted = match read_json(request) {
             Ok(wanted) => wanted,
             Err((status, why)) => return refusal(status, why),
         };
         let text = |key: &str| wanted[key].as_str().unwrap_or_default();
         match accounts::check(text("username"), text("password")) {
-            Some(member) => found(json!({ "token": self.accounts.token(&member) })),
+            Some(customer) => found(json!({ "token": self.accounts.token(&customer) })),
             None => refusal(StatusCode::UNAUTHORIZED, "wrong username or password"),
         }
     }
 
-    fn log_in_by_form(&self, visit: &Visit<'_>) -> Answer {
-        if visit.method != Method::POST {
+    fn log_in_by_form(&self, request: &SiteRequest<'_>) -> Answer {
+        if request.method != Method::POST {
             return page(pages::login(""));
         }
-        let fields: Vec<_> = url::form_urlencoded::parse(visit.body).collect();
+        let fields: Vec<_> = url::form_urlencoded::parse(request.body).collect();
         let field = |wanted: &str| {
             let found = fields.iter().rfind(|(name, _)| name == wanted);
             found.map_or("", |(_, value)| value)
         };
         // As most sites do: 200 and the form once more.
-        let Some(member) = accounts::check(field("username"), field("password")) else {
+        let Some(customer) = accounts::check(field("username"), field("password")) else {
             return page(pages::login("Wrong username or password."));
         };
         let cookie = format!(
             "session={}; Path=/; HttpOnly; SameSite=Lax",
-            self.accounts.token(&member)
+            self.accounts.token(&customer)
         );
-        with(go("/account"), SET_COOKIE, &cookie)
+        with(redirect("/account"), SET_COOKIE, &cookie)
     }
 
-    fn account(&self, visit: &Visit<'_>) -> Answer {
-        let lines = visit.headers.get_all(COOKIE).iter();
+    fn account(&self, request: &SiteRequest<'_>) -> Answer {
+        let lines = request.headers.get_all(COOKIE).iter();
         let lines = lines.filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';'));
         let session = pairs.find_map(|pair| pair.trim().strip_prefix("session="));
-        match session.and_then(|token| self.accounts.member(token)) {
-            Some(member) => page(pages::account(&member.name())),
-            None => go("/login"),
+        match session.and_then(|token| self.accounts.customer(token)) {
+            Some(customer) => page(pages::account(&customer.name())),
+            None => redirect("/login"),
         }
     }
 
-    fn basic(&self, visit: &Visit<'_>) -> Answer {
-        match accounts::basic(authorization(visit)) {
-            Some(member) => found(json!({ "name": member.name() })),
+    fn basic(&self, request: &SiteRequest<'_>) -> Answer {
+        match accounts::basic(authorization(request)) {
+            Some(customer) => found(json!({ "name": customer.name() })),
             None => with(
                 refusal(StatusCode::UNAUTHORIZED, "this needs basic authentication"),
                 WWW_AUTHENTICATE,
@@ -149,45 +150,50 @@ impl Api {
         }
     }
 
-    fn bearer(&self, visit: &Visit<'_>) -> Option<Member> {
-        let (scheme, token) = authorization(visit).split_once(' ')?;
+    fn bearer(&self, request: &SiteRequest<'_>) -> Option<Customer> {
+        let (scheme, token) = authorization(request).split_once(' ')?;
         let is_bearer = scheme.eq_ignore_ascii_case("bearer");
-        is_bearer.then(|| self.accounts.member(token)).flatten()
+        is_bearer.then(|| self.accounts.customer(token)).flatten()
     }
 
-    /// What needs a token. An order of somebody else's is as good as none.
-    fn members_only(&self, route: Route, member: &Member, visit: &Visit<'_>) -> Answer {
+    /// Answers a request that needs a token. An order of another customer counts as none.
+    fn customers_only(
+        &self,
+        route: Route,
+        customer: &Customer,
+        request: &SiteRequest<'_>,
+    ) -> Answer {
         let none = || refusal(StatusCode::NOT_FOUND, "you have no such order");
-        match (route, visit.method.as_str()) {
-            (Route::Orders, "POST") => match read_wish(visit, None) {
-                Ok(wish) => {
-                    let order = self.orders.add(member, wish);
+        match (route, request.method.as_str()) {
+            (Route::Orders, "POST") => match read_order_request(request, None) {
+                Ok(wanted) => {
+                    let order = self.orders.add(customer, wanted);
                     let place = format!("/api/orders/{}", order["id"]);
                     let answer = with_status(found(order), StatusCode::CREATED);
                     with(answer, LOCATION, &place)
                 }
                 Err((status, why)) => refusal(status, why),
             },
-            (Route::Orders, _) => found(self.orders.list(member)),
-            (Route::Order(id), "DELETE") => match self.orders.remove(member, id) {
+            (Route::Orders, _) => found(self.orders.list(customer)),
+            (Route::Order(id), "DELETE") => match self.orders.remove(customer, id) {
                 true => with_status(Response::default(), StatusCode::NO_CONTENT),
                 false => none(),
             },
             (Route::Order(id), "PUT" | "PATCH") => {
-                let Some(known) = self.orders.wish(member, id) else {
+                let Some(known) = self.orders.wanted(customer, id) else {
                     return none();
                 };
-                let below = (visit.method == Method::PATCH).then_some(known);
-                match read_wish(visit, below) {
-                    Ok(wish) => self
+                let below = (request.method == Method::PATCH).then_some(known);
+                match read_order_request(request, below) {
+                    Ok(wanted) => self
                         .orders
-                        .change(member, id, wish)
+                        .change(customer, id, wanted)
                         .map_or_else(none, found),
                     Err((status, why)) => refusal(status, why),
                 }
             }
-            (Route::Order(id), _) => self.orders.get(member, id).map_or_else(none, found),
-            (Route::Invoice(id), _) => match self.orders.invoice(member, id) {
+            (Route::Order(id), _) => self.orders.get(customer, id).map_or_else(none, found),
+            (Route::Invoice(id), _) => match self.orders.invoice(customer, id) {
                 None => none(),
                 Some(Ok(invoice)) => found(invoice),
                 Some(Err(_)) => with(
@@ -199,53 +205,61 @@ impl Api {
                     "1",
                 ),
             },
-            _ => found(json!({ "name": member.name() })),
+            _ => found(json!({ "name": customer.name() })),
         }
     }
 }
 
-fn graphql(visit: &Visit<'_>) -> Answer {
-    match read_json(visit) {
+fn graphql(request: &SiteRequest<'_>) -> Answer {
+    match read_json(request) {
         Ok(asked) => found(graphql::answer(&asked)),
         Err((status, why)) => refusal(status, why),
     }
 }
 
-fn upload(visit: &Visit<'_>) -> Answer {
-    let kind = visit.headers.get(CONTENT_TYPE);
-    match upload::read(kind.and_then(|kind| kind.to_str().ok()), visit.body) {
+fn upload(request: &SiteRequest<'_>) -> Answer {
+    let kind = request.headers.get(CONTENT_TYPE);
+    match upload::read(kind.and_then(|kind| kind.to_str().ok()), request.body) {
         Ok(parts) => with_status(found(parts), StatusCode::CREATED),
         Err(why) => refusal(StatusCode::BAD_REQUEST, why),
     }
 }
 
 fn log_out() -> Answer {
-    with(go("/"), SET_COOKIE, "session=; Path=/; Max-Age=0; HttpOnly")
+    with(
+        redirect("/"),
+        SET_COOKIE,
+        "session=; Path=/; Max-Age=0; HttpOnly",
+    )
 }
 
-fn authorization<'a>(visit: &Visit<'a>) -> &'a str {
-    let header = visit.headers.get(AUTHORIZATION);
+fn authorization<'a>(request: &SiteRequest<'a>) -> &'a str {
+    let header = request.headers.get(AUTHORIZATION);
     header
         .and_then(|header| header.to_str().ok())
         .unwrap_or_default()
 }
 
-/// The body, which has to say that it is JSON and to be that.
-fn read_json(visit: &Visit<'_>) -> Result<Value, Refusal> {
-    let kind = visit.headers.get(CONTENT_TYPE);
+/// Reads a body of JSON, which its `Content-Type` has to say.
+fn read_json(request: &SiteRequest<'_>) -> Result<Value, Refusal> {
+    let kind = request.headers.get(CONTENT_TYPE);
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
         return Err((
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "the body must be of the type application/json",
         ));
     }
-    serde_json::from_slice(visit.body)
+    serde_json::from_slice(request.body)
         .map_err(|_| (StatusCode::BAD_REQUEST, "the body is not JSON"))
 }
 
-/// What an order is to be; what the body leaves out is as in `below`, if there is that.
-fn read_wish(visit: &Visit<'_>, below: Option<Wish>) -> Result<Wish, Refusal> {
-    Wish::read(&read_json(visit)?, below).map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why))
+/// Reads the order in the body, with `below` for what the body leaves out.
+fn read_order_request(
+    request: &SiteRequest<'_>,
+    below: Option<OrderRequest>,
+) -> Result<OrderRequest, Refusal> {
+    OrderRequest::read(&read_json(request)?, below)
+        .map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why))
 }
 
 fn found(value: Value) -> Answer {
@@ -272,7 +286,7 @@ fn asset(kind: &'static str, text: &'static str) -> Answer {
     with(answer, CACHE_CONTROL, "max-age=3600")
 }
 
-fn go(path: &str) -> Answer {
+fn redirect(path: &str) -> Answer {
     let answer = with_status(Response::default(), StatusCode::SEE_OTHER);
     with(answer, LOCATION, path)
 }

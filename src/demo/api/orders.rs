@@ -1,100 +1,103 @@
-//! Who has ordered what. Bounded: when there are too many orders, the oldest goes.
+//! The orders of the shop. Bounded: when there are too many, the oldest is dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::accounts::Member;
+use super::accounts::Customer;
 use super::products;
 
-/// How many orders are kept.
+/// The number of orders that are kept.
 const MOST: usize = 65_536;
-/// How many a list shows, the newest.
+/// The number of orders that a list shows, the newest.
 const SHOWN: usize = 20;
-/// How often an invoice is asked for in vain before it is there.
+/// The number of requests for an invoice before it is ready.
 const ASKED_IN_VAIN: u32 = 2;
 const MOST_PIECES: u64 = 100;
 
-/// What an order is to be.
+/// The product and the quantity that a customer asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct OrderRequest {
     product: u64,
     quantity: u64,
 }
 
-impl Wish {
-    /// Reads `{ "product": 7, "quantity": 2 }`; what is not there is as in `below`.
+impl OrderRequest {
+    /// Reads `{ "product": 7, "quantity": 2 }`, with `below` for what is missing.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub(super) fn read(body: &Value, below: Option<Wish>) -> Result<Wish, &'static str> {
+    /// The reason why it is no order.
+    pub(super) fn read(
+        body: &Value,
+        below: Option<OrderRequest>,
+    ) -> Result<OrderRequest, &'static str> {
         let number = |key: &str, known: Option<u64>| match &body[key] {
             Value::Null => known,
             value => value.as_u64(),
         };
-        let product = number("product", below.map(|wish| wish.product));
+        let product = number("product", below.map(|wanted| wanted.product));
         let product = product.filter(|id| products::price_cents(*id).is_some());
-        let quantity = number("quantity", below.map(|wish| wish.quantity));
+        let quantity = number("quantity", below.map(|wanted| wanted.quantity));
         let quantity = quantity.filter(|pieces| (1..=MOST_PIECES).contains(pieces));
-        Ok(Wish {
+        Ok(OrderRequest {
             product: product.ok_or("'product' must be the number of a product, 1 to 100")?,
             quantity: quantity.ok_or("'quantity' must be a number from 1 to 100")?,
         })
     }
 }
 
-struct Order {
+struct ShopOrder {
     owner: u32,
-    wish: Wish,
-    /// How often its invoice has been asked for.
+    wanted: OrderRequest,
+    /// The number of requests for its invoice so far.
     asked: u32,
 }
 
-impl Order {
+impl ShopOrder {
     fn shown(&self, id: u64) -> Value {
-        let Wish { product, quantity } = self.wish;
+        let OrderRequest { product, quantity } = self.wanted;
         json!({ "id": id, "product": product, "quantity": quantity, "total": self.total() })
     }
 
     fn total(&self) -> f64 {
-        let cents = products::price_cents(self.wish.product).unwrap_or_default();
-        (cents * self.wish.quantity) as f64 / 100.0
+        let cents = products::price_cents(self.wanted.product).unwrap_or_default();
+        (cents * self.wanted.quantity) as f64 / 100.0
     }
 }
 
 #[derive(Default)]
-struct Book {
+struct OrderBook {
     last: u64,
-    orders: BTreeMap<u64, Order>,
+    orders: BTreeMap<u64, ShopOrder>,
     by_owner: BTreeSet<(u32, u64)>,
 }
 
-impl Book {
-    fn of(&mut self, member: &Member, id: u64) -> Option<&mut Order> {
+impl OrderBook {
+    fn of(&mut self, customer: &Customer, id: u64) -> Option<&mut ShopOrder> {
         let order = self.orders.get_mut(&id)?;
-        (order.owner == member.0).then_some(order)
+        (order.owner == customer.0).then_some(order)
     }
 }
 
-/// All orders.
+/// The orders of all customers.
 // One lock: a request holds it for some map look-ups.
 #[derive(Default)]
-pub(super) struct Orders(Mutex<Book>);
+pub(super) struct Orders(Mutex<OrderBook>);
 
 impl Orders {
     /// Enters an order and shows it.
-    pub(super) fn add(&self, member: &Member, wish: Wish) -> Value {
+    pub(super) fn add(&self, customer: &Customer, wanted: OrderRequest) -> Value {
         let mut book = self.book();
         book.last += 1;
         let id = book.last;
-        let order = Order {
-            owner: member.0,
-            wish,
+        let order = ShopOrder {
+            owner: customer.0,
+            wanted,
             asked: 0,
         };
         let shown = order.shown(id);
-        book.by_owner.insert((member.0, id));
+        book.by_owner.insert((customer.0, id));
         book.orders.insert(id, order);
         if book.orders.len() > MOST
             && let Some((oldest, order)) = book.orders.pop_first()
@@ -104,47 +107,54 @@ impl Orders {
         shown
     }
 
-    /// A member's newest orders.
-    pub(super) fn list(&self, member: &Member) -> Value {
+    /// The newest orders of a customer.
+    pub(super) fn list(&self, customer: &Customer) -> Value {
         let book = self.book();
-        let own = book.by_owner.range((member.0, 0)..=(member.0, u64::MAX));
+        let own = book
+            .by_owner
+            .range((customer.0, 0)..=(customer.0, u64::MAX));
         let newest = own.rev().take(SHOWN);
         let shown = newest.filter_map(|(_, id)| book.orders.get(id).map(|order| order.shown(*id)));
         shown.collect()
     }
 
-    pub(super) fn get(&self, member: &Member, id: u64) -> Option<Value> {
-        Some(self.book().of(member, id)?.shown(id))
+    pub(super) fn get(&self, customer: &Customer, id: u64) -> Option<Value> {
+        Some(self.book().of(customer, id)?.shown(id))
     }
 
-    /// What the order is so far.
-    pub(super) fn wish(&self, member: &Member, id: u64) -> Option<Wish> {
-        Some(self.book().of(member, id)?.wish)
+    /// The product and the quantity of an order.
+    pub(super) fn wanted(&self, customer: &Customer, id: u64) -> Option<OrderRequest> {
+        Some(self.book().of(customer, id)?.wanted)
     }
 
     /// Changes an order and shows it.
-    pub(super) fn change(&self, member: &Member, id: u64, wish: Wish) -> Option<Value> {
+    pub(super) fn change(
+        &self,
+        customer: &Customer,
+        id: u64,
+        wanted: OrderRequest,
+    ) -> Option<Value> {
         let mut book = self.book();
-        let order = book.of(member, id)?;
-        order.wish = wish;
+        let order = book.of(customer, id)?;
+        order.wanted = wanted;
         Some(order.shown(id))
     }
 
-    /// Whether there was such an order.
-    pub(super) fn remove(&self, member: &Member, id: u64) -> bool {
+    /// Removes an order. Returns whether there was one.
+    pub(super) fn remove(&self, customer: &Customer, id: u64) -> bool {
         let mut book = self.book();
-        let found = book.of(member, id).is_some();
+        let found = book.of(customer, id).is_some();
         if found {
             book.orders.remove(&id);
-            book.by_owner.remove(&(member.0, id));
+            book.by_owner.remove(&(customer.0, id));
         }
         found
     }
 
-    /// The invoice of an order, or how often it was asked for while it is not there yet.
-    pub(super) fn invoice(&self, member: &Member, id: u64) -> Option<Result<Value, u32>> {
+    /// The invoice of an order, or the number of requests for it while it is not ready.
+    pub(super) fn invoice(&self, customer: &Customer, id: u64) -> Option<Result<Value, u32>> {
         let mut book = self.book();
-        let order = book.of(member, id)?;
+        let order = book.of(customer, id)?;
         if order.asked < ASKED_IN_VAIN {
             order.asked += 1;
             return Some(Err(order.asked));
@@ -152,7 +162,7 @@ impl Orders {
         Some(Ok(json!({ "order": id, "due": order.total() })))
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, OrderBook> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -161,7 +171,7 @@ impl Orders {
 mod tests {
     use super::*;
 
-    const WISH: Wish = Wish {
+    const WANTED: OrderRequest = OrderRequest {
         product: 7,
         quantity: 2,
     };
@@ -170,10 +180,10 @@ mod tests {
     fn the_oldest_order_goes_when_there_are_too_many() {
         let orders = Orders::default();
         for _ in 0..MOST + 5 {
-            orders.add(&Member(7), WISH);
+            orders.add(&Customer(7), WANTED);
         }
-        assert!(orders.get(&Member(7), 5).is_none());
-        assert!(orders.get(&Member(7), 6).is_some());
+        assert!(orders.get(&Customer(7), 5).is_none());
+        assert!(orders.get(&Customer(7), 6).is_some());
         let book = orders.book();
         assert_eq!((book.orders.len(), book.by_owner.len()), (MOST, MOST));
     }
@@ -181,22 +191,25 @@ mod tests {
     #[test]
     fn a_list_is_of_ones_own_newest_orders() {
         let orders = Orders::default();
-        orders.add(&Member(8), WISH);
+        orders.add(&Customer(8), WANTED);
         for _ in 0..SHOWN + 1 {
-            orders.add(&Member(7), WISH);
+            orders.add(&Customer(7), WANTED);
         }
-        let list = orders.list(&Member(7));
+        let list = orders.list(&Customer(7));
         let list = list.as_array().expect("a list");
         assert_eq!((list.len(), &list[0]["id"]), (SHOWN, &json!(SHOWN + 2)));
-        assert!(orders.get(&Member(7), 1).is_none());
-        assert!(!orders.remove(&Member(7), 1));
+        assert!(orders.get(&Customer(7), 1).is_none());
+        assert!(!orders.remove(&Customer(7), 1));
     }
 
     #[test]
     fn a_wish_is_read_over_what_is_known() {
-        let read = |body: Value, below| Wish::read(&body, below);
-        assert_eq!(read(json!({ "product": 7, "quantity": 2 }), None), Ok(WISH));
-        assert_eq!(read(json!({ "quantity": 2 }), Some(WISH)), Ok(WISH));
+        let read = |body: Value, below| OrderRequest::read(&body, below);
+        assert_eq!(
+            read(json!({ "product": 7, "quantity": 2 }), None),
+            Ok(WANTED)
+        );
+        assert_eq!(read(json!({ "quantity": 2 }), Some(WANTED)), Ok(WANTED));
         for wrong in [
             json!({ "quantity": 2 }),
             json!({ "product": 101, "quantity": 2 }),

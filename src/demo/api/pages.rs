@@ -1,4 +1,4 @@
-//! The shop's pages, each whole. Texts in them are the shop's own: there is nothing to escape.
+//! The pages of the shop, each complete. Texts in them are the shop's own: there is nothing to escape.
 
 /// The stylesheet.
 pub(super) const STYLE: &str = "body { font-family: sans-serif; margin: 2rem auto; max-width: 40rem }\nnav a { margin-right: 1rem }\n";
@@ -17,7 +17,7 @@ pub(super) fn about() -> String {
     page("About", "<p>Everything here is made up.</p>")
 }
 
-/// The login form, below an error if there is one.
+/// The page of the login form, below an error if there is one.
 pub(super) fn login(error: &str) -> String {
     let error = match error {
         "" => String::new(),
@@ -30,7 +30,7 @@ pub(super) fn login(error: &str) -> String {
     page("Log in", &format!("{error}{form}"))
 }
 
-/// What only who is logged in can see.
+/// The page of a customer's account.
 pub(super) fn account(name: &str) -> String {
     let content = format!(
         "<p>You are logged in as <b id=\"name\">{name}</b>.</p>\n\

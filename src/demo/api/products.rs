@@ -1,8 +1,8 @@
-//! What the shop sells: 100 products that never change.
+//! The products of the shop: 100 that never change.
 
 use serde_json::{Value, json};
 
-/// How many products there are; they are numbered from 1.
+/// The number of products, which are numbered from 1.
 pub(super) const COUNT: u64 = 100;
 
 const KINDS: [&str; 10] = [
@@ -35,7 +35,7 @@ pub(super) fn product(id: u64) -> Option<Value> {
     }))
 }
 
-/// The first so many products.
+/// The first `first` products.
 pub(super) fn list(first: u64) -> Value {
     (1..=first.min(COUNT)).filter_map(product).collect()
 }

@@ -1,8 +1,9 @@
-//! Which path of the shop is what, which methods it takes, and what its requests are counted as.
+//! The routes of the shop: what its paths lead to, the methods they take, and the labels that requests are counted
+//! under.
 
 use http::Method;
 
-/// Everything that a request can be counted as.
+/// All labels that requests are counted under.
 pub(super) const LABELS: &[&str] = &[
     "GET /",
     "GET /about",
@@ -28,7 +29,7 @@ pub(super) const LABELS: &[&str] = &[
     "other",
 ];
 
-/// What is at a path.
+/// The page or the part of the API that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
     Front,
@@ -72,7 +73,7 @@ impl Route {
         }
     }
 
-    /// What a request is counted as; `None` if the path does not take that method.
+    /// The label that a request is counted under; `None` if the path does not take that method.
     pub(super) fn label(self, method: &Method) -> Option<&'static str> {
         let method = match *method {
             Method::HEAD => "GET",

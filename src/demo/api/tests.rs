@@ -1,4 +1,4 @@
-//! The shop as a client sees it, over real connections: what it grants, and what it refuses.
+//! Tests of the shop over real connections: what it grants, and what it refuses.
 
 use crate::demo::testing::{Reply, Visitor};
 use crate::demo::{Behaviour, Demo, Site};

@@ -1,75 +1,73 @@
-//! What is in an upload (`multipart/form-data`, RFC 7578): read, described and forgotten.
+//! Uploads (`multipart/form-data`, RFC 7578): read by `multer`, described and dropped.
 
-use memchr::memmem;
-use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::future::ready;
+
+use bytes::Bytes;
+use futures_util::{FutureExt as _, stream};
+use http::header::CONTENT_TYPE;
+use multer::{Error, Multipart};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-/// More parts than that are not looked at.
-const MOST_PARTS: usize = 100;
+/// The number of parts that are read; further ones are ignored.
+const MAX_PARTS: usize = 100;
 
-/// Describes the parts of a body with that `Content-Type`: `{ files: [{ name, filename, type, bytes, sha256 }], fields:
-/// { name: value } }`.
+const BREAKS_OFF: &str = "the body breaks off";
+const NO_HEAD: &str = "a part has no head";
+
+/// Describes the parts of a body with that `Content-Type`: `{ files: [{ name, filename, type, bytes, sha256 }],
+/// fields: { name: value } }`.
 ///
 /// # Errors
-/// What is wrong with the body.
+/// The reason why it is not an upload, or not a whole one.
 pub(super) fn read(content_type: Option<&str>, body: &[u8]) -> Result<Value, &'static str> {
     let boundary = content_type
-        .and_then(|kind| kind.strip_prefix("multipart/form-data"))
-        .and_then(|parameters| parameter(parameters, "boundary"))
+        .and_then(|kind| multer::parse_boundary(kind).ok())
         .ok_or("the body must be multipart/form-data with a boundary")?;
-    let (mut files, mut fields) = (Vec::new(), serde_json::Map::new());
-    let mut rest = after(body, format!("--{boundary}").as_bytes());
-    let delimiter = format!("\r\n--{boundary}");
-    for _ in 0..MOST_PARTS {
-        let part = match rest {
-            Some([b'-', b'-', ..]) => break,
-            Some([b'\r', b'\n', part @ ..]) => part,
-            _ => return Err("the body breaks off"),
+    let body = Ok::<_, Infallible>(Bytes::copy_from_slice(body));
+    let parts = Multipart::new(stream::once(ready(body)), boundary);
+    // The whole body is there: reading it never waits.
+    describe(parts).now_or_never().unwrap_or(Err(BREAKS_OFF))
+}
+
+async fn describe(mut parts: Multipart<'_>) -> Result<Value, &'static str> {
+    let (mut files, mut fields) = (Vec::new(), Map::new());
+    for _ in 0..MAX_PARTS {
+        let Some(part) = parts.next_field().await.map_err(reason)? else {
+            break;
         };
-        let end = memmem::find(part, delimiter.as_bytes()).ok_or("the body breaks off")?;
-        let (part, behind) = part.split_at(end);
-        rest = Some(&behind[delimiter.len()..]);
-        let head_end = memmem::find(part, b"\r\n\r\n").ok_or("a part has no head")?;
-        let head = std::str::from_utf8(&part[..head_end]).map_err(|_| "a head is not UTF-8")?;
-        let content = &part[head_end + 4..];
-        let disposition = header(head, "content-disposition").ok_or("a part has no name")?;
-        let name = parameter(disposition, "name").ok_or("a part has no name")?;
-        match parameter(disposition, "filename") {
+        let name = part.name().map(str::to_owned);
+        let filename = part.file_name().map(str::to_owned);
+        let kind = part.headers().get(CONTENT_TYPE).cloned();
+        let content = part.bytes().await.map_err(reason)?;
+        let name = name.ok_or("a part has no name")?;
+        match filename {
             Some(filename) => files.push(json!({
                 "name": name,
                 "filename": filename,
-                "type": header(head, "content-type"),
+                "type": kind.as_ref().and_then(|kind| kind.to_str().ok()),
                 "bytes": content.len(),
-                "sha256": hex(content),
+                "sha256": hex(&content),
             })),
             None => {
-                let value = String::from_utf8_lossy(content).into_owned();
-                fields.insert(name.to_owned(), value.into());
+                let value = String::from_utf8_lossy(&content).into_owned();
+                fields.insert(name, value.into());
             }
         }
     }
     Ok(json!({ "files": files, "fields": fields }))
 }
 
-fn after<'a>(text: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
-    memmem::find(text, mark).map(|place| &text[place + mark.len()..])
+/// The words for an error of `multer`.
+fn reason(error: Error) -> &'static str {
+    match error {
+        Error::IncompleteHeaders | Error::ReadHeaderFailed(_) => NO_HEAD,
+        _ => BREAKS_OFF,
+    }
 }
 
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
-    let mut lines = head.lines().filter_map(|line| line.split_once(':'));
-    let found = lines.find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.map(|(_, value)| value.trim())
-}
-
-/// The value of `name=value` or `name="value"` behind a semicolon.
-fn parameter<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let mut parts = text
-        .split(';')
-        .filter_map(|part| part.trim().split_once('='));
-    let (_, value) = parts.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-    Some(value.trim_matches('"'))
-}
-
+/// The SHA-256 of a file, in hexadecimal digits.
 fn hex(content: &[u8]) -> String {
     let digest = Sha256::digest(content);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()

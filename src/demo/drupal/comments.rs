@@ -6,13 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-/// Articles are spread over this many locks, so that threads seldom meet.
+/// The number of locks that articles are spread over, so that threads seldom meet.
 const SHARDS: usize = 64;
-/// How many comments an article keeps and shows.
+/// The number of comments that an article keeps and shows.
 const SHOWN: usize = 20;
-/// How much a shard keeps, so that a test of many hours does not grow without end: 32 MiB in all.
+/// The most that a shard keeps, so that a test of many hours does not grow without end: 32 MiB in all.
 const SHARD_BYTES: usize = 512 << 10;
-/// What a comment takes besides its text, roughly.
+/// The memory that a comment takes besides its text, roughly.
 const OVERHEAD_BYTES: usize = 128;
 
 /// One comment on an article.
@@ -30,16 +30,16 @@ impl Comment {
     }
 }
 
-/// All comments.
+/// The comments on all articles.
 pub(super) struct Comments {
-    /// Locked for a moment by each page of an article; two threads seldom want the same one.
-    shards: Vec<Mutex<Shard>>,
+    /// The locks, each held for a moment by a page of an article; two threads seldom want the same one.
+    shards: Vec<Mutex<CommentShard>>,
     last_cid: AtomicU64,
 }
 
 #[derive(Default)]
-struct Shard {
-    /// By article, oldest first.
+struct CommentShard {
+    /// The comments by article, oldest first.
     articles: HashMap<u32, VecDeque<Comment>>,
     bytes: usize,
 }
@@ -73,13 +73,13 @@ impl Comments {
         }
     }
 
-    fn shard(&self, nid: u32) -> MutexGuard<'_, Shard> {
+    fn shard(&self, nid: u32) -> MutexGuard<'_, CommentShard> {
         let shard = self.shards[nid as usize % SHARDS].lock();
         shard.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shard {
+impl CommentShard {
     fn add(&mut self, nid: u32, comment: Comment) {
         self.bytes += comment.bytes();
         let comments = self.articles.entry(nid).or_default();

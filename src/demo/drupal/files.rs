@@ -1,6 +1,6 @@
-//! Which static files a Drupal 7 with its standard theme has: real names and sizes. Driven by the site.
+//! The static files of a Drupal 7 with its standard theme: real names and sizes. Driven by the site.
 
-/// Path without the leading slash, and size in bytes. All stylesheets together have 51,700.
+/// The files: path without the leading slash, and size in bytes. All stylesheets together have 51,700.
 pub(super) const FILES: [(&str, usize); 21] = [
     ("misc/jquery.js", 78_601),
     ("misc/jquery-extend-3.4.0.js", 3_415),

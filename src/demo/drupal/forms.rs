@@ -1,7 +1,7 @@
-//! What Drupal makes of a submitted form: pure judgement, as observed on Drupal 7.105. Driven by the site,
-//! which acts on it; knows neither sessions nor pages.
+//! The validation of submitted forms, as observed on Drupal 7.105. Pure; driven by the site, which acts on the
+//! outcome; knows neither sessions nor pages.
 
-use crate::demo::fields::Fields;
+use crate::demo::fields::FormFields;
 use crate::demo::template::escape;
 
 const OUTDATED: &str = "The form has become outdated. Press the back button, copy any unsaved work in the \
@@ -16,19 +16,19 @@ pub(super) fn is_user(uid: u32) -> bool {
     (2..=LAST_USER).contains(&uid)
 }
 
-/// What a submitted login leads to. Errors are HTML.
+/// The outcome of a submitted login. Errors are HTML.
 #[derive(Debug, PartialEq)]
-pub(super) enum Login {
-    /// The user's number.
+pub(super) enum LoginOutcome {
+    /// A login of the user of this number.
     Good(u32),
-    /// The form once more.
+    /// The form once more, with these errors.
     Again(Vec<String>),
 }
 
-/// Judges a login by the form called `form_id`. Its form_build_id and op do not matter.
-pub(super) fn login(fields: &Fields, form_id: &str) -> Login {
+/// Validates a login by the form called `form_id`. Its form_build_id and op do not matter.
+pub(super) fn login(fields: &FormFields, form_id: &str) -> LoginOutcome {
     if fields.get("form_id") != form_id {
-        return Login::Again(Vec::new());
+        return LoginOutcome::Again(Vec::new());
     }
     let (name, pass) = (fields.get("name").trim(), fields.get("pass"));
     let missing = [(name, "Username"), (pass, "Password")];
@@ -37,14 +37,14 @@ pub(super) fn login(fields: &Fields, form_id: &str) -> Login {
         .map(|(_, label)| format!("{label} field is required."))
         .collect();
     if !errors.is_empty() {
-        return Login::Again(errors);
+        return LoginOutcome::Again(errors);
     }
     let uid = name.strip_prefix("user").and_then(|uid| uid.parse().ok());
     match uid {
         Some(uid) if is_user(uid) && name == format!("user{uid}") && pass == PASSWORD => {
-            Login::Good(uid)
+            LoginOutcome::Good(uid)
         }
-        _ => Login::Again(vec![
+        _ => LoginOutcome::Again(vec![
             "Sorry, unrecognized username or password. \
              <a href=\"/user/password\">Have you forgotten your password?</a>"
                 .to_owned(),
@@ -52,50 +52,50 @@ pub(super) fn login(fields: &Fields, form_id: &str) -> Login {
     }
 }
 
-/// What somebody wrote, as it was sent.
+/// A comment as it was sent.
 #[derive(Debug, PartialEq, Default)]
-pub(super) struct Draft {
+pub(super) struct CommentDraft {
     pub(super) subject: String,
     pub(super) body: String,
 }
 
-/// What a submitted comment leads to. Errors are HTML.
+/// The outcome of a submitted comment. Errors are HTML.
 #[derive(Debug, PartialEq)]
-pub(super) enum Reply {
-    /// It is posted.
-    Post(Draft),
-    /// It is shown as it would look, above the form.
-    Preview(Draft),
-    /// The form once more, with what it is filled with.
-    Again(Vec<String>, Draft),
+pub(super) enum CommentOutcome {
+    /// The comment is posted.
+    Post(CommentDraft),
+    /// The comment is shown as it would look, above the form.
+    Preview(CommentDraft),
+    /// The form once more, with these errors and filled with the comment.
+    Again(Vec<String>, CommentDraft),
 }
 
-/// Judges a comment by a member whose form_token is `token`. The form_build_id does not matter.
-pub(super) fn reply(fields: &Fields, token: &str) -> Reply {
+/// Validates a comment by a member whose form_token is `token`. The form_build_id does not matter.
+pub(super) fn reply(fields: &FormFields, token: &str) -> CommentOutcome {
     if fields.get("form_id") != "comment_node_article_form" {
-        return Reply::Again(Vec::new(), Draft::default());
+        return CommentOutcome::Again(Vec::new(), CommentDraft::default());
     }
     if fields.get("form_token") != token {
-        return Reply::Again(vec![OUTDATED.to_owned()], Draft::default());
+        return CommentOutcome::Again(vec![OUTDATED.to_owned()], CommentDraft::default());
     }
-    let mut draft = Draft {
+    let mut draft = CommentDraft {
         subject: fields.get("subject").to_owned(),
         body: fields.get("comment_body[und][0][value]").to_owned(),
     };
-    let errors = faults(&draft, fields.get("comment_body[und][0][format]"));
+    let errors = comment_errors(&draft, fields.get("comment_body[und][0][format]"));
     if !errors.is_empty() {
-        return Reply::Again(errors, draft);
+        return CommentOutcome::Again(errors, draft);
     }
     if fields.get("op") == "Preview" {
-        return Reply::Preview(draft);
+        return CommentOutcome::Preview(draft);
     }
     if draft.subject.trim().is_empty() {
         draft.subject = draft.body.trim().chars().take(29).collect();
     }
-    Reply::Post(draft)
+    CommentOutcome::Post(draft)
 }
 
-fn faults(draft: &Draft, format: &str) -> Vec<String> {
+fn comment_errors(draft: &CommentDraft, format: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let length = draft.subject.chars().count();
     if length > SUBJECT_LIMIT {
@@ -113,7 +113,7 @@ fn faults(draft: &Draft, format: &str) -> Vec<String> {
     errors
 }
 
-/// Text over several lines as HTML.
+/// The HTML of a text of several lines.
 pub(super) fn lines(text: &str) -> String {
     escape(text.trim())
         .replace("\r\n", "\n")
@@ -138,9 +138,9 @@ mod tests {
             ("form_id=user_register&name=user7&pass=12345", None),
             ("", None),
         ] {
-            let judged = match login(&Fields::parse(body.as_bytes()), "user_login") {
-                Login::Good(uid) => Some(uid),
-                Login::Again(_) => None,
+            let judged = match login(&FormFields::parse(body.as_bytes()), "user_login") {
+                LoginOutcome::Good(uid) => Some(uid),
+                LoginOutcome::Again(_) => None,
             };
             assert_eq!(judged, good, "{body}");
         }
@@ -149,9 +149,9 @@ mod tests {
     #[test]
     fn an_empty_login_names_both_fields() {
         let errors = ["Username field is required.", "Password field is required."];
-        let expected = Login::Again(errors.map(str::to_owned).to_vec());
+        let expected = LoginOutcome::Again(errors.map(str::to_owned).to_vec());
         assert_eq!(
-            login(&Fields::parse(b"form_id=user_login"), "user_login"),
+            login(&FormFields::parse(b"form_id=user_login"), "user_login"),
             expected
         );
     }
@@ -160,20 +160,21 @@ mod tests {
     fn a_comment_without_a_subject_borrows_from_its_body() {
         let sent =
             "form_id=comment_node_article_form&form_token=t&comment_body[und][0][value]=short";
-        let draft = Draft {
+        let draft = CommentDraft {
             subject: "short".to_owned(),
             body: "short".to_owned(),
         };
         assert_eq!(
-            reply(&Fields::parse(sent.as_bytes()), "t"),
-            Reply::Post(draft)
+            reply(&FormFields::parse(sent.as_bytes()), "t"),
+            CommentOutcome::Post(draft)
         );
     }
 
     #[test]
     fn a_comment_may_have_several_faults_at_once() {
         let sent = "form_id=comment_node_article_form&form_token=t&comment_body[und][0][format]=x";
-        let Reply::Again(errors, _) = reply(&Fields::parse(sent.as_bytes()), "t") else {
+        let CommentOutcome::Again(errors, _) = reply(&FormFields::parse(sent.as_bytes()), "t")
+        else {
             panic!("a comment with faults was accepted");
         };
         assert_eq!(errors.len(), 2, "{errors:?}");

@@ -1,11 +1,11 @@
-//! The imitation of a Drupal 7 site: what is at which path, who may see it, and what posting does. Driven by
-//! the server for each request; leaves HTML to the pages and judgement of forms to the forms.
+//! The imitation of a Drupal 7 site: the content of its paths, who may see it, and what posting does. Driven by the
+//! server for each request; leaves HTML to the pages and validation to the forms.
 
 mod comments;
 mod files;
 mod forms;
 mod pages;
-mod place;
+mod route;
 #[cfg(test)]
 mod tests;
 
@@ -17,34 +17,34 @@ use http::{Method, Response, StatusCode};
 use http_body_util::Full;
 
 use self::comments::Comments;
-use self::forms::{Draft, Login, Reply, is_user};
-use self::pages::{Frame, LAST_ARTICLE, Page, Pages};
-use self::place::Place;
-use super::assets::{Assets, Compress};
+use self::forms::{CommentDraft, CommentOutcome, LoginOutcome, is_user};
+use self::pages::{Frame, LAST_ARTICLE, PageContent, PageRenderer};
+use self::route::DrupalRoute;
 use super::cookie;
-use super::fields::Fields;
-use super::server::{Answer, Imitation, Visit, not_allowed, plain};
+use super::fields::FormFields;
+use super::server::{Answer, Handler, SiteRequest, not_allowed, plain};
 use super::sessions::{Member, Sessions};
+use super::static_files::{Compress, StaticFiles};
 
-/// A Drupal 7 with 10,000 articles and the users user2 to user5001.
+/// A site of Drupal 7 with 10,000 articles and the users user2 to user5001.
 pub(super) struct Drupal {
-    assets: Assets,
-    pages: Pages,
+    assets: StaticFiles,
+    pages: PageRenderer,
     sessions: Sessions,
     comments: Comments,
 }
 
-impl Imitation for Drupal {
+impl Handler for Drupal {
     fn labels(&self) -> &'static [&'static str] {
-        &place::LABELS
+        &route::LABELS
     }
 
     fn label(&self, method: &Method, path: &str) -> &'static str {
-        Place::of(path).label(method)
+        DrupalRoute::of(path).label(method)
     }
 
-    fn answer(&self, visit: &Visit<'_>) -> Answer {
-        let Some(host) = visit.host() else {
+    fn answer(&self, request: &SiteRequest<'_>) -> Answer {
+        let Some(host) = request.host() else {
             return plain(
                 StatusCode::BAD_REQUEST,
                 "The Host header is missing or wrong.\n",
@@ -52,14 +52,14 @@ impl Imitation for Drupal {
         };
         let frame = Frame {
             host,
-            path: visit.path,
-            member: self.member(visit.headers),
+            path: request.path,
+            member: self.member(request.headers),
             notice: None,
             errors: Vec::new(),
         };
-        match *visit.method {
-            Method::GET | Method::HEAD => self.get(frame, visit.headers),
-            Method::POST => self.post(frame, visit),
+        match *request.method {
+            Method::GET | Method::HEAD => self.get(frame, request.headers),
+            Method::POST => self.post(frame, request),
             _ => not_allowed("GET, HEAD, POST"),
         }
     }
@@ -69,73 +69,77 @@ impl Drupal {
     pub(super) fn new() -> Self {
         let files = files::FILES.map(|(path, size)| (path.to_owned(), size));
         Drupal {
-            assets: Assets::new(files, Compress::Nothing),
-            pages: Pages::new(),
+            assets: StaticFiles::new(files, Compress::Nothing),
+            pages: PageRenderer::new(),
             sessions: Sessions::new(),
             comments: Comments::new(),
         }
     }
 
     fn get(&self, frame: Frame<'_>, headers: &HeaderMap) -> Answer {
-        match Place::of(frame.path) {
-            Place::Asset(_) => match self.assets.answer(frame.path, headers) {
+        match DrupalRoute::of(frame.path) {
+            DrupalRoute::Asset(_) => match self.assets.answer(frame.path, headers) {
                 Some(answer) => answer,
-                None => self.show(frame, &Page::NotFound),
+                None => self.show(frame, &PageContent::NotFound),
             },
-            Place::Logout => self.log_out(frame),
-            Place::Reply(nid) if !is_article(nid) => self.show(frame, &Page::NotFound),
-            Place::Reply(nid) if frame.member.is_none() => go(&frame, &format!("node/{nid}")),
-            Place::Reply(nid) => self.show(frame, &Page::Reply(nid, Draft::default())),
-            place => self.show_place(frame, place),
-        }
-    }
-
-    /// Any page takes posts: what is posted to one without that form just gets the page.
-    fn post(&self, frame: Frame<'_>, visit: &Visit<'_>) -> Answer {
-        let fields = &Fields::read(visit);
-        match Place::of(frame.path) {
-            Place::Asset(_) => not_allowed("GET, HEAD"),
-            Place::Reply(nid) if is_article(nid) => self.comment(frame, nid, fields),
-            Place::Account if frame.member.is_none() => self.log_in(frame, fields),
-            _ if frame.member.is_none() && fields.get("form_id") == "user_login_block" => {
-                self.log_in_by_block(frame, fields, visit.headers)
+            DrupalRoute::Logout => self.log_out(frame),
+            DrupalRoute::Reply(nid) if !is_article(nid) => self.show(frame, &PageContent::NotFound),
+            DrupalRoute::Reply(nid) if frame.member.is_none() => {
+                redirect(&frame, &format!("node/{nid}"))
             }
-            _ => self.get(frame, visit.headers),
+            DrupalRoute::Reply(nid) => {
+                self.show(frame, &PageContent::Reply(nid, CommentDraft::default()))
+            }
+            route => self.show_route(frame, route),
         }
     }
 
-    fn show_place(&self, frame: Frame<'_>, place: Place) -> Answer {
-        let page = match (place, &frame.member) {
-            (Place::Front, _) => Page::Front,
-            (Place::Article(nid), _) if is_article(nid) => Page::Article(nid),
-            (Place::Profile(uid), _) if is_user(uid) => Page::Profile(uid),
-            (Place::Account, Some(member)) => Page::Profile(member.uid),
-            (Place::Account, None) => Page::Login(String::new()),
-            _ => Page::NotFound,
+    /// Answers a POST. Any page takes them: one without that form is just shown.
+    fn post(&self, frame: Frame<'_>, request: &SiteRequest<'_>) -> Answer {
+        let fields = &FormFields::read(request);
+        match DrupalRoute::of(frame.path) {
+            DrupalRoute::Asset(_) => not_allowed("GET, HEAD"),
+            DrupalRoute::Reply(nid) if is_article(nid) => self.comment(frame, nid, fields),
+            DrupalRoute::Account if frame.member.is_none() => self.log_in(frame, fields),
+            _ if frame.member.is_none() && fields.get("form_id") == "user_login_block" => {
+                self.log_in_by_block(frame, fields, request.headers)
+            }
+            _ => self.get(frame, request.headers),
+        }
+    }
+
+    fn show_route(&self, frame: Frame<'_>, route: DrupalRoute) -> Answer {
+        let page = match (route, &frame.member) {
+            (DrupalRoute::Front, _) => PageContent::Front,
+            (DrupalRoute::Article(nid), _) if is_article(nid) => PageContent::Article(nid),
+            (DrupalRoute::Profile(uid), _) if is_user(uid) => PageContent::Profile(uid),
+            (DrupalRoute::Account, Some(member)) => PageContent::Profile(member.uid),
+            (DrupalRoute::Account, None) => PageContent::Login(String::new()),
+            _ => PageContent::NotFound,
         };
         self.show(frame, &page)
     }
 
-    fn log_in(&self, mut frame: Frame<'_>, fields: &Fields) -> Answer {
+    fn log_in(&self, mut frame: Frame<'_>, fields: &FormFields) -> Answer {
         match forms::login(fields, "user_login") {
-            Login::Good(uid) => self.welcome(&frame, uid, &format!("user/{uid}")),
-            Login::Again(errors) => {
+            LoginOutcome::Good(uid) => self.welcome(&frame, uid, &format!("user/{uid}")),
+            LoginOutcome::Again(errors) => {
                 frame.errors = errors;
-                self.show(frame, &Page::Login(fields.get("name").to_owned()))
+                self.show(frame, &PageContent::Login(fields.get("name").to_owned()))
             }
         }
     }
 
-    /// The block beside each page that visitors see leads back to that page.
+    /// Logs in by the block beside each page that visitors see, which leads back to that page.
     fn log_in_by_block(
         &self,
         mut frame: Frame<'_>,
-        fields: &Fields,
+        fields: &FormFields,
         headers: &HeaderMap,
     ) -> Answer {
         match forms::login(fields, "user_login_block") {
-            Login::Good(uid) => self.welcome(&frame, uid, frame.path.trim_matches('/')),
-            Login::Again(errors) => {
+            LoginOutcome::Good(uid) => self.welcome(&frame, uid, frame.path.trim_matches('/')),
+            LoginOutcome::Again(errors) => {
                 frame.errors = errors;
                 self.get(frame, headers)
             }
@@ -144,55 +148,55 @@ impl Drupal {
 
     fn welcome(&self, frame: &Frame<'_>, uid: u32, path: &str) -> Answer {
         let member = self.sessions.open(uid);
-        let mut answer = go(frame, path);
+        let mut answer = redirect(frame, path);
         cookie::set(&mut answer, frame.host, &member.session);
         answer
     }
 
     fn log_out(&self, frame: Frame<'_>) -> Answer {
         let Some(member) = &frame.member else {
-            return self.show(frame, &Page::Forbidden);
+            return self.show(frame, &PageContent::Forbidden);
         };
         self.sessions.close(member);
-        let mut answer = go(&frame, "");
+        let mut answer = redirect(&frame, "");
         cookie::delete(&mut answer, frame.host);
         answer
     }
 
-    fn comment(&self, mut frame: Frame<'_>, nid: u32, fields: &Fields) -> Answer {
+    fn comment(&self, mut frame: Frame<'_>, nid: u32, fields: &FormFields) -> Answer {
         let Some(member) = &frame.member else {
-            return go(&frame, &format!("node/{nid}"));
+            return redirect(&frame, &format!("node/{nid}"));
         };
         match forms::reply(fields, &member.form_token) {
-            Reply::Post(draft) => {
+            CommentOutcome::Post(draft) => {
                 let cid = self
                     .comments
                     .add(nid, member.uid, &draft.subject, &draft.body);
                 self.sessions
-                    .tell(member, "Your comment has been posted.".to_owned());
-                go(&frame, &format!("node/{nid}#comment-{cid}"))
+                    .set_notice(member, "Your comment has been posted.".to_owned());
+                redirect(&frame, &format!("node/{nid}#comment-{cid}"))
             }
-            Reply::Preview(draft) => self.show(frame, &Page::Preview(nid, draft)),
-            Reply::Again(errors, draft) => {
+            CommentOutcome::Preview(draft) => self.show(frame, &PageContent::Preview(nid, draft)),
+            CommentOutcome::Again(errors, draft) => {
                 frame.errors = errors;
-                self.show(frame, &Page::Reply(nid, draft))
+                self.show(frame, &PageContent::Reply(nid, draft))
             }
         }
     }
 
-    fn show(&self, mut frame: Frame<'_>, page: &Page) -> Answer {
+    fn show(&self, mut frame: Frame<'_>, page: &PageContent) -> Answer {
         let member = frame.member.as_ref();
         frame.notice = member.and_then(|member| self.sessions.take_notice(member));
         let html = self.pages.render(&frame, page, &self.comments);
         let status = match page {
-            Page::Forbidden => StatusCode::FORBIDDEN,
-            Page::NotFound => StatusCode::NOT_FOUND,
+            PageContent::Forbidden => StatusCode::FORBIDDEN,
+            PageContent::NotFound => StatusCode::NOT_FOUND,
             _ => StatusCode::OK,
         };
         answer(status, Full::from(html))
     }
 
-    /// The member whose session cookie came along.
+    /// The member whose session cookie the request has.
     fn member(&self, headers: &HeaderMap) -> Option<Member> {
         cookie::values(headers).find_map(|session| self.sessions.member(session))
     }
@@ -224,7 +228,7 @@ fn answer(status: StatusCode, body: Full<bytes::Bytes>) -> Answer {
 }
 
 /// A redirect to `path` of the site, which has no leading slash.
-fn go(frame: &Frame<'_>, path: &str) -> Answer {
+fn redirect(frame: &Frame<'_>, path: &str) -> Answer {
     let mut answer = answer(StatusCode::FOUND, Full::default());
     // A path that came in a request line can stand in a header.
     if let Ok(location) = HeaderValue::try_from(format!("http://{}/{path}", frame.host)) {

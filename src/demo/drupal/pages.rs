@@ -1,34 +1,34 @@
-//! The pages of the site as HTML. Driven by the site, which decides what is shown to whom; knows nothing of
-//! requests.
+//! The pages of the site as HTML. Driven by the site, which decides who sees what; knows nothing of requests.
 
 use super::comments::{Comment, Comments};
-use super::forms::{Draft, lines};
+use super::forms::{CommentDraft, lines};
+use crate::demo::filler::{ENGLISH, FillerText};
 use crate::demo::sessions::{Member, random_key};
 use crate::demo::template::{Template, escape};
-use crate::demo::text::{ENGLISH, Text};
 
-/// The newest article; the front page shows the last ten.
+/// The number of the newest article; the front page shows the last ten.
 pub(super) const LAST_ARTICLE: u32 = 10_000;
-/// Article text that makes a page as large as on the observed site: 10.1 kB, with the comment form 12.6 kB.
+/// The length of an article's text that makes a page as large as on the observed site: 10.1 kB, with the comment
+/// form 12.6 kB.
 const ARTICLE_BYTES: usize = 1_850;
-/// Teaser text that makes the front page 29 kB.
+/// The length of a teaser's text that makes the front page 29 kB.
 const TEASER_BYTES: usize = 1_290;
 
-/// Whom a page is for and what stands around its content.
+/// The reader of a page, and what stands around its content.
 pub(super) struct Frame<'a> {
-    /// Host and port, for the addresses of assets.
+    /// The host and port, for the addresses of assets.
     pub(super) host: &'a str,
-    /// The path that was asked for.
+    /// The path that was requested.
     pub(super) path: &'a str,
     pub(super) member: Option<Member>,
-    /// What to say above the content, such as that a comment was posted.
+    /// A notice above the content, such as that a comment was posted.
     pub(super) notice: Option<String>,
-    /// HTML.
+    /// The errors above the content, as HTML.
     pub(super) errors: Vec<String>,
 }
 
-/// What a page shows.
-pub(super) enum Page {
+/// The content of a page.
+pub(super) enum PageContent {
     Front,
     /// An article and its comments.
     Article(u32),
@@ -36,24 +36,24 @@ pub(super) enum Page {
     /// The login form with the name that was typed.
     Login(String),
     /// The form for a comment on an article.
-    Reply(u32, Draft),
-    /// The same, with the comment above it.
-    Preview(u32, Draft),
+    Reply(u32, CommentDraft),
+    /// The form for a comment on an article, with the comment as it would look above it.
+    Preview(u32, CommentDraft),
     Forbidden,
     NotFound,
 }
 
-impl Page {
+impl PageContent {
     fn title(&self) -> String {
         match self {
-            Page::Front => "Welcome to lgoose demo".to_owned(),
-            Page::Article(nid) => format!("Article {nid}"),
-            Page::Profile(uid) => format!("user{uid}"),
-            Page::Login(_) => "User account".to_owned(),
-            Page::Reply(..) => "Add new comment".to_owned(),
-            Page::Preview(..) => "Preview comment".to_owned(),
-            Page::Forbidden => "Access denied".to_owned(),
-            Page::NotFound => "Page not found".to_owned(),
+            PageContent::Front => "Welcome to lgoose demo".to_owned(),
+            PageContent::Article(nid) => format!("Article {nid}"),
+            PageContent::Profile(uid) => format!("user{uid}"),
+            PageContent::Login(_) => "User account".to_owned(),
+            PageContent::Reply(..) => "Add new comment".to_owned(),
+            PageContent::Preview(..) => "Preview comment".to_owned(),
+            PageContent::Forbidden => "Access denied".to_owned(),
+            PageContent::NotFound => "Page not found".to_owned(),
         }
     }
 
@@ -61,22 +61,25 @@ impl Page {
     fn has_form(&self) -> bool {
         !matches!(
             self,
-            Page::Front | Page::Profile(_) | Page::Forbidden | Page::NotFound
+            PageContent::Front
+                | PageContent::Profile(_)
+                | PageContent::Forbidden
+                | PageContent::NotFound
         )
     }
 
     fn capacity(&self) -> usize {
         match self {
-            Page::Front => 32 << 10,
-            Page::Article(_) => 16 << 10,
+            PageContent::Front => 32 << 10,
+            PageContent::Article(_) => 16 << 10,
             _ => 10 << 10,
         }
     }
 }
 
-/// Everything pages are made from.
-pub(super) struct Pages {
-    text: Text,
+/// The templates and texts that pages are made of.
+pub(super) struct PageRenderer {
+    text: FillerText,
     head: Template<2>,
     form_script: Template<1>,
     header: Template<4>,
@@ -92,10 +95,10 @@ pub(super) struct Pages {
     teasers: [String; 2],
 }
 
-impl Pages {
+impl PageRenderer {
     pub(super) fn new() -> Self {
-        let text = Text::new(&ENGLISH);
-        Pages {
+        let text = FillerText::new(&ENGLISH);
+        PageRenderer {
             teasers: [false, true].map(|is_member| teasers(&text, is_member)),
             text,
             head: Template::new(include_str!("head.html"), ["host", "head_title"]),
@@ -121,33 +124,38 @@ impl Pages {
         }
     }
 
-    /// The whole page.
-    pub(super) fn render(&self, frame: &Frame<'_>, page: &Page, comments: &Comments) -> String {
+    /// Renders a page.
+    pub(super) fn render(
+        &self,
+        frame: &Frame<'_>,
+        page: &PageContent,
+        comments: &Comments,
+    ) -> String {
         let mut html = String::with_capacity(page.capacity());
         self.open(&mut html, frame, page);
         match page {
-            Page::Front => {
+            PageContent::Front => {
                 html.push_str(&self.teasers[usize::from(frame.member.is_some())]);
                 self.feed_icon.render(&mut html, [frame.host]);
             }
-            Page::Article(nid) => self.article(&mut html, frame, *nid, comments),
-            Page::Profile(uid) => self.profile.render(&mut html, [&uid.to_string()]),
-            Page::Login(name) => self.login.render(&mut html, [&escape(name), &build_id()]),
-            Page::Reply(nid, draft) => self.comment_form(&mut html, frame, *nid, draft),
-            Page::Preview(nid, draft) => {
+            PageContent::Article(nid) => self.article(&mut html, frame, *nid, comments),
+            PageContent::Profile(uid) => self.profile.render(&mut html, [&uid.to_string()]),
+            PageContent::Login(name) => self.login.render(&mut html, [&escape(name), &build_id()]),
+            PageContent::Reply(nid, draft) => self.comment_form(&mut html, frame, *nid, draft),
+            PageContent::Preview(nid, draft) => {
                 html.push_str("<div class=\"preview\">");
                 html.push_str(&lines(&draft.body));
                 html.push_str("</div>\n");
                 self.comment_form(&mut html, frame, *nid, draft);
             }
-            Page::Forbidden => html.push_str("You are not authorized to access this page."),
-            Page::NotFound => html.push_str("The requested page could not be found."),
+            PageContent::Forbidden => html.push_str("You are not authorized to access this page."),
+            PageContent::NotFound => html.push_str("The requested page could not be found."),
         }
         self.close(&mut html, frame, page);
         html
     }
 
-    fn open(&self, html: &mut String, frame: &Frame<'_>, page: &Page) {
+    fn open(&self, html: &mut String, frame: &Frame<'_>, page: &PageContent) {
         let title = page.title();
         self.head
             .render(html, [frame.host, &format!("{title} | lgoose demo")]);
@@ -162,11 +170,11 @@ impl Pages {
         self.header.render(html, values);
     }
 
-    fn close(&self, html: &mut String, frame: &Frame<'_>, page: &Page) {
+    fn close(&self, html: &mut String, frame: &Frame<'_>, page: &PageContent) {
         let mut sidebar = String::new();
         if frame.member.is_some() {
             sidebar.push_str(include_str!("navigation.html"));
-        } else if !matches!(page, Page::Login(_)) {
+        } else if !matches!(page, PageContent::Login(_)) {
             let path = match frame.path.trim_matches('/') {
                 "" => "node",
                 path => path,
@@ -188,7 +196,7 @@ impl Pages {
         comments.each(nid, |comment| self.comment(html, comment));
         if frame.member.is_some() {
             html.push_str("<h2 class=\"title comment-form\">Add new comment</h2>\n");
-            self.comment_form(html, frame, nid, &Draft::default());
+            self.comment_form(html, frame, nid, &CommentDraft::default());
         }
         html.push_str("</div></div>\n");
     }
@@ -206,7 +214,7 @@ impl Pages {
     }
 
     /// The form for a comment; only members have one.
-    fn comment_form(&self, html: &mut String, frame: &Frame<'_>, nid: u32, draft: &Draft) {
+    fn comment_form(&self, html: &mut String, frame: &Frame<'_>, nid: u32, draft: &CommentDraft) {
         let Some(member) = &frame.member else {
             return;
         };
@@ -222,17 +230,17 @@ impl Pages {
     }
 }
 
-/// New for every form on every page.
+/// A form_build_id, new for every form on every page.
 fn build_id() -> String {
     format!("form-{}", random_key())
 }
 
-/// Who wrote article `nid`.
+/// The number of the user who wrote article `nid`.
 fn author(nid: u32) -> u32 {
     2 + nid % 5_000
 }
 
-fn teasers(text: &Text, is_member: bool) -> String {
+fn teasers(text: &FillerText, is_member: bool) -> String {
     let teaser = Template::new(include_str!("teaser.html"), ["nid", "uid", "text"]);
     let mut html = String::new();
     for nid in (LAST_ARTICLE - 9..=LAST_ARTICLE).rev() {

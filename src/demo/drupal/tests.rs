@@ -1,4 +1,4 @@
-//! The site as a client sees it, over real connections: the observed behaviour of Drupal 7, point by point.
+//! Tests of the site over real connections: the observed behaviour of Drupal 7, point by point.
 
 use crate::demo::Behaviour;
 use crate::demo::testing::{Reply, Visitor};

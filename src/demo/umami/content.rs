@@ -1,5 +1,5 @@
-//! What the site is about: its nodes and terms in two languages, as in the Umami demo profile of Drupal. Read
-//! once when the site starts; knows no HTML.
+//! The content of the site: its nodes and terms in two languages, as in the Umami demo profile of Drupal. Read once
+//! when the site starts; knows no HTML.
 
 /// An article, a recipe or the page about the magazine. Pairs are English and Spanish.
 #[derive(Debug)]
@@ -9,9 +9,9 @@ pub(super) struct Node {
     pub(super) titles: [String; 2],
 }
 
-/// What kind of content a node is.
+/// The kinds of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum NodeType {
     Article,
     Recipe,
     Page,
@@ -25,38 +25,38 @@ pub(super) struct Term {
 }
 
 impl Node {
-    /// Its kind, by which its English path begins.
-    pub(super) fn kind(&self) -> Type {
+    /// The kind of the term, by which its English path begins.
+    pub(super) fn kind(&self) -> NodeType {
         match self.paths[0].strip_prefix("/en/") {
-            Some(path) if path.starts_with("articles/") => Type::Article,
-            Some(path) if path.starts_with("recipes/") => Type::Recipe,
-            _ => Type::Page,
+            Some(path) if path.starts_with("articles/") => NodeType::Article,
+            Some(path) if path.starts_with("recipes/") => NodeType::Recipe,
+            _ => NodeType::Page,
         }
     }
 
-    /// The last part of its English path, which its picture is called by too.
+    /// The last part of its English path, which is also the name of its picture.
     pub(super) fn slug(&self) -> &str {
         let slash = self.paths[0].rfind('/').map_or(0, |slash| slash + 1);
         &self.paths[0][slash..]
     }
 }
 
-impl Type {
-    /// As forms name it.
+impl NodeType {
+    /// The name of the type in forms.
     pub(super) fn machine_name(self) -> &'static str {
         match self {
-            Type::Article => "article",
-            Type::Recipe => "recipe",
-            Type::Page => "page",
+            NodeType::Article => "article",
+            NodeType::Recipe => "recipe",
+            NodeType::Page => "page",
         }
     }
 
-    /// As editors see it, in English as on the imitated site.
+    /// The name of the type that editors see, in English as on the imitated site.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Type::Article => "Article",
-            Type::Recipe => "Recipe",
-            Type::Page => "Basic page",
+            NodeType::Article => "Article",
+            NodeType::Recipe => "Recipe",
+            NodeType::Page => "Basic page",
         }
     }
 }
@@ -105,7 +105,11 @@ mod tests {
         let nodes = nodes();
         let of = |kind| nodes.iter().filter(|node| node.kind() == kind).count();
         assert_eq!(
-            [of(Type::Article), of(Type::Recipe), of(Type::Page)],
+            [
+                of(NodeType::Article),
+                of(NodeType::Recipe),
+                of(NodeType::Page)
+            ],
             [7, 10, 1]
         );
         let terms = terms();

@@ -1,12 +1,12 @@
-//! Which static files the site has, and where its pages show pictures: real kinds and sizes, so that a page
-//! with its assets weighs what the imitated one does. Driven by the site and its pages.
+//! The static files of the site and the pictures of its pages: real kinds and sizes, so that a page with its assets
+//! weighs what the imitated one does. Driven by the site and its pages.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::content::Node;
 use crate::demo::template::escape;
 
-/// What every page has, without the leading slash, and the picture of the front page. All but that have 148 kB.
+/// The files of every page, without the leading slash, and the picture of the front page. All but that have 148 kB.
 const COMMON: [(&str, usize); 9] = [
     (
         "sites/default/files/css/css_demoA7Qm1xk0Vt5ZrYcW9uLd3sNfEjHgBpTiOa.css",
@@ -43,14 +43,14 @@ const COMMON: [(&str, usize); 9] = [
 /// The image style that a page names as the source of a picture, and its bytes.
 const SOURCE: (&str, usize) = ("medium_3_2_2x", 64_000);
 
-/// Further styles that it offers for screens of other widths, in pixels.
+/// The further styles that it offers for screens of other widths, in pixels.
 const SIZES: [(&str, usize, u32); 3] = [
     ("medium_3_2_600x400", 41_000, 600),
     ("large_3_2_768x512", 71_000, 768),
     ("large_3_2_2x", 142_000, 1536),
 ];
 
-/// All files: path without the leading slash, and size in bytes.
+/// The paths of all files, without the leading slash, and their sizes in bytes.
 pub(super) fn files(nodes: &[Node]) -> Vec<(String, usize)> {
     let common = COMMON.map(|(path, size)| (path.to_owned(), size));
     let mut files = Vec::from(common);
@@ -63,7 +63,7 @@ pub(super) fn files(nodes: &[Node]) -> Vec<(String, usize)> {
     files
 }
 
-/// The picture of a node as an element of a page.
+/// The HTML of a node's picture.
 pub(super) fn picture(node: &Node, title: &str) -> String {
     let mut hasher = DefaultHasher::new();
     node.slug().hash(&mut hasher);

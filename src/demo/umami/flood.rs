@@ -1,31 +1,31 @@
-//! How often one address may do something. Driven by the site; knows neither forms nor pages.
+//! Flood control: limits how often one address does something. Driven by the site; knows neither forms nor pages.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many addresses are remembered; beyond that, those that did nothing for the longest time are forgotten.
+/// The number of addresses that are kept; beyond that, those that did nothing for the longest time are dropped.
 const ADDRESSES: usize = 4096;
 
-/// At most so many times within a window of time, for each address.
-pub(super) struct Flood {
+/// A limit of times within a window of time, for each address.
+pub(super) struct FloodControl {
     limit: usize,
     window: Duration,
-    /// When each address did it, the oldest first. Locked only by who does it.
+    /// The times at which each address did it, the oldest first. Locked only by requests that do it.
     times: Mutex<HashMap<IpAddr, VecDeque<Instant>>>,
 }
 
-impl Flood {
+impl FloodControl {
     pub(super) fn new(limit: usize, window: Duration) -> Self {
-        Flood {
+        FloodControl {
             limit,
             window,
             times: Mutex::default(),
         }
     }
 
-    /// Whether `address` may do it at `now`; if so, it is counted.
+    /// Whether `address` may do it at `now`, which then counts.
     pub(super) fn admits(&self, address: IpAddr, now: Instant) -> bool {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         if times.len() >= ADDRESSES && !times.contains_key(&address) {
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn each_address_has_its_own_limit_and_time_lifts_it() {
-        let flood = Flood::new(2, Duration::from_secs(60));
+        let flood = FloodControl::new(2, Duration::from_secs(60));
         let [one, two] = [1, 2].map(|last| IpAddr::from([127, 0, 0, last]));
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_addresses_that_are_remembered_are_bounded() {
-        let flood = Flood::new(1, Duration::from_secs(60));
+        let flood = FloodControl::new(1, Duration::from_secs(60));
         let begin = Instant::now();
         let address = |n: u32| IpAddr::from(n.to_be_bytes());
         for n in 0..5_000 {

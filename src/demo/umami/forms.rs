@@ -1,56 +1,56 @@
-//! What Drupal makes of a submitted form: pure judgement, as observed on the Umami demo of Drupal 8.9. Driven by
-//! the site, which acts on it; knows neither sessions nor pages. Whether a form_build_id was ever given out is
-//! checked by nobody, as there.
+//! The validation of submitted forms, as observed on the Umami demo of Drupal 8.9. Pure; driven by the site, which
+//! acts on the outcome; knows neither sessions nor pages. Whether a form_build_id was ever given out is not
+//! checked, as there.
 
-use crate::demo::fields::Fields;
+use crate::demo::fields::FormFields;
 use crate::demo::template::escape;
 
 const OUTDATED: &str = "The form has become outdated. Press the back button, copy any unsaved work in the \
      form, and then reload the page.";
 const UNRECOGNIZED: &str = "Unrecognized username or password. \
      <a href=\"/en/user/password\">Forgot your password?</a>";
-/// How many characters a search may have.
+/// The number of characters that a search may have.
 const KEYS_LIMIT: usize = 255;
-/// The one account that may edit.
+/// The name of the one account, which may edit.
 pub(super) const ADMIN: &str = "admin";
 const PASSWORD: &str = "admin";
 
-/// What becomes of a submitted form.
+/// The outcome of a submitted form.
 #[derive(Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum FormOutcome {
     Good,
     /// The form once more, with these errors in HTML.
     Again(Vec<String>),
 }
 
-impl Verdict {
-    fn of(errors: Vec<String>) -> Verdict {
+impl FormOutcome {
+    fn of(errors: Vec<String>) -> FormOutcome {
         match errors.is_empty() {
-            true => Verdict::Good,
-            false => Verdict::Again(errors),
+            true => FormOutcome::Good,
+            false => FormOutcome::Again(errors),
         }
     }
 }
 
-/// Judges a login.
-pub(super) fn login(fields: &Fields) -> Verdict {
+/// Validates a login.
+pub(super) fn login(fields: &FormFields) -> FormOutcome {
     if fields.get("form_id") != "user_login_form" {
-        return Verdict::Again(Vec::new());
+        return FormOutcome::Again(Vec::new());
     }
     let missing = missing(fields, &[("name", "Username"), ("pass", "Password")]);
     if !missing.is_empty() {
-        return Verdict::Again(missing);
+        return FormOutcome::Again(missing);
     }
     match fields.get("name").trim() == ADMIN && fields.get("pass") == PASSWORD {
-        true => Verdict::Good,
-        false => Verdict::Again(vec![UNRECOGNIZED.to_owned()]),
+        true => FormOutcome::Good,
+        false => FormOutcome::Again(vec![UNRECOGNIZED.to_owned()]),
     }
 }
 
-/// Judges a message to the site, which anonymous visitors may send as well.
-pub(super) fn contact(fields: &Fields) -> Verdict {
+/// Validates a message to the site, which anonymous visitors may send as well.
+pub(super) fn contact(fields: &FormFields) -> FormOutcome {
     if fields.get("form_id") != "contact_message_feedback_form" {
-        return Verdict::Again(Vec::new());
+        return FormOutcome::Again(Vec::new());
     }
     let required = [
         ("name", "Your name"),
@@ -69,40 +69,40 @@ pub(super) fn contact(fields: &Fields) -> Verdict {
             "The email address <em class=\"placeholder\">{mail}</em> is not valid."
         ));
     }
-    Verdict::of(errors)
+    FormOutcome::of(errors)
 }
 
-/// Judges a search.
-pub(super) fn search(fields: &Fields) -> Verdict {
+/// Validates a search.
+pub(super) fn search(fields: &FormFields) -> FormOutcome {
     if fields.get("form_id") != "search_form" {
-        return Verdict::Again(Vec::new());
+        return FormOutcome::Again(Vec::new());
     }
     match fields.get("keys").trim().chars().count() {
-        0 => Verdict::Again(vec!["Please enter some keywords.".to_owned()]),
-        1..=KEYS_LIMIT => Verdict::Good,
-        length => Verdict::Again(vec![format!(
+        0 => FormOutcome::Again(vec!["Please enter some keywords.".to_owned()]),
+        1..=KEYS_LIMIT => FormOutcome::Good,
+        length => FormOutcome::Again(vec![format!(
             "Enter your keywords cannot be longer than {KEYS_LIMIT} characters but is currently {length} characters long."
         )]),
     }
 }
 
-/// Judges a change to a node whose type has that machine name, by an editor whose form_token is `token`.
-pub(super) fn edit(fields: &Fields, machine_name: &str, token: &str) -> Verdict {
+/// Validates a change to a node whose type has that machine name, by an editor whose form_token is `token`.
+pub(super) fn edit(fields: &FormFields, machine_name: &str, token: &str) -> FormOutcome {
     if fields.get("form_id") != format!("node_{machine_name}_edit_form") {
-        return Verdict::Again(Vec::new());
+        return FormOutcome::Again(Vec::new());
     }
     if fields.get("form_token") != token {
-        return Verdict::Again(vec![OUTDATED.to_owned()]);
+        return FormOutcome::Again(vec![OUTDATED.to_owned()]);
     }
     // Whoever sends no title keeps the old one.
     match fields.has("title[0][value]") {
-        true => Verdict::of(missing(fields, &[("title[0][value]", "Title")])),
-        false => Verdict::Good,
+        true => FormOutcome::of(missing(fields, &[("title[0][value]", "Title")])),
+        false => FormOutcome::Good,
     }
 }
 
 /// An error for each of these fields that is empty.
-fn missing(fields: &Fields, required: &[(&str, &str)]) -> Vec<String> {
+fn missing(fields: &FormFields, required: &[(&str, &str)]) -> Vec<String> {
     let empty = required
         .iter()
         .filter(|(name, _)| fields.get(name).trim().is_empty());
@@ -115,18 +115,18 @@ fn missing(fields: &Fields, required: &[(&str, &str)]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn errors(verdict: Verdict) -> Option<usize> {
+    fn errors(verdict: FormOutcome) -> Option<usize> {
         match verdict {
-            Verdict::Good => None,
-            Verdict::Again(errors) => Some(errors.len()),
+            FormOutcome::Good => None,
+            FormOutcome::Again(errors) => Some(errors.len()),
         }
     }
 
     #[test]
     fn each_form_is_judged_by_what_it_needs() {
-        type Judge = fn(&Fields) -> Verdict;
-        let edit: Judge = |fields| super::edit(fields, "article", "t");
-        let cases: [(Judge, &str, Option<usize>); 19] = [
+        type Validate = fn(&FormFields) -> FormOutcome;
+        let edit: Validate = |fields| super::edit(fields, "article", "t");
+        let cases: [(Validate, &str, Option<usize>); 19] = [
             (
                 login,
                 "form_id=user_login_form&name=admin&pass=admin&op=Log%2Bin",
@@ -180,7 +180,7 @@ mod tests {
             ),
         ];
         for (judge, sent, expected) in cases {
-            let verdict = judge(&Fields::parse(sent.as_bytes()));
+            let verdict = judge(&FormFields::parse(sent.as_bytes()));
             assert_eq!(errors(verdict), expected, "{sent}");
         }
     }

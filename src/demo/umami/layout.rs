@@ -1,40 +1,40 @@
-//! What stands around the content of every page. Driven by the pages; knows nothing of what they show.
+//! The layout around the content of every page. Driven by the pages; knows nothing of what they show.
 
 use super::content::Term;
-use super::place::Lang;
-use super::words::Words;
+use super::route::Lang;
+use super::translation::Translation;
+use crate::demo::filler::FillerText;
 use crate::demo::template::{Template, escape};
-use crate::demo::text::Text;
 
-/// Text in the footer that makes pages as large as on the observed site: the login has 21 kB.
+/// The length of the footer's text that makes pages as large as on the observed site: the login has 21 kB.
 const FOOTER_BYTES: usize = 9_300;
 
-/// What a page says of itself, as HTML.
-pub(super) struct Head<'a> {
+/// The language, title and paths of a page, as HTML.
+pub(super) struct PageHead<'a> {
     pub(super) lang: Lang,
     pub(super) title: &'a str,
-    /// Where it is in each language.
+    /// The path of the page in each language.
     pub(super) paths: &'a [String; 2],
 }
 
 /// A message above the content, as HTML.
-pub(super) enum Message {
+pub(super) enum StatusMessage {
     Status(String),
     Error(String),
 }
 
-/// Everything around the content. Pairs are English and Spanish.
-pub(super) struct Layout {
+/// The layout of all pages. Pairs are English and Spanish.
+pub(super) struct PageLayout {
     page: Template<10>,
     headers: [String; 2],
     footers: [String; 2],
     toolbars: [String; 2],
 }
 
-impl Layout {
-    pub(super) fn new(terms: &[Term], texts: &[Text; 2]) -> Self {
+impl PageLayout {
+    pub(super) fn new(terms: &[Term], texts: &[FillerText; 2]) -> Self {
         let languages = [Lang::En, Lang::Es];
-        Layout {
+        PageLayout {
             page: Template::new(
                 include_str!("layout.html"),
                 [
@@ -48,13 +48,13 @@ impl Layout {
         }
     }
 
-    /// The whole page, with the toolbar that only members see or without.
+    /// Renders a page, with the toolbar that only members see or without.
     pub(super) fn render(
         &self,
-        head: &Head<'_>,
+        head: &PageHead<'_>,
         content: &str,
         is_member: bool,
-        messages: &[Message],
+        messages: &[StatusMessage],
     ) -> String {
         let lang = head.lang as usize;
         let (header, footer) = (&self.headers[lang], &self.footers[lang]);
@@ -63,7 +63,7 @@ impl Layout {
         let toolbar = if is_member { &self.toolbars[lang] } else { "" };
         let [en_path, es_path] = head.paths;
         let values = [
-            Words::of(head.lang).code,
+            Translation::of(head.lang).code,
             head.title,
             &head.paths[lang],
             en_path,
@@ -80,7 +80,7 @@ impl Layout {
 }
 
 fn header(lang: Lang) -> String {
-    let words = Words::of(lang);
+    let words = Translation::of(lang);
     let names = ["lang", "search", "log_in", "home", "articles", "recipes"];
     let values = [
         words.code,
@@ -93,8 +93,8 @@ fn header(lang: Lang) -> String {
     filled(&Template::new(include_str!("header.html"), names), values)
 }
 
-fn footer(lang: Lang, terms: &[Term], text: &Text) -> String {
-    let words = Words::of(lang);
+fn footer(lang: Lang, terms: &[Term], text: &FillerText) -> String {
+    let words = Translation::of(lang);
     let names = [
         "lang",
         "collections",
@@ -118,23 +118,23 @@ fn footer(lang: Lang, terms: &[Term], text: &Text) -> String {
 
 fn toolbar(lang: Lang) -> String {
     let template = Template::new(include_str!("toolbar.html"), ["lang"]);
-    filled(&template, [Words::of(lang).code])
+    filled(&template, [Translation::of(lang).code])
 }
 
-/// A link to each term, as items of a list.
+/// The links to terms, as items of a list.
 pub(super) fn term_links<'a>(lang: Lang, terms: impl Iterator<Item = &'a Term>) -> String {
     let link = |term: &Term| {
         let (path, title) = (&term.paths[lang as usize], &term.titles[lang as usize]);
         let title = escape(title);
         format!(
             "<li class=\"field__item\"><a href=\"{path}\" hreflang=\"{}\">{title}</a></li>\n",
-            Words::of(lang).code
+            Translation::of(lang).code
         )
     };
     terms.map(link).collect()
 }
 
-/// A template with values in its slots.
+/// Renders a template on its own.
 pub(super) fn filled<const SLOTS: usize>(
     template: &Template<SLOTS>,
     values: [&str; SLOTS],
@@ -144,11 +144,11 @@ pub(super) fn filled<const SLOTS: usize>(
     html
 }
 
-fn shown(messages: &[Message]) -> String {
-    let shown = |message: &Message| {
+fn shown(messages: &[StatusMessage]) -> String {
+    let shown = |message: &StatusMessage| {
         let (kind, label, text) = match message {
-            Message::Status(text) => ("status", "Status message", text),
-            Message::Error(text) => ("error", "Error message", text),
+            StatusMessage::Status(text) => ("status", "Status message", text),
+            StatusMessage::Error(text) => ("error", "Error message", text),
         };
         format!(
             "<div role=\"contentinfo\" aria-label=\"{label}\" class=\"messages messages--{kind}\">\

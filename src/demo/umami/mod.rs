@@ -1,6 +1,6 @@
-//! The imitation of the Umami demo of Drupal 8, a food magazine in English and Spanish: what is at which path,
+//! The imitation of the Umami demo of Drupal 8, a food magazine in English and Spanish: the content of its paths,
 //! who may see it, and what posting does. Driven by the server for each request; leaves HTML to the pages and
-//! judgement of forms to the forms.
+//! validation to the forms.
 
 mod content;
 mod files;
@@ -9,10 +9,10 @@ mod forms;
 mod layout;
 mod pages;
 mod parts;
-mod place;
+mod route;
 #[cfg(test)]
 mod tests;
-mod words;
+mod translation;
 
 use std::time::{Duration, Instant};
 
@@ -24,23 +24,23 @@ use http::{Method, StatusCode};
 use percent_encoding::{CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use self::content::Node;
-use self::flood::Flood;
-use self::forms::Verdict;
-use self::layout::Message;
-use self::pages::{Own, Pages, Sheet};
-use self::place::{Kind, Lang, Place};
-use self::words::Words;
-use super::assets::{Assets, Compress};
+use self::flood::FloodControl;
+use self::forms::FormOutcome;
+use self::layout::StatusMessage;
+use self::pages::{PageStore, PreparedPage, SystemPage};
+use self::route::{Lang, RouteKind, UmamiRoute};
+use self::translation::Translation;
 use super::cookie;
-use super::fields::Fields;
-use super::server::{Answer, Imitation, Visit, not_allowed, plain};
+use super::fields::FormFields;
+use super::server::{Answer, Handler, SiteRequest, not_allowed, plain};
 use super::sessions::{Member, Sessions};
+use super::static_files::{Compress, StaticFiles};
 use super::template::escape;
 
-/// How many messages an address may send within [`FLOOD_WINDOW`]: Drupal's default.
+/// The number of messages that an address may send within [`FLOOD_WINDOW`]: Drupal's default.
 const FLOOD_LIMIT: usize = 5;
 const FLOOD_WINDOW: Duration = Duration::from_secs(3_600);
-/// In English on Spanish pages too, as on the imitated site.
+/// The error of an address that sent too many messages. In English on Spanish pages too, as on the imitated site.
 const FLOODED: &str = "You cannot send more than <em class=\"placeholder\">5</em> messages in 1 hour. \
      Try again later.";
 /// The number of the administrator, the only one with an account.
@@ -48,51 +48,51 @@ const ADMIN_UID: u32 = 1;
 
 const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 
-/// An Umami with 7 articles, 10 recipes, 33 terms and one editor.
+/// A site of Umami with 7 articles, 10 recipes, 33 terms and one editor.
 pub(super) struct Umami {
-    assets: Assets,
-    pages: Pages,
+    assets: StaticFiles,
+    pages: PageStore,
     sessions: Sessions,
-    messages: Flood,
+    messages: FloodControl,
 }
 
-/// A request and what is known of it.
-struct Call<'a> {
-    visit: &'a Visit<'a>,
+/// A request with its route, language and member.
+struct RequestContext<'a> {
+    request: &'a SiteRequest<'a>,
     host: &'a str,
-    place: Place,
+    route: UmamiRoute,
     lang: Lang,
     member: Option<Member>,
 }
 
-impl Imitation for Umami {
+impl Handler for Umami {
     fn labels(&self) -> &'static [&'static str] {
-        &place::LABELS
+        &route::LABELS
     }
 
     fn label(&self, method: &Method, path: &str) -> &'static str {
-        Place::of(path).label(method)
+        UmamiRoute::of(path).label(method)
     }
 
-    fn answer(&self, visit: &Visit<'_>) -> Answer {
-        let Some(host) = visit.host() else {
+    fn answer(&self, request: &SiteRequest<'_>) -> Answer {
+        let Some(host) = request.host() else {
             return plain(
                 StatusCode::BAD_REQUEST,
                 "The Host header is missing or wrong.\n",
             );
         };
-        let place = Place::of(visit.path);
+        let route = UmamiRoute::of(request.path);
         let sessions = &self.sessions;
-        let call = Call {
-            visit,
+        let context = RequestContext {
+            request,
             host,
-            place,
-            lang: place.lang(),
-            member: cookie::values(visit.headers).find_map(|session| sessions.member(session)),
+            route,
+            lang: route.lang(),
+            member: cookie::values(request.headers).find_map(|session| sessions.member(session)),
         };
-        match *visit.method {
-            Method::GET | Method::HEAD => self.get(&call),
-            Method::POST => self.post(&call),
+        match *request.method {
+            Method::GET | Method::HEAD => self.get(&context),
+            Method::POST => self.post(&context),
             _ => not_allowed("GET, HEAD, POST"),
         }
     }
@@ -100,104 +100,116 @@ impl Imitation for Umami {
 
 impl Umami {
     pub(super) fn new() -> Self {
-        let pages = Pages::new();
+        let pages = PageStore::new();
         Umami {
-            assets: Assets::new(files::files(pages.nodes()), Compress::Text),
+            assets: StaticFiles::new(files::files(pages.nodes()), Compress::Text),
             pages,
             sessions: Sessions::new(),
-            messages: Flood::new(FLOOD_LIMIT, FLOOD_WINDOW),
+            messages: FloodControl::new(FLOOD_LIMIT, FLOOD_WINDOW),
         }
     }
 
-    fn get(&self, call: &Call<'_>) -> Answer {
-        let lang = call.lang;
-        match (call.place.kind, &call.member) {
-            (Kind::Asset(_), _) => self.asset(call),
-            (Kind::Edit(nid), member) => match (self.pages.node(nid), member) {
-                (None, _) => self.own(call, Own::NotFound),
-                (Some(_), None) => self.own(call, Own::Denied),
-                (Some(node), Some(member)) => self.form(call, node, member, Vec::new()),
+    fn get(&self, context: &RequestContext<'_>) -> Answer {
+        let lang = context.lang;
+        match (context.route.kind, &context.member) {
+            (RouteKind::Asset(_), _) => self.asset(context),
+            (RouteKind::Edit(nid), member) => match (self.pages.node(nid), member) {
+                (None, _) => self.system_page(context, SystemPage::NotFound),
+                (Some(_), None) => self.system_page(context, SystemPage::Denied),
+                (Some(node), Some(member)) => self.form(context, node, member, Vec::new()),
             },
-            (Kind::Search, member) => {
-                match Fields::parse(call.visit.query.as_bytes()).get("keys") {
-                    "" => self.page(call),
+            (RouteKind::Search, member) => {
+                match FormFields::parse(context.request.query.as_bytes()).get("keys") {
+                    "" => self.page(context),
                     keys => {
-                        let headers = call.visit.headers;
+                        let headers = context.request.headers;
                         let answer = self.pages.results(lang, keys, member.is_some(), headers);
-                        finished(answer, call, false)
+                        with_page_headers(answer, context, false)
                     }
                 }
             }
-            (Kind::Account | Kind::Login, Some(_)) => go(call, StatusCode::FOUND, "/user/1"),
-            (Kind::Account, None) => go(call, StatusCode::FOUND, "/user/login"),
-            (Kind::Profile, Some(_)) => self.own(call, Own::Profile),
-            (Kind::Profile | Kind::Logout, None) => self.own(call, Own::Denied),
-            (Kind::Logout, Some(member)) => {
+            (RouteKind::Account | RouteKind::Login, Some(_)) => {
+                redirect(context, StatusCode::FOUND, "/user/1")
+            }
+            (RouteKind::Account, None) => redirect(context, StatusCode::FOUND, "/user/login"),
+            (RouteKind::Profile, Some(_)) => self.system_page(context, SystemPage::Profile),
+            (RouteKind::Profile | RouteKind::Logout, None) => {
+                self.system_page(context, SystemPage::Denied)
+            }
+            (RouteKind::Logout, Some(member)) => {
                 self.sessions.close(member);
-                let mut answer = go(call, StatusCode::FOUND, "");
-                cookie::delete(&mut answer, call.host);
+                let mut answer = redirect(context, StatusCode::FOUND, "");
+                cookie::delete(&mut answer, context.host);
                 answer
             }
-            _ => self.page(call),
+            _ => self.page(context),
         }
     }
 
-    /// Any page takes posts: what is posted to one without a form just gets the page.
-    fn post(&self, call: &Call<'_>) -> Answer {
-        let fields = &Fields::read(call.visit);
-        match (call.place.kind, &call.member) {
-            (Kind::Asset(_), _) => not_allowed("GET, HEAD"),
-            (Kind::Login, None) => self.log_in(call, fields),
-            (Kind::Search, _) => match forms::search(fields) {
-                Verdict::Good => go(call, StatusCode::SEE_OTHER, &results_path(fields)),
-                Verdict::Again(errors) => self.again(call, errors),
+    /// Answers a POST. Any page takes them: one without a form is just shown.
+    fn post(&self, context: &RequestContext<'_>) -> Answer {
+        let fields = &FormFields::read(context.request);
+        match (context.route.kind, &context.member) {
+            (RouteKind::Asset(_), _) => not_allowed("GET, HEAD"),
+            (RouteKind::Login, None) => self.log_in(context, fields),
+            (RouteKind::Search, _) => match forms::search(fields) {
+                FormOutcome::Good => {
+                    redirect(context, StatusCode::SEE_OTHER, &results_path(fields))
+                }
+                FormOutcome::Again(errors) => self.again(context, errors),
             },
-            (Kind::Contact, _) => self.contact(call, fields),
-            (Kind::Edit(nid), Some(member)) => match self.pages.node(nid) {
-                Some(node) => self.save(call, node, member, fields),
-                None => self.own(call, Own::NotFound),
+            (RouteKind::Contact, _) => self.contact(context, fields),
+            (RouteKind::Edit(nid), Some(member)) => match self.pages.node(nid) {
+                Some(node) => self.save(context, node, member, fields),
+                None => self.system_page(context, SystemPage::NotFound),
             },
-            _ => self.get(call),
+            _ => self.get(context),
         }
     }
 
-    fn log_in(&self, call: &Call<'_>, fields: &Fields) -> Answer {
+    fn log_in(&self, context: &RequestContext<'_>, fields: &FormFields) -> Answer {
         match forms::login(fields) {
-            Verdict::Again(errors) => self.again(call, errors),
-            Verdict::Good => {
+            FormOutcome::Again(errors) => self.again(context, errors),
+            FormOutcome::Good => {
                 let member = self.sessions.open(ADMIN_UID);
-                let mut answer = go(call, StatusCode::SEE_OTHER, "/user/1");
-                cookie::set(&mut answer, call.host, &member.session);
+                let mut answer = redirect(context, StatusCode::SEE_OTHER, "/user/1");
+                cookie::set(&mut answer, context.host, &member.session);
                 answer
             }
         }
     }
 
-    fn contact(&self, call: &Call<'_>, fields: &Fields) -> Answer {
+    fn contact(&self, context: &RequestContext<'_>, fields: &FormFields) -> Answer {
         match forms::contact(fields) {
-            Verdict::Again(errors) => self.again(call, errors),
-            Verdict::Good if !self.messages.admits(call.visit.peer, Instant::now()) => {
-                self.again(call, vec![FLOODED.to_owned()])
+            FormOutcome::Again(errors) => self.again(context, errors),
+            FormOutcome::Good if !self.messages.admits(context.request.peer, Instant::now()) => {
+                self.again(context, vec![FLOODED.to_owned()])
             }
-            Verdict::Good => go(call, StatusCode::SEE_OTHER, ""),
+            FormOutcome::Good => redirect(context, StatusCode::SEE_OTHER, ""),
         }
     }
 
-    fn save(&self, call: &Call<'_>, node: &Node, member: &Member, fields: &Fields) -> Answer {
+    fn save(
+        &self,
+        context: &RequestContext<'_>,
+        node: &Node,
+        member: &Member,
+        fields: &FormFields,
+    ) -> Answer {
         let kind = node.kind();
         match forms::edit(fields, kind.machine_name(), &member.form_token) {
-            Verdict::Again(errors) => self.form(call, node, member, errors),
-            Verdict::Good => {
-                let title = escape(&node.titles[call.lang as usize]);
+            FormOutcome::Again(errors) => self.form(context, node, member, errors),
+            FormOutcome::Good => {
+                let title = escape(&node.titles[context.lang as usize]);
                 let notice = format!(
                     "{} <em class=\"placeholder\">{title}</em> has been updated.",
                     kind.name()
                 );
-                self.sessions.tell(member, notice);
+                self.sessions.set_notice(member, notice);
                 // The alias begins with the language, which `go` adds.
-                let alias = &node.paths[call.lang as usize];
-                go(
-                    call,
+                let alias = &node.paths[context.lang as usize];
+                redirect(
+                    context,
                     StatusCode::SEE_OTHER,
                     alias.get(3..).unwrap_or_default(),
                 )
@@ -205,9 +217,12 @@ impl Umami {
         }
     }
 
-    fn asset(&self, call: &Call<'_>) -> Answer {
-        let Some(mut answer) = self.assets.answer(call.visit.path, call.visit.headers) else {
-            return self.own(call, Own::NotFound);
+    fn asset(&self, context: &RequestContext<'_>) -> Answer {
+        let Some(mut answer) = self
+            .assets
+            .answer(context.request.path, context.request.headers)
+        else {
+            return self.system_page(context, SystemPage::NotFound);
         };
         answer
             .headers_mut()
@@ -216,60 +231,77 @@ impl Umami {
     }
 
     /// The page at the path, if there is one.
-    fn page(&self, call: &Call<'_>) -> Answer {
-        match self.pages.at(call.visit.path) {
-            Some(sheet) => self.show(call, sheet, Vec::new()),
-            None => self.own(call, Own::NotFound),
+    fn page(&self, context: &RequestContext<'_>) -> Answer {
+        match self.pages.at(context.request.path) {
+            Some(page) => self.show(context, page, Vec::new()),
+            None => self.system_page(context, SystemPage::NotFound),
         }
     }
 
-    fn own(&self, call: &Call<'_>, own: Own) -> Answer {
-        self.show(call, self.pages.own(call.lang, own), Vec::new())
+    fn system_page(&self, context: &RequestContext<'_>, system_page: SystemPage) -> Answer {
+        self.show(
+            context,
+            self.pages.system_page(context.lang, system_page),
+            Vec::new(),
+        )
     }
 
     /// The page of a form once more.
-    fn again(&self, call: &Call<'_>, errors: Vec<String>) -> Answer {
-        match self.pages.at(call.visit.path) {
-            Some(sheet) => self.show(call, sheet, errors),
-            None => self.own(call, Own::NotFound),
+    fn again(&self, context: &RequestContext<'_>, errors: Vec<String>) -> Answer {
+        match self.pages.at(context.request.path) {
+            Some(page) => self.show(context, page, errors),
+            None => self.system_page(context, SystemPage::NotFound),
         }
     }
 
-    fn show(&self, call: &Call<'_>, sheet: &Sheet, errors: Vec<String>) -> Answer {
-        let messages = self.messages(call, errors);
-        let (is_member, headers) = (call.member.is_some(), call.visit.headers);
-        let answer = self.pages.show(sheet, is_member, &messages, headers);
-        finished(answer, call, !is_member && messages.is_empty())
+    fn show(
+        &self,
+        context: &RequestContext<'_>,
+        page: &PreparedPage,
+        errors: Vec<String>,
+    ) -> Answer {
+        let messages = self.messages(context, errors);
+        let (is_member, headers) = (context.member.is_some(), context.request.headers);
+        let answer = self.pages.show(page, is_member, &messages, headers);
+        with_page_headers(answer, context, !is_member && messages.is_empty())
     }
 
-    fn form(&self, call: &Call<'_>, node: &Node, member: &Member, errors: Vec<String>) -> Answer {
-        let messages = self.messages(call, errors);
-        let headers = call.visit.headers;
-        let answer = self.pages.form(call.lang, node, member, &messages, headers);
-        finished(answer, call, false)
+    fn form(
+        &self,
+        context: &RequestContext<'_>,
+        node: &Node,
+        member: &Member,
+        errors: Vec<String>,
+    ) -> Answer {
+        let messages = self.messages(context, errors);
+        let headers = context.request.headers;
+        let answer = self
+            .pages
+            .form(context.lang, node, member, &messages, headers);
+        with_page_headers(answer, context, false)
     }
 
-    /// What a page has to say above its content.
-    fn messages(&self, call: &Call<'_>, errors: Vec<String>) -> Vec<Message> {
-        let member = call.member.as_ref();
+    /// The messages above the content of a page.
+    fn messages(&self, context: &RequestContext<'_>, errors: Vec<String>) -> Vec<StatusMessage> {
+        let member = context.member.as_ref();
         let notice = member.and_then(|member| self.sessions.take_notice(member));
-        let errors = errors.into_iter().map(Message::Error);
+        let errors = errors.into_iter().map(StatusMessage::Error);
         notice
-            .map(Message::Status)
+            .map(StatusMessage::Status)
             .into_iter()
             .chain(errors)
             .collect()
     }
 }
 
-/// Where a search leads, without the language.
-fn results_path(fields: &Fields) -> String {
+/// The path of a search's results, without the language.
+fn results_path(fields: &FormFields) -> String {
     let keys = utf8_percent_encode(fields.get("keys").trim(), NON_ALPHANUMERIC);
     format!("/search/node?keys={keys}")
 }
 
-/// The answer with the headers of every page, of those that a cache gave and of those that were made.
-fn finished(mut answer: Answer, call: &Call<'_>, is_cached: bool) -> Answer {
+/// Adds the headers of every page to an answer, those of a cached page or of one that was made.
+fn with_page_headers(mut answer: Answer, context: &RequestContext<'_>, is_cached: bool) -> Answer {
     const GENERATOR: HeaderName = HeaderName::from_static("x-generator");
     const DRUPAL_CACHE: HeaderName = HeaderName::from_static("x-drupal-cache");
     let (cache, age) = match is_cached {
@@ -282,7 +314,7 @@ fn finished(mut answer: Answer, call: &Call<'_>, is_cached: bool) -> Answer {
         (CONTENT_TYPE, "text/html; charset=UTF-8"),
         (CACHE_CONTROL, age),
         (EXPIRES, "Sun, 19 Nov 1978 05:00:00 GMT"),
-        (CONTENT_LANGUAGE, Words::of(call.lang).code),
+        (CONTENT_LANGUAGE, Translation::of(context.lang).code),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "SAMEORIGIN"),
         (GENERATOR, "Drupal 8 (https://www.drupal.org)"),
@@ -291,19 +323,19 @@ fn finished(mut answer: Answer, call: &Call<'_>, is_cached: bool) -> Answer {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if let Some(member) = &call.member {
-        cookie::set(&mut answer, call.host, &member.session);
+    if let Some(member) = &context.member {
+        cookie::set(&mut answer, context.host, &member.session);
     }
     answer
 }
 
 /// A redirect to `path` in the language of the request, without which that is "/en".
-fn go(call: &Call<'_>, status: StatusCode, path: &str) -> Answer {
-    let mut answer = finished(Answer::default(), call, false);
+fn redirect(context: &RequestContext<'_>, status: StatusCode, path: &str) -> Answer {
+    let mut answer = with_page_headers(Answer::default(), context, false);
     *answer.status_mut() = status;
-    let code = Words::of(call.lang).code;
+    let code = Translation::of(context.lang).code;
     let path = utf8_percent_encode(path, CONTROLS);
-    if let Ok(location) = HeaderValue::try_from(format!("http://{}/{code}{path}", call.host)) {
+    if let Ok(location) = HeaderValue::try_from(format!("http://{}/{code}{path}", context.host)) {
         answer.headers_mut().insert(LOCATION, location);
     }
     answer

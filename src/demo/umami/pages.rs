@@ -1,6 +1,6 @@
 //! The pages of the site, made once when it starts: visitors and members get the same bytes every time. Only
-//! what depends on who asks is made for each request: messages, results of a search, the form of a node.
-//! Driven by the site, which decides what is shown to whom.
+//! messages, results of a search and the form of a node are made for each request. Driven by the site, which
+//! decides who sees what.
 
 use std::collections::HashMap;
 
@@ -9,63 +9,67 @@ use http::StatusCode;
 use http::header::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use super::content::{self, Node, Type};
+use super::content::{self, Node, NodeType};
 use super::forms::ADMIN;
-use super::layout::{Head, Layout, Message};
-use super::parts::{Parts, contact, login};
-use super::place::Lang;
-use super::words::Words;
-use crate::demo::coded::{self, Coded};
+use super::layout::{PageHead, PageLayout, StatusMessage};
+use super::parts::{PageParts, contact, login};
+use super::route::Lang;
+use super::translation::Translation;
+use crate::demo::prepared::{self, PreparedBody};
 use crate::demo::server::Answer;
 use crate::demo::sessions::Member;
 use crate::demo::template::escape;
 
-/// A page, and where it is in the two languages.
-pub(super) struct Sheet {
+/// A page that is ready to be sent, with its path in the two languages.
+pub(super) struct PreparedPage {
     lang: Lang,
-    /// HTML.
+    /// The title, as HTML.
     title: String,
     content: String,
     paths: [String; 2],
     status: StatusCode,
-    anonymous: Coded,
-    member: Coded,
+    anonymous: PreparedBody,
+    member: PreparedBody,
 }
 
-/// A page that no path leads to.
+/// The pages that no path leads to.
 #[derive(Clone, Copy)]
-pub(super) enum Own {
+pub(super) enum SystemPage {
     Denied,
     NotFound,
     Profile,
 }
 
-const OWN: [Own; 3] = [Own::Denied, Own::NotFound, Own::Profile];
+const SYSTEM_PAGES: [SystemPage; 3] = [
+    SystemPage::Denied,
+    SystemPage::NotFound,
+    SystemPage::Profile,
+];
 
-/// All pages.
-pub(super) struct Pages {
-    layout: Layout,
-    parts: Parts,
-    sheets: Vec<Sheet>,
-    /// Without a slash at the end, decoded.
+/// The pages of the site.
+pub(super) struct PageStore {
+    layout: PageLayout,
+    parts: PageParts,
+    pages: Vec<PreparedPage>,
+    /// The indexes of pages by path, which is decoded and without a slash at the end.
     by_path: HashMap<String, usize>,
-    /// Those that no path leads to, of one language after the other.
-    own: Vec<usize>,
+    /// The indexes of those that no path leads to, of one language after the other.
+    system_pages: Vec<usize>,
 }
 
-impl Pages {
+impl PageStore {
     pub(super) fn new() -> Self {
-        let parts = Parts::new(content::nodes(), content::terms());
-        let mut pages = Pages {
-            layout: Layout::new(&parts.terms, &parts.texts),
+        let parts = PageParts::new(content::nodes(), content::terms());
+        let mut pages = PageStore {
+            layout: PageLayout::new(&parts.terms, &parts.texts),
             parts,
-            sheets: Vec::new(),
+            pages: Vec::new(),
             by_path: HashMap::new(),
-            own: Vec::new(),
+            system_pages: Vec::new(),
         };
         for lang in [Lang::En, Lang::Es] {
             pages.add_fixed(lang);
-            pages.add_own(lang);
+            pages.add_system_pages(lang);
             pages.add_nodes(lang);
             pages.add_terms(lang);
         }
@@ -73,7 +77,7 @@ impl Pages {
     }
 
     /// The page at a path as it came in a request.
-    pub(super) fn at(&self, path: &str) -> Option<&Sheet> {
+    pub(super) fn at(&self, path: &str) -> Option<&PreparedPage> {
         let path = path.strip_suffix('/').unwrap_or(path);
         let found = match self.by_path.get(path) {
             None if path.contains('%') => {
@@ -82,11 +86,11 @@ impl Pages {
             }
             found => found,
         };
-        found.map(|sheet| &self.sheets[*sheet])
+        found.map(|page| &self.pages[*page])
     }
 
-    pub(super) fn own(&self, lang: Lang, own: Own) -> &Sheet {
-        &self.sheets[self.own[lang as usize * OWN.len() + own as usize]]
+    pub(super) fn system_page(&self, lang: Lang, system_page: SystemPage) -> &PreparedPage {
+        &self.pages[self.system_pages[lang as usize * SYSTEM_PAGES.len() + system_page as usize]]
     }
 
     pub(super) fn node(&self, nid: u32) -> Option<&Node> {
@@ -97,36 +101,36 @@ impl Pages {
         &self.parts.nodes
     }
 
-    /// A page as everybody gets it, or with messages for this client alone.
+    /// Answers with a page as everybody gets it, or with messages for this client alone.
     pub(super) fn show(
         &self,
-        sheet: &Sheet,
+        page: &PreparedPage,
         is_member: bool,
-        messages: &[Message],
+        messages: &[StatusMessage],
         headers: &HeaderMap,
     ) -> Answer {
         let mut answer = match (messages, is_member) {
-            ([], false) => sheet.anonymous.answer(headers),
-            ([], true) => sheet.member.answer(headers),
+            ([], false) => page.anonymous.answer(headers),
+            ([], true) => page.member.answer(headers),
             _ => {
-                let head = Head {
-                    lang: sheet.lang,
-                    title: &sheet.title,
-                    paths: &sheet.paths,
+                let head = PageHead {
+                    lang: page.lang,
+                    title: &page.title,
+                    paths: &page.paths,
                 };
                 let html = self
                     .layout
-                    .render(&head, &sheet.content, is_member, messages);
-                coded::once(html, headers)
+                    .render(&head, &page.content, is_member, messages);
+                prepared::uncached(html, headers)
             }
         };
         if answer.status() == StatusCode::OK {
-            *answer.status_mut() = sheet.status;
+            *answer.status_mut() = page.status;
         }
         answer
     }
 
-    /// What was found for these keys.
+    /// Answers with the results of a search for `keys`.
     pub(super) fn results(
         &self,
         lang: Lang,
@@ -137,41 +141,49 @@ impl Pages {
         let results = self.parts.results(lang, keys);
         let keys = escape(keys);
         let content = self.parts.search_form(lang, &keys, &results);
-        let head = Head {
+        let head = PageHead {
             lang,
-            title: &format!("{} {keys}", Words::of(lang).search_for),
+            title: &format!("{} {keys}", Translation::of(lang).search_for),
             paths: &paths("/search/node"),
         };
         let html = self.layout.render(&head, &content, is_member, &[]);
-        coded::once(html, headers)
+        prepared::uncached(html, headers)
     }
 
-    /// The form of a node, for an editor.
+    /// Answers with the form of a node, for an editor.
     pub(super) fn form(
         &self,
         lang: Lang,
         node: &Node,
         member: &Member,
-        messages: &[Message],
+        messages: &[StatusMessage],
         headers: &HeaderMap,
     ) -> Answer {
         let content = self.parts.edit_form(lang, node, member);
         let title = escape(&node.titles[lang as usize]);
-        let head = Head {
+        let head = PageHead {
             lang,
             title: &format!("Edit {} {title}", node.kind().name()),
             paths: &paths(&format!("/node/{}/edit", node.nid)),
         };
         let html = self.layout.render(&head, &content, true, messages);
-        coded::once(html, headers)
+        prepared::uncached(html, headers)
     }
 
     fn add_fixed(&mut self, lang: Lang) {
-        let (words, parts) = (Words::of(lang), &self.parts);
+        let (words, parts) = (Translation::of(lang), &self.parts);
         let fixed = [
             ("", words.home, parts.front(lang)),
-            ("/articles", words.articles, parts.list(lang, Type::Article)),
-            ("/recipes", words.recipes, parts.list(lang, Type::Recipe)),
+            (
+                "/articles",
+                words.articles,
+                parts.list(lang, NodeType::Article),
+            ),
+            (
+                "/recipes",
+                words.recipes,
+                parts.list(lang, NodeType::Recipe),
+            ),
             (
                 "/search/node",
                 words.search,
@@ -185,16 +197,18 @@ impl Pages {
         }
     }
 
-    fn add_own(&mut self, lang: Lang) {
-        let words = Words::of(lang);
-        for own in OWN {
-            let (title, text, status) = match own {
-                Own::Denied => (words.denied, words.denied_text, StatusCode::FORBIDDEN),
-                Own::NotFound => (words.not_found, words.not_found_text, StatusCode::NOT_FOUND),
-                Own::Profile => (ADMIN, "", StatusCode::OK),
+    fn add_system_pages(&mut self, lang: Lang) {
+        let words = Translation::of(lang);
+        for system_page in SYSTEM_PAGES {
+            let (title, text, status) = match system_page {
+                SystemPage::Denied => (words.denied, words.denied_text, StatusCode::FORBIDDEN),
+                SystemPage::NotFound => {
+                    (words.not_found, words.not_found_text, StatusCode::NOT_FOUND)
+                }
+                SystemPage::Profile => (ADMIN, "", StatusCode::OK),
             };
-            let sheet = self.add(lang, title, text.to_owned(), paths(""), status);
-            self.own.push(sheet);
+            let page = self.add(lang, title, text.to_owned(), paths(""), status);
+            self.system_pages.push(page);
         }
     }
 
@@ -204,8 +218,8 @@ impl Pages {
             let title = escape(&node.titles[lang as usize]).into_owned();
             let (number, aliases) = (paths(&format!("/node/{}", node.nid)), node.paths.clone());
             let content = self.parts.article(lang, node);
-            let sheet = self.add_at(lang, &title, content, aliases);
-            self.reach(lang, &number[lang as usize], sheet);
+            let page = self.add_at(lang, &title, content, aliases);
+            self.add_path(lang, &number[lang as usize], page);
         }
     }
 
@@ -221,9 +235,9 @@ impl Pages {
     /// Makes a page that its path leads to.
     fn add_at(&mut self, lang: Lang, title: &str, content: String, paths: [String; 2]) -> usize {
         let path = paths[lang as usize].clone();
-        let sheet = self.add(lang, title, content, paths, StatusCode::OK);
-        self.reach(lang, &path, sheet);
-        sheet
+        let page = self.add(lang, title, content, paths, StatusCode::OK);
+        self.add_path(lang, &path, page);
+        page
     }
 
     /// Makes a page.
@@ -235,19 +249,19 @@ impl Pages {
         paths: [String; 2],
         status: StatusCode,
     ) -> usize {
-        let sheet = self.sheets.len();
-        let head = Head {
+        let page = self.pages.len();
+        let head = PageHead {
             lang,
             title,
             paths: &paths,
         };
-        let coded = |is_member: bool| {
+        let prepared = |is_member: bool| {
             let html = self.layout.render(&head, &content, is_member, &[]);
-            let tag = format!("{sheet:x}-{}", u8::from(is_member));
-            Coded::compressed(Bytes::from(html), &tag)
+            let tag = format!("{page:x}-{}", u8::from(is_member));
+            PreparedBody::compressed(Bytes::from(html), &tag)
         };
-        let (anonymous, member) = (coded(false), coded(true));
-        self.sheets.push(Sheet {
+        let (anonymous, member) = (prepared(false), prepared(true));
+        self.pages.push(PreparedPage {
             lang,
             title: title.to_owned(),
             content,
@@ -256,19 +270,19 @@ impl Pages {
             anonymous,
             member,
         });
-        sheet
+        page
     }
 
-    /// Lets a path lead to a page; an English one also without its language.
-    fn reach(&mut self, lang: Lang, path: &str, sheet: usize) {
+    /// Makes a path lead to a page; an English one also without its language.
+    fn add_path(&mut self, lang: Lang, path: &str, page: usize) {
         if let (Lang::En, Some(path)) = (lang, path.strip_prefix("/en")) {
-            self.by_path.insert(path.to_owned(), sheet);
+            self.by_path.insert(path.to_owned(), page);
         }
-        self.by_path.insert(path.to_owned(), sheet);
+        self.by_path.insert(path.to_owned(), page);
     }
 }
 
 /// A path in both languages.
 fn paths(path: &str) -> [String; 2] {
-    [Lang::En, Lang::Es].map(|lang| format!("/{}{path}", Words::of(lang).code))
+    [Lang::En, Lang::Es].map(|lang| format!("/{}{path}", Translation::of(lang).code))
 }

@@ -1,30 +1,30 @@
-//! The content of pages as HTML, without what stands around it. Driven by the pages; knows neither paths nor
+//! The content of pages as HTML, without the layout around it. Driven by the pages; knows neither paths nor
 //! requests.
 
-use super::content::{Node, Term, Type};
+use super::content::{Node, NodeType, Term};
 use super::files::picture;
 use super::layout::{filled, term_links};
-use super::place::Lang;
-use super::words::Words;
+use super::route::Lang;
+use super::translation::Translation;
+use crate::demo::filler::{ENGLISH, FillerText, SPANISH};
 use crate::demo::sessions::{Member, random_key};
 use crate::demo::template::{Template, escape};
-use crate::demo::text::{ENGLISH, SPANISH, Text};
 
-/// Text that makes pages as large as on the observed site: 26 kB for a recipe, 33 kB for the front page, 35 kB
-/// for the list of articles, 61 kB for the form of a node.
+/// The lengths of texts that make pages as large as on the observed site: 26 kB for a recipe, 33 kB for the front
+/// page, 35 kB for the list of articles, 61 kB for the form of a node.
 const NODE_BYTES: usize = 4_930;
 const FRONT_TEASER_BYTES: usize = 520;
 const LIST_TEASER_BYTES: usize = 705;
 const EDITED_BYTES: usize = 37_000;
-/// Recipes and articles on the front page.
+/// The recipes and articles on the front page.
 const ON_FRONT: [u32; 7] = [1, 11, 5, 15, 7, 13, 10];
 
-/// What contents are made from.
-pub(super) struct Parts {
+/// The templates, texts, nodes and terms that contents are made of.
+pub(super) struct PageParts {
     pub(super) nodes: Vec<Node>,
     pub(super) terms: Vec<Term>,
-    /// English and Spanish.
-    pub(super) texts: [Text; 2],
+    /// The filler texts in English and Spanish.
+    pub(super) texts: [FillerText; 2],
     card: Template<6>,
     hero: Template<4>,
     node: Template<4>,
@@ -32,12 +32,12 @@ pub(super) struct Parts {
     edit: Template<7>,
 }
 
-impl Parts {
+impl PageParts {
     pub(super) fn new(nodes: Vec<Node>, terms: Vec<Term>) -> Self {
-        Parts {
+        PageParts {
             nodes,
             terms,
-            texts: [Text::new(&ENGLISH), Text::new(&SPANISH)],
+            texts: [FillerText::new(&ENGLISH), FillerText::new(&SPANISH)],
             card: Template::new(
                 include_str!("card.html"),
                 ["type", "title", "picture", "text", "path", "more"],
@@ -66,16 +66,16 @@ impl Parts {
 
     pub(super) fn front(&self, lang: Lang) -> String {
         let nodes = ON_FRONT.iter().filter_map(|nid| self.find(*nid));
-        self.banner(lang, Type::Recipe) + &self.cards(lang, nodes, FRONT_TEASER_BYTES)
+        self.banner(lang, NodeType::Recipe) + &self.cards(lang, nodes, FRONT_TEASER_BYTES)
     }
 
-    /// All articles or recipes.
-    pub(super) fn list(&self, lang: Lang, kind: Type) -> String {
+    /// The list of all articles or recipes.
+    pub(super) fn list(&self, lang: Lang, kind: NodeType) -> String {
         let nodes = self.nodes.iter().filter(|node| node.kind() == kind);
         self.banner(lang, kind) + &self.cards(lang, nodes, LIST_TEASER_BYTES)
     }
 
-    /// What has a term.
+    /// The list of the nodes that have a term.
     pub(super) fn tagged(&self, lang: Lang, term: &Term) -> String {
         let nodes = self
             .nodes
@@ -90,7 +90,7 @@ impl Parts {
             .iter()
             .filter(|term| term.nids.contains(&node.nid));
         let picture = match node.kind() {
-            Type::Page => String::new(),
+            NodeType::Page => String::new(),
             _ => picture(node, &node.titles[lang as usize]),
         };
         let values = [
@@ -104,7 +104,7 @@ impl Parts {
 
     /// The form of a search for `keys`, which are HTML.
     pub(super) fn search_form(&self, lang: Lang, keys: &str, results: &str) -> String {
-        let words = Words::of(lang);
+        let words = Translation::of(lang);
         let values = [
             words.code,
             words.search_label,
@@ -116,9 +116,9 @@ impl Parts {
         filled(&self.search, values)
     }
 
-    /// What was found for these keys: the nodes whose title and terms have all of them.
+    /// The results of a search: the nodes whose title and terms have all of the keys.
     pub(super) fn results(&self, lang: Lang, keys: &str) -> String {
-        let words = Words::of(lang);
+        let words = Translation::of(lang);
         let wanted: Vec<String> = keys.split_whitespace().map(str::to_lowercase).collect();
         let found = self.nodes.iter().filter(|node| {
             let text = self.searched(lang, node);
@@ -149,7 +149,7 @@ impl Parts {
         });
         let values = [
             node.kind().machine_name(),
-            &format!("/{}/node/{}/edit", Words::of(lang).code, node.nid),
+            &format!("/{}/node/{}/edit", Translation::of(lang).code, node.nid),
             &escape(&node.titles[lang as usize]),
             self.texts[lang as usize].article(node.nid, EDITED_BYTES),
             &options.collect::<String>(),
@@ -159,7 +159,7 @@ impl Parts {
         filled(&self.edit, values)
     }
 
-    fn banner(&self, lang: Lang, kind: Type) -> String {
+    fn banner(&self, lang: Lang, kind: NodeType) -> String {
         let Some(node) = self.nodes.iter().rfind(|node| node.kind() == kind) else {
             return String::new();
         };
@@ -167,7 +167,7 @@ impl Parts {
             &*escape(&node.titles[lang as usize]),
             self.texts[lang as usize].article(100 + node.nid, FRONT_TEASER_BYTES),
             &node.paths[lang as usize],
-            Words::of(lang).more,
+            Translation::of(lang).more,
         ];
         filled(&self.hero, values)
     }
@@ -186,14 +186,14 @@ impl Parts {
                 &picture(node, title),
                 self.texts[lang as usize].article(node.nid, teaser_bytes),
                 &node.paths[lang as usize],
-                Words::of(lang).more,
+                Translation::of(lang).more,
             ];
             filled(&self.card, values)
         };
         nodes.map(card).collect()
     }
 
-    /// What a search looks through, in lower case.
+    /// The text that a search looks through, in lower case.
     fn searched(&self, lang: Lang, node: &Node) -> String {
         let terms = self
             .terms
@@ -209,7 +209,7 @@ impl Parts {
 }
 
 /// The login form.
-pub(super) fn login(words: &Words) -> String {
+pub(super) fn login(words: &Translation) -> String {
     let names = ["lang", "username", "password", "log_in", "build_id"];
     let values = [
         words.code,
@@ -222,7 +222,7 @@ pub(super) fn login(words: &Words) -> String {
 }
 
 /// The form for a message to the site.
-pub(super) fn contact(words: &Words) -> String {
+pub(super) fn contact(words: &Translation) -> String {
     let names = [
         "lang", "name", "mail", "subject", "message", "send", "preview", "build_id",
     ];
@@ -239,7 +239,8 @@ pub(super) fn contact(words: &Words) -> String {
     filled(&Template::new(include_str!("contact.html"), names), values)
 }
 
-/// One for each form that is made: forms of pages that everybody gets keep theirs, as in Drupal's page cache.
+/// A form_build_id, new for each form that is made: forms of pages that everybody gets keep theirs, as in Drupal's
+/// page cache.
 fn build_id() -> String {
     format!("form-{}", random_key())
 }

@@ -1,4 +1,4 @@
-//! The site as a client sees it, over real connections: the observed behaviour of Umami, point by point.
+//! Tests of the site over real connections: the observed behaviour of Umami, point by point.
 
 use super::content::{nodes, terms};
 use crate::demo::testing::{Reply, Visitor};
@@ -196,7 +196,7 @@ fn text_is_sent_in_gzip_to_those_who_take_it() {
     let (visitor, admin) = (visitor(), admin());
     let css = "/sites/default/files/css/css_demoA7Qm1xk0Vt5ZrYcW9uLd3sNfEjHgBpTiOa.css";
     let png = "/sites/default/files/styles/medium_8_7/public/umami-bundle.png";
-    for (who, path, coded) in [
+    for (who, path, prepared) in [
         (&visitor, "/en", true),
         (&visitor, "/en/search/node?keys=soup", true),
         (&visitor, css, true),
@@ -207,8 +207,12 @@ fn text_is_sent_in_gzip_to_those_who_take_it() {
         let plain = who.get(path);
         assert_eq!(plain.header("content-encoding"), None, "{path}");
         let reply = who.send("GET", path, "Accept-Encoding: br, gzip\r\n", "");
-        assert_eq!(reply.header("content-encoding").is_some(), coded, "{path}");
-        if coded {
+        assert_eq!(
+            reply.header("content-encoding").is_some(),
+            prepared,
+            "{path}"
+        );
+        if prepared {
             assert!(reply.body.len() * 2 < plain.body.len(), "{path}");
             assert!(reply.body.starts_with(b"\x1f\x8b"), "{path}");
         }

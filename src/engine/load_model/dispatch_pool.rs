@@ -2,8 +2,8 @@
 //! one if there is none, and is dropped if there may be no more. Knows numbers, not VMs; the shard starts whom
 //! it names.
 
-use super::shard_of;
-use super::user_pool::Start;
+use crate::engine::load_model::shard_of;
+use crate::engine::load_model::user_pool::Start;
 use crate::engine::user::stop::Stop;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};

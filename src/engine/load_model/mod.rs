@@ -4,7 +4,6 @@
 pub(super) mod clock;
 pub(super) mod dispatch_pool;
 pub(super) mod dispatcher;
-pub(super) mod on_call;
 pub(super) mod throttle;
 pub(super) mod timetable;
 pub(super) mod user_pool;

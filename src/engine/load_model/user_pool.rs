@@ -2,7 +2,7 @@
 //! changes. A user's number decides its shard and its scenario, the highest number stops first, and whoever is
 //! started again keeps its number: the proportions of the scenarios hold at every number of users.
 
-use super::shard_of;
+use crate::engine::load_model::shard_of;
 use crate::engine::user::stop::Stop;
 use std::collections::HashMap;
 use std::rc::Rc;

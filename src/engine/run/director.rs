@@ -1,17 +1,17 @@
 //! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
 //! shards by their directive and their signals alone, whatever machine they are on.
 
-use super::directive::{Directive, Phase};
-use super::ending::{Life, Stopped};
-use super::local_shards::LocalShards;
-use super::offer::{Offer, Offers};
-use super::reset::Reset;
-use super::roster::Roster;
-use super::settings::settings_of;
-use super::signal::{Signal, SignalKind};
-use super::watchdog::{Caught, complaint};
 use crate::config::Config;
 use crate::control::{Answer, Call, Calls, Command, Done, Interrupt, Refusal};
+use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::offer::{Offer, Offers};
+use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::run::ending::{Life, Stopped};
+use crate::engine::run::local_shards::LocalShards;
+use crate::engine::run::reset::Reset;
+use crate::engine::run::roster::Roster;
+use crate::engine::run::settings::settings_of;
+use crate::engine::run::watchdog::{Caught, complaint};
 use crate::error::Error;
 use crate::metrics::{
     Aim, Cause, Delta, EventKind, Report, RunPhase, RunSettings, Snapshot, Store,

@@ -1,56 +1,9 @@
 //! Finds out why a run ended: who asked for the stop, and how its users came to their end.
 
-use super::directive::Phase;
-use super::director::Director;
-use crate::engine::user::User;
+use crate::engine::protocol::directive::Phase;
+use crate::engine::run::director::Director;
 use crate::metrics::{Cause, Ending, EventKind};
 use std::time::Duration;
-
-/// How users came to their end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Departures {
-    /// Users who have done their `on_start` tasks.
-    pub(crate) began: u64,
-    /// Users who were lost by an error in `on_start`.
-    pub(crate) lost: u64,
-    /// Users who have done all their iterations.
-    pub(crate) finished: u64,
-}
-
-impl Departures {
-    /// Those of both together.
-    pub(crate) fn and(self, other: Departures) -> Departures {
-        Departures {
-            began: self.began + other.began,
-            lost: self.lost + other.lost,
-            finished: self.finished + other.finished,
-        }
-    }
-
-    /// Whether there were users and all were lost.
-    fn all_lost(self) -> bool {
-        self.lost > 0 && self.began == 0
-    }
-
-    /// Why nobody is left although nobody was told to stop.
-    pub(crate) fn cause(self) -> Cause {
-        match self.finished {
-            _ if self.all_lost() => Cause::UsersLost,
-            0 => Cause::Plan,
-            _ => Cause::IterationsDone,
-        }
-    }
-}
-
-impl User {
-    /// Counts a user that has done as many iterations as it may.
-    pub(crate) fn note_finished(&self) {
-        let limit = self.shared.config.iterations;
-        if limit.is_some_and(|limit| self.iteration > limit) {
-            self.shared.departed(|departures| departures.finished += 1);
-        }
-    }
-}
 
 /// The first stop of a run: why, when, and of a threshold which.
 #[derive(Debug)]

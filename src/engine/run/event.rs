@@ -1,10 +1,10 @@
 //! The plan's functions for the start and the end of a test: each is run once, by a user of its own, while
 //! no other user is at work. Their requests count apart from those of users, under the event's name.
 
-use super::context::RunContext;
-use super::plan_version::PlanVersion;
-use super::settings::settings_of;
 use crate::control::{Call, Calls, Command, Done, Refusal};
+use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::run::settings::settings_of;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;

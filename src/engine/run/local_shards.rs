@@ -1,12 +1,12 @@
 //! The shards of this process: their threads, the memory that goes back to them, and what only this machine can tell
 //! of them. Knows neither figures nor the timetable.
 
-use super::context::RunContext;
-use super::directive::Directive;
-use super::ports::PortWatch;
-use super::signal::Signal;
-use super::watchdog::{Caught, Watchdog};
 use crate::engine::load_model::dispatcher::Transfers;
+use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::directive::Directive;
+use crate::engine::protocol::signal::Signal;
+use crate::engine::run::ports::PortWatch;
+use crate::engine::run::watchdog::{Caught, Watchdog};
 use crate::engine::shard::channels::Channels;
 use crate::engine::shard::run_shard;
 use crate::error::Error;
@@ -59,7 +59,7 @@ impl LocalShards {
         let mut local = LocalShards {
             threads: Vec::new(),
             emptied: Vec::new(),
-            watchdog: Watchdog::new(&context.pulses, context.config.lua_time, context.begin),
+            watchdog: Watchdog::new(&context.heartbeats, context.config.lua_time, context.begin),
             ports: PortWatch::new(context.begin),
         };
         let lines: Vec<_> = (0..context.shards)

@@ -1,43 +1,38 @@
 //! A run from its first user to its report: the plan's events, the shards between them, and the figures at
 //! the end.
 
-pub(super) mod context;
-pub(super) mod directive;
 pub(super) mod director;
 pub(super) mod ending;
 mod event;
 pub(super) mod local_shards;
-mod offer;
-pub(super) mod plan_version;
 mod ports;
 mod reset;
 mod roster;
 mod settings;
-pub(super) mod signal;
 mod steer;
 mod watchdog;
 
-pub use offer::{Offers, PlanVersions};
-pub use plan_version::PlanVersion;
-pub use settings::settings_of;
+pub use crate::engine::run::settings::settings_of;
 
 use crate::config::Config;
 use crate::control::{Calls, Command};
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::{Timetable, stages};
+use crate::engine::protocol::context::{cadence, context};
+use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::offer::Offers;
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::run::director::Director;
+use crate::engine::run::ending::Life;
+use crate::engine::run::event::{raised_in, run_event};
+use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
+use crate::engine::run::reset::Reset;
+use crate::engine::run::roster::Roster;
+use crate::engine::run::settings::thresholds;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{Aim, Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
 use crate::plan::Event;
-use context::{cadence, context};
-use directive::{Directive, Phase};
-use director::Director;
-use ending::Life;
-use event::{raised_in, run_event};
-use local_shards::{LocalShards, StartShard, start_thread};
-use reset::Reset;
-use roster::Roster;
-use settings::thresholds;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
@@ -112,7 +107,7 @@ pub(crate) async fn run_on(
         store.hold_judgement();
     }
     let name = run.name.clone();
-    let mut context = context(run);
+    let mut context = context(run.config, run.client, run.resolver, run.journals);
     let (timetable, end) = Timetable::of(&config);
     snapshots.send_replace(Some(Arc::new(Snapshot {
         wanted: Aim {

@@ -2,12 +2,12 @@
 //! view asks for it, or when the plan is loaded anew. Every shard is told the moment, and counts what ended before it
 //! and after it apart; when all have come so far, the earlier measurement is over.
 
-use super::directive::{Begins, Measurement};
-use super::director::Director;
-use super::plan_version::PlanVersion;
 use crate::config::Config;
 use crate::control::Refusal;
 use crate::engine::load_model::timetable::Timetable;
+use crate::engine::protocol::directive::{Begins, Measurement};
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::run::director::Director;
 use crate::metrics::{Delta, EventKind, NameSeries, Report};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Who takes part in a run: each shard from the start to its last signal. Whoever is lost is waited for no longer.
 
-use super::ending::Departures;
+use crate::engine::protocol::departures::Departures;
 
 /// The shards of a run by their numbers.
 #[derive(Debug)]

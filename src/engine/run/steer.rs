@@ -1,10 +1,10 @@
 //! What a view may change while users run: how many there are, how often iterations start, and whether the
 //! run goes on or pauses.
 
-use super::director::Director;
 use crate::config::MOST_USERS;
 use crate::control::{Answer, Command, Done, Refusal};
 use crate::engine::load_model::timetable::Timetable;
+use crate::engine::run::director::Director;
 use crate::metrics::EventKind;
 use crate::units;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Notices a shard that is caught in one call of a plan's code that no hook can end, such as a search of
-//! many matches in a huge text. Asked at every tick of the run; pure but for the pulses it reads.
+//! many matches in a huge text. Asked at every tick of the run; pure but for the heartbeats it reads.
 
 use crate::error::Error;
-use crate::lua::{Pulse, Running};
+use crate::lua::{Heartbeat, RunningCode};
 use crate::plan::Plan;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,21 +24,21 @@ pub(crate) struct Watchdog {
 
 #[derive(Debug)]
 struct Watched {
-    pulse: Arc<Pulse>,
-    seen: Option<Running>,
+    heartbeat: Arc<Heartbeat>,
+    seen: Option<RunningCode>,
     time: Duration,
 }
 
 impl Watchdog {
     /// `lua_time` is what the hooks allow.
-    pub(crate) fn new(pulses: &[Arc<Pulse>], lua_time: Duration, now: Instant) -> Watchdog {
-        let watched = |pulse: &Arc<Pulse>| Watched {
-            pulse: pulse.clone(),
+    pub(crate) fn new(heartbeats: &[Arc<Heartbeat>], lua_time: Duration, now: Instant) -> Watchdog {
+        let watched = |heartbeat: &Arc<Heartbeat>| Watched {
+            heartbeat: heartbeat.clone(),
             seen: None,
             time: Duration::ZERO,
         };
         Watchdog {
-            shards: pulses.iter().map(watched).collect(),
+            shards: heartbeats.iter().map(watched).collect(),
             patience: lua_time * 2 + GRACE,
             looked: now,
         }
@@ -50,13 +50,13 @@ impl Watchdog {
         self.looked = now;
         let mut shards = self.shards.iter_mut().enumerate();
         shards.find_map(|(index, shard)| {
-            let running = shard.pulse.look();
+            let running = shard.heartbeat.read();
             shard.time = match running.is_some() && running == shard.seen {
                 true => shard.time + passed,
                 false => Duration::ZERO,
             };
             shard.seen = running;
-            let line = shard.pulse.line();
+            let line = shard.heartbeat.line();
             let running = running.filter(|_| shard.time > self.patience)?;
             Some(Caught {
                 shard: index,
@@ -71,7 +71,7 @@ impl Watchdog {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Caught {
     pub(crate) shard: usize,
-    running: Running,
+    running: RunningCode,
     /// Where it was last seen.
     line: Option<u32>,
 }
@@ -109,17 +109,17 @@ mod tests {
 
     const TICK: Duration = Duration::from_millis(250);
 
-    fn running(user: u64) -> Arc<Pulse> {
-        let pulse = Arc::<Pulse>::default();
-        pulse.enter(user, Some(0));
-        pulse
+    fn running(user: u64) -> Arc<Heartbeat> {
+        let heartbeat = Arc::<Heartbeat>::default();
+        heartbeat.enter(user, Some(0));
+        heartbeat
     }
 
     #[test]
     fn a_call_without_end_is_noticed_after_patience_and_not_before() {
         let begin = Instant::now();
-        let pulses = [Arc::<Pulse>::default(), running(7)];
-        let mut watchdog = Watchdog::new(&pulses, Duration::from_secs(1), begin);
+        let heartbeats = [Arc::<Heartbeat>::default(), running(7)];
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), begin);
         let looks = (1..).map(|tick| begin + TICK * tick);
         let ticks = looks
             .take_while(|now| watchdog.look(*now).is_none())
@@ -133,10 +133,10 @@ mod tests {
     #[test]
     fn a_shard_that_goes_on_is_never_caught() {
         let begin = Instant::now();
-        let pulses = [running(7)];
-        let mut watchdog = Watchdog::new(&pulses, Duration::from_secs(1), begin);
+        let heartbeats = [running(7)];
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), begin);
         for tick in 1..100 {
-            pulses[0].enter(7, Some(0));
+            heartbeats[0].enter(7, Some(0));
             assert_eq!(watchdog.look(begin + TICK * tick), None);
         }
     }
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn a_process_that_was_stopped_is_not_caught() {
         let begin = Instant::now();
-        let pulses = [running(7)];
-        let mut watchdog = Watchdog::new(&pulses, Duration::from_secs(1), begin);
+        let heartbeats = [running(7)];
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), begin);
         assert_eq!(watchdog.look(begin + TICK), None);
         for burst in 0..100 {
             let late = begin + Duration::from_secs(3600) + Duration::from_micros(burst);
@@ -181,7 +181,7 @@ mod tests {
         };
         let caught = Caught {
             shard: 0,
-            running: running(7).look().expect("it runs"),
+            running: running(7).read().expect("it runs"),
             line: Some(5),
         };
         let text = complaint(&plan, "plan.lua", caught).to_string();

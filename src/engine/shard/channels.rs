@@ -1,9 +1,9 @@
 //! The channels between a shard and the director, and from shard to shard.
 
 use crate::engine::load_model::dispatcher::Transfers;
-use crate::engine::run::directive::Directive;
-use crate::engine::run::ending::Departures;
-use crate::engine::run::signal::{Signal, SignalKind};
+use crate::engine::protocol::departures::Departures;
+use crate::engine::protocol::directive::Directive;
+use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::metrics::{Delta, Recorder};
 use std::cell::RefCell;
 use tokio::sync::{mpsc, watch};

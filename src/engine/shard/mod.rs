@@ -1,28 +1,27 @@
 //! A shard: one thread with one current-thread runtime, its users as local tasks, and its recorder. Users
 //! never move between shards, so nothing on the way of a request is shared with another thread.
 
-pub(super) mod alarm;
+mod arrivals;
 pub(super) mod channels;
 mod effort;
 mod probe;
-pub(super) mod timers;
 
 use crate::engine::load_model::dispatcher::Dispatcher;
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::load_model::user_pool::{Start, UserPool};
-use crate::engine::run::context::RunContext;
-use crate::engine::run::directive::{Directive, Phase};
-use crate::engine::run::plan_version::PlanVersion;
-use crate::engine::run::signal::SignalKind;
+use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::protocol::signal::SignalKind;
+use crate::engine::shard::channels::Channels;
+use crate::engine::shard::effort::Meter;
+use crate::engine::shard::probe::probe;
+use crate::engine::timing::alarm::Alarm;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
 use crate::metrics::Recorder;
 use crate::plan::Schedule;
-use alarm::Alarm;
-use channels::Channels;
-use effort::Meter;
-use probe::probe;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -107,7 +106,7 @@ impl Shard {
         let mut recorder = context.recorder(index);
         let directive = channels.directives.borrow_and_update().clone();
         let roles = roles(&directive.plan_version, &mut recorder);
-        let shared = Shared::new(context, index, recorder, context.pulses[index].clone());
+        let shared = Shared::new(context, index, recorder, context.heartbeats[index].clone());
         let mut shard = Shard {
             user_pool: UserPool::new(index, context.shards),
             dispatcher: Dispatcher::new(index, context, &directive),

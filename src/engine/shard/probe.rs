@@ -5,7 +5,7 @@
 //! for is what an answer waits for that becomes readable at that moment: until the thread gets a core, has come to
 //! the end of its present round, and has served those before. It sees only the waiting, not why.
 
-use super::alarm::Alarm;
+use crate::engine::timing::alarm::Alarm;
 use crate::metrics::Lateness;
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! Where users wait before their next task while the run is paused. One per shard, open unless closed.
 
-use super::stop::Stop;
+use crate::engine::user::stop::Stop;
 use std::cell::Cell;
 use tokio::sync::Notify;
 

@@ -1,8 +1,8 @@
 //! A request under way: counted among those from its begin on, and recorded as aborted when it is dropped before
 //! it came to an end.
 
-use super::User;
-use super::open_requests::Told;
+use crate::engine::user::User;
+use crate::engine::user::open_requests::Told;
 use crate::http::{ErrorClass, Exchange};
 use crate::lua::RequestOp;
 use crate::metrics::{Failure, Flight, Phases, RequestId, Sample};

@@ -3,95 +3,31 @@
 
 pub(super) mod gate;
 mod in_flight;
+mod on_call;
 mod open_requests;
 pub(super) mod pace;
 mod perform;
+mod shared;
 mod show;
 pub(super) mod stop;
 
-use crate::config::Config;
-use crate::engine::load_model::throttle::Throttle;
+pub(crate) use shared::Shared;
+
 use crate::engine::load_model::user_pool::Start;
-use crate::engine::run::context::{RunContext, cadence};
-use crate::engine::run::ending::Departures;
-use crate::engine::shard::timers::Timers;
+use crate::engine::protocol::context::cadence;
+use crate::engine::user::open_requests::{Identity, Open};
+use crate::engine::user::pace::Begun;
+use crate::engine::user::stop::Stop;
 use crate::error::Error;
-use crate::http::{Client, Session};
-use crate::lua::{Program, Pulse, Raised, Step, Vm, VmSetup, stream};
+use crate::http::Session;
+use crate::lua::{Program, Raised, Step, Vm, VmSetup, stream};
 use crate::metrics::{Cycles, Failure, Recorder, TaskContext, TaskId, TaskRun};
-use crate::plan::{Cursor, Event, Scenario, Schedule, scaled};
-use gate::Gate;
-use open_requests::{Identity, Open};
-use pace::Begun;
+use crate::plan::{Cursor, Event, Scenario, Schedule};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use stop::Stop;
 use tokio::time::Instant;
-
-/// What the users of a shard share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) config: Arc<Config>,
-    pub(crate) client: Rc<Client>,
-    // Never borrowed across an await nor while a VM runs: plans measure too.
-    pub(crate) recorder: Rc<RefCell<Recorder>>,
-    pub(crate) gate: Gate,
-    pub(crate) timers: Timers,
-    /// None without a ceiling: then a request looks here and that is all.
-    throttle: Option<Arc<Throttle>>,
-    /// How users of the shard came to their end.
-    pub(crate) departures: Cell<Departures>,
-    /// Shows the watchdog whose code runs.
-    pub(crate) pulse: Arc<Pulse>,
-}
-
-impl Shared {
-    /// `index` is that of the shard; the two events of a plan have those after the last.
-    pub(crate) fn new(
-        context: &RunContext,
-        index: usize,
-        recorder: Recorder,
-        pulse: Arc<Pulse>,
-    ) -> Rc<Shared> {
-        const EVENTS: usize = 2;
-        let among = (context.shards + EVENTS) as u64;
-        let (client, resolver) = (context.client.clone(), context.resolver.clone());
-        Rc::new(Shared {
-            config: context.config.clone(),
-            client: Client::one_of(client, resolver, index as u64, among),
-            recorder: Rc::new(RefCell::new(recorder)),
-            gate: Gate::default(),
-            timers: context.timers(),
-            throttle: context.throttle.clone(),
-            departures: Cell::default(),
-            pulse,
-        })
-    }
-}
-
-impl Shared {
-    /// A pause of the plan as long as this run wants it.
-    pub(crate) fn pause(&self, planned: Duration) -> Duration {
-        scaled(planned, self.config.wait_factor)
-    }
-
-    /// Counts a user's end, or that it came so far.
-    pub(crate) fn departed(&self, count: impl FnOnce(&mut Departures)) {
-        let mut departures = self.departures.get();
-        count(&mut departures);
-        self.departures.set(departures);
-    }
-
-    /// Waits for the turn of one request, if there is a ceiling on them.
-    pub(crate) async fn pass_throttle(&self) {
-        if let Some(throttle) = &self.throttle {
-            throttle.pass().await;
-        }
-    }
-}
 
 /// A scenario with what is derived from it once per shard.
 #[derive(Debug)]
@@ -134,6 +70,14 @@ pub(crate) struct User {
 }
 
 impl User {
+    /// Counts a user that has done as many iterations as it may.
+    pub(crate) fn note_finished(&self) {
+        let limit = self.shared.config.iterations;
+        if limit.is_some_and(|limit| self.iteration > limit) {
+            self.shared.departed(|departures| departures.finished += 1);
+        }
+    }
+
     /// The user that starts; a plan counts users from 1.
     pub(crate) fn new(
         start: Start,
@@ -157,7 +101,7 @@ impl User {
 
     fn build(
         user: u64,
-        draws: u64,
+        random_stream: u64,
         role: Rc<Role>,
         shared: Rc<Shared>,
         stop: Rc<Stop>,
@@ -167,19 +111,19 @@ impl User {
         let session = Rc::new(session);
         let setup = VmSetup {
             user,
-            draws,
+            random_stream,
             scenario: &role.scenario.name,
             session: session.clone(),
             memory: shared.config.lua_memory,
             recorder: &shared.recorder,
             time: shared.config.lua_time,
-            pulse: &shared.pulse,
+            heartbeat: &shared.heartbeat,
         };
         let vm = Vm::new(&role.program, setup)?;
         let wanted = shared.config.co_wanted;
         let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence, wanted)));
         Ok(User {
-            random: stream(!shared.config.seed, draws),
+            random: stream(!shared.config.seed, random_stream),
             stop,
             vm,
             session,

@@ -1,7 +1,7 @@
 //! The requests of a user's latest operation: under way, or answered and still to be judged by the plan. What
 //! logs and exemplars tell of them is put together here, once they are counted.
 
-use super::Role;
+use crate::engine::user::Role;
 use crate::http::{ErrorClass, Session, Target, absolute};
 use crate::lua::{Finished, RequestOp};
 use crate::metrics::{Account, Context, RequestId};

@@ -1,7 +1,7 @@
 //! When a user's task or iteration was due and when it began: pacing and throughput go by the first, so that
 //! late timers do not add up, and what is measured goes by the second.
 
-use super::User;
+use crate::engine::user::User;
 use crate::plan::{Rest, Work};
 use std::time::Duration;
 use tokio::time::Instant;

@@ -1,12 +1,12 @@
 //! Carries out what a plan's code asks for: requests, fetches and waits.
 
-use super::User;
-use super::in_flight::InFlight;
-use super::open_requests::{Identity, Open, Told};
-use super::show::show;
+use crate::engine::user::User;
+use crate::engine::user::in_flight::InFlight;
+use crate::engine::user::open_requests::{Identity, Open, Told};
+use crate::engine::user::show::show;
 use crate::http::{Exchange, Session};
 use crate::lua::{Counted, Finished, Op, RequestOp, Step};
-use crate::metrics::{Entered, Failure, Phases, RequestId, Sample};
+use crate::metrics::{Entered, Failure, RequestId, Sample};
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
@@ -239,7 +239,7 @@ fn sample<'a>(
         begin: exchange.begin.into_std(),
         latency: exchange.latency,
         delay: open.delay,
-        phases: phases(exchange),
+        phases: exchange.timings,
         status: finished.status(),
         redirects: exchange.redirects,
         retries: exchange.retries,
@@ -275,18 +275,6 @@ fn before(counted: &Counted) -> Entered<'_> {
             message,
             line: line.as_deref(),
         }),
-    }
-}
-
-fn phases(exchange: &Exchange) -> Phases {
-    let timings = exchange.timings;
-    Phases {
-        dns: timings.dns,
-        connect: timings.connect,
-        tls: timings.tls,
-        send: timings.send,
-        first_byte: timings.first_byte,
-        receive: timings.receive,
     }
 }
 

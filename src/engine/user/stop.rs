@@ -1,7 +1,7 @@
 //! How a user learns that it is to stop: flags to look at and notices that end waits. It stops after its task, or
 //! after its iteration when it is to begin anew with another version of the plan.
 
-use crate::engine::shard::timers::Timers;
+use crate::engine::timing::timers::Timers;
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::sync::Notify;

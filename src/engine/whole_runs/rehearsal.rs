@@ -3,13 +3,14 @@
 
 use crate::config::{Config, Settings};
 use crate::control::{Command, Control};
-use crate::engine::run::context::RunContext;
+use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::offer::PlanVersions;
+use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::local_shards::StartShard;
-use crate::engine::run::plan_version::PlanVersion;
-use crate::engine::run::{Outcome, PlanVersions, Run, run_on};
+use crate::engine::run::{Outcome, Run, run_on};
 use crate::engine::shard::Shard;
-use crate::engine::shard::alarm::Alarm;
 use crate::engine::shard::channels::Channels;
+use crate::engine::timing::alarm::Alarm;
 use crate::error::Error;
 use crate::http::{ClientConfig, Script};
 use std::collections::BTreeMap;

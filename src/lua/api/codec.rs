@@ -1,6 +1,6 @@
-//! `url`, `base64` and `hash`: texts made into other texts.
+//! `url`, `base64` and `hash`: encodings and digests of texts.
 
-use super::super::values::encoded_pairs;
+use crate::lua::values::encode_form;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine as _, alphabet};
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -9,18 +9,19 @@ use mlua::{Lua, LuaString, Table, Value};
 use sha2::Sha256;
 use url::Url;
 
-/// Reads with and without padding, since tokens come either way.
+/// Base64 that is read with and without padding, since tokens come either way.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
+/// Creates `url`.
 pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let encode = |_: &Lua, value: Value| match &value {
-        Value::Table(_) => encoded_pairs(&value, "url.encode").map_err(mlua::Error::runtime),
+        Value::Table(_) => encode_form(&value, "url.encode").map_err(mlua::Error::runtime),
         value => {
-            let text = super::super::values::scalar(value, "url.encode(text): the text");
+            let text = crate::lua::values::read_scalar(value, "url.encode(text): the text");
             text.map(|text| percent_encoded(&text))
                 .map_err(mlua::Error::runtime)
         }
@@ -35,6 +36,7 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
+/// Creates `base64`.
 pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let encode = |_: &Lua, text: LuaString| Ok(BASE64.encode(text.as_bytes()));
@@ -47,6 +49,7 @@ pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
+/// Creates `hash`.
 pub(super) fn hash(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let sha256 = |_: &Lua, text: LuaString| Ok(hex(&Sha256::digest(&*text.as_bytes())));
@@ -72,7 +75,7 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Everything but the unreserved characters of RFC 3986 as `%XX`: right in a path and in a query.
+/// Encodes everything but the unreserved characters of RFC 3986 as `%XX`, which suits a path and a query.
 fn percent_encoded(text: &[u8]) -> String {
     let mut encoded = String::with_capacity(text.len());
     for &byte in text {
@@ -89,7 +92,7 @@ fn percent_encoded(text: &[u8]) -> String {
     encoded
 }
 
-/// `%XX` as the byte it means. What is no such pair stays, and so does '+'.
+/// Decodes `%XX`. Anything else stays as it is, '+' too.
 fn percent_decoded(text: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -109,7 +112,7 @@ fn percent_decoded(text: &[u8]) -> Vec<u8> {
     decoded
 }
 
-/// The URL that a link on the page `base` leads to; `base` may be a path alone.
+/// Resolves a link on the page `base`, which may be a path alone.
 fn joined(base: &str, link: &str) -> Result<String, String> {
     const NOWHERE: &str = "http://page.invalid";
     let fault = |what: &str, error| format!("url.join(base, link): '{what}' is not a URL: {error}");
@@ -125,7 +128,7 @@ fn joined(base: &str, link: &str) -> Result<String, String> {
     }
 }
 
-/// Standard or URL-safe, padded or not, white space ignored.
+/// Decodes standard or URL-safe base64, padded or not, and ignores white space.
 fn base64_decoded(text: &[u8]) -> Result<Vec<u8>, String> {
     let standard: Vec<u8> = text
         .iter()

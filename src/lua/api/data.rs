@@ -1,12 +1,12 @@
-//! `data`: rows of CSV files, lines and JSON, read once per process and shared by all users. A row becomes
-//! a Lua value when a user takes it.
+//! `data`: rows of CSV files, lines and JSON, read once per process and shared by all users. A row becomes a Lua value
+//! when a user takes it.
 
-use super::super::data::{Kind, Order, Row, Rows};
-use super::super::host::Host;
-use super::super::op;
-use super::super::values::{one_line, shown, wanted};
-use super::unknown;
+use super::names::unknown;
 use crate::config::unknown_word;
+use crate::lua::plan_files::{DataFormat, DataRow, RowOrder, Rows};
+use crate::lua::requests::marker;
+use crate::lua::sandbox::Host;
+use crate::lua::values::{describe_mismatch, escape_invalid, to_one_line};
 use mlua::{
     Function, IntoLua as _, Lua, LuaSerdeExt as _, MetaMethod, Table, UserDataFields,
     UserDataMethods, Value,
@@ -15,19 +15,19 @@ use rand::RngExt as _;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// What a plan holds: the rows, the order, and how far its own user has come.
+/// Rows as a plan holds them: with their order and the number that its own user has taken.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct RowReader {
     rows: Arc<Rows>,
-    order: Order,
+    order: RowOrder,
     own: Cell<u64>,
 }
 
-pub(in super::super) const OPTIONS: [&str; 1] = ["order"];
+pub(in crate::lua) const OPTIONS: [&str; 1] = ["order"];
 
 const MEMBERS: [&str; 2] = ["next", "get"];
 
-/// `rows:next()`. Only Lua can yield: a user that finds no row left stops here.
+/// The code of `rows:next()`. Only Lua can yield: a user that finds no row left stops here.
 const NEXT: &str = r#"
 local take, stop, yield = ...
 return function(rows)
@@ -36,11 +36,12 @@ return function(rows)
   return row
 end"#;
 
+/// Creates `data`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let parts = (
         lua.create_function(take)?,
-        op::mark("stop"),
+        marker("stop"),
         coroutine.raw_get::<Function>("yield")?,
     );
     let next: Function = lua.load(NEXT).set_name("=lgoose").call(parts)?;
@@ -48,14 +49,14 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     // The same file in the same order is the same reader: a task may ask for it in every iteration.
     let opened = lua.create_table()?;
-    for (name, kind) in [
-        ("csv", Kind::Csv),
-        ("lines", Kind::Lines),
-        ("json", Kind::Json),
+    for (name, format) in [
+        ("csv", DataFormat::Csv),
+        ("lines", DataFormat::Lines),
+        ("json", DataFormat::Json),
     ] {
         let opened = opened.clone();
         let open = lua.create_function(move |lua, (file, options): (Value, Value)| {
-            open(lua, &opened, (name, kind), &file, &options)
+            open(lua, &opened, (name, format), &file, &options)
         })?;
         library.raw_set(name, open)?;
     }
@@ -65,23 +66,23 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 fn open(
     lua: &Lua,
     opened: &Table,
-    (name, kind): (&str, Kind),
+    (name, format): (&str, DataFormat),
     file: &Value,
     options: &Value,
 ) -> mlua::Result<Value> {
     let Value::String(file) = file else {
-        let problem = wanted("the file", "a string", file);
+        let problem = describe_mismatch("the file", "a string", file);
         let message = format!("{problem}; write data.{name} \"file\", with a dot");
         return Err(mlua::Error::runtime(message));
     };
-    let file = shown(file);
+    let file = escape_invalid(file);
     let order = order(name, options).map_err(mlua::Error::runtime)?;
     let key = format!("{name} {order:?} {file}");
     if let known @ Value::UserData(_) = opened.raw_get(key.as_str())? {
         return Ok(known);
     }
     let library = &Host::of(lua).program.data;
-    let rows = library.open(kind, &file).map_err(mlua::Error::runtime)?;
+    let rows = library.open(format, &file).map_err(mlua::Error::runtime)?;
     if let (Some(json), None) = (rows.json(), order) {
         return lua.to_value(json);
     }
@@ -90,22 +91,22 @@ fn open(
             format!("'{file}' holds no list, or an empty one: there are no rows to order");
         return Err(mlua::Error::runtime(message));
     }
-    let reader = lua.create_any_userdata(Reader {
+    let reader = lua.create_any_userdata(RowReader {
         rows,
-        order: order.unwrap_or(Order::Circular),
+        order: order.unwrap_or(RowOrder::Circular),
         own: Cell::new(0),
     })?;
     opened.raw_set(key, &reader)?;
     reader.into_lua(lua)
 }
 
-fn order(name: &str, options: &Value) -> Result<Option<Order>, String> {
+fn order(name: &str, options: &Value) -> Result<Option<RowOrder>, String> {
     let table = match options {
         Value::Nil => return Ok(None),
         Value::Table(table) => table,
         other => {
             let what = format!("the options of data.{name}");
-            return Err(wanted(
+            return Err(describe_mismatch(
                 &what,
                 "a table such as { order = \"random\" }",
                 other,
@@ -118,23 +119,23 @@ fn order(name: &str, options: &Value) -> Result<Option<Order>, String> {
         let key = key.to_string().unwrap_or_default();
         if key != "order" {
             let owner = format!("data.{name}");
-            return Err(one_line(unknown_word("option", &key, &owner, &OPTIONS)));
+            return Err(to_one_line(unknown_word("option", &key, &owner, &OPTIONS)));
         }
         let Value::String(value) = &value else {
-            return Err(wanted("option 'order'", "a string", &value));
+            return Err(describe_mismatch("option 'order'", "a string", &value));
         };
-        let value = shown(value);
-        let known = Order::named(&value)
-            .ok_or_else(|| one_line(unknown_word("order", &value, "rows", &Order::NAMES)))?;
+        let value = escape_invalid(value);
+        let known = RowOrder::parse(&value)
+            .ok_or_else(|| to_one_line(unknown_word("order", &value, "rows", &RowOrder::NAMES)))?;
         order = Some(known);
     }
     Ok(order)
 }
 
-/// `registry` is mlua's, or the list of a test.
+/// Registers the fields and methods of rows. `registry` is mlua's, or the list of a test.
 pub(super) fn register<R>(registry: &mut R, next: Function)
 where
-    R: UserDataFields<Reader> + UserDataMethods<Reader>,
+    R: UserDataFields<RowReader> + UserDataMethods<RowReader>,
 {
     registry.add_field("next", next);
     registry.add_method("get", |lua, this, place: i64| nth(lua, this, place));
@@ -150,16 +151,16 @@ where
     });
 }
 
-/// The row of that number from 1 on, or nil.
-fn nth(lua: &Lua, this: &Reader, place: i64) -> mlua::Result<Value> {
+/// Returns the row with that number, from 1, or nil.
+fn nth(lua: &Lua, this: &RowReader, place: i64) -> mlua::Result<Value> {
     let row = usize::try_from(place.wrapping_sub(1))
         .ok()
         .and_then(|place| this.rows.row(place));
     row.map_or(Ok(Value::Nil), |row| value(lua, row))
 }
 
-/// The next row; nil after a warning if every one has been given away.
-fn take(lua: &Lua, rows: mlua::UserDataRef<Reader>) -> mlua::Result<Value> {
+/// Takes the next row; nil after a warning if all have been taken.
+fn take(lua: &Lua, rows: mlua::UserDataRef<RowReader>) -> mlua::Result<Value> {
     let host = Host::of(lua);
     // Loading a plan to look at its declarations takes nothing away from the users.
     if host.user == 0 {
@@ -167,12 +168,12 @@ fn take(lua: &Lua, rows: mlua::UserDataRef<Reader>) -> mlua::Result<Value> {
     }
     let mut own = rows.own.get();
     let draw = |below| host.random.borrow_mut().random_range(0..below);
-    let place = rows.rows.take(rows.order, &mut own, draw);
+    let place = rows.rows.take_next(rows.order, &mut own, draw);
     rows.own.set(own);
     match place.and_then(|place| rows.rows.row(place)) {
         Some(row) => value(lua, row),
         None => {
-            if rows.rows.warns() {
+            if rows.rows.claim_warning() {
                 warn(&host, &rows.rows);
             }
             host.stopped.set(true);
@@ -181,7 +182,7 @@ fn take(lua: &Lua, rows: mlua::UserDataRef<Reader>) -> mlua::Result<Value> {
     }
 }
 
-/// Says once, in the log and in the report, why users stop.
+/// Warns once, in the log and in the report, why users stop.
 fn warn(host: &Host, rows: &Rows) {
     let (file, count) = (&rows.file, rows.len());
     let told = format!(
@@ -195,16 +196,16 @@ fn warn(host: &Host, rows: &Rows) {
     }
 }
 
-fn value(lua: &Lua, row: Row<'_>) -> mlua::Result<Value> {
+fn value(lua: &Lua, row: DataRow<'_>) -> mlua::Result<Value> {
     match row {
-        Row::Cells(cells) => {
+        DataRow::Cells(cells) => {
             let table = lua.create_table_with_capacity(0, cells.len())?;
             for (name, cell) in cells {
                 table.raw_set(name, lua.create_string(cell)?)?;
             }
             table.into_lua(lua)
         }
-        Row::Line(line) => lua.create_string(line)?.into_lua(lua),
-        Row::Json(value) => lua.to_value(value),
+        DataRow::Line(line) => lua.create_string(line)?.into_lua(lua),
+        DataRow::Json(value) => lua.to_value(value),
     }
 }

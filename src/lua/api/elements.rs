@@ -1,30 +1,31 @@
-//! What a CSS selector finds in a page: elements, their texts and attributes, forms. Serves responses and
-//! `html.parse` alike.
+//! Elements that a CSS selector finds in a page, their texts and attributes, and forms; for responses and for
+//! `html.parse`.
 
-use super::super::host::Host;
-use super::super::values::{Text, shown, wanted};
-use super::refuse_unknown;
+use super::names::refuse_unknown;
 use crate::html::{self, Document, FormMethod, NodeKey, Selector};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid};
 use mlua::{IntoLua as _, Lua, Table, UserData, UserDataFields, UserDataMethods, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 
 const MEMBERS: [&str; 5] = ["attrs", "text", "attr", "css", "html"];
 
+/// An element of a page as a plan holds it.
 #[derive(Debug)]
 pub(super) struct Element {
     document: Rc<Document>,
     key: NodeKey,
 }
 
-/// The selector that a plan gives, from the process's stock.
+/// Returns the selector that a plan gives, from the process's cache.
 pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
     match css {
         Value::String(css) => Host::of(lua)
             .program
-            .selector(&shown(css))
+            .selector(&escape_invalid(css))
             .map_err(mlua::Error::runtime),
-        other => Err(mlua::Error::runtime(wanted(
+        other => Err(mlua::Error::runtime(describe_mismatch(
             "a CSS selector",
             "a string",
             other,
@@ -32,13 +33,13 @@ pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
     }
 }
 
-/// The text of the first element that the selector finds.
+/// Returns the text of the first element that the selector finds.
 pub(super) fn text(lua: &Lua, document: &Document, css: &Value) -> mlua::Result<Option<String>> {
     let found = document.select(&*selector(lua, css)?, None);
     Ok(found.first().map(|key| document.text(*key)))
 }
 
-/// An attribute of the first element that the selector finds.
+/// Returns an attribute of the first element that the selector finds.
 pub(super) fn attr(
     lua: &Lua,
     document: &Document,
@@ -50,8 +51,8 @@ pub(super) fn attr(
     Ok(value.map(str::to_owned))
 }
 
-/// What to say to whoever goes on without the form.
-fn missed(document: &Document, css: &Value, page: &url::Url) -> String {
+/// Describes a form that was not found, for a plan that goes on without it.
+fn describe_missing_form(document: &Document, css: &Value, page: &url::Url) -> String {
     const MOST: usize = 8;
     let mut there = html::form_selectors(document);
     if there.is_empty() {
@@ -65,13 +66,13 @@ fn missed(document: &Document, css: &Value, page: &url::Url) -> String {
     };
     let wanted = css.as_string().map_or_else(
         || "what was looked for".to_owned(),
-        |css| format!("'{}'", shown(css)),
+        |css| format!("'{}'", escape_invalid(css)),
     );
     let there = there.join(", ");
     format!("no form of {page} is {wanted}; there are {there}{more}")
 }
 
-/// The form that the selector names, the first one without it: `action`, `method` and `fields`.
+/// Finds the form that the selector names, or the first one without it: `action`, `method` and `fields`.
 pub(super) fn form(
     lua: &Lua,
     document: &Document,
@@ -83,7 +84,7 @@ pub(super) fn form(
         css => Some(selector(lua, css)?),
     };
     let Some(form) = html::find_form(document, selector.as_deref(), page) else {
-        *Host::of(lua).missed_form.borrow_mut() = missed(document, css, page);
+        *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
         return Ok(None);
     };
     let fields = lua.create_table()?;
@@ -108,7 +109,7 @@ pub(super) fn form(
     Ok(Some(table))
 }
 
-/// The list of elements that the selector finds, within one of them if given.
+/// Returns the list of elements that the selector finds, within one element if given.
 pub(super) fn select(
     lua: &Lua,
     document: &Rc<Document>,
@@ -132,7 +133,7 @@ impl UserData for Element {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_method("text", |_, this, ()| Ok(this.document.text(this.key)));
         methods.add_method("html", |_, this, ()| Ok(this.document.html(this.key)));
-        methods.add_method("attr", |_, this, Text(name): Text| {
+        methods.add_method("attr", |_, this, DisplayText(name): DisplayText| {
             Ok(this.document.attr(this.key, &name).map(str::to_owned))
         });
         methods.add_method("css", |lua, this, css: Value| {

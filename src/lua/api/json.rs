@@ -1,9 +1,9 @@
-//! `json`: encode, decode and `json.null`.
+//! `json`: `encode`, `decode` and `null`.
 
-use super::super::expect::shortened;
-use super::super::values::{plain, shown};
+use crate::lua::requests::encode_json;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 
+/// Creates `json`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     library.raw_set("null", lua.null())?;
@@ -12,54 +12,12 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         lua.create_function(|lua, text: LuaString| decode(lua, &text.as_bytes()))?,
     )?;
     let encode =
-        lua.create_function(|_, value: Value| encode(&value).map_err(mlua::Error::runtime))?;
+        lua.create_function(|_, value: Value| encode_json(&value).map_err(mlua::Error::runtime))?;
     library.raw_set("encode", encode)?;
     Ok(library)
 }
 
-/// A Lua value as JSON text, fields sorted by name so that equal tables give equal texts.
-pub(in super::super) fn encode(value: &Value) -> Result<String, String> {
-    // Deeper ones would overflow the thread's stack; decoding has the same limit. And a value in which one
-    // table or text stands many times may be small in Lua and endless as JSON.
-    const DEEPEST: u32 = 127;
-    let value = &match value {
-        Value::Table(table) => Value::Table(plain(table)),
-        other => other.clone(),
-    };
-    let mut room = 256 << 20;
-    fits(value, DEEPEST, &mut room)
-        .map_err(|problem| format!("cannot encode this as JSON: {problem}"))?;
-    let sorted = value
-        .to_serializable()
-        .sort_keys(true)
-        .deny_recursive_tables(true);
-    serde_json::to_string(&sorted).map_err(|error| format!("cannot encode this as JSON: {error}"))
-}
-
-/// Whether no table is nested deeper than that, all takes about as many bytes as there is room for, and every
-/// string is text: one that is not would become a list of numbers.
-///
-/// # Errors
-/// Why it cannot be encoded.
-fn fits(value: &Value, deepest: u32, room: &mut usize) -> Result<(), String> {
-    const EACH: usize = 16;
-    let text = value.as_string();
-    if let Some(text) = text.filter(|text| text.to_str().is_err()) {
-        return Err(format!("'{}' is not UTF-8", shortened(&shown(text))));
-    }
-    let size = EACH + text.map_or(0, |text| text.as_bytes().len());
-    *room = room.checked_sub(size).ok_or("it is too much")?;
-    let Value::Table(table) = value else {
-        return Ok(());
-    };
-    if deepest == 0 {
-        return Err("tables are nested too deeply".to_owned());
-    }
-    let mut entries = table.pairs::<Value, Value>().filter_map(Result::ok);
-    entries.try_for_each(|(_, value)| fits(&value, deepest - 1, room))
-}
-
-/// JSON text as a Lua value; null becomes `json.null`.
+/// Decodes JSON text to a Lua value; null becomes `json.null`.
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
     let value: serde_json::Value = serde_json::from_slice(text)
         .map_err(|error| mlua::Error::runtime(format!("this is not JSON: {error}")))?;

@@ -1,10 +1,10 @@
-//! `load`: text as a function in the plan's own environment. Never bytecode, which could do anything.
+//! `load`: compiles text to a function in the plan's own environment. It refuses bytecode, which could do anything.
 
-use super::super::values::shown;
-use super::ENVIRONMENT;
+use crate::lua::sandbox::ENVIRONMENT;
+use crate::lua::values::escape_invalid;
 use mlua::{IntoLua as _, IntoLuaMulti as _, Lua, LuaString, MultiValue, Table, Value};
 
-/// The function, or nil and what is wrong with the text. A table may stand in for the plan's environment.
+/// Returns the function, or nil and what is wrong with the text. A table may take the place of the plan's environment.
 pub(super) fn load(
     lua: &Lua,
     (text, name, mode, environment): (LuaString, Option<String>, Option<String>, Option<Table>),
@@ -17,10 +17,10 @@ pub(super) fn load(
         Some(environment) => environment,
         None => lua.named_registry_value(ENVIRONMENT)?,
     };
-    // Only the plan's files are named with '@': that is how their lines are told from others.
+    // Only the plan's files are named with '@': that is how their lines are distinguished from others.
     let name = match name {
         Some(name) => name.replacen('@', "=", usize::from(name.starts_with('@'))),
-        None => shown(&text),
+        None => escape_invalid(&text),
     };
     let loaded = lua
         .load(&*text.as_bytes())

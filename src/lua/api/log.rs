@@ -1,10 +1,11 @@
 //! `log` and `print`: lines that say which user, scenario and task they come from. They go to the
 //! program's log, not to standard output, which belongs to the report.
 
-use super::super::host::Host;
-use super::super::values::{Text, shown};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{DisplayText, escape_invalid};
 use mlua::{Lua, Table, Value, Variadic};
 
+/// Creates `log`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     for level in ["debug", "info", "warn", "error"] {
@@ -17,24 +18,27 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
-/// `print` as an information of the log.
+/// Implements `print`: writes to the log at level info.
 pub(super) fn print(lua: &Lua, text: Variadic<Value>) -> mlua::Result<()> {
     write(lua, "info", &joined(&text)?);
     Ok(())
 }
 
-/// Lua's own `warn` as a warning of the log: strings only, joined without a space; a text that begins with
-/// '@' is a control message, of which there is none here.
+/// Implements Lua's own `warn`: writes to the log at level warn. It takes strings only, joined without a space; a text
+/// that begins with '@' is a control message, of which there is none here.
 pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<()> {
-    let text: String = text.iter().map(shown).collect();
+    let text: String = text.iter().map(escape_invalid).collect();
     if !text.starts_with('@') {
         write(lua, "warn", &text);
     }
     Ok(())
 }
 
-/// Writes one line at a level given by name.
-pub(super) fn log(lua: &Lua, (level, Text(text)): (String, Text)) -> mlua::Result<()> {
+/// Writes one line to the log at a level given by name.
+pub(super) fn log(
+    lua: &Lua,
+    (level, DisplayText(text)): (String, DisplayText),
+) -> mlua::Result<()> {
     write(lua, &level, &text);
     Ok(())
 }
@@ -43,7 +47,7 @@ fn joined(values: &[Value]) -> mlua::Result<String> {
     let texts: Vec<String> = values
         .iter()
         .map(|value| match value {
-            Value::String(text) => Ok(shown(text)),
+            Value::String(text) => Ok(escape_invalid(text)),
             other => other.to_string(),
         })
         .collect::<mlua::Result<_>>()?;

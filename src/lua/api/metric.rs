@@ -1,9 +1,9 @@
-//! What a plan measures itself: `check`, `metric`, and the time of `user:transaction`. All of it goes straight
-//! to the recorder of the user's shard.
+//! Measurements of a plan's own: `check`, `metric`, and the time of `user:transaction`. They go straight to the
+//! recorder of the user's shard.
 
-use super::super::fault;
-use super::super::host::{self, Host};
-use super::super::values::{shown, wanted};
+use crate::lua::diagnostics::{self, here};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{describe_mismatch, escape_invalid};
 use crate::metrics::{Failure, MetricKind, Recorder, TaskContext, TaskRun};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use std::time::{Duration, Instant};
@@ -15,8 +15,8 @@ pub(super) struct Metric {
     name: String,
 }
 
-/// `metric`: a function for each kind. Metrics may be made at the top level of a plan, values only be added
-/// by users.
+/// Creates `metric` with a function for each kind. Metrics may be made at the top level of a plan; only users may add
+/// values.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     for (word, kind) in [
@@ -28,10 +28,10 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         let make = lua.create_function(move |lua, name: Value| match name {
             Value::String(name) => Ok(Metric {
                 kind,
-                name: shown(&name),
+                name: escape_invalid(&name),
             }),
             other => {
-                let problem = wanted("the name of a metric", "a string", &other);
+                let problem = describe_mismatch("the name of a metric", "a string", &other);
                 let problem = format!("{problem}; write metric.{word} \"name\"");
                 Err(problem_here(lua, &problem))
             }
@@ -41,16 +41,16 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
-/// `check(value, "name")`: counts whether the value is anything but false and nil, and returns it.
+/// Implements `check(value, "name")`: counts whether the value is anything but false and nil, and returns it.
 pub(super) fn check(lua: &Lua, (value, name): (Value, Value)) -> mlua::Result<Value> {
     let Value::String(name) = name else {
-        let problem = wanted("the name of a check", "a string", &name);
+        let problem = describe_mismatch("the name of a check", "a string", &name);
         let problem = format!("{problem}; write check(value, \"name\")");
         return Err(problem_here(lua, &problem));
     };
     let passed = is_true(&value);
     record(lua, "check", |recorder| {
-        recorder.check(&shown(&name), passed);
+        recorder.check(&escape_invalid(&name), passed);
     })?;
     Ok(value)
 }
@@ -64,7 +64,7 @@ impl UserData for Metric {
 }
 
 impl Metric {
-    /// `metric:add(v)`. A counter counts one when it is given nothing at all.
+    /// Implements `metric:add(v)`. A counter counts one when it is called without a value.
     fn add(&self, lua: &Lua, values: &MultiValue) -> mlua::Result<()> {
         let value = values.front().unwrap_or(&Value::Nil);
         if self.kind == MetricKind::Rate {
@@ -80,7 +80,7 @@ impl Metric {
                 return Err(problem_here(lua, &problem));
             }
             None => {
-                let problem = wanted(
+                let problem = describe_mismatch(
                     &format!("a value of metric '{}'", self.name),
                     "a number",
                     value,
@@ -96,12 +96,12 @@ impl Metric {
     }
 }
 
-/// The time by which the prelude takes a transaction's beginning, in nanoseconds since the VM was made.
+/// Returns the time since the VM was made in nanoseconds, for the start of a transaction.
 pub(super) fn clock(lua: &Lua, (): ()) -> mlua::Result<i64> {
     Ok(nanoseconds(Host::of(lua).begin.elapsed()))
 }
 
-/// Counts a transaction that began at that time of [`clock`] and has ended now: well, or with what it raised.
+/// Counts a transaction that began at `begin`, a time of [`clock`], and has ended now, successfully or with an error.
 pub(super) fn end_transaction(
     lua: &Lua,
     (name, begin, ok, problem): (LuaString, i64, bool, Value),
@@ -111,16 +111,16 @@ pub(super) fn end_transaction(
     let raised = (!ok).then(|| {
         let error = match problem {
             Value::Error(error) => *error,
-            Value::String(text) => mlua::Error::RuntimeError(shown(&text)),
+            Value::String(text) => mlua::Error::RuntimeError(escape_invalid(&text)),
             // Not its address, which would make every one an error of its own.
             other => mlua::Error::RuntimeError(format!(
                 "an error that is a {} was raised",
                 other.type_name()
             )),
         };
-        fault::raised(&error, &host.program.sources)
+        diagnostics::to_raised(&error, &host.program.sources)
     });
-    let name = shown(&name);
+    let name = escape_invalid(&name);
     let tasks = &host.program.task_names;
     record(lua, "user:transaction", |recorder| {
         if tasks.iter().flatten().any(|task| *task == name) {
@@ -165,7 +165,10 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Records something of a user; while a plan is loaded there is none.
+/// Records a measurement of a user.
+///
+/// # Errors
+/// A plan is being loaded, so there is no user.
 fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Result<()> {
     let host = Host::of(lua);
     let Some(recorder) = host.recorder.get() else {
@@ -176,11 +179,9 @@ fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Re
     Ok(())
 }
 
-/// An error at the plan's line.
+/// Creates an error at the plan's line.
 fn problem_here(lua: &Lua, problem: &str) -> mlua::Error {
-    let place =
-        host::plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
-    mlua::Error::runtime(format!("{place}{problem}"))
+    mlua::Error::runtime(here(lua) + problem)
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! `os` as far as plans have it: `time`, `clock` and `date`. Reads the clock and the machine's time zone,
-//! nothing else.
+//! `os`, of which plans have `time`, `clock` and `date`. Reads the clock and the machine's time zone, nothing else.
 
-use super::super::host::Host;
-use super::super::values::wanted;
+use crate::lua::sandbox::Host;
+use crate::lua::values::describe_mismatch;
 use jiff::fmt::strtime::{BrokenDownTime, Config, PosixCustom};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned, civil};
 use mlua::{IntoLua as _, Lua, Table, Value};
 
+/// Creates `os`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let time = |_: &Lua, table: Option<Table>| match table {
@@ -21,7 +21,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
-/// Seconds since 1970 of `{ year =, month =, day =, hour = 12, min = 0, sec = 0 }` in local time. Fields
+/// Returns the seconds since 1970 of `{ year =, month =, day =, hour = 12, min = 0, sec = 0 }` in local time. Fields
 /// beyond their range carry over, as in C: `day = 32` is the first of the next month.
 fn time_of(table: &Table, zone: TimeZone) -> Result<i64, String> {
     let field = |name: &str, default: Option<i64>| {
@@ -33,7 +33,7 @@ fn time_of(table: &Table, zone: TimeZone) -> Result<i64, String> {
             (Value::Nil, None) => Err(format!("os.time: field '{name}' is missing")),
             (other, _) => {
                 let what = format!("os.time: field '{name}'");
-                Err(wanted(&what, "a whole number", other))
+                Err(describe_mismatch(&what, "a whole number", other))
             }
         }
     };
@@ -57,7 +57,7 @@ fn time_of(table: &Table, zone: TimeZone) -> Result<i64, String> {
     Ok(zoned.timestamp().as_second())
 }
 
-/// `os.date([format [, time]])`: the formats of `strftime`, `*t` for a table, a leading `!` for UTC.
+/// Implements `os.date([format [, time]])`: the formats of `strftime`, `*t` for a table, a leading `!` for UTC.
 fn date(lua: &Lua, (format, time): (Option<String>, Option<i64>)) -> mlua::Result<Value> {
     let format = format.unwrap_or_else(|| "%c".to_owned());
     let (format, zone) = match format.strip_prefix('!') {

@@ -1,7 +1,7 @@
-//! `html.parse`: a page that did not come as a response, read like one.
+//! `html.parse`: a page from a string, with the methods that a response has.
 
 use super::elements;
-use super::refuse_unknown;
+use super::names::refuse_unknown;
 use crate::html::{self, Document};
 use mlua::{Lua, LuaString, Table, UserData, UserDataMethods, Value};
 use std::rc::Rc;
@@ -9,9 +9,10 @@ use url::Url;
 
 const MEMBERS: [&str; 5] = ["css", "text", "attr", "title", "form"];
 
-/// Where a page is that no one says the place of. Never sent: what is found is given without it.
+/// The URL of a page that is given without one. It is never sent: URLs found on the page are returned without it.
 const NOWHERE: &str = "http://page.invalid/";
 
+/// A page as a plan holds it.
 #[derive(Debug)]
 pub(super) struct Page {
     document: Rc<Document>,
@@ -19,6 +20,7 @@ pub(super) struct Page {
     url: Url,
 }
 
+/// Creates `html`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let parse = |_: &Lua, (text, url): (LuaString, Option<String>)| {
@@ -55,7 +57,7 @@ impl UserData for Page {
     }
 }
 
-/// A form as of a response; its action begins with '/' if the page's own place is not known.
+/// Finds a form as in a response; its action begins with '/' if the page's own URL is not known.
 fn form(lua: &Lua, this: &Page, css: &Value) -> mlua::Result<Option<Table>> {
     let form = elements::form(lua, &this.document, css, &this.url)?;
     if let Some(form) = &form {

@@ -1,12 +1,13 @@
-//! `random`, and `math.random` over the same stream: one per user, fixed by the run's seed and the user's
-//! number, so that a run can be repeated.
+//! `random`, and `math.random` over the same stream: one per user, determined by the run's seed and the user's number,
+//! so that a run can be repeated.
 
-use super::super::host::Host;
-use super::super::values::plain;
+use crate::lua::sandbox::Host;
+use crate::lua::values::unwrap_view;
 use mlua::{Lua, Table, Value, Variadic};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Creates `random`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     library.raw_set(
@@ -25,7 +26,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     Ok(library)
 }
 
-/// Lua's `math` with `random` over the user's stream and without `randomseed`.
+/// Returns Lua's `math` with `random` over the user's stream and without `randomseed`.
 pub(super) fn math(lua: &Lua) -> mlua::Result<Table> {
     let math: Table = lua.globals().raw_get("math")?;
     math.raw_set("random", lua.create_function(math_random)?)?;
@@ -61,7 +62,7 @@ fn math_random(lua: &Lua, bounds: Variadic<i64>) -> mlua::Result<Value> {
 }
 
 fn choice(lua: &Lua, list: Table) -> mlua::Result<Value> {
-    let list = plain(&list);
+    let list = unwrap_view(&list);
     match list.raw_len() {
         0 => Err(problem("random.choice(list): the list is empty")),
         n => list.raw_get(with(lua, |random| random.random_range(1..=n))),
@@ -69,7 +70,8 @@ fn choice(lua: &Lua, list: Table) -> mlua::Result<Value> {
 }
 
 fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
-    let mut entries: Vec<(Value, f64)> = plain(&weights).pairs().collect::<mlua::Result<_>>()?;
+    let mut entries: Vec<(Value, f64)> =
+        unwrap_view(&weights).pairs().collect::<mlua::Result<_>>()?;
     // Lua's order of fields changes from run to run; a seed must give the same choice.
     entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
     let total: f64 = entries.iter().map(|(_, weight)| weight.max(0.0)).sum();
@@ -125,7 +127,7 @@ fn words(lua: &Lua, n: i64) -> mlua::Result<String> {
     }))
 }
 
-/// A version 4 UUID (RFC 9562, section 5.4).
+/// Creates a version 4 UUID (RFC 9562, section 5.4).
 fn uuid(lua: &Lua, (): ()) -> mlua::Result<String> {
     let bits = with(lua, |random| random.random::<u128>());
     let bits = bits & !(0xf << 76) | (4 << 76);

@@ -1,9 +1,9 @@
 //! `regex "…"`: Rust's regular expressions, compiled once per process, applied to strings and to the
 //! bodies of responses without copying them.
 
-use super::super::host::Host;
-use super::super::limits;
-use super::super::vm::address_of;
+use crate::lua::limits;
+use crate::lua::requests::Address;
+use crate::lua::sandbox::Host;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use regex::bytes::{Captures, Regex};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(super) struct Pattern(Arc<Regex>);
 
+/// Creates `regex`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     let compile =
@@ -29,7 +30,7 @@ fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
     }
 }
 
-/// The pattern given as `regex "…"` or as plain text.
+/// Returns the pattern given as `regex "…"` or as plain text.
 pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
     match value {
         Value::String(text) => compile(lua, &text.to_str()?),
@@ -38,7 +39,7 @@ pub(super) fn pattern(lua: &Lua, value: &Value) -> mlua::Result<Pattern> {
         }
         other => Err(mlua::Error::runtime(format!(
             "a regular expression is wanted: regex \"…\" or a string, not {}",
-            super::super::values::a(other)
+            crate::lua::values::type_phrase(other)
         ))),
     }
 }
@@ -52,7 +53,7 @@ fn with_subject<R>(
     match subject {
         Value::String(text) => use_bytes(&text.as_bytes()),
         Value::Table(response) => {
-            let address = address_of(response)?;
+            let address = Address::of(response)?;
             let body = Host::of(lua)
                 .responses
                 .borrow()
@@ -62,14 +63,14 @@ fn with_subject<R>(
         }
         other => Err(mlua::Error::runtime(format!(
             "a string or a response is wanted, not {}",
-            super::super::values::a(other)
+            crate::lua::values::type_phrase(other)
         ))),
     }
 }
 
 impl Pattern {
-    /// The captures of the first match, the whole match if the pattern has none, or nil. With named groups
-    /// one table of them.
+    /// Returns the captures of the first match, the whole match if the pattern has no groups, or nil. Named groups are
+    /// returned as one table.
     pub(super) fn first(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<MultiValue> {
         if self.0.captures_len() == 1 {
             let whole = self
@@ -87,7 +88,7 @@ impl Pattern {
         }
     }
 
-    /// Every match: the whole match or the one group as a string, else a table of the groups.
+    /// Returns every match: the whole match or the only group as a string, else a table of the groups.
     pub(super) fn all(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<Table> {
         let list = lua.create_table()?;
         for captures in self.0.captures_iter(bytes) {
@@ -101,8 +102,8 @@ impl Pattern {
         Ok(list)
     }
 
-    /// Every match replaced; `None` where that may take more than `most` bytes, which a short text and a long
-    /// replacement do soon.
+    /// Replaces every match; `None` if that may take more than `most` bytes, which a short text and a long replacement
+    /// soon do.
     fn replace(&self, bytes: &[u8], with: &[u8], most: usize) -> Option<Vec<u8>> {
         let references = with.iter().filter(|byte| **byte == b'$').count();
         let mut replaced = Vec::new();

@@ -1,5 +1,5 @@
-//! The members of the userdata that plans get, as Rust registers them, for the test that holds the stubs
-//! against them. mlua tells nobody what a type has registered, so this takes its place.
+//! The members of userdata types as Rust registers them, for the test that compares the stubs with them. mlua does not
+//! list what a type has registered, so a registry of our own takes its place.
 
 use super::{data, elements, metric, page, regex};
 use mlua::{
@@ -7,8 +7,8 @@ use mlua::{
     UserDataFields, UserDataMethods,
 };
 
-/// Every class of the stubs that is a userdata, with the names of its members.
-pub(in super::super) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)> {
+/// Returns every class of the stubs that is a userdata, with the names of its members.
+pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)> {
     let mut rows = Members::default();
     data::register(&mut rows, next);
     vec![
@@ -27,7 +27,7 @@ fn of<T: UserData>() -> Vec<String> {
     members.0
 }
 
-/// Names of members; metamethods are none.
+/// The names of members, without metamethods.
 #[derive(Default)]
 struct Members(Vec<String>);
 

@@ -1,17 +1,14 @@
 //! `require`: runs a module once per VM, in the plan's environment, and keeps its value.
 
-use super::super::host::{self, Host};
-use super::super::modules::Missing;
-use super::super::program::compile;
-use super::super::values::shown;
+use crate::lua::diagnostics::here;
+use crate::lua::plan_files::{ModuleError, compile};
+use crate::lua::sandbox::{ENVIRONMENT, Host};
+use crate::lua::values::escape_invalid;
 use mlua::{Function, Lua, Table, Value};
 use std::sync::LazyLock;
 
-/// The registry's name for the environment of the plan's files.
-pub(in super::super) const ENVIRONMENT: &str = "lgoose.environment";
-
-/// Lua, since a module may yield and its errors keep their stack. A module that ended with an error may be
-/// required again, which the closed variable sees to; nil counts as true, as in Lua's own `require`.
+/// The code of `require`. It is Lua, since a module may yield and its errors keep their stack. A module that ended with
+/// an error may be required again, which the closed variable sees to; nil counts as true, as in Lua's own `require`.
 const REQUIRE: &str = r#"
 local find, cycle = ...
 local loaded, loading, error, setmetatable = {}, {}, error, setmetatable
@@ -36,13 +33,14 @@ end"#;
 static COMPILED: LazyLock<Vec<u8>> =
     LazyLock::new(|| compile("=lgoose", REQUIRE, true).expect("it is Lua"));
 
+/// Creates `require`.
 pub(super) fn function(lua: &Lua) -> mlua::Result<Function> {
     lua.load(COMPILED.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .call((lua.create_function(find)?, lua.create_function(cycle)?))
 }
 
-/// The module as a function, or nil and the message with its place.
+/// Finds a module. Returns it as a function, or nil and the message with its location.
 fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String>)> {
     let Value::String(name) = &name else {
         let told = format!(
@@ -52,7 +50,10 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String
         return Ok((None, Some(here(lua) + &told)));
     };
     let program = &Host::of(lua).program;
-    match program.modules.find(&shown(name), &program.sources) {
+    match program
+        .modules
+        .find(&escape_invalid(name), &program.sources)
+    {
         Ok(code) => {
             let module = lua
                 .load(code.as_slice())
@@ -61,12 +62,12 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<(Option<Function>, Option<String
                 .into_function()?;
             Ok((Some(module), None))
         }
-        Err(Missing::Broken(told)) => Ok((None, Some(told))),
-        Err(Missing::Refused(told)) => Ok((None, Some(here(lua) + &told))),
+        Err(ModuleError::Invalid(told)) => Ok((None, Some(told))),
+        Err(ModuleError::Rejected(told)) => Ok((None, Some(here(lua) + &told))),
     }
 }
 
-/// The message of a circle: `a → b → a`.
+/// Formats the message for a circle: `a → b → a`.
 fn cycle(lua: &Lua, (loading, name): (Table, String)) -> mlua::Result<String> {
     let loading: Vec<String> = loading.sequence_values().collect::<mlua::Result<_>>()?;
     let circle: Vec<&str> = loading
@@ -82,15 +83,10 @@ fn cycle(lua: &Lua, (loading, name): (Table, String)) -> mlua::Result<String> {
     ))
 }
 
-fn here(lua: &Lua) -> String {
-    host::plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::super::program::{Program, load};
-    use super::super::super::vm::{Step, Vm};
     use crate::lua::testing::{recorder, setup};
+    use crate::lua::{Program, Step, Vm, load};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
     use std::sync::Arc;
@@ -111,7 +107,7 @@ mod tests {
             Folder(folder)
         }
 
-        /// Loads a plan that stands in this folder; its mistake without the folder's path.
+        /// Loads a plan in this folder. The error is returned without the folder's path.
         fn load(&self, plan: &str) -> Result<Arc<Program>, String> {
             let name = self.0.join("plan.lua").display().to_string();
             load(&name, plan, BTreeMap::new(), 0)
@@ -126,7 +122,7 @@ mod tests {
 
     impl Drop for Folder {
         fn drop(&mut self) {
-            // What is left in the folder for temporary files harms nobody.
+            // A folder that is left among the temporary files does no harm.
             let _left = std::fs::remove_dir_all(&self.0);
         }
     }

@@ -1,19 +1,19 @@
-//! The fields and methods of a response. Each is made when a plan first asks for it.
+//! The fields and methods of a response. Each is created when a plan first asks for it.
 
-use super::super::expect::shortened;
-use super::super::host::{self, Host};
-use super::super::responses::{Address, Finished};
-use super::super::values::{Text, shown, wanted};
-use super::super::vm::address_of;
-use super::{elements, json, regex, unknown};
+use super::names::unknown;
+use super::{elements, json, regex};
 use crate::html::{self, Document};
 use crate::http;
+use crate::lua::diagnostics::plan_line;
+use crate::lua::requests::{Address, Finished};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, shorten};
 use memchr::memmem;
 use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-pub(in super::super) const FIELDS: [&str; 10] = [
+pub(in crate::lua) const FIELDS: [&str; 10] = [
     "status",
     "ok",
     "error",
@@ -25,12 +25,12 @@ pub(in super::super) const FIELDS: [&str; 10] = [
     "size",
     "redirects",
 ];
-pub(in super::super) const METHODS: [&str; 15] = [
+pub(in crate::lua) const METHODS: [&str; 15] = [
     "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches",
     "contains", "fail", "pass", "ensure", "header",
 ];
 
-/// The method of that name, or nil.
+/// Returns the method with that name, or nil.
 pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let method = match name {
         "json" => lua.create_function(|lua, this: This| {
@@ -56,15 +56,19 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
             let body = this.read(lua, Finished::body)?;
             Ok(memmem::find(&body, &text.as_bytes()).is_some())
         })?,
-        "fail" => lua.create_function(|lua, (this, Text(reason)): (This, Text)| {
-            this.overrule(lua, Some(reason))
-        })?,
+        "fail" => {
+            lua.create_function(|lua, (this, DisplayText(reason)): (This, DisplayText)| {
+                this.overrule(lua, Some(reason))
+            })?
+        }
         "pass" => lua.create_function(|lua, this: This| this.overrule(lua, None))?,
         "ensure" => lua.create_function(ensure)?,
-        "header" => lua.create_function(|lua, (this, Text(name)): (This, Text)| {
-            this.read(lua, |finished| header(finished, &name))?
-                .into_lua(lua)
-        })?,
+        "header" => {
+            lua.create_function(|lua, (this, DisplayText(name)): (This, DisplayText)| {
+                this.read(lua, |finished| header(finished, &name))?
+                    .into_lua(lua)
+            })?
+        }
         _ => return Ok(Value::Nil),
     };
     method.into_lua(lua)
@@ -87,7 +91,7 @@ impl mlua::FromLua for This {
             }
             other => Err(mlua::Error::runtime(format!(
                 "a response is wanted here, not {}; write response:method(…) with a colon",
-                super::super::values::a(&other)
+                crate::lua::values::type_phrase(&other)
             ))),
         }
     }
@@ -95,7 +99,7 @@ impl mlua::FromLua for This {
 
 impl This {
     fn address(&self) -> mlua::Result<Address> {
-        address_of(&self.table)
+        Address::of(&self.table)
     }
 
     fn read<R>(&self, lua: &Lua, read: impl FnOnce(&Finished) -> R) -> mlua::Result<R> {
@@ -131,7 +135,7 @@ impl This {
             return Ok(());
         }
         finished.line = failure.as_ref().and_then(|_| line(lua));
-        finished.failure = failure.map(|reason| shortened(&reason));
+        finished.failure = failure.map(|reason| shorten(&reason));
         finished.overruled = true;
         Ok(())
     }
@@ -142,11 +146,11 @@ fn gone() -> mlua::Error {
 }
 
 fn line(lua: &Lua) -> Option<Rc<str>> {
-    host::plan_line(lua).map(|(file, line)| format!("{file}:{line}").into())
+    plan_line(lua).map(|(file, line)| format!("{file}:{line}").into())
 }
 
-/// Notes the plan's line at the failed responses of an operation.
-pub(super) fn mark(lua: &Lua, _slot: i64) -> mlua::Result<()> {
+/// Notes the plan's line on the failed responses of the latest operation.
+pub(super) fn note_line(lua: &Lua, _slot: i64) -> mlua::Result<()> {
     let line = line(lua);
     let host = Host::of(lua);
     for finished in host.responses.borrow_mut().open() {
@@ -157,8 +161,11 @@ pub(super) fn mark(lua: &Lua, _slot: i64) -> mlua::Result<()> {
     Ok(())
 }
 
-/// A field of a response; raises for a name that is none.
-pub(in super::super) fn field(lua: &Lua, (slot, Text(name)): (i64, Text)) -> mlua::Result<Value> {
+/// Returns a field of a response; raises for an unknown name.
+pub(in crate::lua) fn field(
+    lua: &Lua,
+    (slot, DisplayText(name)): (i64, DisplayText),
+) -> mlua::Result<Value> {
     let host = Host::of(lua);
     let responses = host.responses.borrow();
     let finished = responses.get(Address::from_lua(slot)).ok_or_else(gone)?;
@@ -212,7 +219,7 @@ fn header_lines(finished: &Finished) -> Vec<(String, Vec<u8>)> {
         .map_or_else(|_| Vec::new(), http::Response::headers)
 }
 
-/// The value of a header, repeated ones joined as RFC 9110, section 5.3 allows.
+/// Returns the value of a header, repeated ones joined as RFC 9110, section 5.3 allows.
 fn header(finished: &Finished, name: &str) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let lines = header_lines(finished);
@@ -224,7 +231,7 @@ fn header(finished: &Finished, name: &str) -> Option<String> {
     (!values.is_empty()).then(|| values.join(", "))
 }
 
-/// The headers as a table with lower-case names that also finds `X-Cache`; repeated ones are joined.
+/// Returns the headers as a table with lower-case names that also finds `X-Cache`; repeated ones are joined.
 fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     for (name, _) in header_lines(finished) {
@@ -232,7 +239,7 @@ fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     }
     let metatable = lua.create_table()?;
     let find = lua.create_function(|_, (table, name): (Table, Value)| match name {
-        Value::String(name) => table.raw_get::<Value>(shown(&name).to_ascii_lowercase()),
+        Value::String(name) => table.raw_get::<Value>(escape_invalid(&name).to_ascii_lowercase()),
         _ => Ok(Value::Nil),
     })?;
     metatable.raw_set("__index", find)?;
@@ -250,7 +257,10 @@ fn text(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<String>> {
     elements::text(lua, &*this.document(lua)?, &css)
 }
 
-fn attr(lua: &Lua, (this, css, Text(name)): (This, Value, Text)) -> mlua::Result<Option<String>> {
+fn attr(
+    lua: &Lua,
+    (this, css, DisplayText(name)): (This, Value, DisplayText),
+) -> mlua::Result<Option<String>> {
     elements::attr(lua, &*this.document(lua)?, &css, &name)
 }
 
@@ -283,7 +293,7 @@ fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
     }
 }
 
-/// URLs of a page, those that contain the filter or one of its strings, or for which it returns true.
+/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true.
 fn list(
     lua: &Lua,
     this: This,
@@ -321,7 +331,7 @@ impl Filter {
                 .collect::<mlua::Result<_>>()
                 .map(Filter::Containing),
             Value::Function(function) => Ok(Filter::Function(function)),
-            other => Err(mlua::Error::runtime(wanted(
+            other => Err(mlua::Error::runtime(describe_mismatch(
                 "a filter",
                 "a string, a list of strings or a function",
                 &other,

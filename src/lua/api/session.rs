@@ -1,15 +1,15 @@
-//! What `user` changes of its own browser: host, headers, credentials, cookies; and `shared`, what
+//! Members of `user` that change its HTTP session: host, headers, credentials, cookies; and `shared`, the value that
 //! `test_start` returned.
 
-use super::super::host::Host;
-use super::super::options::{basic, bearer, header_line};
-use super::super::values::{self, Text, scalar, wanted};
 use crate::http::Session;
+use crate::lua::requests::{basic, bearer, header_line};
+use crate::lua::sandbox::Host;
+use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar};
 use http::header;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use std::rc::Rc;
 
-/// `user:set_header`, `user:basic_auth`, `user:bearer` and `user.cookies`, or nil.
+/// Returns `user:set_header`, `user:basic_auth`, `user:bearer` or `user.cookies`; nil for other names.
 pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let function = match name {
         "set_header" => lua.create_function(set_header)?,
@@ -32,19 +32,23 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Value> {
     Ok(Value::Function(function))
 }
 
-/// Joins paths to another URL from now on; gives the URL.
+/// Sets the URL that paths are joined to from now on, and returns it.
 pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     let Value::String(url) = &url else {
-        return Err(mlua::Error::runtime(wanted("user:set_host", "a URL", &url)));
+        return Err(mlua::Error::runtime(describe_mismatch(
+            "user:set_host",
+            "a URL",
+            &url,
+        )));
     };
-    let url = values::url(url);
+    let url = values::read_url(url);
     session(lua)?
         .set_base(&url)
         .map_err(|failure| mlua::Error::runtime(failure.to_string()))?;
     Ok(url)
 }
 
-/// A table that can be looked at from all sides and not set. Rust sees through it by [`values::plain`].
+/// The code of a read-only view of a table. Rust reads the table behind it with [`values::unwrap_view`].
 const VIEW: &str = r#"
 local whole, refuse = ...
 local function view(plain)
@@ -70,7 +74,7 @@ local function view(plain)
 end
 return view(whole)"#;
 
-/// What `test_start` returned, for this VM.
+/// Returns the value that `test_start` returned, for this VM.
 pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
     let value = match Host::of(lua).program.shared.get() {
         Some(value) => lua.to_value(value)?,
@@ -79,7 +83,7 @@ pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
     if !value.is_table() {
         return Ok(value);
     }
-    let refuse = lua.create_function(|_, Text(key): Text| {
+    let refuse = lua.create_function(|_, DisplayText(key): DisplayText| {
         Ok(format!(
             "cannot set '{key}' of shared: it is the same for all users; keep what belongs to one in user.data"
         ))
@@ -87,7 +91,7 @@ pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
     lua.load(VIEW).set_name("=lgoose").call((value, refuse))
 }
 
-/// Keeps what `test_start` returned for all users.
+/// Stores the value that `test_start` returned, for all users.
 pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
     let shared = serde_json::to_value(&value).map_err(|error| {
         mlua::Error::runtime(format!(
@@ -104,21 +108,26 @@ fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
     session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
 }
 
-fn set_header(lua: &Lua, (_, Text(name), value): (Value, Text, Value)) -> mlua::Result<()> {
+fn set_header(
+    lua: &Lua,
+    (_, DisplayText(name), value): (Value, DisplayText, Value),
+) -> mlua::Result<()> {
     let bytes = match &value {
         Value::Nil => Vec::new(),
-        value => scalar(value, &format!("header '{name}'")).map_err(mlua::Error::runtime)?,
+        value => read_scalar(value, &format!("header '{name}'")).map_err(mlua::Error::runtime)?,
     };
     let (header, bytes) = header_line(&name, &bytes).map_err(mlua::Error::runtime)?;
     session(lua)?.set_header(&header, (!value.is_nil()).then_some(bytes));
     Ok(())
 }
 
-pub(in super::super) fn cookies(lua: &Lua) -> mlua::Result<Table> {
+pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
     let cookies = lua.create_table()?;
     cookies.raw_set(
         "get",
-        lua.create_function(|lua, (_, Text(name)): (Value, Text)| Ok(session(lua)?.cookie(&name)))?,
+        lua.create_function(|lua, (_, DisplayText(name)): (Value, DisplayText)| {
+            Ok(session(lua)?.cookie(&name))
+        })?,
     )?;
     cookies.raw_set(
         "set",

@@ -1,10 +1,11 @@
-//! `wait`: the kinds of wait a task or scenario may declare.
+//! `wait`: the kinds of wait that a task or scenario may declare.
 
-use super::super::values::{a, shown};
-use super::super::vm::mistake;
 use crate::error::Diagnostic;
+use crate::lua::sandbox::error_at_plan_line;
+use crate::lua::values::{escape_invalid, type_phrase};
 use mlua::{Lua, Table, Value, Variadic};
 
+/// Creates `wait`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     for kind in [
@@ -22,11 +23,11 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
                 .find(|value| !matches!(value, Value::Integer(_) | Value::Number(_)));
             if let Some(odd) = odd {
                 let shown = match odd {
-                    Value::String(text) => format!("'{}'", shown(text)),
-                    other => a(other).to_owned(),
+                    Value::String(text) => format!("'{}'", escape_invalid(text)),
+                    other => type_phrase(other).to_owned(),
                 };
                 let message = format!("wait.{kind} takes numbers of seconds, not {shown}");
-                return Err(mistake(lua, Diagnostic::new(message)));
+                return Err(error_at_plan_line(lua, Diagnostic::new(message)));
             }
             let wait = lua.create_sequence_from(values)?;
             wait.raw_set("kind", kind)?;

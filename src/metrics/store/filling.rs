@@ -7,7 +7,7 @@ use super::Store;
 
 impl Store {
     /// Adds what a shard filled in.
-    pub(super) fn merge_filled(&mut self, shard: usize, delta: &SliceDelta) {
+    pub(super) fn merge_filled(&mut self, shard: Option<usize>, delta: &SliceDelta) {
         if delta.late.count == 0 {
             return;
         }

@@ -22,17 +22,27 @@ impl<T: Default> Table<T> {
         }
     }
 
-    /// The row of a shard's name, and whether it had to be counted with the others.
-    pub(super) fn row(&mut self, shard: usize, id: usize, label: &Label) -> (usize, bool) {
+    /// The row of a name, and whether it had to be counted with the others. `id` is the number that the name has on
+    /// that shard, if it is known for one.
+    pub(super) fn row(&mut self, shard: Option<usize>, id: usize, label: &Label) -> (usize, bool) {
+        let Some(shard) = shard else {
+            return self.row_named(label);
+        };
         let memo = self.memo.entry(shard).or_default();
         if let Some(Some(at)) = memo.get(id) {
             return (*at as usize, false);
         }
-        let interned = self.names.intern(&label.group, &label.name);
         if memo.len() <= id {
             memo.resize(id + 1, None);
         }
-        memo[id] = Some(interned.id);
+        let (row, overflow) = self.row_named(label);
+        let memo = self.memo.entry(shard).or_default();
+        memo[id] = Some(row as u32);
+        (row, overflow)
+    }
+
+    fn row_named(&mut self, label: &Label) -> (usize, bool) {
+        let interned = self.names.intern(&label.group, &label.name);
         self.rows.resize_with(self.names.labels().len(), T::default);
         (interned.id as usize, interned.overflow)
     }

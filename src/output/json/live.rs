@@ -1,27 +1,15 @@
 //! A snapshot as JSON, for whoever follows a run from outside. What the report has, too, has its names and shapes;
 //! what is of a moment says so: `users_now`, `rate_now`.
 
-use super::escaped;
-use crate::error::Error;
 use crate::metrics::{
     Check, ErrorRow, LiveRow, Metric, RunPhase, ScenarioRow, SeriesPoint, Snapshot, ThresholdRow,
 };
 use serde::Serialize;
 use std::time::Duration;
 
-/// A snapshot in one line of JSON, without a line break.
-///
-/// # Errors
-/// None that a snapshot made by lgoose can cause.
-pub fn snapshot(snapshot: &Snapshot) -> Result<String, Error> {
-    let text = serde_json::to_string(&Live::of(snapshot));
-    let text =
-        text.map_err(|error| Error::Trouble(format!("cannot write a snapshot as JSON: {error}")))?;
-    Ok(escaped(text))
-}
-
+/// A snapshot in the terms of a report.
 #[derive(Debug, Serialize)]
-struct Live<'a> {
+pub(super) struct Live<'a> {
     /// `running`, `paused` or `stopping`.
     phase: &'static str,
     wanted: Wanted,
@@ -103,7 +91,7 @@ struct Arrivals {
 }
 
 impl<'a> Live<'a> {
-    fn of(snapshot: &'a Snapshot) -> Live<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot) -> Live<'a> {
         let wanted = snapshot.wanted;
         let row = |row: &'a LiveRow| Row {
             method: &row.method,
@@ -177,6 +165,7 @@ mod tests {
     use super::*;
     use crate::metrics::Aim;
     use crate::output::fixture;
+    use crate::output::json::snapshot;
     use serde_json::Value;
     use std::path::Path;
 

@@ -1,6 +1,8 @@
-//! Puts the lines of a log in order without keeping them all in memory: what has come is sorted and set
-//! aside in a file without a name beside the log, and all of that is merged at the end. Written here because
-//! the crates for it bound the number of lines and not the memory they take.
+//! The sorter of a request log: puts its lines in order without keeping them all in memory. What has come is sorted and
+//! set aside in a file without a name beside the log, and all of that is merged at the end.
+//!
+//! Own code in place of the crates for external sorting, which bound the number of lines and not the memory they take.
+//! A run with a sorted log took 1.08 and 1.10 of the CPU of one without a log (`benches/README.md`, logs).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

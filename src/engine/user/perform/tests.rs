@@ -1,12 +1,11 @@
 //! Tests of what is counted when a user is cut off, and of the names of requests.
 
-use super::super::{Role, Shared};
-use super::*;
 use crate::config::{Config, Settings};
 use crate::engine::load_model::user_pool::Start;
-use crate::engine::run::Run;
-use crate::engine::run::context::context;
-use crate::engine::run::plan_version::PlanVersion;
+use crate::engine::protocol::context::context;
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::user::perform::*;
+use crate::engine::user::{Role, Shared};
 use crate::http::ClientConfig;
 use crate::metrics::{Facts, Recorder, Store};
 use crate::plan::Schedule;
@@ -23,15 +22,7 @@ fn user_without_a_site(source: &str) -> User {
     let config = Arc::new(Config::new(Settings::default(), 1, 0).expect("the defaults"));
     let hosts = vec![format!("http://{address}")];
     let plan_version = Arc::new(PlanVersion::new(program, plan, hosts, config.clone()));
-    let context = context(Run {
-        plan_version: plan_version.clone(),
-        config,
-        name: "p.lua".to_owned(),
-        target: address.to_string(),
-        client: ClientConfig::default(),
-        resolver: Arc::default(),
-        journals: None,
-    });
+    let context = context(config, ClientConfig::default(), Arc::default(), None);
     let mut recorder = Recorder::new(0);
     let scenario = plan_version.plan.scenarios[0].clone();
     let role = Role {

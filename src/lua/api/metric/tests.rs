@@ -1,4 +1,4 @@
-//! Plans that measure, run without an engine: what comes out of the recorder.
+//! Tests with plans that measure, run without an engine: what the recorder has counted.
 
 use crate::lua::testing::{recorder, setup};
 use crate::lua::{Op, Program, Step, Vm, load};
@@ -12,7 +12,7 @@ fn program(source: &str) -> Arc<Program> {
     program
 }
 
-/// Runs the plan's tasks once, waiting for nothing, and gives their ends and the report.
+/// Runs the plan's tasks once, without waiting, and returns their ends and the report.
 fn run(source: &str) -> (Vec<Step>, Report) {
     let program = program(source);
     let recorder = recorder();
@@ -32,7 +32,7 @@ fn run(source: &str) -> (Vec<Step>, Report) {
     (ends, store.report(Duration::from_secs(1)))
 }
 
-/// As [`run`], of a plan whose tasks must not raise.
+/// Runs a plan whose tasks must not raise, and returns the report.
 fn holds(source: &str) -> Report {
     let (ends, report) = run(source);
     for end in ends {
@@ -41,7 +41,7 @@ fn holds(source: &str) -> Report {
     report
 }
 
-/// What a task of that body raises.
+/// Returns the error that a task with that body raises.
 fn raised(body: &str) -> (String, Option<String>) {
     let (mut ends, _) = run(&format!("task {{ function(user) {body} end }}"));
     match ends.remove(0) {
@@ -50,7 +50,7 @@ fn raised(body: &str) -> (String, Option<String>) {
     }
 }
 
-/// What a plan of that text is refused with.
+/// Returns the error that a plan with that text is refused with.
 fn refused(source: &str) -> String {
     let refused = load("plan.lua", source, BTreeMap::new(), 1);
     refused.expect_err("a bad plan").to_string()

@@ -1,0 +1,91 @@
+//! What all shards of a run need to know, put together once.
+
+use crate::config::{CoMitigation, Config};
+use crate::engine::load_model::throttle::Throttle;
+use crate::engine::timing::timers::Timers;
+use crate::http::{ClientConfig, Resolver};
+use crate::lua::Heartbeat;
+use crate::metrics::{Cadence, Journals, Recorder};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What all shards need to know.
+#[derive(Debug)]
+pub(crate) struct RunContext {
+    pub(crate) config: Arc<Config>,
+    pub(crate) client: ClientConfig,
+    pub(crate) resolver: Arc<Resolver>,
+    /// How many arrivals of other shards each could take over, in a run at a rate.
+    pub(crate) rooms: Vec<AtomicU64>,
+    pub(crate) throttle: Option<Arc<Throttle>>,
+    pub(crate) shards: usize,
+    /// What each shard is doing.
+    pub(crate) heartbeats: Vec<Arc<Heartbeat>>,
+    pub(crate) begin: Instant,
+    /// Where the times of logs count from: before `test_start`.
+    pub(crate) origin: Instant,
+    journals: Option<Journals>,
+}
+
+impl RunContext {
+    /// How long the run has gone on.
+    pub(crate) fn now(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    /// The moment so long after the run began; `None` if no clock goes so far.
+    pub(crate) fn instant(&self, since: Duration) -> Option<Instant> {
+        self.begin.checked_add(since)
+    }
+
+    /// The recorder of that number.
+    pub(crate) fn recorder(&self, number: usize) -> Recorder {
+        let (origin, begin) = (self.origin.into_std(), self.begin.into_std());
+        Recorder::new(number).of_run(origin, begin, self.journals.as_ref())
+    }
+
+    /// The timers of one shard.
+    pub(crate) fn timers(&self) -> Timers {
+        // A site that is a script is part of a test that plays time.
+        #[cfg(test)]
+        if self.client.script.is_some() {
+            return Timers::coarse();
+        }
+        Timers::default()
+    }
+}
+
+/// The context of a run that begins now.
+pub(crate) fn context(
+    config: Arc<Config>,
+    client: ClientConfig,
+    resolver: Arc<Resolver>,
+    journals: Option<Journals>,
+) -> RunContext {
+    let throttle = config.throttle_requests;
+    let begin = Instant::now();
+    RunContext {
+        client,
+        resolver,
+        rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
+        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate, begin))),
+        shards: config.threads,
+        heartbeats: (0..config.threads).map(|_| Arc::default()).collect(),
+        begin,
+        origin: begin,
+        journals,
+        config,
+    }
+}
+
+/// What users are compared with, if what late ones could not ask for is filled in.
+pub(crate) fn cadence(config: &Config) -> Option<Cadence> {
+    match config.co_mitigation {
+        CoMitigation::Disabled => None,
+        CoMitigation::Average => Some(Cadence::Average),
+        CoMitigation::Minimum => Some(Cadence::Minimum),
+        CoMitigation::Maximum => Some(Cadence::Maximum),
+    }
+}

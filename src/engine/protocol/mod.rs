@@ -1,0 +1,9 @@
+//! What the director and shards know of each other: the run that all take part in, the directive that goes one way and
+//! the signals that come back.
+
+pub(super) mod context;
+pub(super) mod departures;
+pub(super) mod directive;
+pub(super) mod offer;
+pub(super) mod plan_version;
+pub(super) mod signal;

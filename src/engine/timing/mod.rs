@@ -1,0 +1,4 @@
+//! Timers: precise ones for starts and short waits, and those of users, which share them.
+
+pub(super) mod alarm;
+pub(super) mod timers;

@@ -1,0 +1,265 @@
+//! The waits of a shard's users. The short ones share one timer of the kernel, which costs one file descriptor
+//! a shard and is precise to some 50 µs; tokio's, which the others use, comes one to two milliseconds late.
+//!
+//! The timer wakes the user whose wait ends first, with that user's own waker. Whoever is polled then wakes all
+//! others whose time has come and sets the timer for the next.
+
+use crate::engine::timing::alarm::Alarm;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Waits below this are precise. Above, what tokio is late is little, and the wake-ups that it saves where many
+/// users wait are much: it ends all waits of one millisecond together.
+const SHORT: Duration = Duration::from_millis(100);
+
+/// The alarm rings no sooner after waits have ended than this: where thousands of users wait, those that end
+/// within it end together, and each wake-up does not cost a turn of the event loop of its own.
+const GRAIN: Duration = Duration::from_micros(500);
+
+/// The timers of one shard.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    // Not borrowed while a waker runs, which may drop another wait.
+    queue: RefCell<Queue>,
+}
+
+/// When a wait ends, and its number: two may end at the same time.
+type Key = (Instant, u64);
+
+#[derive(Debug, Default)]
+struct Queue {
+    alarm: Alarm,
+    waiting: BTreeMap<Key, Waker>,
+    number: u64,
+    /// The wait whose user the alarm wakes.
+    first: Option<Key>,
+    /// When waits ended last.
+    turned: Option<Instant>,
+    /// Kept for its space.
+    due: Vec<Waker>,
+}
+
+impl Timers {
+    /// Timers by tokio alone, as played time needs them.
+    #[cfg(test)]
+    pub(crate) fn coarse() -> Timers {
+        let queue = Queue {
+            alarm: Alarm::Coarse,
+            ..Queue::default()
+        };
+        Timers {
+            queue: RefCell::new(queue),
+        }
+    }
+
+    /// Waits this long, never less.
+    pub(crate) async fn wait(&self, time: Duration) {
+        if time >= SHORT || !self.queue.borrow_mut().alarm.is_precise() {
+            return tokio::time::sleep(time).await;
+        }
+        let due = Instant::now() + time;
+        let mut wait = Wait {
+            timers: self,
+            due,
+            key: None,
+        };
+        if !poll_fn(|cx| wait.poll(cx)).await {
+            tokio::time::sleep_until(due).await;
+        }
+    }
+
+    /// Wakes those whose time has come and sets the alarm for the next.
+    fn turn(&self, now: Instant) {
+        let mut due = self.queue.borrow_mut().turn(now);
+        if due.is_empty() {
+            return;
+        }
+        due.drain(..).for_each(Waker::wake);
+        self.queue.borrow_mut().due = due;
+    }
+}
+
+impl Queue {
+    /// Who is to be woken, in a list that is given back.
+    fn turn(&mut self, now: Instant) -> Vec<Waker> {
+        let mut due = Vec::new();
+        while let Some(first) = self.waiting.first_entry() {
+            let key = *first.key();
+            if key.0 > now {
+                if self.first == Some(key) {
+                    break;
+                }
+                let mut cx = Context::from_waker(first.get());
+                let soonest = self.turned.map_or(key.0, |turned| turned + GRAIN);
+                match self.alarm.poll(&mut cx, key.0.max(soonest)) {
+                    Poll::Pending => {
+                        self.first = Some(key);
+                        break;
+                    }
+                    Poll::Ready(Ok(())) => {}
+                    Poll::Ready(Err(_)) => self.alarm = Alarm::Coarse,
+                }
+            }
+            if due.is_empty() {
+                due = std::mem::take(&mut self.due);
+                self.turned = Some(now);
+            }
+            due.push(first.remove());
+        }
+        due
+    }
+}
+
+/// One wait; given up when it is dropped.
+struct Wait<'a> {
+    timers: &'a Timers,
+    due: Instant,
+    key: Option<Key>,
+}
+
+impl Wait<'_> {
+    /// Ready when its time has come, with false if the kernel's timer failed before.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let now = Instant::now();
+        if now >= self.due {
+            return Poll::Ready(true);
+        }
+        {
+            let mut queue = self.timers.queue.borrow_mut();
+            if !queue.alarm.is_precise() {
+                return Poll::Ready(false);
+            }
+            let queue = &mut *queue;
+            let number = &mut queue.number;
+            let key = *self.key.get_or_insert_with(|| {
+                *number += 1;
+                (self.due, *number)
+            });
+            queue.waiting.insert(key, cx.waker().clone());
+            // It was woken too early, or by something else, or its waker may be another now.
+            queue.first.take_if(|first| *first == key);
+        }
+        self.timers.turn(now);
+        Poll::Pending
+    }
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        let Some(key) = self.key else {
+            return;
+        };
+        let (waker, was_first) = {
+            let mut queue = self.timers.queue.borrow_mut();
+            let first = queue.first.take_if(|first| *first == key);
+            (queue.waiting.remove(&key), first.is_some())
+        };
+        drop(waker);
+        if was_first {
+            let now = Instant::now();
+            if now >= self.due {
+                self.timers.queue.borrow_mut().turned = Some(now);
+            }
+            self.timers.turn(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt as _;
+    use futures_util::future::join_all;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn us(us: u64) -> Duration {
+        Duration::from_micros(us)
+    }
+
+    #[tokio::test]
+    async fn waits_end_in_their_order_and_none_early() {
+        let timers = Timers::default();
+        let begin = Instant::now();
+        let order = RefCell::new(Vec::new());
+        // Shuffled, some equal; the last ends by tokio's timer.
+        let waits = (0..400).map(|n| us(n * 7_919 % 90_000 / 500 * 500 + 1));
+        let waits = waits.chain([SHORT]).map(async |time| {
+            timers.wait(time).await;
+            assert!(begin.elapsed() >= time, "{time:?}");
+            order.borrow_mut().push(time);
+        });
+        join_all(waits).await;
+        let order = order.into_inner();
+        assert_eq!(order.len(), 401);
+        assert_eq!(order.last(), Some(&SHORT));
+        assert!(timers.queue.borrow().waiting.is_empty());
+    }
+
+    #[tokio::test]
+    async fn one_that_is_given_up_leaves_its_turn_to_the_next() {
+        let timers = Timers::default();
+        let (first, second) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
+        let mut gone = Box::pin(timers.wait(us(1_000)));
+        let mut kept = Box::pin(timers.wait(us(2_000)));
+        for (wait, woken) in [(&mut gone, &first), (&mut kept, &second)] {
+            let waker = Waker::from(woken.clone());
+            let polled = wait.poll_unpin(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+        }
+        assert_eq!(timers.queue.borrow().waiting.len(), 2);
+        drop(gone);
+        assert_eq!(timers.queue.borrow().waiting.len(), 1);
+        // Nobody polls: the alarm itself has to wake the one that is left.
+        while !second.0.load(Ordering::SeqCst) {
+            tokio::task::yield_now().await;
+        }
+        assert!(!first.0.load(Ordering::SeqCst));
+        kept.await;
+        assert!(timers.queue.borrow().waiting.is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_comes_later_and_is_due_earlier_is_woken_first() {
+        let timers = Timers::default();
+        let late = Box::pin(timers.wait(us(90_000)));
+        let early = async {
+            tokio::task::yield_now().await;
+            timers.wait(us(500)).await;
+        };
+        tokio::select! {
+            biased;
+            () = late => unreachable!("the other is due long before"),
+            () = early => {}
+        }
+        assert!(timers.queue.borrow().waiting.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_timer_that_fails_leaves_the_waits_to_tokio() {
+        let timers = Timers::default();
+        let begin = Instant::now();
+        let (one, two) = (timers.wait(us(3_000)), timers.wait(us(4_000)));
+        let fails = async {
+            tokio::task::yield_now().await;
+            timers.queue.borrow_mut().alarm = Alarm::Coarse;
+            timers.wait(us(100)).await;
+        };
+        tokio::join!(one, two, fails);
+        assert!(begin.elapsed() >= us(4_000));
+    }
+}

@@ -1,0 +1,62 @@
+//! The life of a user in a run at a rate: it waits for an arrival, runs one iteration for it, and is free again.
+
+use crate::engine::load_model::dispatch_pool::PoolMember;
+use crate::engine::user::User;
+use crate::engine::user::pace::Begun;
+use crate::plan::Cursor;
+use std::time::Duration;
+use tokio::time::Instant;
+
+impl User {
+    /// Lives the user's life at its member, where it is called already for the arrival that it was made for.
+    /// `on_start` is part of serving that one, and the delay with which the iteration began belongs to the
+    /// first request of either.
+    pub(crate) async fn live_on_call(mut self, member: PoolMember) {
+        let born = self.arrives();
+        let mut cursor = Cursor::new();
+        let mut began = false;
+        let mut call = member.called();
+        while let Some(scheduled) = call {
+            let delay = Instant::now().saturating_duration_since(scheduled);
+            self.shared.recorder.borrow_mut().arrival(delay);
+            self.delay = Some(delay);
+            if !began && !self.begin(true, born).await {
+                self.tell_lost();
+                return self.leaves(Instant::now());
+            }
+            if !began {
+                self.shared.departed(|departures| departures.began += 1);
+            }
+            began = true;
+            self.iterate_once(&mut cursor).await;
+            // An iteration without a request leaves nothing to the next one.
+            self.delay = Some(Duration::ZERO);
+            if !self.goes_on() || self.stop.is_told_at_iteration_end() {
+                break;
+            }
+            self.vm.reclaim();
+            call = member.next(&self.stop).await;
+        }
+        self.end().await;
+    }
+
+    /// One pass through the schedule. What was due before a stop still begins, with its first task: those that
+    /// come last in a run that cannot keep up are the latest of all, and must not be left out. There is no pause after its last task: the arrivals set the pace.
+    async fn iterate_once(&mut self, cursor: &mut Cursor) {
+        let mut task = Begun::now();
+        let mut first = true;
+        while !self.ended && (first || !self.stop.is_told()) {
+            first = false;
+            self.shared.gate.pass(&self.stop).await;
+            let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
+                return;
+            };
+            let (_, end) = self.run_task(step.task, task.at).await;
+            if step.last_of_iteration {
+                self.iteration += 1;
+                return self.count(|recorder, scenario| recorder.iteration(scenario));
+            }
+            task = self.rest_after(step.task, task, None, end).await;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the users of a shard share.
+
+use super::gate::Gate;
+use crate::config::Config;
+use crate::engine::load_model::throttle::Throttle;
+use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::departures::Departures;
+use crate::engine::timing::timers::Timers;
+use crate::http::Client;
+use crate::lua::Heartbeat;
+use crate::metrics::Recorder;
+use crate::plan::scaled;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the users of a shard share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) config: Arc<Config>,
+    pub(crate) client: Rc<Client>,
+    // Never borrowed across an await nor while a VM runs: plans measure too.
+    pub(crate) recorder: Rc<RefCell<Recorder>>,
+    pub(crate) gate: Gate,
+    pub(crate) timers: Timers,
+    /// None without a ceiling: then a request looks here and that is all.
+    throttle: Option<Arc<Throttle>>,
+    /// How users of the shard came to their end.
+    pub(crate) departures: Cell<Departures>,
+    /// Shows the watchdog whose code runs.
+    pub(crate) heartbeat: Arc<Heartbeat>,
+}
+
+impl Shared {
+    /// `index` is that of the shard; the two events of a plan have those after the last.
+    pub(crate) fn new(
+        context: &RunContext,
+        index: usize,
+        recorder: Recorder,
+        heartbeat: Arc<Heartbeat>,
+    ) -> Rc<Shared> {
+        const EVENTS: usize = 2;
+        let among = (context.shards + EVENTS) as u64;
+        let (client, resolver) = (context.client.clone(), context.resolver.clone());
+        Rc::new(Shared {
+            config: context.config.clone(),
+            client: Client::for_shard(client, resolver, index as u64, among),
+            recorder: Rc::new(RefCell::new(recorder)),
+            gate: Gate::default(),
+            timers: context.timers(),
+            throttle: context.throttle.clone(),
+            departures: Cell::default(),
+            heartbeat,
+        })
+    }
+}
+
+impl Shared {
+    /// A pause of the plan as long as this run wants it.
+    pub(crate) fn pause(&self, planned: Duration) -> Duration {
+        scaled(planned, self.config.wait_factor)
+    }
+
+    /// Counts a user's end, or that it came so far.
+    pub(crate) fn departed(&self, count: impl FnOnce(&mut Departures)) {
+        let mut departures = self.departures.get();
+        count(&mut departures);
+        self.departures.set(departures);
+    }
+
+    /// Waits for the turn of one request, if there is a ceiling on them.
+    pub(crate) async fn pass_throttle(&self) {
+        if let Some(throttle) = &self.throttle {
+            throttle.pass().await;
+        }
+    }
+}

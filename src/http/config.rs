@@ -1,0 +1,58 @@
+//! The settings of a run's HTTP clients: plain data, made by `app` from the command line and the plan.
+
+#[cfg(test)]
+use super::connect::Script;
+use super::connect::Tls;
+use super::transport::{Transport, Version};
+use http::HeaderMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Settings that all sessions of a run share.
+#[derive(Debug, Clone)]
+pub struct ClientConfig {
+    /// The time from the call until the last byte of the final answer, at most.
+    pub timeout: Duration,
+    /// The largest body that is read, in bytes.
+    pub max_body: u64,
+    /// Headers sent with every request unless the request has one of that name.
+    pub headers: HeaderMap,
+    /// What sends the requests.
+    pub transport: Transport,
+    /// The version of HTTP that is spoken.
+    pub version: Version,
+    /// The certificates to trust and to show.
+    pub tls: Arc<Tls>,
+    /// Whether a connection is used for more than one request.
+    pub keep_alive: bool,
+    /// Whether cookies are kept and sent.
+    pub cookies: bool,
+    /// Whether a user whose request is redirected to another host stays on that host.
+    pub sticky_follow: bool,
+    /// The address that connections come from.
+    pub local_address: Option<IpAddr>,
+    /// A site inside the test that answers in place of any other.
+    #[cfg(test)]
+    pub(crate) script: Option<Script>,
+}
+
+impl Default for ClientConfig {
+    /// The behaviour of a browser, within a minute and 64 MiB a request.
+    fn default() -> ClientConfig {
+        ClientConfig {
+            timeout: Duration::from_secs(60),
+            max_body: 64 << 20,
+            headers: HeaderMap::new(),
+            transport: Transport::Direct,
+            version: Version::Any,
+            tls: Arc::new(Tls::with_system_roots()),
+            keep_alive: true,
+            cookies: true,
+            sticky_follow: false,
+            local_address: None,
+            #[cfg(test)]
+            script: None,
+        }
+    }
+}

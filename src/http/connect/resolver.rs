@@ -1,0 +1,130 @@
+//! The resolver: looks host names up once per process and keeps the answers, so that DNS is measured once and not
+//! per user.
+
+use crate::http::failure::{ErrorClass, Failure};
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+/// A resolver of host names with a cache, shared by all shards.
+#[derive(Debug, Default)]
+pub struct Resolver {
+    // Locked only while a user opens a connection, never on the way of a request.
+    cache: Mutex<HashMap<String, CacheEntry>>,
+    /// The addresses that '--resolve' gives.
+    pinned: HashMap<(String, u16), IpAddr>,
+    /// The time that an answer is kept; `None`: as long as the process runs.
+    ttl: Option<Duration>,
+}
+
+/// The answer for one host.
+#[derive(Debug, Clone)]
+struct CacheEntry {
+    asked: Instant,
+    answer: Arc<OnceCell<Vec<IpAddr>>>,
+}
+
+impl Resolver {
+    /// A resolver that gives the `pinned` hosts and ports their address without a look-up, and looks up again what
+    /// it has kept for longer than `ttl`.
+    pub fn new(
+        pinned: impl IntoIterator<Item = ((String, u16), IpAddr)>,
+        ttl: Option<Duration>,
+    ) -> Self {
+        Resolver {
+            pinned: pinned.into_iter().collect(),
+            ttl,
+            ..Resolver::default()
+        }
+    }
+
+    /// The addresses of `host`, in the order to try them. A failed look-up is tried again by the next
+    /// caller.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `dns`.
+    pub(in crate::http) async fn resolve(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, Failure> {
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        if !self.pinned.is_empty()
+            && let Some(address) = self.pinned.get(&(host.to_owned(), port))
+        {
+            return Ok(vec![SocketAddr::new(*address, port)]);
+        }
+        let answer = self.answer(host);
+        let addresses = answer.get_or_try_init(|| look_up(host, port)).await?;
+        Ok(addresses
+            .iter()
+            .map(|ip| SocketAddr::new(*ip, port))
+            .collect())
+    }
+
+    /// The answer for `host`, shared by all that ask while it is fresh.
+    fn answer(&self, host: &str) -> Arc<OnceCell<Vec<IpAddr>>> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || CacheEntry {
+            asked: Instant::now(),
+            answer: Arc::default(),
+        };
+        let entry = cache.entry(host.to_owned()).or_insert_with(new);
+        if self.ttl.is_some_and(|ttl| entry.asked.elapsed() > ttl) {
+            *entry = new();
+        }
+        entry.answer.clone()
+    }
+}
+
+/// The addresses that the system knows for a host.
+async fn look_up(host: &str, port: u16) -> Result<Vec<IpAddr>, Failure> {
+    let found = tokio::net::lookup_host((host, port)).await;
+    let addresses: Vec<IpAddr> = found
+        .map_err(|error| match Failure::is_out_of_descriptors(&error) {
+            true => Failure::new(ErrorClass::OutOfDescriptors, host),
+            false => Failure::new(ErrorClass::Dns, format!("cannot look up '{host}'")),
+        })?
+        .map(|address| address.ip())
+        .collect();
+    match addresses.is_empty() {
+        true => Err(Failure::new(
+            ErrorClass::Dns,
+            format!("'{host}' has no address"),
+        )),
+        false => Ok(addresses),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_pinned_host_has_its_address_on_its_port_only() {
+        let address: IpAddr = "127.0.0.9".parse().expect("an address");
+        let resolver = Resolver::new([(("pinned.invalid".to_owned(), 81), address)], None);
+        assert_eq!(
+            resolver.resolve("pinned.invalid", 81).await,
+            Ok(vec![SocketAddr::new(address, 81)])
+        );
+        let failure = resolver.resolve("pinned.invalid", 82).await;
+        assert_eq!(failure.expect_err("not pinned").class, ErrorClass::Dns);
+    }
+
+    #[test]
+    fn an_answer_is_kept_for_its_time() {
+        let kept = Resolver::default();
+        assert!(Arc::ptr_eq(&kept.answer("a"), &kept.answer("a")));
+        let forgotten = Resolver::new([], Some(Duration::ZERO));
+        let first = forgotten.answer("a");
+        // The clock goes on between two calls; a zero time is over at the next tick of it.
+        while Instant::now() == forgotten.cache.lock().expect("unshared")["a"].asked {}
+        assert!(!Arc::ptr_eq(&first, &forgotten.answer("a")));
+    }
+}

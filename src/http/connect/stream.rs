@@ -1,0 +1,139 @@
+//! The byte stream of a connection, plain or encrypted, and the count of those that are open.
+
+use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+/// The byte stream of a connection, counted while it is open.
+#[derive(Debug)]
+pub(in crate::http) struct NetStream {
+    socket: Socket,
+    _open: OpenGuard,
+}
+
+/// The kinds of streams.
+#[derive(Debug)]
+enum Socket {
+    Plain(TcpStream),
+    /// Boxed: a session of TLS is a kilobyte, a plain connection must not pay for it.
+    Tls(Box<TlsStream<TcpStream>>),
+    #[cfg(test)]
+    Scripted(tokio::io::DuplexStream),
+}
+
+/// The number of connections that the sessions of one shard have open.
+#[derive(Debug, Default)]
+pub(super) struct OpenConnections(Rc<Cell<u64>>);
+
+/// One open connection: it is counted until this is dropped.
+#[derive(Debug)]
+struct OpenGuard(Rc<Cell<u64>>);
+
+impl OpenConnections {
+    /// The number of open connections.
+    pub(super) fn count(&self) -> u64 {
+        self.0.get()
+    }
+
+    /// Counts one more connection.
+    fn guard(&self) -> OpenGuard {
+        self.0.set(self.0.get() + 1);
+        OpenGuard(self.0.clone())
+    }
+}
+
+impl Drop for OpenGuard {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+impl NetStream {
+    /// A connection without TLS.
+    pub(super) fn plain(tcp: TcpStream, open: &OpenConnections) -> NetStream {
+        NetStream {
+            socket: Socket::Plain(tcp),
+            _open: open.guard(),
+        }
+    }
+
+    /// A connection after its handshake.
+    pub(super) fn tls(tls: TlsStream<TcpStream>, open: &OpenConnections) -> NetStream {
+        NetStream {
+            socket: Socket::Tls(Box::new(tls)),
+            _open: open.guard(),
+        }
+    }
+
+    /// A connection to a site inside the test.
+    #[cfg(test)]
+    pub(super) fn scripted(pipe: tokio::io::DuplexStream, open: &OpenConnections) -> NetStream {
+        NetStream {
+            socket: Socket::Scripted(pipe),
+            _open: open.guard(),
+        }
+    }
+
+    /// Whether the server has chosen HTTP/2.
+    pub(in crate::http) fn is_http2(&self) -> bool {
+        match &self.socket {
+            Socket::Plain(_) => false,
+            #[cfg(test)]
+            Socket::Scripted(_) => false,
+            Socket::Tls(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
+        }
+    }
+}
+
+impl AsyncRead for NetStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().socket {
+            Socket::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+            Socket::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+            #[cfg(test)]
+            Socket::Scripted(pipe) => Pin::new(pipe).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for NetStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.get_mut().socket {
+            Socket::Plain(tcp) => Pin::new(tcp).poll_write(cx, bytes),
+            Socket::Tls(tls) => Pin::new(tls).poll_write(cx, bytes),
+            #[cfg(test)]
+            Socket::Scripted(pipe) => Pin::new(pipe).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().socket {
+            Socket::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Socket::Tls(tls) => Pin::new(tls).poll_flush(cx),
+            #[cfg(test)]
+            Socket::Scripted(pipe) => Pin::new(pipe).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().socket {
+            Socket::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Socket::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+            #[cfg(test)]
+            Socket::Scripted(pipe) => Pin::new(pipe).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The TLS configuration: one for all users of a run, made when the first of them needs it, and a store of
+//! sessions to resume for each user, as each has a browser of its own.
+
+use super::verifiers::{AcceptAny, CaFileVerifier};
+use crate::error::Diagnostic;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::transport::Version;
+use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ConfigBuilder, RootCertStore, WantsVerifier};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// The number of TLS sessions to resume that one user keeps: one for each host of a plan, and a few to spare.
+const RESUMED_HOSTS: usize = 8;
+
+/// The certificates to trust and to show, as the command line names them.
+#[derive(Debug, Clone, Default)]
+pub struct TlsOptions {
+    /// Certificates (PEM) to trust instead of the system's.
+    pub ca: Option<PathBuf>,
+    /// The client's certificate chain (PEM).
+    pub cert: Option<PathBuf>,
+    /// The client's private key (PEM); the file of the certificate if it is missing.
+    pub key: Option<PathBuf>,
+    /// Whether every certificate is trusted.
+    pub insecure: bool,
+}
+
+/// The content of the files of [`TlsOptions`], and the configuration that is made of it once.
+#[derive(Debug)]
+pub struct Tls {
+    ca: Option<(RootCertStore, Vec<CertificateDer<'static>>)>,
+    identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
+    insecure: bool,
+    version: Version,
+    shared: OnceLock<Result<Arc<ClientConfig>, Failure>>,
+}
+
+impl Tls {
+    /// Reads the files and checks that they fit each other.
+    ///
+    /// # Errors
+    /// A [`Diagnostic`] that names the flag and the file.
+    pub fn new(options: &TlsOptions, version: Version) -> Result<Tls, Diagnostic> {
+        let ca = options.ca.as_deref().map(authorities).transpose()?;
+        let identity = match (&options.cert, &options.key) {
+            (Some(cert), key) => Some(identity(cert, key.as_deref().unwrap_or(cert))?),
+            (None, Some(_)) => {
+                return Err(Diagnostic::new("'--key' is given without '--cert'")
+                    .help("name the certificate that the key belongs to with '--cert FILE'"));
+            }
+            (None, None) => None,
+        };
+        let tls = Tls {
+            ca,
+            identity,
+            insecure: options.insecure,
+            version,
+            shared: OnceLock::new(),
+        };
+        if tls.identity.is_some() {
+            tls.shared().map_err(|failure| {
+                Diagnostic::new(format!("'--cert' and '--key': {}", failure.detail))
+                    .help("give a certificate chain and the private key of its first certificate")
+            })?;
+        }
+        Ok(tls)
+    }
+
+    /// Makes the shared configuration now, so that no request is found to have taken as long as that.
+    ///
+    /// # Errors
+    /// A [`Diagnostic`] if this system has no certificates to trust.
+    pub fn prepare(&self) -> Result<(), Diagnostic> {
+        match self.shared() {
+            Ok(_) => Ok(()),
+            Err(failure) => Err(Diagnostic::new(failure.detail)
+                .help("give some with '--ca FILE', or trust every certificate with '--insecure'")),
+        }
+    }
+
+    /// The configuration that trusts the system's certificates and offers HTTP/2.
+    pub fn with_system_roots() -> Tls {
+        Tls {
+            ca: None,
+            identity: None,
+            insecure: false,
+            version: Version::Any,
+            shared: OnceLock::new(),
+        }
+    }
+
+    /// A configuration of one user's own: it shares all but the sessions to resume.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `tls` if the system has no certificates to trust.
+    pub(in crate::http) fn user_config(&self) -> Result<Arc<ClientConfig>, Failure> {
+        let mut config = ClientConfig::clone(&*self.shared()?);
+        config.resumption = Resumption::in_memory_sessions(RESUMED_HOSTS);
+        Ok(Arc::new(config))
+    }
+
+    /// Checks that https can be spoken at all.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `tls` if the system has no certificates to trust.
+    pub(in crate::http) fn check(&self) -> Result<(), Failure> {
+        self.shared().map(|_| ())
+    }
+
+    /// As [`Tls::user_config`]; if the system has no certificates to trust, a configuration that trusts none, which
+    /// is enough for requests without https.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `tls` if rustls cannot be configured at all.
+    pub(in crate::http) fn user_config_or_empty(&self) -> Result<ClientConfig, Failure> {
+        match self.user_config() {
+            Ok(config) => Ok(Arc::unwrap_or_clone(config)),
+            Err(_) => {
+                let provider = Arc::new(rustls::crypto::ring::default_provider());
+                let none = RootCertStore::empty();
+                let config = builder(provider)?.with_root_certificates(none);
+                Ok(config.with_no_client_auth())
+            }
+        }
+    }
+
+    fn shared(&self) -> Result<Arc<ClientConfig>, Failure> {
+        self.shared.get_or_init(|| self.make()).clone()
+    }
+
+    fn make(&self) -> Result<Arc<ClientConfig>, Failure> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = builder(provider.clone())?;
+        let builder = match (self.insecure, &self.ca) {
+            (true, _) => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AcceptAny(provider))),
+            (false, Some((roots, certificates))) => {
+                let roots = Arc::new(roots.clone());
+                let authorities = WebPkiServerVerifier::builder_with_provider(roots, provider)
+                    .build()
+                    .map_err(|error| Failure::new(ErrorClass::Tls, error.to_string()))?;
+                let certificates = certificates.clone();
+                builder
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::new(CaFileVerifier {
+                        authorities,
+                        certificates,
+                    }))
+            }
+            (false, None) => builder.with_root_certificates(system_roots()?),
+        };
+        let mut config = match &self.identity {
+            Some((chain, key)) => builder
+                .with_client_auth_cert(chain.clone(), key.clone_key())
+                .map_err(|error| failed(&error))?,
+            None => builder.with_no_client_auth(),
+        };
+        config.alpn_protocols = match self.version {
+            Version::Any => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            Version::Http1 => vec![b"http/1.1".to_vec()],
+            Version::Http2 => vec![b"h2".to_vec()],
+        };
+        Ok(Arc::new(config))
+    }
+}
+
+/// The beginning of every configuration.
+fn builder(
+    provider: Arc<CryptoProvider>,
+) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, Failure> {
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failed(&error))
+}
+
+fn failed(error: &rustls::Error) -> Failure {
+    Failure::new(ErrorClass::Tls, error.to_string())
+}
+
+fn unreadable(flag: &str, path: &Path, problem: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::new(format!("'{flag} {}': {problem}", path.display()))
+        .help("a file in PEM form is wanted, as in '-----BEGIN CERTIFICATE-----'")
+}
+
+/// The certificates of a file, of which there must be one.
+fn certificates(flag: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Diagnostic> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match read {
+        Ok(found) if found.is_empty() => {
+            Err(unreadable(flag, path, &"there is no certificate in it"))
+        }
+        Ok(found) => Ok(found),
+        Err(error) => Err(unreadable(flag, path, &error)),
+    }
+}
+
+/// The certificates of a file, as authorities and as they are.
+fn authorities(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Diagnostic> {
+    let mut store = RootCertStore::empty();
+    let found = certificates("--ca", path)?;
+    for certificate in &found {
+        store
+            .add(certificate.clone())
+            .map_err(|error| unreadable("--ca", path, &error))?;
+    }
+    Ok((store, found))
+}
+
+/// The client's certificate chain and its private key.
+fn identity(
+    cert: &Path,
+    key: &Path,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Diagnostic> {
+    let chain = certificates("--cert", cert)?;
+    let key =
+        PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable("--key", key, &error))?;
+    Ok((chain, key))
+}
+
+/// The authorities that the system trusts.
+fn system_roots() -> Result<RootCertStore, Failure> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(found.certs);
+    match store.is_empty() {
+        true => Err(Failure::new(
+            ErrorClass::Tls,
+            "this system has no certificates to trust",
+        )),
+        false => Ok(store),
+    }
+}

@@ -1,0 +1,108 @@
+//! The chunked coding of HTTP/1.1, decoded. Pure; driven by the connection.
+
+use crate::http::failure::{ErrorClass, Failure};
+use bytes::{Buf as _, BytesMut};
+
+/// A decoder of a chunked body as it comes in (RFC 9112, section 7.1).
+#[derive(Debug, Default)]
+pub(in crate::http) struct ChunkDecoder {
+    state: ChunkState,
+    /// The bytes of size lines and trailers read in a row, which must end some time.
+    overhead: usize,
+}
+
+/// The place in a chunked body.
+#[derive(Debug, Default, Clone, Copy)]
+enum ChunkState {
+    /// Before the first digit of a size.
+    #[default]
+    SizeStart,
+    /// In a size, with what was read of it so far.
+    Size(u64),
+    /// In an extension, with the size before it.
+    Extension(u64),
+    /// In the content of a chunk, with what is left of it.
+    Data(u64),
+    /// In the line end behind a chunk.
+    DataEnd,
+    /// In the trailers, with whether the current line has a character.
+    Trailer(bool),
+    /// Behind the last chunk and its trailers.
+    Done,
+}
+
+/// The bytes of size lines or trailers in a row, at most.
+const MAX_OVERHEAD: usize = 16 * 1024;
+
+impl ChunkDecoder {
+    /// Moves the content of `input` to `body`. True when the last chunk has ended; what is left in `input`
+    /// does not belong to the response.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `protocol`.
+    pub(in crate::http) fn decode(
+        &mut self,
+        input: &mut &[u8],
+        body: &mut BytesMut,
+    ) -> Result<bool, Failure> {
+        let wrong = |detail: &str| Failure::new(ErrorClass::Protocol, detail);
+        while !input.is_empty() && !matches!(self.state, ChunkState::Done) {
+            if let ChunkState::Data(left) = self.state {
+                let take = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                body.extend_from_slice(&input[..take]);
+                input.advance(take);
+                self.overhead = 0;
+                self.state = match left - take as u64 {
+                    0 => ChunkState::DataEnd,
+                    left => ChunkState::Data(left),
+                };
+                continue;
+            }
+            let byte = input[0];
+            input.advance(1);
+            self.overhead += 1;
+            if self.overhead > MAX_OVERHEAD {
+                return Err(wrong("chunk extensions or trailers without end"));
+            }
+            self.state = match (self.state, byte) {
+                (ChunkState::SizeStart, _) => {
+                    ChunkState::Size(hex(byte).ok_or_else(|| wrong("wrong chunk size"))?)
+                }
+                (ChunkState::Size(size), b'\n') | (ChunkState::Extension(size), b'\n') => {
+                    match size {
+                        0 => ChunkState::Trailer(false),
+                        size => ChunkState::Data(size),
+                    }
+                }
+                (ChunkState::Size(size), b'\r' | b';' | b' ' | b'\t') => {
+                    ChunkState::Extension(size)
+                }
+                (ChunkState::Size(size), _) => {
+                    let digit = hex(byte).ok_or_else(|| wrong("wrong chunk size"))?;
+                    let size = size
+                        .checked_mul(16)
+                        .ok_or_else(|| wrong("wrong chunk size"))?;
+                    ChunkState::Size(size + digit)
+                }
+                (ChunkState::Extension(size), _) => ChunkState::Extension(size),
+                (ChunkState::DataEnd, b'\r') => ChunkState::DataEnd,
+                (ChunkState::DataEnd, b'\n') => ChunkState::SizeStart,
+                (ChunkState::DataEnd, _) => return Err(wrong("a chunk is longer than its size")),
+                (ChunkState::Trailer(false), b'\n') => ChunkState::Done,
+                (ChunkState::Trailer(_), b'\n') => ChunkState::Trailer(false),
+                (ChunkState::Trailer(some), b'\r') => ChunkState::Trailer(some),
+                (ChunkState::Trailer(_), _) => ChunkState::Trailer(true),
+                (ChunkState::Data(_) | ChunkState::Done, _) => unreachable!("handled above"),
+            };
+        }
+        Ok(matches!(self.state, ChunkState::Done))
+    }
+}
+
+/// The value of a hexadecimal digit.
+fn hex(byte: u8) -> Option<u64> {
+    (byte as char).to_digit(16).map(u64::from)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,306 @@
+//! One HTTP/1.1 connection of one user. It owns nothing but its socket: a request is written from a buffer
+//! of the shard's, a response is read into another, and only the response itself is copied out. That is what
+//! makes a user cheap, and one `write` and one `read` the whole cost of a small request.
+
+use super::chunks::ChunkDecoder;
+use super::reader::{BodyBuffer, EncodedRequest, ReadOutcome, read_start};
+use crate::http::connect::NetStream;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::message::{Framing, RawResponse};
+use crate::http::stopwatch::Stopwatch;
+use crate::http::target::Origin;
+use bytes::{BufMut as _, BytesMut};
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::num::NonZeroU64;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
+
+/// The size of a read: a page of most sites fits, so that it is read at once.
+const READ_SIZE: usize = 64 * 1024;
+/// The most bytes that are reserved on the word of a `Content-Length` alone.
+const TRUSTED_LENGTH: u64 = 1024 * 1024;
+/// The time after which the body is sent to a server that does not answer 'Expect: 100-continue' (as curl).
+const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The buffer that all connections of a shard read into. Borrowed only within one poll.
+#[derive(Debug)]
+pub(in crate::http) struct ReadBuffer(RefCell<Box<[u8]>>);
+
+impl Default for ReadBuffer {
+    fn default() -> Self {
+        ReadBuffer(RefCell::new(vec![0; READ_SIZE].into()))
+    }
+}
+
+/// A connection of HTTP/1.1, idle or in an exchange.
+#[derive(Debug)]
+pub(in crate::http) struct Connection {
+    pub(in crate::http) origin: Rc<Origin>,
+    pub(in crate::http) number: Option<NonZeroU64>,
+    stream: NetStream,
+    /// The bytes of the current response received so far.
+    received: u64,
+}
+
+impl Connection {
+    /// The connection of that number to `origin`, over a stream that was just opened.
+    pub(in crate::http) fn over(
+        origin: Rc<Origin>,
+        stream: NetStream,
+        number: Option<NonZeroU64>,
+    ) -> Connection {
+        Connection {
+            origin,
+            number,
+            stream,
+            received: 0,
+        }
+    }
+
+    /// Whether the server has chosen HTTP/2.
+    pub(in crate::http) fn is_http2(&self) -> bool {
+        self.stream.is_http2()
+    }
+
+    /// The stream, for a connection that goes on with HTTP/2.
+    pub(in crate::http) fn into_stream(self) -> NetStream {
+        self.stream
+    }
+
+    /// Whether the connection can take another request: the server has neither closed it nor sent what was not
+    /// asked for. Costs no system call.
+    pub(in crate::http) fn is_usable(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut byte = [0];
+        Pin::new(&mut self.stream)
+            .poll_read(cx, &mut ReadBuf::new(&mut byte))
+            .is_pending()
+    }
+
+    /// The bytes received in the exchange under way or just ended.
+    pub(in crate::http) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Sends one request and reads the whole response. `stopwatch` gets what is known also when this fails.
+    pub(in crate::http) async fn exchange(
+        &mut self,
+        request: EncodedRequest<'_>,
+        buffer: &ReadBuffer,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<RawResponse, Failure> {
+        self.received = 0;
+        // What has come of a response that one read did not complete.
+        let mut partial = BytesMut::new();
+        stopwatch.enter(|phases| &mut phases.send);
+        let (written, early) = match request.body_at {
+            None => (self.write(request.bytes).await, None),
+            Some(_) => {
+                Box::pin(self.send_expecting(&request, buffer, &mut partial, stopwatch)).await?
+            }
+        };
+        stopwatch.lap(|phases| &mut phases.send);
+        stopwatch.enter(match self.received {
+            0 => |phases| &mut phases.first_byte,
+            _ => |phases| &mut phases.receive,
+        });
+        let read = match early {
+            Some(read) => Ok(read),
+            None => {
+                self.read_head(&request, buffer, &mut partial, stopwatch)
+                    .await
+            }
+        };
+        let response = match read {
+            // It came with its first byte, whose lap is taken where it is read.
+            Ok(ReadOutcome::Complete(response)) => return Ok(response),
+            // Boxed: a small response's future need not have room for what a large one takes.
+            Ok(read) => Box::pin(self.read_rest(read, &request, buffer, partial, stopwatch)).await,
+            Err(failure) => Err(failure),
+        };
+        match self.received {
+            0 => stopwatch.lap(|phases| &mut phases.first_byte),
+            _ => stopwatch.lap(|phases| &mut phases.receive),
+        }
+        // A server may answer and close before it has read a large request.
+        match (response, written) {
+            (Err(_), Err(error)) => Err(Failure::from_io_error(&error)),
+            (response, _) => response,
+        }
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
+    }
+
+    /// Sends the head, and the body if the server wants it or does not say. Returns the final response if that
+    /// came instead (RFC 9110, section 10.1.1).
+    async fn send_expecting(
+        &mut self,
+        request: &EncodedRequest<'_>,
+        buffer: &ReadBuffer,
+        partial: &mut BytesMut,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<(std::io::Result<()>, Option<ReadOutcome>), Failure> {
+        let (head, body) = request.bytes.split_at(request.body_at.unwrap_or_default());
+        if let Err(error) = self.write(head).await {
+            return Ok((Err(error), None));
+        }
+        stopwatch.enter(|phases| &mut phases.first_byte);
+        let response = self.read_head(request, buffer, partial, stopwatch);
+        match tokio::time::timeout(CONTINUE_TIMEOUT, response).await {
+            Ok(Ok(ReadOutcome::Continue)) | Err(_) => Ok((self.write(body).await, None)),
+            Ok(Ok(response)) => Ok((Ok(()), Some(response.closing()))),
+            Ok(Err(failure)) => Err(failure),
+        }
+    }
+
+    /// Reads until the head of the final response is there, or a '100 Continue'.
+    async fn read_head(
+        &mut self,
+        request: &EncodedRequest<'_>,
+        buffer: &ReadBuffer,
+        partial: &mut BytesMut,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<ReadOutcome, Failure> {
+        loop {
+            let read =
+                poll_fn(|cx| self.poll_some(cx, request, buffer, partial, stopwatch)).await?;
+            if !matches!(read, ReadOutcome::Partial) {
+                return Ok(read);
+            }
+        }
+    }
+
+    /// Reads once into the shard's buffer. A response that is complete then is copied out at its exact size.
+    fn poll_some(
+        &mut self,
+        cx: &mut Context<'_>,
+        request: &EncodedRequest<'_>,
+        buffer: &ReadBuffer,
+        partial: &mut BytesMut,
+        stopwatch: &mut Stopwatch,
+    ) -> Poll<Result<ReadOutcome, Failure>> {
+        let bytes = &mut buffer.0.borrow_mut()[..];
+        let mut filled = ReadBuf::new(bytes);
+        match Pin::new(&mut self.stream).poll_read(cx, &mut filled) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(Failure::from_io_error(&error))),
+            Poll::Ready(Ok(())) => {}
+        }
+        let new = filled.filled();
+        if self.received == 0 {
+            stopwatch.lap(|phases| &mut phases.first_byte);
+            stopwatch.enter(|phases| &mut phases.receive);
+        }
+        self.received += new.len() as u64;
+        if new.is_empty() {
+            return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, "")));
+        }
+        if partial.is_empty() {
+            return Poll::Ready(read_start(new, request, partial));
+        }
+        partial.extend_from_slice(new);
+        let joined = partial.split();
+        Poll::Ready(read_start(&joined, request, partial))
+    }
+
+    /// Reads the rest of a response after its first piece.
+    async fn read_rest(
+        &mut self,
+        mut read: ReadOutcome,
+        request: &EncodedRequest<'_>,
+        buffer: &ReadBuffer,
+        mut partial: BytesMut,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<RawResponse, Failure> {
+        let mut head = loop {
+            match read {
+                ReadOutcome::Complete(response) => return Ok(response),
+                ReadOutcome::Head(head) => break head,
+                ReadOutcome::Continue | ReadOutcome::Partial => {
+                    read = self
+                        .read_head(request, buffer, &mut partial, stopwatch)
+                        .await?;
+                }
+            }
+        };
+        let mut body = BodyBuffer::behind(partial, head.length, request.limits);
+        match head.framing {
+            Framing::Length(length) => self.read_length(length, &mut body).await?,
+            Framing::Chunked => head.keep_alive &= self.read_chunks(&mut body).await?,
+            Framing::Close => self.read_to_end(&mut body).await?,
+        }
+        Ok(RawResponse {
+            head,
+            bytes: body.bytes.freeze(),
+            http2: false,
+        })
+    }
+
+    /// Reads a body of that many bytes.
+    async fn read_length(&mut self, length: u64, body: &mut BodyBuffer) -> Result<(), Failure> {
+        if body.limits.keep_body {
+            body.bytes.reserve(length.min(TRUSTED_LENGTH) as usize);
+        }
+        while body.length < length {
+            let left = usize::try_from(length - body.length).unwrap_or(usize::MAX);
+            let spare = body.bytes.capacity() - body.bytes.len();
+            self.read_into(body, left.min(spare.max(READ_SIZE))).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads a body of chunks. Returns whether nothing followed the last one.
+    async fn read_chunks(&mut self, body: &mut BodyBuffer) -> Result<bool, Failure> {
+        let mut raw = body.take_encoded();
+        let mut chunks = ChunkDecoder::default();
+        loop {
+            let mut rest = &raw[..];
+            let before = body.bytes.len();
+            let done = chunks.decode(&mut rest, &mut body.bytes)?;
+            body.count_from(before)?;
+            if done {
+                return Ok(rest.is_empty());
+            }
+            raw.clear();
+            self.read_some(&mut raw, READ_SIZE).await?;
+        }
+    }
+
+    /// Reads a body until the server closes.
+    async fn read_to_end(&mut self, body: &mut BodyBuffer) -> Result<(), Failure> {
+        // What came with the head counts too.
+        body.count_from(body.bytes.len())?;
+        loop {
+            match self.read_into(body, READ_SIZE).await {
+                Ok(()) => {}
+                Err(failure) if failure.class == ErrorClass::ClosedEarly => return Ok(()),
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    /// Reads some bytes of a body, at most `room`.
+    async fn read_into(&mut self, body: &mut BodyBuffer, room: usize) -> Result<(), Failure> {
+        let before = body.bytes.len();
+        self.read_some(&mut body.bytes, room).await?;
+        body.count_from(before)
+    }
+
+    /// Reads once and appends the bytes, at most `room`.
+    async fn read_some(&mut self, bytes: &mut BytesMut, room: usize) -> Result<(), Failure> {
+        match self.stream.read_buf(&mut bytes.limit(room)).await {
+            Ok(0) => Err(Failure::new(ErrorClass::ClosedEarly, "")),
+            Ok(count) => {
+                self.received += count as u64;
+                Ok(())
+            }
+            Err(error) => Err(Failure::from_io_error(&error)),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Content codings (RFC 9110, section 8.4.1): decodes bodies that came as gzip, deflate, br or zstd. The
+//! decoded body is limited as the received one is, so that a small answer cannot fill the memory.
+
+use crate::http::failure::{ErrorClass, Failure};
+use bytes::Bytes;
+use std::io::Read;
+
+/// The codings that browsers accept, and so does lgoose.
+pub const ACCEPTED: &str = "gzip, deflate, br, zstd";
+
+/// The size of the decoders' buffers.
+const BUFFER_SIZE: usize = 16 * 1024;
+
+/// The number of codings that one body has at most; a small one could otherwise hold thousands of layers.
+const MAX_LAYERS: usize = 8;
+
+/// The largest window of zstd that a decoder on the web must have (RFC 9659, section 3): 8 MiB.
+const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// A coding that can be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+impl Coding {
+    /// The coding of that name, none for `identity`; `None` if it is not known.
+    fn from_name(name: &str) -> Option<Option<Coding>> {
+        Some(match name {
+            "" | "identity" => None,
+            "gzip" | "x-gzip" => Some(Coding::Gzip),
+            "deflate" => Some(Coding::Deflate),
+            "br" => Some(Coding::Brotli),
+            "zstd" => Some(Coding::Zstd),
+            _ => return None,
+        })
+    }
+}
+
+/// Decodes `body`, whose `Content-Encoding` is `header`; the last coding first.
+///
+/// # Errors
+/// A [`Failure`] of class `decoding` if the body is not what the header says or the header names a coding
+/// that is not known, of class `too large` if the body has more than `max_body` bytes once decoded.
+pub(in crate::http) fn decode(header: &str, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
+    let mut decoded = body.clone();
+    if header.split(',').count() > MAX_LAYERS {
+        let detail = format!("more than {MAX_LAYERS} content-encodings");
+        return Err(Failure::new(ErrorClass::Decoding, detail));
+    }
+    for name in header.rsplit(',') {
+        let name = name.trim().to_ascii_lowercase();
+        let coding = Coding::from_name(&name).ok_or_else(|| {
+            Failure::new(
+                ErrorClass::Decoding,
+                format!("content-encoding '{name}' is not known"),
+            )
+        })?;
+        if let Some(coding) = coding
+            && !decoded.is_empty()
+        {
+            decoded = remove(coding, &decoded, max_body)?;
+        }
+    }
+    Ok(decoded)
+}
+
+fn remove(coding: Coding, body: &[u8], max_body: u64) -> Result<Bytes, Failure> {
+    match coding {
+        Coding::Gzip => read(
+            "gzip",
+            flate2::read::MultiGzDecoder::new(body),
+            body,
+            max_body,
+        ),
+        // What HTTP calls deflate is zlib's format; some servers send bare deflate all the same.
+        Coding::Deflate if is_zlib(body) => read(
+            "deflate",
+            flate2::read::ZlibDecoder::new(body),
+            body,
+            max_body,
+        ),
+        Coding::Deflate => read(
+            "deflate",
+            flate2::read::DeflateDecoder::new(body),
+            body,
+            max_body,
+        ),
+        Coding::Brotli => read(
+            "br",
+            brotli_decompressor::Decompressor::new(body, BUFFER_SIZE),
+            body,
+            max_body,
+        ),
+        Coding::Zstd => {
+            let failed = |error| broken("zstd", &error);
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(failed)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(failed)?;
+            read("zstd", decoder, body, max_body)
+        }
+    }
+}
+
+/// Whether a body is in the format of zlib (RFC 1950, section 2.2): the method is 8 and the first two bytes are a
+/// multiple of 31.
+fn is_zlib(body: &[u8]) -> bool {
+    match body {
+        [first, second, ..] => {
+            first & 0x0f == 8 && u16::from_be_bytes([*first, *second]).is_multiple_of(31)
+        }
+        _ => false,
+    }
+}
+
+fn read(name: &str, decoder: impl Read, body: &[u8], max_body: u64) -> Result<Bytes, Failure> {
+    // Text shrinks to about a quarter.
+    let guess = (body.len() as u64 * 4).min(max_body) as usize;
+    let mut decoded = Vec::with_capacity(guess);
+    decoder
+        .take(max_body + 1)
+        .read_to_end(&mut decoded)
+        .map_err(|error| broken(name, &error))?;
+    if decoded.len() as u64 > max_body {
+        return Err(Failure::new(
+            ErrorClass::TooLarge,
+            format!("body of more than {max_body} bytes once decoded ('--max-body')"),
+        ));
+    }
+    Ok(decoded.into())
+}
+
+fn broken(name: &str, error: &std::io::Error) -> Failure {
+    let problem = match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),
+        _ => error.to_string(),
+    };
+    Failure::new(ErrorClass::Decoding, format!("{name}: {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    const TEXT: &[u8] = b"<title>Bienvenidos</title> <title>Bienvenidos</title>";
+
+    fn gzip(text: &[u8]) -> Bytes {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).expect("memory");
+        encoder.finish().expect("memory").into()
+    }
+
+    fn deflate(text: &[u8]) -> Bytes {
+        let mut encoder =
+            flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).expect("memory");
+        encoder.finish().expect("memory").into()
+    }
+
+    fn zlib(text: &[u8]) -> Bytes {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).expect("memory");
+        encoder.finish().expect("memory").into()
+    }
+
+    fn zstandard(text: &[u8]) -> Bytes {
+        zstd::stream::encode_all(text, 1).expect("memory").into()
+    }
+
+    /// "lgoose lgoose lgoose" as the reference encoder writes it.
+    const BROTLI: &[u8] =
+        b"\x1b\x13\x00\x00\x04\x1c\x72\xa4\x77\x69\x49\xdb\xa1\x88\x27\x92\x57\x7d\x00";
+
+    #[test]
+    fn each_coding_is_taken_off() {
+        for (header, body) in [
+            ("gzip", gzip(TEXT)),
+            ("x-gzip", gzip(TEXT)),
+            ("GZIP", gzip(TEXT)),
+            ("deflate", zlib(TEXT)),
+            ("deflate", deflate(TEXT)),
+            ("zstd", zstandard(TEXT)),
+            ("gzip, zstd", zstandard(&gzip(TEXT))),
+            ("identity", Bytes::from_static(TEXT)),
+        ] {
+            let decoded = decode(header, &body, 1000);
+            assert_eq!(decoded.as_deref(), Ok(TEXT), "{header}");
+        }
+    }
+
+    #[test]
+    fn brotli_is_taken_off() {
+        let decoded = decode("br", &Bytes::from_static(BROTLI), 100);
+        assert_eq!(decoded.as_deref(), Ok(&b"lgoose lgoose lgoose"[..]));
+    }
+
+    #[test]
+    fn no_body_has_no_coding() {
+        assert_eq!(decode("gzip", &Bytes::new(), 10), Ok(Bytes::new()));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_body_is_said() {
+        let whole = gzip(TEXT);
+        for (header, body, message) in [
+            (
+                "gzip",
+                whole.slice(..whole.len() - 9),
+                "decoding: gzip: it ends too early",
+            ),
+            (
+                "zstd",
+                zstandard(TEXT).slice(..20),
+                "decoding: zstd: it ends too early",
+            ),
+            (
+                "gzip",
+                Bytes::from_static(b"<html>not compressed at all"),
+                "decoding: gzip: invalid gzip header",
+            ),
+            (
+                "gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip",
+                gzip(TEXT),
+                "decoding: more than 8 content-encodings",
+            ),
+            (
+                "snappy",
+                Bytes::from_static(b"x"),
+                "decoding: content-encoding 'snappy' is not known",
+            ),
+        ] {
+            let failure = decode(header, &body, 1000).expect_err(header);
+            assert_eq!(failure.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn a_bomb_stops_at_the_limit() {
+        let bomb = gzip(&vec![0; 4 << 20]);
+        assert!(bomb.len() < 32 << 10);
+        let failure = decode("gzip", &bomb, 1 << 20).expect_err("too large");
+        assert_eq!(failure.class, ErrorClass::TooLarge);
+    }
+}

@@ -1,0 +1,226 @@
+//! The head of a response: read by `httparse`, and what of it frames the body and decides what comes next. Pure;
+//! knows no socket. The other transports write their heads as HTTP/1.1 would have sent them, and are read here too.
+
+use crate::http::failure::{ErrorClass, Failure};
+use bytes::BytesMut;
+use http::{HeaderName, HeaderValue, Method};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// The most header lines of a response: more than any site sends; hyper and nginx draw the line at the same order.
+const MAX_HEADERS: usize = 128;
+/// The largest head that is read, in bytes.
+pub(in crate::http) const MAX_HEAD: usize = 256 * 1024;
+
+/// Appends one header line.
+pub(in crate::http) fn write_header(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
+    out.extend_from_slice(name.as_str().as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value.as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The head of a response as HTTP/1.1 would have sent it.
+pub(in crate::http) fn head_as_text(parts: &http::response::Parts) -> BytesMut {
+    let mut text = Vec::with_capacity(256);
+    text.extend_from_slice(b"HTTP/1.1 ");
+    text.extend_from_slice(parts.status.as_str().as_bytes());
+    text.extend_from_slice(b" \r\n");
+    for (name, value) in &parts.headers {
+        write_header(&mut text, name, value);
+    }
+    text.extend_from_slice(b"\r\n");
+    BytesMut::from(&text[..])
+}
+
+/// The framing of a body: how its end is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::http) enum Framing {
+    /// By its length in bytes.
+    Length(u64),
+    /// By its last chunk.
+    Chunked,
+    /// By the end of the connection.
+    Close,
+}
+
+/// The head of a response, as far as the client acts on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::http) struct ResponseHead {
+    pub(in crate::http) status: u16,
+    /// The length of the head in bytes, the empty line included.
+    pub(in crate::http) length: usize,
+    pub(in crate::http) framing: Framing,
+    /// Whether the connection can be used again.
+    pub(in crate::http) keep_alive: bool,
+    pub(in crate::http) sets_cookie: bool,
+    /// The place of the value of `Location`.
+    pub(in crate::http) location: Option<Range<usize>>,
+    /// The place of the value of `Content-Encoding`.
+    pub(in crate::http) coding: Option<Range<usize>>,
+}
+
+impl ResponseHead {
+    /// Reads a head at the start of `bytes`; `None` if it is not complete yet.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `protocol` or `too large`.
+    pub(in crate::http) fn parse(
+        bytes: &[u8],
+        method: &Method,
+    ) -> Result<Option<ResponseHead>, Failure> {
+        let mut space = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+        let mut response = httparse::Response::new(&mut []);
+        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+            &mut response,
+            bytes,
+            &mut space,
+        );
+        let length = match parsed {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) if bytes.len() > MAX_HEAD => {
+                return Err(Failure::new(ErrorClass::TooLarge, "response headers"));
+            }
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(httparse::Error::TooManyHeaders) => {
+                return Err(Failure::new(
+                    ErrorClass::TooLarge,
+                    "too many response headers",
+                ));
+            }
+            Err(error) => return Err(Failure::new(ErrorClass::Protocol, error.to_string())),
+        };
+        let status = response.code.unwrap_or_default();
+        if !(100..1000).contains(&status) {
+            return Err(Failure::new(
+                ErrorClass::Protocol,
+                format!("status {status}"),
+            ));
+        }
+        let mut head = ResponseHead {
+            status,
+            length,
+            framing: Framing::Close,
+            keep_alive: response.version == Some(1),
+            sets_cookie: false,
+            location: None,
+            coding: None,
+        };
+        let mut fields = FramingFields::default();
+        for header in response.headers.iter() {
+            fields.note(header, bytes, &mut head)?;
+        }
+        head.framing = fields.framing(status, method)?;
+        head.keep_alive &= head.framing != Framing::Close && status != 101;
+        Ok(Some(head))
+    }
+}
+
+/// The header fields that frame a response.
+#[derive(Default)]
+struct FramingFields {
+    length: Option<u64>,
+    transfer_encoding: bool,
+    chunked: bool,
+}
+
+impl FramingFields {
+    /// Takes note of a header: of what frames the body here, of all else in `head`.
+    fn note(
+        &mut self,
+        header: &httparse::Header<'_>,
+        bytes: &[u8],
+        head: &mut ResponseHead,
+    ) -> Result<(), Failure> {
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        // The length tells most headers apart without a comparison.
+        match header.name.len() {
+            8 if is("location") => head.location = Some(range_of(header.value, bytes)),
+            10 if is("connection") => {
+                for option in header.value.split(|byte| *byte == b',') {
+                    match option.trim_ascii() {
+                        option if option.eq_ignore_ascii_case(b"close") => head.keep_alive = false,
+                        option if option.eq_ignore_ascii_case(b"keep-alive") => {
+                            head.keep_alive = true
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            10 if is("set-cookie") => head.sets_cookie = true,
+            14 if is("content-length") => self.content_length(header.value)?,
+            16 if is("content-encoding") => head.coding = Some(range_of(header.value, bytes)),
+            17 if is("transfer-encoding") => {
+                self.transfer_encoding = true;
+                let last = header
+                    .value
+                    .rsplit(|byte| *byte == b',')
+                    .next()
+                    .unwrap_or_default();
+                self.chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes note of a `Content-Length`: several equal ones are one, different ones are an attack or a fault (RFC
+    /// 9112, section 6.3).
+    fn content_length(&mut self, value: &[u8]) -> Result<(), Failure> {
+        let wrong = || Failure::new(ErrorClass::Protocol, "wrong content-length");
+        for part in value.split(|byte| *byte == b',') {
+            let digits = part.trim_ascii();
+            let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+            let text = std::str::from_utf8(digits)
+                .ok()
+                .filter(|_| plain)
+                .ok_or_else(wrong)?;
+            let length: u64 = text.parse().map_err(|_| wrong())?;
+            if self
+                .length
+                .replace(length)
+                .is_some_and(|earlier| earlier != length)
+            {
+                return Err(wrong());
+            }
+        }
+        Ok(())
+    }
+
+    /// The framing that the fields say (RFC 9112, section 6.3).
+    fn framing(&self, status: u16, method: &Method) -> Result<Framing, Failure> {
+        if *method == Method::HEAD || status < 200 || status == 204 || status == 304 {
+            return Ok(Framing::Length(0));
+        }
+        match (self.transfer_encoding, self.chunked, self.length) {
+            (true, true, _) => Ok(Framing::Chunked),
+            (true, false, _) => Ok(Framing::Close),
+            (false, _, Some(length)) => Ok(Framing::Length(length)),
+            (false, _, None) => Ok(Framing::Close),
+        }
+    }
+}
+
+/// The range of `part` in the bytes it is a slice of.
+fn range_of(part: &[u8], bytes: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr() - bytes.as_ptr().addr();
+    start..start + part.len()
+}
+
+/// The headers of a head that was read before, in their order, names in lower case.
+pub(in crate::http) fn headers(head: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut space = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut space);
+    // Read once already: it cannot fail now.
+    let _complete = response.parse(head);
+    let named = response
+        .headers
+        .iter()
+        .filter(|header| !header.name.is_empty());
+    named
+        .map(|header| (header.name.to_ascii_lowercase(), header.value.to_vec()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

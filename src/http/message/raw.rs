@@ -1,0 +1,31 @@
+//! A response as a transport hands it to the session.
+
+use super::head::ResponseHead;
+use crate::http::failure::{ErrorClass, Failure};
+use bytes::Bytes;
+
+/// A response as received: the head and, behind it, the body, free of chunks.
+#[derive(Debug)]
+pub(in crate::http) struct RawResponse {
+    pub(in crate::http) head: ResponseHead,
+    pub(in crate::http) bytes: Bytes,
+    /// Whether it came over HTTP/2.
+    pub(in crate::http) http2: bool,
+}
+
+/// The limits of a response's body.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::http) struct BodyLimits {
+    /// The largest body, in bytes.
+    pub(in crate::http) max_body: u64,
+    /// Whether the body is kept or only counted.
+    pub(in crate::http) keep_body: bool,
+}
+
+/// The failure of a response whose body is larger than `max_body` bytes.
+pub(in crate::http) fn body_too_large(max_body: u64) -> Failure {
+    Failure::new(
+        ErrorClass::TooLarge,
+        format!("body of more than {max_body} bytes ('--max-body')"),
+    )
+}

@@ -1,0 +1,147 @@
+//! The failures that errors of `reqwest` mean. An error hides what went wrong in a chain of causes of several
+//! libraries; the first of them that is known decides, in the words of the direct transport where it has some.
+
+use super::connector::ResolveError;
+use crate::http::config::ClientConfig;
+use crate::http::connect::{handshake_error, handshake_failure};
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::h2;
+use crate::http::target::Origin;
+use crate::http::transport::{ReqwestProxy, Transport};
+use std::error::Error;
+use std::io;
+use std::io::ErrorKind::{AddrNotAvailable, InvalidData, InvalidInput};
+
+/// The beginnings of errors before the TLS handshake, whose types have no public names: of connecting to a host or
+/// to its proxy.
+const CONNECT_ERRORS: [&str; 3] = ["tcp ", "tunnel error", "SOCKS error"];
+
+/// The failure that an error of a request to `origin` means.
+pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientConfig) -> Failure {
+    let mut causes = Causes::default();
+    for cause in std::iter::successors(Some(error as &(dyn Error + 'static)), |cause| {
+        cause_of(*cause)
+    }) {
+        if let Some(ResolveError(failure)) = cause.downcast_ref() {
+            return failure.clone();
+        }
+        causes.tls = causes.tls.or(cause.downcast_ref());
+        causes.io = cause.downcast_ref().or(causes.io);
+        causes.http1 = causes.http1.or(cause.downcast_ref());
+        causes.http2 = causes.http2.or(cause.downcast_ref());
+        let words = cause.to_string();
+        causes.before_handshake |= CONNECT_ERRORS.iter().any(|start| words.starts_with(start));
+        causes.binding |= words.starts_with("tcp bind local");
+        causes.deepest = Some(cause);
+    }
+    match error.is_connect() {
+        true => causes.connecting(origin, config),
+        false if error.is_builder() => Failure::new(ErrorClass::BadUrl, causes.words()),
+        false => causes.exchanging(),
+    }
+}
+
+/// The cause of a cause, also of an `io::Error`, whose `source` does not show the error that it wraps.
+fn cause_of<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    let wrapped = cause
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref);
+    match wrapped {
+        Some(inner) => Some(inner),
+        None => cause.source(),
+    }
+}
+
+/// The known ones among the causes of an error: of several of a kind the outermost, of `io` the innermost.
+#[derive(Default)]
+struct Causes<'a> {
+    tls: Option<&'a rustls::Error>,
+    io: Option<&'a io::Error>,
+    http1: Option<&'a hyper::Error>,
+    http2: Option<&'a ::h2::Error>,
+    deepest: Option<&'a (dyn Error + 'static)>,
+    /// Whether it came before the TLS handshake.
+    before_handshake: bool,
+    /// Whether the local address could not be bound.
+    binding: bool,
+}
+
+impl Causes<'_> {
+    /// The words of the innermost cause.
+    fn words(&self) -> String {
+        self.deepest.map_or_else(String::new, ToString::to_string)
+    }
+
+    /// The failure of opening a connection.
+    fn connecting(&self, origin: &Origin, config: &ClientConfig) -> Failure {
+        if let Some(error) = self.tls {
+            return handshake_error(error, &origin.host);
+        }
+        let peer = peer(origin, &config.transport);
+        match self.io {
+            Some(error)
+                if error.kind() == AddrNotAvailable
+                    && let Some(local) = config.local_address.filter(|_| self.binding) =>
+            {
+                let detail = format!("'--local-address {local}' is not an address of this machine");
+                Failure::new(ErrorClass::Connect, detail)
+            }
+            Some(error) if origin.secure && !self.before_handshake => {
+                handshake_failure(error, &origin.host)
+            }
+            Some(error) => Failure::from_connect_error(error, &peer),
+            None => {
+                // An error of a SOCKS proxy, or behind one, is known as text only.
+                let shown = self
+                    .deepest
+                    .map_or_else(String::new, |cause| format!("{cause:?}"));
+                let class = match shown.contains("ConnectionRefused") {
+                    true => ErrorClass::Refused,
+                    false => ErrorClass::Connect,
+                };
+                Failure::new(class, format!("{peer}: {}", self.words()))
+            }
+        }
+    }
+
+    /// The failure of an exchange over an open connection.
+    fn exchanging(&self) -> Failure {
+        if let Some(error) = self.http2 {
+            return h2::failure(error);
+        }
+        match (self.http1, self.io) {
+            (Some(error), _) if error.is_parse_too_large() => {
+                Failure::new(ErrorClass::TooLarge, "response headers")
+            }
+            (Some(error), None) if error.is_parse() => {
+                Failure::new(ErrorClass::Protocol, self.words())
+            }
+            (Some(error), None) if error.is_incomplete_message() || error.is_canceled() => {
+                Failure::new(ErrorClass::ClosedEarly, "")
+            }
+            // Wrong chunks are errors of these kinds to hyper; rustls has errors of its own.
+            (_, Some(error))
+                if matches!(error.kind(), InvalidInput | InvalidData) && self.tls.is_none() =>
+            {
+                Failure::new(ErrorClass::Protocol, self.words())
+            }
+            (_, Some(error)) => Failure::from_io_error(error),
+            (_, None) => Failure::new(ErrorClass::Protocol, self.words()),
+        }
+    }
+}
+
+/// The host or the proxy that a connection was opened to, as far as that is known.
+fn peer(origin: &Origin, transport: &Transport) -> String {
+    let host = format!("{}:{}", origin.host, origin.port);
+    match transport {
+        Transport::Reqwest(ReqwestProxy::At(proxy)) => {
+            let port = proxy.port_or_known_default().unwrap_or_default();
+            format!("the proxy {}:{port}", proxy.host_str().unwrap_or_default())
+        }
+        Transport::Reqwest(ReqwestProxy::Environment) => {
+            format!("{host} or the environment's proxy")
+        }
+        Transport::Reqwest(ReqwestProxy::None) | Transport::Direct => host,
+    }
+}

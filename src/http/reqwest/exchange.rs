@@ -1,0 +1,127 @@
+//! One exchange over `reqwest`: sends a request and reads its response.
+
+use super::connector::ConnectTrace;
+use super::errors::failure;
+use crate::http::client::Client;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::hop::Hop;
+use crate::http::message::{BodyLimits, RawResponse, ResponseHead, body_too_large, head_as_text};
+use crate::http::progress::Progress;
+use crate::http::target::Target;
+use bytes::BytesMut;
+use http::{HeaderMap, HeaderValue, header};
+use http_body_util::BodyExt as _;
+use std::future::poll_fn;
+use std::sync::Arc;
+
+/// One request as reqwest is to send it.
+pub(in crate::http) struct OutgoingRequest<'a> {
+    pub(in crate::http) target: &'a Target,
+    pub(in crate::http) hop: &'a Hop,
+    pub(in crate::http) host: HeaderValue,
+    pub(in crate::http) headers: HeaderMap,
+    pub(in crate::http) limits: BodyLimits,
+    pub(in crate::http) keep_alive: bool,
+}
+
+/// Sends one request and reads the whole response. Returns with it whether the request went over a connection
+/// that was open before. reqwest itself sends a request again that a closed connection has not taken a byte of,
+/// and does not say so.
+pub(in crate::http) async fn exchange(
+    client: &Client,
+    sender: reqwest::Client,
+    request: OutgoingRequest<'_>,
+    progress: &mut Progress,
+) -> (Result<RawResponse, Failure>, bool) {
+    let trace = Arc::new(ConnectTrace::new(&request.target.origin));
+    let response = send(client, sender, request, &trace, progress).await;
+    (response, !trace.has_begun())
+}
+
+/// Sends one request whose new connection, if one is opened, is traced.
+async fn send(
+    client: &Client,
+    sender: reqwest::Client,
+    request: OutgoingRequest<'_>,
+    trace: &Arc<ConnectTrace>,
+    progress: &mut Progress,
+) -> Result<RawResponse, Failure> {
+    let target = request.target;
+    let (method, limits) = (&request.hop.method, request.limits);
+    if target.origin.secure {
+        client.config.tls.check()?;
+    }
+    let failed = |error: &reqwest::Error| failure(error, &target.origin, &client.config);
+    let mut sent = std::pin::pin!(ConnectTrace::scope(trace, sender.execute(built(request))));
+    let answered = poll_fn(|cx| {
+        let polled = sent.as_mut().poll(cx);
+        // Known after a timeout too, which drops this future where it is.
+        progress.connecting = trace.apply(&mut progress.stopwatch) && polled.is_pending();
+        polled
+    })
+    .await;
+    // A request without a connection has not waited for a response.
+    if !answered.as_ref().is_err_and(reqwest::Error::is_connect) {
+        progress.stopwatch.lap(|phases| &mut phases.first_byte);
+    }
+    progress.stopwatch.enter(|phases| &mut phases.receive);
+    let answered: http::Response<reqwest::Body> = answered.map_err(|error| failed(&error))?.into();
+    let (parts, mut body) = answered.into_parts();
+    let mut bytes: BytesMut = head_as_text(&parts);
+    let length = bytes.len();
+    progress.bytes += length as u64;
+    if hyper::body::Body::size_hint(&body).lower() > limits.max_body {
+        return Err(body_too_large(limits.max_body));
+    }
+    let mut received = 0;
+    let outcome = loop {
+        match body.frame().await {
+            Some(Ok(frame)) => {
+                let Ok(piece) = frame.into_data() else {
+                    continue;
+                };
+                received += piece.len() as u64;
+                if received > limits.max_body {
+                    break Err(body_too_large(limits.max_body));
+                }
+                if limits.keep_body {
+                    bytes.extend_from_slice(&piece);
+                }
+            }
+            Some(Err(error)) => break Err(failed(&error)),
+            None => break Ok(()),
+        }
+    };
+    progress.bytes += received;
+    progress.stopwatch.lap(|phases| &mut phases.receive);
+    outcome?;
+    let head = ResponseHead::parse(&bytes[..length], method)?
+        .ok_or_else(|| Failure::new(ErrorClass::Protocol, "a head without end"))?;
+    Ok(RawResponse {
+        head,
+        bytes: bytes.freeze(),
+        http2: parts.version == http::Version::HTTP_2,
+    })
+}
+
+/// The request in reqwest's own type.
+fn built(outgoing: OutgoingRequest<'_>) -> reqwest::Request {
+    let mut request = reqwest::Request::new(outgoing.hop.method.clone(), outgoing.target.url());
+    let headers = request.headers_mut();
+    *headers = outgoing.headers;
+    if outgoing.host != outgoing.target.origin.host_header {
+        headers.insert(header::HOST, outgoing.host);
+    }
+    if !outgoing.keep_alive {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    if !headers.contains_key(header::TRANSFER_ENCODING)
+        && let Some(length) = outgoing.hop.content_length()
+    {
+        headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    if !outgoing.hop.body.is_empty() {
+        *request.body_mut() = Some(outgoing.hop.body.clone().into());
+    }
+    request
+}

@@ -1,0 +1,286 @@
+//! The cookie jar of one user: `cookie_store` with the header for the usual case cached. Matching cookies
+//! against a URL costs about a microsecond; sites mostly set theirs for the whole site.
+
+use crate::http::target::{Origin, Target};
+use cookie_store::{Cookie, CookieStore, RawCookie};
+use http::HeaderValue;
+use std::cmp::Reverse;
+use std::rc::Rc;
+
+/// The limits of one cookie and of one jar, as browsers have them: a site that sets a new cookie with each response
+/// must not fill the memory.
+const MAX_BYTES: usize = 4096;
+const MAX_COOKIES: usize = 180;
+
+/// The cookies of one user.
+#[derive(Debug, Default)]
+pub(in crate::http) struct CookieJar {
+    // Boxed and made on the first cookie: most users of most tests never get one.
+    store: Option<Box<CookieStore>>,
+    cached: Option<CachedHeader>,
+}
+
+/// The header that every path of one origin gets, as long as no cookie of the jar is bound to a path, to
+/// https or to a time within a run.
+#[derive(Debug)]
+struct CachedHeader {
+    origin: Rc<Origin>,
+    header: Option<HeaderValue>,
+}
+
+impl CookieJar {
+    /// The `Cookie` header for a request, if there is one to send.
+    pub(in crate::http) fn header(&mut self, target: &Target) -> Option<HeaderValue> {
+        let store = self.store.as_deref()?;
+        if let Some(cached) = &self.cached
+            && cached.origin.same(&target.origin)
+        {
+            return cached.header.clone();
+        }
+        let url = target.url();
+        let mut text = String::new();
+        let mut cookies = store.matches(&url);
+        // Longer paths first (RFC 6265, section 5.4); the store gives them in any order.
+        cookies.sort_unstable_by_key(|cookie| (Reverse(cookie.path.len()), cookie.name()));
+        for (name, value) in cookies.into_iter().map(|cookie| cookie.name_value()) {
+            if !text.is_empty() {
+                text.push_str("; ");
+            }
+            text.push_str(name);
+            text.push('=');
+            text.push_str(value);
+        }
+        let header = (!text.is_empty())
+            .then(|| HeaderValue::try_from(text).ok())
+            .flatten();
+        // The path is that of the cookie or, if it names none, the folder it was set from.
+        let simple = store
+            .iter_any()
+            .all(|cookie| &*cookie.path == "/" && !cookie.is_expired() && lives_long(cookie));
+        if simple {
+            self.cached = Some(CachedHeader {
+                origin: target.origin.clone(),
+                header: header.clone(),
+            });
+        }
+        header
+    }
+
+    /// Stores the cookies of a response's `Set-Cookie` lines. A malformed cookie is left out, as browsers do, and
+    /// so is one for hosts that are not the site's own.
+    pub(in crate::http) fn store<'a>(
+        &mut self,
+        target: &Target,
+        lines: impl Iterator<Item = &'a [u8]>,
+    ) {
+        self.cached = None;
+        let url = target.url();
+        let store = self.store.get_or_insert_default();
+        for line in lines {
+            let text = std::str::from_utf8(line).ok();
+            let cookie = text.and_then(|text| RawCookie::parse(text).ok());
+            let cookie = cookie.and_then(|cookie| allowed(cookie, &target.origin.host));
+            let cookie = cookie.and_then(|raw| Cookie::try_from_raw_cookie(&raw, &url).ok());
+            if let Some(cookie) = cookie.filter(|cookie| has_room(store, cookie)) {
+                let _refused = store.insert(cookie.into_owned(), &url);
+            }
+        }
+    }
+}
+
+/// Whether the jar takes a cookie: a known one always, a new one unless it is full of valid ones.
+fn has_room(store: &mut CookieStore, cookie: &Cookie<'_>) -> bool {
+    if store.iter_any().count() < MAX_COOKIES {
+        return true;
+    }
+    let key = |cookie: &Cookie<'_>| {
+        let (domain, path) = (String::from(&cookie.domain), String::from(&cookie.path));
+        (domain, path, cookie.name().to_owned())
+    };
+    let expired = store.iter_any().filter(|cookie| cookie.is_expired());
+    for (domain, path, name) in expired.map(key).collect::<Vec<_>>() {
+        store.remove(&domain, &path, &name);
+    }
+    let (domain, path, name) = key(cookie);
+    store.iter_any().count() < MAX_COOKIES || store.contains_any(&domain, &path, &name)
+}
+
+/// The cookie as the site at `host` may set it. A site may set none for a public suffix such as `co.uk` unless it
+/// is that host itself, which then gets the cookie alone (RFC 6265, section 5.3, step 5).
+fn allowed<'a>(mut cookie: RawCookie<'a>, host: &str) -> Option<RawCookie<'a>> {
+    if cookie.name().len() + cookie.value().len() > MAX_BYTES {
+        return None;
+    }
+    let domain = cookie
+        .domain()
+        .and_then(|domain| url::Host::parse(domain).ok());
+    if let Some(domain) = domain.map(|domain| domain.to_string())
+        && psl::suffix_str(&domain) == Some(&domain)
+    {
+        if domain != host {
+            return None;
+        }
+        cookie.unset_domain();
+    }
+    Some(cookie)
+}
+
+impl CookieJar {
+    /// The value of the cookie of that name that a request to `target` would send.
+    pub(in crate::http) fn get(&self, target: &Target, name: &str) -> Option<String> {
+        let store = self.store.as_deref()?;
+        let url = target.url();
+        let mut values = store.get_request_values(&url);
+        values
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value.to_owned())
+    }
+
+    /// Sets a cookie for the whole host of `target`. False if its name or value cannot be a cookie's.
+    pub(super) fn set(&mut self, target: &Target, name: &str, value: &str) -> bool {
+        self.cached = None;
+        let fits = |text: &str| !text.contains(['\r', '\n', ';']) && text.is_ascii();
+        let cookie = format!("{name}={value}; Path=/");
+        let store = self.store.get_or_insert_default();
+        fits(name) && fits(value) && !name.is_empty() && store.parse(&cookie, &target.url()).is_ok()
+    }
+
+    /// Removes all cookies.
+    pub(super) fn clear(&mut self) {
+        *self = CookieJar::default();
+    }
+}
+
+/// Whether a cookie stays valid for a day at least, so that a kept header need not watch the clock.
+fn lives_long(cookie: &Cookie<'_>) -> bool {
+    let tomorrow = std::time::SystemTime::now() + std::time::Duration::from_secs(86_400);
+    !cookie.expires.is_expired() && !cookie.expires.expires_by(&tomorrow.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use url::Url;
+
+    fn target(url: &str) -> Target {
+        Target::of(&Url::parse(url).expect("valid")).expect("valid")
+    }
+
+    /// The names that are sent to `to`, sorted, after `from` has set the cookies.
+    fn sent(cookies: &[&str], from: &str, to: &str) -> Vec<String> {
+        let mut jar = CookieJar::default();
+        jar.store(&target(from), cookies.iter().map(|line| line.as_bytes()));
+        names(&mut jar, to)
+    }
+
+    fn names(jar: &mut CookieJar, to: &str) -> Vec<String> {
+        let header = jar.header(&target(to));
+        let text = header.map_or(String::new(), |header| {
+            header.to_str().expect("text").to_owned()
+        });
+        let pairs = text.split("; ").filter(|pair| !pair.is_empty());
+        let mut names: Vec<String> = pairs
+            .map(|pair| pair.split('=').next().unwrap_or_default().to_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_cookie_goes_to_the_hosts_that_its_site_may_speak_for() {
+        let site = "http://www.shop.co.uk/";
+        for (cookie, to, goes) in [
+            ("a=1", "http://www.shop.co.uk/x", true),
+            ("a=1", "http://shop.co.uk/", false),
+            ("a=1; Domain=shop.co.uk", "http://img.shop.co.uk/", true),
+            ("a=1; Domain=.Shop.Co.UK", "http://img.shop.co.uk/", true),
+            ("a=1; Domain=co.uk", "http://www.shop.co.uk/", false),
+            ("a=1; Domain=.co.uk", "http://other.co.uk/", false),
+            ("a=1; Domain=uk", "http://www.shop.co.uk/", false),
+            ("a=1; Domain=other.co.uk", "http://other.co.uk/", false),
+            (
+                "a=1; Domain=www.shop.co.uk.",
+                "http://www.shop.co.uk/",
+                false,
+            ),
+            ("a=1; Secure", "http://www.shop.co.uk/", false),
+            ("a=1; Max-Age=0", "http://www.shop.co.uk/", false),
+            ("a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT", site, false),
+            ("=1", site, false),
+            ("no equals sign", site, false),
+        ] {
+            let found = !sent(&[cookie], site, to).is_empty();
+            assert_eq!(found, goes, "{cookie} to {to}");
+        }
+    }
+
+    #[test]
+    fn a_public_suffix_that_is_the_host_itself_keeps_its_cookie_to_itself() {
+        let cookie = ["a=1; Domain=github.io"];
+        let site = "http://github.io/";
+        assert_eq!(sent(&cookie, site, site), ["a"]);
+        assert!(sent(&cookie, site, "http://someone.github.io/").is_empty());
+        assert_eq!(
+            sent(
+                &["a=1; Domain=localhost"],
+                "http://localhost/",
+                "http://localhost/"
+            ),
+            ["a"]
+        );
+        assert_eq!(
+            sent(
+                &["a=1; Domain=127.0.0.1"],
+                "http://127.0.0.1/",
+                "http://127.0.0.1/"
+            ),
+            ["a"]
+        );
+    }
+
+    #[test]
+    fn a_cookie_without_a_path_belongs_to_the_folder_it_was_set_from() {
+        let mut jar = CookieJar::default();
+        let lines = [&b"a=1"[..], b"b=2; Path=/"];
+        jar.store(&target("http://shop.test/admin/login"), lines.into_iter());
+        assert_eq!(names(&mut jar, "http://shop.test/admin/users"), ["a", "b"]);
+        assert_eq!(names(&mut jar, "http://shop.test/"), ["b"]);
+        assert_eq!(names(&mut jar, "http://shop.test/admin"), ["a", "b"]);
+    }
+
+    #[test]
+    fn the_longest_path_comes_first() {
+        let mut jar = CookieJar::default();
+        let lines = [
+            "b=1; Path=/",
+            "a=2; Path=/",
+            "z=3; Path=/x/y",
+            "a=4; Path=/x",
+        ];
+        jar.store(
+            &target("http://shop.test/x/y"),
+            lines.iter().map(|line| line.as_bytes()),
+        );
+        let header = jar.header(&target("http://shop.test/x/y"));
+        assert_eq!(header.expect("cookies"), "z=3; a=4; a=2; b=1");
+    }
+
+    #[test]
+    fn a_jar_is_bounded() {
+        let mut jar = CookieJar::default();
+        let site = target("http://shop.test/");
+        for nth in 0..1000 {
+            let line = format!("c{nth}={}", "x".repeat(100));
+            jar.store(&site, std::iter::once(line.as_bytes()));
+        }
+        assert_eq!(names(&mut jar, "http://shop.test/").len(), MAX_COOKIES);
+        for nth in 0..MAX_COOKIES {
+            let line = format!("c{nth}=; Max-Age=0");
+            jar.store(&site, std::iter::once(line.as_bytes()));
+        }
+        jar.store(&site, std::iter::once(&b"new=1"[..]));
+        assert_eq!(names(&mut jar, "http://shop.test/"), ["new"]);
+        let long = format!("long={}", "x".repeat(MAX_BYTES));
+        assert!(sent(&[&long], "http://shop.test/", "http://shop.test/").is_empty());
+    }
+}

@@ -1,0 +1,164 @@
+//! The head of a request for each transport, with the headers of the request, the user and the run.
+
+use super::Session;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::h1::{RequestFraming, write_end, write_start};
+use crate::http::h2::is_connection_header;
+use crate::http::hop::Hop;
+use crate::http::message::{Request, write_header};
+use crate::http::reqwest::OutgoingRequest;
+use crate::http::target::Target;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+impl Session {
+    /// The headers that a request is sent with, in their order, `host` first. Cookies are those of the present.
+    pub fn headers_of(&self, base: &Target, request: &Request) -> Vec<(String, Vec<u8>)> {
+        let hop = Hop::first(&request.method, &request.body);
+        let Ok(target) = super::resolve(base, &request.url) else {
+            return Vec::new();
+        };
+        let host = self.host_header(&target, &hop, request);
+        let mut headers = vec![("host".to_owned(), host.as_bytes().to_vec())];
+        self.each_header(&target, &hop, request, |name, value| {
+            headers.push((name.as_str().to_owned(), value.as_bytes().to_vec()));
+        });
+        headers
+    }
+
+    /// Puts a request of HTTP/1.1 together in `out`. Returns the place where its body begins if the server is asked
+    /// before it is sent (RFC 9110, section 10.1.1).
+    pub(super) fn write_http1(
+        &self,
+        out: &mut Vec<u8>,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+    ) -> Option<usize> {
+        out.clear();
+        let host = self.host_header(target, hop, request);
+        write_start(out, &hop.method, &target.path, &host);
+        let mut framing = RequestFraming::default();
+        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.cross_origin {
+            out.extend_from_slice(&self.client.header_lines);
+            if let Some(cookies) = self.cookies(target) {
+                write_header(out, &header::COOKIE, &cookies);
+            }
+        } else {
+            self.each_header(target, hop, request, |name, value| {
+                framing.note(name, value);
+                write_header(out, name, value);
+            });
+        }
+        if !self.client.config.keep_alive {
+            out.extend_from_slice(b"connection: close\r\n");
+        }
+        write_end(out, hop, framing)
+    }
+
+    /// The head of a request over HTTP/2: no field that belongs to a connection (RFC 9113, section 8.2.2).
+    pub(super) fn http2_head(
+        &self,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+    ) -> Result<http::Request<()>, Failure> {
+        let bad = |error: http::Error| Failure::new(ErrorClass::BadUrl, error.to_string());
+        let scheme = if target.origin.secure {
+            "https"
+        } else {
+            "http"
+        };
+        let host = self.host_header(target, hop, request);
+        let uri = http::Uri::builder()
+            .scheme(scheme)
+            .authority(host.as_bytes())
+            .path_and_query(target.path.as_str())
+            .build()
+            .map_err(bad)?;
+        let mut head = http::Request::builder()
+            .method(hop.method.clone())
+            .uri(uri)
+            .version(http::Version::HTTP_2)
+            .body(())
+            .map_err(bad)?;
+        self.each_header(target, hop, request, |name, value| {
+            if !is_connection_header(name) {
+                head.headers_mut().append(name, value.clone());
+            }
+        });
+        hop.content_length().and_then(|length| {
+            head.headers_mut()
+                .insert(header::CONTENT_LENGTH, length.into())
+        });
+        Ok(head)
+    }
+
+    /// A request as reqwest is to send it.
+    pub(super) fn reqwest_request<'a>(
+        &self,
+        target: &'a Target,
+        hop: &'a Hop,
+        request: &Request,
+    ) -> OutgoingRequest<'a> {
+        let mut headers = HeaderMap::new();
+        self.each_header(target, hop, request, |name, value| {
+            headers.append(name, value.clone());
+        });
+        OutgoingRequest {
+            target,
+            hop,
+            host: self.host_header(target, hop, request),
+            headers,
+            limits: request.limits(self.client.config.max_body),
+            keep_alive: self.client.config.keep_alive,
+        }
+    }
+
+    /// The `Host` header: the request's or the user's own, else that of the target.
+    fn host_header(&self, target: &Target, hop: &Hop, request: &Request) -> HeaderValue {
+        let user = self.headers.borrow();
+        let own = request.headers.iter().chain(user.iter());
+        own.filter(|_| !hop.cross_origin)
+            .find(|(name, _)| *name == header::HOST)
+            .map_or_else(
+                || target.origin.host_header.clone(),
+                |(_, value)| value.clone(),
+            )
+    }
+
+    /// The `Cookie` header, if there is one to send.
+    fn cookies(&self, target: &Target) -> Option<HeaderValue> {
+        self.jar.borrow_mut().header(target)
+    }
+
+    /// Calls `put` with each header of a hop: one of the request wins over one of the user's, that over a default.
+    fn each_header(
+        &self,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+        mut put: impl FnMut(&HeaderName, &HeaderValue),
+    ) {
+        let user = self.headers.borrow();
+        let in_request =
+            |wanted: &HeaderName| request.headers.iter().any(|(name, _)| name == wanted);
+        let of_user = |wanted: &HeaderName| user.iter().any(|(name, _)| name == wanted);
+        for (name, value) in &self.client.config.headers {
+            if !in_request(name) && !of_user(name) && hop.sends(name, &request.body) {
+                put(name, value);
+            }
+        }
+        let remaining = user.iter().filter(|(name, _)| !in_request(name));
+        for (name, value) in request.headers.iter().chain(remaining) {
+            if hop.sends(name, &request.body) {
+                put(name, value);
+            }
+        }
+        if !in_request(&header::COOKIE)
+            && !of_user(&header::COOKIE)
+            && let Some(cookies) = self.cookies(target)
+        {
+            put(&header::COOKIE, &cookies);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The connection pool of one session: idle connections of HTTP/1.1, and one of HTTP/2 a host that all requests
+//! share. With the reqwest transport it has none: `reqwest` keeps them.
+
+use crate::http::client::Client;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::h1::Connection;
+use crate::http::h2::SharedConnection;
+use crate::http::progress::Progress;
+use crate::http::reqwest::new_client;
+use crate::http::target::Origin;
+use crate::http::transport::{ReqwestProxy, Transport, Version};
+use rustls::ClientConfig;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use tokio::sync::Mutex;
+
+/// The connections of one session.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    // None of these is borrowed across an await.
+    idle: RefCell<Vec<Connection>>,
+    on_demand: RefCell<Option<Rc<OnDemand>>>,
+}
+
+/// The state that only users of https, HTTP/2 or reqwest have; it is made when it is needed.
+#[derive(Debug, Default)]
+struct OnDemand {
+    /// The connections of HTTP/2.
+    http2: RefCell<Vec<SharedConnection>>,
+    /// The hosts that do not speak HTTP/2: several connections to them may be opened at a time.
+    http1_only: RefCell<Vec<Rc<Origin>>>,
+    /// The user's TLS configuration, with its own sessions to resume.
+    tls: RefCell<Option<Arc<ClientConfig>>>,
+    /// The user's reqwest client, if requests are sent by that.
+    reqwest: RefCell<Option<reqwest::Client>>,
+    /// A lock held while a connection is opened that may turn out to be one of HTTP/2.
+    opening: Mutex<()>,
+}
+
+/// The way that one request is sent.
+#[derive(Debug)]
+pub(super) enum Channel {
+    /// A connection of HTTP/1.1, the request's own until it is put back.
+    Http1(Connection),
+    /// A stream of a shared connection of HTTP/2.
+    Http2(SharedConnection),
+    /// The user's reqwest client, which has connections of its own.
+    Reqwest(reqwest::Client),
+}
+
+impl Pool {
+    /// A channel to `origin`, and whether its connection was open before. With `fresh` it is none that was idle: a
+    /// server that has closed one idle connection will have closed the others.
+    pub(super) async fn channel(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        fresh: bool,
+        progress: &mut Progress,
+    ) -> Result<(Channel, bool), Failure> {
+        if let Transport::Reqwest(proxy) = &client.config.transport {
+            return Ok((
+                Channel::Reqwest(self.on_demand().reqwest(client, proxy, fresh)?),
+                true,
+            ));
+        }
+        if !fresh && let Some(connection) = self.idle_connection(origin).await {
+            return Ok((Channel::Http1(connection), true));
+        }
+        // Boxed: the state of opening a connection would make every request's future larger.
+        Box::pin(self.open_channel(client, origin, progress)).await
+    }
+
+    /// A channel over a connection that is opened, or over one of HTTP/2.
+    async fn open_channel(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        progress: &mut Progress,
+    ) -> Result<(Channel, bool), Failure> {
+        let version = client.config.version;
+        if !origin.secure && version != Version::Http2 {
+            let connection = self.open(client, origin, progress).await?;
+            return Ok((Channel::Http1(connection), false));
+        }
+        let on_demand = self.on_demand();
+        if let Some(shared) = on_demand.http2(origin).await {
+            return Ok((Channel::Http2(shared), true));
+        }
+        if version == Version::Http1 || on_demand.is_http1_only(origin) {
+            let connection = self.open(client, origin, progress).await?;
+            return Ok((Channel::Http1(connection), false));
+        }
+        progress.stopwatch.enter(|phases| &mut phases.connect);
+        let _opening = on_demand.opening.lock().await;
+        progress.stopwatch.lap(|phases| &mut phases.connect);
+        if let Some(shared) = on_demand.http2(origin).await {
+            return Ok((Channel::Http2(shared), true));
+        }
+        let connection = self.open(client, origin, progress).await?;
+        if origin.secure && !connection.is_http2() {
+            if version == Version::Http2 {
+                let detail = "the server does not speak HTTP/2 ('--http 2')";
+                return Err(Failure::new(ErrorClass::Protocol, detail));
+            }
+            on_demand.http1_only.borrow_mut().push(origin.clone());
+            return Ok((Channel::Http1(connection), false));
+        }
+        let number = connection.number;
+        progress.stopwatch.enter(|phases| &mut phases.send);
+        progress.connecting = true;
+        let stream = connection.into_stream();
+        let shared = SharedConnection::handshake(origin.clone(), number, stream).await;
+        progress.connecting = false;
+        let shared = shared?;
+        if client.config.keep_alive {
+            on_demand.http2.borrow_mut().push(shared.clone());
+        }
+        Ok((Channel::Http2(shared), false))
+    }
+
+    /// Keeps a connection for the next request.
+    pub(super) fn put_back(&self, connection: Connection) {
+        self.idle.borrow_mut().push(connection);
+    }
+
+    fn on_demand(&self) -> Rc<OnDemand> {
+        self.on_demand.borrow_mut().get_or_insert_default().clone()
+    }
+
+    /// Opens a connection.
+    async fn open(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        progress: &mut Progress,
+    ) -> Result<Connection, Failure> {
+        progress.connecting = true;
+        let tls = || self.on_demand().tls(client);
+        let stream = client
+            .connector
+            .connect(origin, tls, &mut progress.stopwatch)
+            .await;
+        progress.connecting = false;
+        Ok(Connection::over(
+            origin.clone(),
+            stream?,
+            client.next_connection_number(),
+        ))
+    }
+
+    /// The connection to `origin` used last that the server has not closed.
+    async fn idle_connection(&self, origin: &Origin) -> Option<Connection> {
+        loop {
+            let mut connection = {
+                let mut idle = self.idle.borrow_mut();
+                let index = idle
+                    .iter()
+                    .rposition(|connection| connection.origin.same(origin))?;
+                idle.swap_remove(index)
+            };
+            if poll_fn(|cx| Poll::Ready(connection.is_usable(cx))).await {
+                return Some(connection);
+            }
+        }
+    }
+}
+
+impl OnDemand {
+    /// The shared connection to `origin`, unless it has ended.
+    async fn http2(&self, origin: &Origin) -> Option<SharedConnection> {
+        poll_fn(|cx| {
+            let mut open = self.http2.borrow_mut();
+            open.retain_mut(|shared| !shared.has_ended(cx));
+            let found = open.iter().find(|shared| shared.origin.same(origin));
+            Poll::Ready(found.cloned())
+        })
+        .await
+    }
+
+    fn is_http1_only(&self, origin: &Origin) -> bool {
+        let known = self.http1_only.borrow();
+        known.iter().any(|known| known.same(origin))
+    }
+
+    /// The user's reqwest client. A `fresh` one has no idle connections.
+    fn reqwest(
+        &self,
+        client: &Client,
+        proxy: &ReqwestProxy,
+        fresh: bool,
+    ) -> Result<reqwest::Client, Failure> {
+        let mut kept = self.reqwest.borrow_mut();
+        match &*kept {
+            Some(kept) if !fresh => Ok(kept.clone()),
+            _ => Ok(kept.insert(new_client(client, proxy)?).clone()),
+        }
+    }
+
+    /// The user's TLS configuration.
+    fn tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {
+        let mut tls = self.tls.borrow_mut();
+        match &*tls {
+            Some(config) => Ok(config.clone()),
+            None => Ok(tls.insert(client.config.tls.user_config()?).clone()),
+        }
+    }
+}

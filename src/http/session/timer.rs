@@ -1,0 +1,82 @@
+//! The timeout of a session's requests without a timer for each: one timer is set to the first deadline and moved
+//! on only when it fires early, which is once per timeout and not once per request.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+use tokio::task::coop::has_budget_remaining;
+use tokio::time::{Instant, Sleep};
+
+/// A timer that serves the deadlines of one request after the other.
+#[derive(Debug, Default)]
+pub(super) struct DeadlineTimer {
+    // Made with the first request; borrowed only within one poll.
+    sleep: RefCell<Option<Pin<Box<Sleep>>>>,
+}
+
+impl DeadlineTimer {
+    /// The future's output, or `None` if it is not there by the deadline. One future at a time.
+    pub(super) async fn limit<F: Future>(
+        &self,
+        deadline: Instant,
+        mut future: Pin<&mut F>,
+    ) -> Option<F::Output> {
+        poll_fn(|cx| {
+            if let Poll::Ready(output) = future.as_mut().poll(cx) {
+                return Poll::Ready(Some(output));
+            }
+            // A future that always has something to read gives way only when its budget is used up, and a
+            // timer never fires without one.
+            if !has_budget_remaining() && Instant::now() >= deadline {
+                return Poll::Ready(None);
+            }
+            let mut sleep = self.sleep.borrow_mut();
+            let sleep = sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+            if sleep.deadline() > deadline {
+                sleep.as_mut().reset(deadline);
+            }
+            while sleep.as_mut().poll(cx).is_ready() {
+                if Instant::now() >= deadline {
+                    return Poll::Ready(None);
+                }
+                sleep.as_mut().reset(deadline);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn what_never_waits_is_ended_all_the_same() {
+        let timer = DeadlineTimer::default();
+        let busy = pin!(async {
+            loop {
+                tokio::task::consume_budget().await;
+            }
+        });
+        let soon = Instant::now() + Duration::from_millis(10);
+        assert_eq!(timer.limit::<_>(soon, busy).await, None::<()>);
+    }
+
+    #[tokio::test]
+    async fn one_timer_serves_deadlines_in_any_order() {
+        let timer = DeadlineTimer::default();
+        let now = Instant::now();
+        for (milliseconds, ends) in [(20, false), (60_000, true), (5, false), (10, false)] {
+            let deadline = now + Duration::from_millis(milliseconds);
+            let outcome = match ends {
+                true => timer.limit(deadline, pin!(async { 1 })).await,
+                false => timer.limit(deadline, pin!(std::future::pending())).await,
+            };
+            assert_eq!(outcome.is_some(), ends, "{milliseconds}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Lookup by name of the functions made in Rust. The prelude asks for each when it is first used, so that a VM holds
+//! only what its plan needs.
+
+use super::{
+    codec, data, json, load, log, metric, names, os, page, random, regex, require, response,
+    session, wait,
+};
+use crate::error::Diagnostic;
+use crate::lua::diagnostics;
+use crate::lua::requests;
+use crate::lua::sandbox::{self, Host, error_at_plan_line};
+use crate::lua::values::escape_invalid;
+use mlua::{IntoLua as _, Lua, LuaString, Value};
+
+/// Returns the value of a name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a response, or
+/// the plain name of a function that the prelude uses itself.
+pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
+    if let Some(global) = name.strip_prefix("global:") {
+        return match global {
+            "regex" => regex::library(lua)?.into_lua(lua),
+            "random" => random::library(lua)?.into_lua(lua),
+            "json" => json::library(lua)?.into_lua(lua),
+            "log" => log::library(lua)?.into_lua(lua),
+            "data" => data::library(lua)?.into_lua(lua),
+            "url" => codec::url(lua)?.into_lua(lua),
+            "base64" => codec::base64(lua)?.into_lua(lua),
+            "hash" => codec::hash(lua)?.into_lua(lua),
+            "html" => page::library(lua)?.into_lua(lua),
+            "os" => os::library(lua)?.into_lua(lua),
+            "wait" => wait::library(lua)?.into_lua(lua),
+            "load" => lua.create_function(load::load)?.into_lua(lua),
+            "metric" => metric::library(lua)?.into_lua(lua),
+            "check" => lua.create_function(metric::check)?.into_lua(lua),
+            "env" => lua.create_function(env)?.into_lua(lua),
+            "require" => require::function(lua)?.into_lua(lua),
+            "math" => random::math(lua)?.into_lua(lua),
+            "print" => lua.create_function(log::print)?.into_lua(lua),
+            "warn" => lua.create_function(log::warn)?.into_lua(lua),
+            "pairs" if Host::of(lua).limits.is_loading() => sandbox::pairs(lua)?.into_lua(lua),
+            "shared" => session::shared(lua),
+            other => sandbox::standard(lua, other),
+        };
+    }
+    if let Some(method) = name.strip_prefix("response:") {
+        return response::method(lua, method);
+    }
+    if let Some(member) = name.strip_prefix("user:") {
+        return session::user_member(lua, member);
+    }
+    if let Some(marker) = name.strip_prefix("op:").and_then(requests::marker) {
+        return Ok(marker);
+    }
+    match name.as_str() {
+        "error_text" => lua.create_function(error_text)?.into_lua(lua),
+        "here" => lua
+            .create_function(|lua, ()| Ok(diagnostics::here(lua)))?
+            .into_lua(lua),
+        "reraise" => lua
+            .create_function(|lua, ()| Host::of(lua).limits.reraise())?
+            .into_lua(lua),
+        "spend" => lua
+            .create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?
+            .into_lua(lua),
+        "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
+        "response_field" => lua.create_function(response::field)?.into_lua(lua),
+        "missed_form" => lua
+            .create_function(|lua, ()| Ok(Host::of(lua).missed_form.borrow().clone()))?
+            .into_lua(lua),
+        "log" => lua.create_function(log::log)?.into_lua(lua),
+        "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
+        "share" => lua.create_function(session::share)?.into_lua(lua),
+        "clock" => lua.create_function(metric::clock)?.into_lua(lua),
+        "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
+        "same_task" => lua.create_function(same_task)?.into_lua(lua),
+        "undeclared" => lua.create_function(names::undeclared)?.into_lua(lua),
+        "unknown_member" => lua.create_function(names::unknown_member)?.into_lua(lua),
+        "unknown_user_field" => lua
+            .create_function(names::unknown_user_field)?
+            .into_lua(lua),
+        _ => Ok(Value::Nil),
+    }
+}
+
+fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
+    match Host::of(lua).program.variable(&name) {
+        Some(value) => lua.create_string(value)?.into_lua(lua),
+        None => Ok(default),
+    }
+}
+
+/// Refuses a task that differs from the one that the plan declared at that position when it was loaded, or that is
+/// missing there.
+fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Result<()> {
+    let declared = &Host::of(lua).program.task_names;
+    let task = |name: &str| match name {
+        "" => "a task without a name".to_owned(),
+        name => format!("task '{name}'"),
+    };
+    let name = name.as_ref().map(escape_invalid);
+    let before = declared
+        .get(place - 1)
+        .map(|name| name.as_deref().unwrap_or(""));
+    if name.as_deref() == before {
+        return Ok(());
+    }
+    let now = name.map_or_else(|| "nothing more".to_owned(), |name| task(&name));
+    let then = before.map_or_else(|| "nothing more".to_owned(), task);
+    let message = format!(
+        "declaration {place} is {now} for this user; when the plan was loaded it was {then}"
+    );
+    let help = "the file runs once for each user and must declare the same tasks in the same order: \
+                let no random number, clock or 'next' decide";
+    Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
+}
+
+/// Converts an error raised in Rust and caught by `pcall` or `xpcall` to text with its line, like any error of Lua's.
+/// Other values stay as they are.
+fn error_text(lua: &Lua, problem: Value) -> mlua::Result<Value> {
+    let Value::Error(error) = &problem else {
+        return Ok(problem);
+    };
+    if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
+        return diagnostic.message().into_lua(lua);
+    }
+    let raised = diagnostics::to_raised(error, &Host::of(lua).program.sources);
+    match raised.line {
+        Some(line) => format!("{line}: {}", raised.message).into_lua(lua),
+        None => raised.message.into_lua(lua),
+    }
+}

@@ -1,0 +1,21 @@
+//! The start of the prelude, the Lua code that every VM begins with.
+
+use super::lookup::lookup;
+use crate::lua::plan_files::Program;
+use crate::lua::sandbox::ENVIRONMENT;
+use mlua::{Lua, Table};
+
+/// Runs the prelude in a fresh VM and returns its result.
+pub(in crate::lua) fn start_prelude(
+    lua: &Lua,
+    program: &Program,
+    facts: Table,
+    names: Table,
+) -> mlua::Result<Table> {
+    let prelude: Table = lua
+        .load(program.prelude.as_slice())
+        .set_mode(mlua::chunk::ChunkMode::Binary)
+        .call((lua.create_function(lookup)?, facts, names))?;
+    lua.set_named_registry_value(ENVIRONMENT, prelude.raw_get::<Table>("env")?)?;
+    Ok(prelude)
+}

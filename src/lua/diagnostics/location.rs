@@ -1,0 +1,23 @@
+//! The location in the plan that is being executed.
+
+use crate::lua::plan_files::SourceLine;
+use mlua::Lua;
+
+/// Finds the innermost line of the plan's files that is being executed.
+pub(in crate::lua) fn plan_line(lua: &Lua) -> Option<SourceLine> {
+    (0..)
+        .map_while(|level| {
+            lua.inspect_stack(level, |debug| {
+                let source = debug.source();
+                let file = source.source.as_deref()?.strip_prefix('@')?.to_owned();
+                Some((file, debug.current_line()? as u32))
+            })
+        })
+        .flatten()
+        .next()
+}
+
+/// Formats the location of the plan's innermost call as `file:line: `; empty outside of its files.
+pub(in crate::lua) fn here(lua: &Lua) -> String {
+    plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "))
+}

@@ -1,0 +1,10 @@
+//! Errors of plans as people read them, with the plan's own file and line.
+
+mod location;
+mod raised;
+mod word_line;
+
+pub(super) use location::{here, plan_line};
+pub use raised::Raised;
+pub(super) use raised::{diagnose, to_raised};
+pub(super) use word_line::word_line;

@@ -1,0 +1,171 @@
+//! Conversion of Lua errors to what people read: the plan's own file and line, never lgoose's insides.
+
+use crate::error::Diagnostic;
+use crate::lua::plan_files::Sources;
+
+/// An error that a task raised. It counts as a task failure; the user goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raised {
+    /// The message without its location.
+    pub message: String,
+    /// `file:line` in the plan or one of its modules, if it is known.
+    pub line: Option<String>,
+    /// The stack trace of the plan's calls.
+    pub backtrace: Option<String>,
+}
+
+/// Splits an error into message, location and stack trace.
+pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> Raised {
+    let text = match innermost(error) {
+        mlua::Error::RuntimeError(text) | mlua::Error::SyntaxError { message: text, .. } => {
+            text.clone()
+        }
+        mlua::Error::MemoryError(_) => {
+            "not enough memory; a user's VM may take '--lua-memory'".to_owned()
+        }
+        mlua::Error::FromLuaConversionError { from, to, .. } => describe_conversion(from, to),
+        other => other.to_string(),
+    };
+    let (text, backtrace) = match text.split_once("\nstack traceback:") {
+        Some((text, stack)) => (text.to_owned(), Some(stack.to_owned())),
+        None => (text, None),
+    };
+    let backtrace = backtrace.or_else(|| plan_stack(error, sources));
+    let (line, message) = match sources.split_location(&text) {
+        Some((file, line, message)) => (Some(format!("{file}:{line}")), message.to_owned()),
+        None => (None, strip_own_place(&text).to_owned()),
+    };
+    Raised {
+        line: line.or_else(|| {
+            backtrace
+                .as_deref()
+                .and_then(|stack| sources.first_plan_line(stack))
+        }),
+        message: make_readable(message.trim_end()),
+        backtrace,
+    }
+}
+
+/// Converts an error that stops a plan from loading to a diagnostic.
+pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagnostic {
+    if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
+        return diagnostic.clone();
+    }
+    let raised = to_raised(error, sources);
+    let place = raised
+        .line
+        .as_deref()
+        .and_then(|place| place.rsplit_once(':'))
+        .and_then(|(file, line)| Some((file.to_owned(), line.parse().ok()?)));
+    // A help may follow the message after a line break.
+    let (message, help) = match raised.message.split_once('\n') {
+        Some((message, help)) => (message.to_owned(), Some(help.to_owned())),
+        None => (raised.message, None),
+    };
+    let mut diagnostic = Diagnostic::new(message);
+    if let Some((file, line)) = place {
+        let text = sources.text(&file);
+        // Lua reports the end of a file as the line after its last.
+        let last = text.trim_end().lines().count().max(1) as u32;
+        diagnostic = diagnostic.at(file, Some(last.min(line)), &text);
+    } else if let Some(plan) = sources.all().first() {
+        diagnostic = diagnostic.at(&plan.name, None, "");
+    }
+    if let Some(help) = help {
+        diagnostic = diagnostic.help(help);
+    }
+    match raised.backtrace {
+        Some(stack) => diagnostic.backtrace(stack),
+        None => diagnostic,
+    }
+}
+
+/// Replaces words of Lua that say nothing to an author: addresses of values, and `<eof>`.
+fn make_readable(message: &str) -> String {
+    if let Some(rest) = message.strip_suffix(" near <eof>") {
+        return format!("{rest} at the end of the file");
+    }
+    let is_address =
+        |text: &str| text.len() > 2 && text[2..].bytes().all(|b| b.is_ascii_hexdigit());
+    match message.split_once(": 0x") {
+        Some((kind @ ("table" | "function" | "userdata" | "thread"), _))
+            if is_address(&message[kind.len() + 2..]) =>
+        {
+            format!("an error that is a {kind} was raised")
+        }
+        _ if message == "nil" => "an error without a message was raised".to_owned(),
+        _ => message.to_owned(),
+    }
+}
+
+fn innermost(error: &mlua::Error) -> &mlua::Error {
+    match error {
+        mlua::Error::CallbackError { cause, .. }
+        | mlua::Error::WithContext { cause, .. }
+        | mlua::Error::BadArgument { cause, .. } => innermost(cause),
+        other => other,
+    }
+}
+
+/// Describes an argument of the wrong type without the names that Rust has for types.
+fn describe_conversion(from: &str, to: &str) -> String {
+    let wanted = match to {
+        "string" | "String" => "a string",
+        "i64" if from == "number" => return "a whole number is wanted here".to_owned(),
+        "i64" => "a whole number",
+        "f64" => "a number",
+        "bool" => "true or false",
+        "table" => "a table",
+        "function" => "a function",
+        other => other,
+    };
+    match from {
+        "nil" => format!("{wanted} is wanted here, not nil"),
+        from => format!("{wanted} is wanted here, not a {from}"),
+    }
+}
+
+/// Returns the stack trace of the innermost call into lgoose that failed and that the plan made: an error that is
+/// raised in Rust has no other location.
+fn plan_stack(error: &mlua::Error, sources: &Sources) -> Option<String> {
+    match error {
+        mlua::Error::CallbackError { traceback, cause } => {
+            plan_stack(cause, sources).or_else(|| {
+                let stack = traceback.trim_start_matches("stack traceback:");
+                sources.first_plan_line(stack).map(|_| stack.to_owned())
+            })
+        }
+        mlua::Error::WithContext { cause, .. } => plan_stack(cause, sources),
+        _ => None,
+    }
+}
+
+/// Strips the location that Lua gives to code without line numbers, which is lgoose's own.
+fn strip_own_place(text: &str) -> &str {
+    text.strip_prefix("?:-1: ").unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_split_from_its_place() {
+        let error = mlua::Error::RuntimeError(
+            "plans/a.lua:12: boom\nstack traceback:\n\t[C]: in ?".to_owned(),
+        );
+        let raised = to_raised(&error, &Sources::of_plan("plans/a.lua", ""));
+        assert_eq!(raised.message, "boom");
+        assert_eq!(raised.line.as_deref(), Some("plans/a.lua:12"));
+    }
+
+    #[test]
+    fn an_error_without_a_place_takes_the_topmost_line_of_the_stack() {
+        let stack = "{table}\nstack traceback:\n\t[C]: in function 'error'\n\tp.lua:3: in function <p.lua:2>";
+        let raised = to_raised(
+            &mlua::Error::RuntimeError(stack.to_owned()),
+            &Sources::of_plan("p.lua", ""),
+        );
+        assert_eq!(raised.line.as_deref(), Some("p.lua:3"));
+    }
+}

@@ -1,0 +1,89 @@
+//! The plan code that a shard runs, shown to the watchdog of another thread: whose code it is, and since which
+//! resumption. One thread writes it at every resume, so it is two plain stores on a cache line of its own.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The task number while a VM is loaded.
+const LOADING: u64 = 0xffff;
+
+/// The plan code that a shard runs. The parts are read one by one and may not fit together, which a watchdog that
+/// reads twice finds out.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Heartbeat {
+    /// The user and task, 0 while no code of a plan runs.
+    code: AtomicU64,
+    /// The number of resumptions.
+    beat: AtomicU64,
+    line: AtomicU32,
+}
+
+/// The code of a plan that was running at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningCode {
+    /// The user's number.
+    pub user: u64,
+    /// The task's index of declaration; `None` while the file's top level runs.
+    pub task: Option<usize>,
+    /// The number of the resumption.
+    pub beat: u64,
+}
+
+impl Heartbeat {
+    /// Returns the code that runs, `None` if none does.
+    pub fn read(&self) -> Option<RunningCode> {
+        let code = self.code.load(Ordering::Relaxed);
+        let task = code & LOADING;
+        (code != 0).then(|| RunningCode {
+            user: code >> 16,
+            task: (task != LOADING).then_some(task as usize),
+            beat: self.beat.load(Ordering::Relaxed),
+        })
+    }
+
+    /// Returns the line of the plan at which the code was last seen during the present resumption.
+    pub fn line(&self) -> Option<u32> {
+        Some(self.line.load(Ordering::Relaxed)).filter(|line| *line > 0)
+    }
+
+    /// Records that code of that user begins to run.
+    pub fn enter(&self, user: u64, task: Option<usize>) {
+        let task = task.map_or(LOADING, |task| (task as u64).min(LOADING - 1));
+        let beat = self.beat.load(Ordering::Relaxed);
+        self.beat.store(beat + 1, Ordering::Relaxed);
+        self.code.store(user << 16 | task, Ordering::Relaxed);
+    }
+
+    /// Records that no code of a plan runs.
+    pub(in crate::lua) fn leave(&self) {
+        self.code.store(0, Ordering::Relaxed);
+        self.line.store(0, Ordering::Relaxed);
+    }
+
+    /// Records the line at which the code is.
+    pub(in crate::lua) fn set_line(&self, line: u32) {
+        self.line.store(line, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_looks_sees_user_task_and_line() {
+        let heartbeat = Heartbeat::default();
+        assert_eq!(heartbeat.read(), None);
+        heartbeat.enter(70_000, Some(3));
+        heartbeat.set_line(12);
+        let running = heartbeat.read().expect("something runs");
+        assert_eq!((running.user, running.task), (70_000, Some(3)));
+        assert_eq!(heartbeat.line(), Some(12));
+        heartbeat.leave();
+        heartbeat.enter(70_000, Some(3));
+        assert_ne!(heartbeat.read(), Some(running), "another resumption");
+        assert_eq!(heartbeat.line(), None);
+        heartbeat.enter(1, None);
+        assert_eq!(heartbeat.read().and_then(|running| running.task), None);
+    }
+}

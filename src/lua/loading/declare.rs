@@ -1,0 +1,386 @@
+//! The declarations of a plan: its top level runs once, every field of `plan`, `scenario` and `task` is checked, and
+//! the plan becomes plain data. A mistake is a diagnostic at its own line.
+
+use super::field::{DeclarationError, Field, entries};
+use super::setting::read_setting;
+use crate::config::{Settings, unknown_word};
+use crate::error::{Diagnostic, Error};
+use crate::lua::api::start_prelude;
+use crate::lua::diagnostics::{self, plan_line, word_line};
+use crate::lua::limits::Limits;
+use crate::lua::plan_files::{Program, SourceLine, TaskLocation};
+use crate::lua::sandbox::{self, Host, error_at_plan_line};
+use crate::lua::values::{escape_invalid, type_phrase};
+use crate::plan::{Event, Order, Plan, Scenario, Task, Wait};
+use mlua::{Function, Lua, Table, Value};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Limits far above what a plan's top level needs; they end what would never end.
+const LOADING_TIME: Duration = Duration::from_secs(10);
+const LOADING_MEMORY: u64 = 1 << 30;
+
+pub(super) const TASK_FIELDS: [&str; 6] =
+    ["weight", "sequence", "on_start", "on_stop", "wait", "tags"];
+pub(super) const SCENARIO_FIELDS: [&str; 6] = ["weight", "users", "wait", "host", "order", "tags"];
+
+/// The declarations of a plan as plain data.
+#[derive(Debug)]
+pub(super) struct Declarations {
+    pub(super) plan: Plan,
+    pub(super) settings: Settings,
+    pub(super) task_names: Vec<Option<String>>,
+    pub(super) task_locations: Vec<TaskLocation>,
+}
+
+#[derive(Debug, Default)]
+struct PlanBuilder {
+    settings: Settings,
+    tasks: Vec<DeclaredTask>,
+    scenarios: Vec<Scenario>,
+    events: Vec<Event>,
+}
+
+/// A task and, once a scenario has taken it, that scenario. The table is kept alive so that its address stays unique.
+#[derive(Debug)]
+struct DeclaredTask {
+    table: Table,
+    task: Task,
+    location: TaskLocation,
+    scenario: Option<String>,
+}
+
+type SharedBuilder = Rc<RefCell<PlanBuilder>>;
+
+/// Runs the top level of a compiled plan and collects its declarations.
+///
+/// # Errors
+/// The first mistake in it.
+pub(super) fn collect_declarations(program: &Arc<Program>) -> Result<Declarations, Error> {
+    let builder = SharedBuilder::default();
+    run(program, &builder).map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
+    let mut builder = builder.take();
+    let task_names = builder
+        .tasks
+        .iter()
+        .map(|declared| declared.task.name.clone())
+        .collect();
+    let left: Vec<Task> = builder
+        .tasks
+        .iter()
+        .filter(|declared| declared.scenario.is_none())
+        .map(|declared| declared.task.clone())
+        .collect();
+    if !left.is_empty() {
+        builder.scenarios.push(Scenario {
+            name: "default".to_owned(),
+            weight: 1,
+            users: None,
+            host: None,
+            order: Order::Shuffled,
+            tags: Vec::new(),
+            wait: Wait::None,
+            tasks: left,
+        });
+    }
+    if builder.scenarios.is_empty() {
+        let empty = Diagnostic::new("the plan declares no task")
+            .at(&program.file, None, "")
+            .help("the smallest plan is: task { function(user) user:get \"/\" end }");
+        return Err(empty.into());
+    }
+    Ok(Declarations {
+        plan: Plan {
+            scenarios: builder.scenarios,
+            events: builder.events,
+        },
+        settings: builder.settings,
+        task_locations: builder
+            .tasks
+            .into_iter()
+            .map(|task| task.location)
+            .collect(),
+        task_names,
+    })
+}
+
+fn run(program: &Arc<Program>, builder: &SharedBuilder) -> mlua::Result<()> {
+    let lua = sandbox::new_state()?;
+    // What the plan itself says of its limits is not known before it has run.
+    let limits = Limits::new(LOADING_TIME, LOADING_MEMORY, None);
+    let host = Rc::new(Host::new(program.clone(), 0, "", None, limits));
+    lua.set_app_data(host.clone());
+    host.limits.enforce(&lua)?;
+    let prelude = start_prelude(&lua, program, lua.create_table()?, lua.create_table()?)?;
+    let globals: Table = prelude.raw_get("globals")?;
+    globals.raw_set("plan", declaration(&lua, builder, declare_plan)?)?;
+    globals.raw_set("task", declaration(&lua, builder, declare_task)?)?;
+    globals.raw_set("scenario", declaration(&lua, builder, declare_scenario)?)?;
+    globals.raw_set("on", event_declaration(&lua, builder)?)?;
+    lua.load(program.plan.as_slice())
+        .set_mode(mlua::chunk::ChunkMode::Binary)
+        .set_environment(prelude.raw_get("env")?)
+        .exec()?;
+    host.limits.reraise()
+}
+
+/// Creates the function `on("test_start", fn)`.
+fn event_declaration(lua: &Lua, builder: &SharedBuilder) -> mlua::Result<Function> {
+    let builder = builder.clone();
+    lua.create_function(move |lua, (event, handler): (Value, Value)| {
+        let name = event.as_string().map(escape_invalid).unwrap_or_default();
+        let known = Event::ALL.into_iter().find(|event| event.name() == name);
+        let Some(event) = known else {
+            let valid = Event::ALL.map(Event::name);
+            return Err(error_at_plan_line(
+                lua,
+                unknown_word("event", &name, "on", &valid),
+            ));
+        };
+        if !handler.is_function() {
+            let message = format!(
+                "on(\"{name}\", …) needs a function, not {}",
+                type_phrase(&handler)
+            );
+            let help = format!("write on(\"{name}\", function(user) … end)");
+            return Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)));
+        }
+        let events = &mut builder.borrow_mut().events;
+        if events.contains(&event) {
+            let message = format!("there are two functions for on(\"{name}\", …)");
+            return Err(error_at_plan_line(
+                lua,
+                Diagnostic::new(message).help("join them into one"),
+            ));
+        }
+        events.push(event);
+        Ok(())
+    })
+}
+
+/// Creates a function of the plan's top level that takes one table and returns it.
+fn declaration(
+    lua: &Lua,
+    builder: &SharedBuilder,
+    declare: fn(&mut PlanBuilder, &Table, &SourceLine) -> Result<(), DeclarationError>,
+) -> mlua::Result<Function> {
+    let builder = builder.clone();
+    lua.create_function(move |lua, argument: Value| {
+        let place = plan_line(lua).unwrap_or_default();
+        let Value::Table(table) = argument else {
+            let message = format!("a table is wanted here, not {}", type_phrase(&argument));
+            return Err(error_at_plan_line(
+                lua,
+                Diagnostic::new(message)
+                    .help("write it with braces: task { … }, scenario { … }, plan { … }"),
+            ));
+        };
+        match declare(&mut builder.borrow_mut(), &table, &place) {
+            Ok(()) => Ok(table),
+            Err(DeclarationError { diagnostic, word }) => {
+                Err(locate(lua, diagnostic, &place, word.as_deref()))
+            }
+        }
+    })
+}
+
+/// Locates a mistake at the line of the offending word: a long declaration spans many lines, of which Lua knows only
+/// the first.
+fn locate(
+    lua: &Lua,
+    diagnostic: Diagnostic,
+    (file, line): &SourceLine,
+    word: Option<&str>,
+) -> mlua::Error {
+    let source = Host::of(lua).program.sources.text(file);
+    let words = [diagnostic.marked(), word].into_iter().flatten();
+    let found = words
+        .filter_map(|word| word_line(&source, *line, word))
+        .next();
+    mlua::Error::external(diagnostic.at(file, Some(found.unwrap_or(*line)), &source))
+}
+
+fn declare_plan(
+    builder: &mut PlanBuilder,
+    table: &Table,
+    _: &SourceLine,
+) -> Result<(), DeclarationError> {
+    for (key, value) in entries(table) {
+        let Value::String(key) = &key else {
+            return Err(
+                Diagnostic::new("the fields of plan are named: plan { users = 12 }").into(),
+            );
+        };
+        let name = escape_invalid(key);
+        builder
+            .settings
+            .set(&name, &read_setting(&value))
+            .map_err(|diagnostic| DeclarationError {
+                diagnostic,
+                word: Some(name),
+            })?;
+    }
+    Ok(builder.settings.agree()?)
+}
+
+fn declare_task(
+    builder: &mut PlanBuilder,
+    table: &Table,
+    at: &SourceLine,
+) -> Result<(), DeclarationError> {
+    let name = match table.raw_get::<Value>(1).unwrap_or(Value::Nil) {
+        Value::String(name) => Some(escape_invalid(&name)),
+        _ => None,
+    };
+    let owner = match &name {
+        Some(name) => format!("task '{name}'"),
+        None => "task".to_owned(),
+    };
+    let mut task = Task {
+        name,
+        weight: 1,
+        sequence: None,
+        on_start: false,
+        on_stop: false,
+        tags: Vec::new(),
+        wait: None,
+        function: builder.tasks.len(),
+        line: at.1,
+    };
+    let place = if task.name.is_some() { 2 } else { 1 };
+    if !matches!(table.raw_get::<Value>(place), Ok(Value::Function(_))) || table.raw_len() != place
+    {
+        let message = format!("{owner} has no function as its last entry");
+        let help =
+            "write task { \"name\", weight = 3, function(user) … end }; the name may be left out";
+        return Err(Diagnostic::new(message).help(help).into());
+    }
+    for (key, value) in entries(table) {
+        let Value::String(key) = &key else { continue };
+        let field = Field::new(escape_invalid(key), &owner, &value);
+        match field.name.as_str() {
+            "weight" => task.weight = field.at_least_one()?,
+            "sequence" => task.sequence = Some(field.whole()?),
+            "on_start" => task.on_start = field.flag()?,
+            "on_stop" => task.on_stop = field.flag()?,
+            "wait" => task.wait = Some(field.wait()?),
+            "tags" => task.tags = field.texts()?,
+            _ => return Err(field.unknown(&TASK_FIELDS)),
+        }
+    }
+    builder.tasks.push(DeclaredTask {
+        table: table.clone(),
+        task,
+        location: TaskLocation {
+            declared: at.clone(),
+            function: function_span(table, place),
+        },
+        scenario: None,
+    });
+    Ok(())
+}
+
+fn declare_scenario(
+    builder: &mut PlanBuilder,
+    table: &Table,
+    _: &SourceLine,
+) -> Result<(), DeclarationError> {
+    let Ok(Value::String(name)) = table.raw_get::<Value>(1) else {
+        let help = "write scenario { \"visitor\", task { … }, task { … } }";
+        return Err(Diagnostic::new("a scenario begins with its name")
+            .help(help)
+            .into());
+    };
+    let name = escape_invalid(&name);
+    let owner = format!("scenario '{name}'");
+    if builder
+        .scenarios
+        .iter()
+        .any(|scenario| scenario.name == name)
+    {
+        return Err(
+            Diagnostic::new(format!("there are two scenarios named '{name}'"))
+                .help("give each its own name")
+                .into(),
+        );
+    }
+    let mut scenario = Scenario {
+        name: name.clone(),
+        weight: 1,
+        users: None,
+        host: None,
+        order: Order::Shuffled,
+        tags: Vec::new(),
+        wait: Wait::None,
+        tasks: Vec::new(),
+    };
+    for place in 2..=table.raw_len() {
+        scenario
+            .tasks
+            .push(take_task(builder, table, place, &name)?);
+    }
+    for (key, value) in entries(table) {
+        let Value::String(key) = &key else { continue };
+        let field = Field::new(escape_invalid(key), &owner, &value);
+        match field.name.as_str() {
+            "weight" => scenario.weight = field.at_least_one()?,
+            "users" => scenario.users = Some(field.at_least_one()?),
+            "wait" => scenario.wait = field.wait()?,
+            "host" => scenario.host = Some(field.text()?),
+            "order" => scenario.order = field.order()?,
+            "tags" => scenario.tags = field.texts()?,
+            _ => return Err(field.unknown(&SCENARIO_FIELDS)),
+        }
+    }
+    if scenario.tasks.is_empty() {
+        return Err(Diagnostic::new(format!("{owner} has no tasks"))
+            .help("put its task { … } declarations between the braces")
+            .into());
+    }
+    builder.scenarios.push(scenario);
+    Ok(())
+}
+
+fn take_task(
+    builder: &mut PlanBuilder,
+    table: &Table,
+    place: usize,
+    scenario: &str,
+) -> Result<Task, DeclarationError> {
+    let entry: Value = table.raw_get(place).unwrap_or(Value::Nil);
+    let known = entry.as_table().and_then(|entry| {
+        builder
+            .tasks
+            .iter_mut()
+            .find(|declared| declared.table == *entry)
+    });
+    let Some(known) = known else {
+        let message = format!(
+            "entry {place} of scenario '{scenario}' is {}, not a task",
+            type_phrase(&entry)
+        );
+        return Err(Diagnostic::new(message)
+            .help("write task { \"name\", function(user) … end }")
+            .into());
+    };
+    if let Some(other) = known.scenario.replace(scenario.to_owned()) {
+        let task = known.task.name.as_deref().unwrap_or("without a name");
+        let message = match other == scenario {
+            true => format!("task '{task}' stands twice in scenario '{scenario}'"),
+            false => format!("task '{task}' is in two scenarios, '{other}' and '{scenario}'"),
+        };
+        return Err(Diagnostic::new(message)
+            .help("declare a task of its own for each; they may share one function")
+            .into());
+    }
+    Ok(known.task.clone())
+}
+
+/// Returns the location of a task's function, if it is in one of the plan's files.
+fn function_span(table: &Table, place: usize) -> Option<(String, usize, usize)> {
+    let about = table.raw_get::<Function>(place).ok()?.info();
+    let file = about.source?.strip_prefix('@')?.to_owned();
+    Some((file, about.line_defined?, about.last_line_defined?))
+}

@@ -1,0 +1,146 @@
+//! The named fields of a declaration, read as the types that they must have. Messages name the field and its owner.
+
+use crate::config::unknown_word;
+use crate::error::Diagnostic;
+use crate::lua::values::{escape_invalid, type_phrase};
+use crate::plan::{Order, Wait};
+use mlua::{Table, Value};
+use std::time::Duration;
+
+/// A mistake in a declaration, with the word that it is about.
+pub(super) struct DeclarationError {
+    pub(super) diagnostic: Diagnostic,
+    pub(super) word: Option<String>,
+}
+
+impl From<Diagnostic> for DeclarationError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        DeclarationError {
+            diagnostic,
+            word: None,
+        }
+    }
+}
+
+/// One named field of a declaration.
+pub(super) struct Field<'a> {
+    pub(super) name: String,
+    owner: &'a str,
+    value: &'a Value,
+}
+
+impl<'a> Field<'a> {
+    pub(super) fn new(name: String, owner: &'a str, value: &'a Value) -> Self {
+        Field { name, owner, value }
+    }
+
+    pub(super) fn wrong(&self, wanted: &str) -> DeclarationError {
+        let got = match self.value {
+            Value::Integer(n) => n.to_string(),
+            Value::Number(n) => n.to_string(),
+            Value::String(text) => format!("'{}'", escape_invalid(text)),
+            other => type_phrase(other).to_owned(),
+        };
+        DeclarationError {
+            diagnostic: Diagnostic::new(format!(
+                "field '{}' of {} must be {wanted}, not {got}",
+                self.name, self.owner
+            )),
+            word: Some(self.name.clone()),
+        }
+    }
+
+    pub(super) fn unknown(&self, valid: &[&str]) -> DeclarationError {
+        DeclarationError {
+            diagnostic: unknown_word("field", &self.name, self.owner, valid),
+            word: Some(self.name.clone()),
+        }
+    }
+
+    pub(super) fn at_least_one(&self) -> Result<u32, DeclarationError> {
+        match self.value.as_integer() {
+            Some(n) if (1..=1_000_000).contains(&n) => Ok(n as u32),
+            _ => Err(self.wrong("a whole number from 1 to 1,000,000")),
+        }
+    }
+
+    pub(super) fn whole(&self) -> Result<i64, DeclarationError> {
+        self.value
+            .as_integer()
+            .ok_or_else(|| self.wrong("a whole number"))
+    }
+
+    pub(super) fn flag(&self) -> Result<bool, DeclarationError> {
+        self.value
+            .as_boolean()
+            .ok_or_else(|| self.wrong("true or false"))
+    }
+
+    pub(super) fn text(&self) -> Result<String, DeclarationError> {
+        match self.value {
+            Value::String(text) => Ok(escape_invalid(text)),
+            _ => Err(self.wrong("a string")),
+        }
+    }
+
+    /// Reads a list of strings; one string is a list of one.
+    pub(super) fn texts(&self) -> Result<Vec<String>, DeclarationError> {
+        let wrong = || self.wrong("a list of strings, such as { \"smoke\", \"checkout\" }");
+        match self.value {
+            Value::String(text) => Ok(vec![escape_invalid(text)]),
+            Value::Table(table) if table.raw_len() == table.pairs::<Value, Value>().count() => {
+                let texts = table.sequence_values::<mlua::LuaString>();
+                let texts = texts.map(|text| text.map(|text| escape_invalid(&text)));
+                texts.collect::<Result<_, _>>().map_err(|_| wrong())
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    pub(super) fn order(&self) -> Result<Order, DeclarationError> {
+        let name = self.text()?;
+        Order::parse(&name).ok_or_else(|| {
+            let valid: Vec<&str> = Order::ALL.iter().map(|order| order.name()).collect();
+            DeclarationError {
+                diagnostic: unknown_word("order", &name, self.owner, &valid),
+                word: Some(name),
+            }
+        })
+    }
+
+    pub(super) fn wait(&self) -> Result<Wait, DeclarationError> {
+        let wrong =
+            || self.wrong("{from, to} in seconds, or made with wait.between, wait.constant, …");
+        let seconds = |value: Value| value.as_number().or(value.as_integer().map(|n| n as f64));
+        let time = |value: f64| Duration::try_from_secs_f64(value).map_err(|_| wrong());
+        if let Some(constant) = seconds(self.value.clone()) {
+            return Ok(Wait::Constant(time(constant)?));
+        }
+        let table = self.value.as_table().ok_or_else(wrong)?;
+        let at =
+            |place: usize| seconds(table.raw_get(place).unwrap_or(Value::Nil)).ok_or_else(wrong);
+        let kind: Option<String> = table.raw_get("kind").unwrap_or_default();
+        Ok(match kind.as_deref().unwrap_or("between") {
+            "between" if at(2)? >= at(1)? => Wait::Uniform(time(at(1)?)?, time(at(2)?)?),
+            "constant" => Wait::Constant(time(at(1)?)?),
+            "normal" => Wait::Normal {
+                mean: time(at(1)?)?,
+                deviation: time(at(2)?)?,
+            },
+            "exponential" => Wait::Exponential {
+                mean: time(at(1)?)?,
+            },
+            "pacing" => Wait::Pacing(time(at(1)?)?),
+            "throughput" if at(1)? > 0.0 => Wait::Throughput(at(1)?),
+            _ => return Err(wrong()),
+        })
+    }
+}
+
+/// Returns the entries of a table in an order that is always the same.
+pub(super) fn entries(table: &Table) -> Vec<(Value, Value)> {
+    let mut entries: Vec<(Value, Value)> = table.pairs().filter_map(Result::ok).collect();
+    // Lua's order of fields changes from run to run; messages must not.
+    entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
+    entries
+}

@@ -1,0 +1,66 @@
+//! The steps of loading a plan: its file is read, compiled, and its top level run once.
+
+use super::declare;
+use crate::config::Settings;
+use crate::error::{Diagnostic, Error};
+use crate::lua::diagnostics;
+use crate::lua::plan_files::{Program, compile};
+use crate::plan::Plan;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+const PRELUDE: &str = include_str!("../../../lua/prelude.lua");
+
+/// Loads a plan: runs its top level once, checks every declaration, compiles it for the users.
+///
+/// `name` is the file's name as messages show it, `source` its text, `seed` that of the run.
+///
+/// # Errors
+/// The author's mistakes as diagnostics with file and line.
+pub fn load(
+    name: &str,
+    source: &str,
+    variables: BTreeMap<String, String>,
+    seed: u64,
+) -> Result<(Arc<Program>, Plan, Settings), Error> {
+    // An editor's byte order mark and a '#!' line are no Lua.
+    let source = source.trim_start_matches('\u{feff}');
+    let prelude =
+        compile("=lgoose", PRELUDE, true).map_err(|error| Error::Trouble(error.to_string()))?;
+    let mut program = Program::new(name, source, prelude, variables, seed);
+    program.plan = compile(&format!("@{name}"), source, false)
+        .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
+    let program = Arc::new(program);
+    let declared = declare::collect_declarations(&program)?;
+    let mut program = Arc::into_inner(program).expect("the loading VM is gone");
+    program.task_names = declared.task_names;
+    program.task_locations = declared.task_locations;
+    Ok((Arc::new(program), declared.plan, declared.settings))
+}
+
+/// Reads a plan's file, or standard input for `-`. Returns its name for messages and its text.
+///
+/// # Errors
+/// A diagnostic that names the path and says what to do.
+pub fn read(path: &Path) -> Result<(String, String), Error> {
+    let shown = path.display().to_string();
+    let (name, read) = match shown.as_str() {
+        "-" => (
+            "(standard input)".to_owned(),
+            std::io::read_to_string(std::io::stdin()),
+        ),
+        _ => (shown.clone(), std::fs::read_to_string(path)),
+    };
+    let text = read.map_err(|error| {
+        let mistake = Diagnostic::new(format!("cannot read the plan '{shown}': {error}"));
+        match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                mistake.help("give the path of a Lua file, such as plans/drupal.lua, or a URL with its 'http://'")
+            }
+            std::io::ErrorKind::InvalidData => mistake.help("a plan is Lua text in UTF-8"),
+            _ => mistake,
+        }
+    })?;
+    Ok((name, text))
+}

@@ -1,0 +1,234 @@
+//! Warnings about code that is legal in a plan but most likely not meant, for `lgoose check`. Reads the text of the
+//! plan's files and knows no more Lua than balanced brackets, so it warns only where there is hardly a doubt.
+
+use crate::error::Diagnostic;
+use crate::lua::plan_files::{Program, SourceLine};
+use crate::plan::{Plan, Schedule};
+use regex::Regex;
+
+/// The length of an iteration that users do not complete in most tests, in tasks.
+const LONG_ITERATION: u64 = 10_000;
+
+/// Reviews a plan and returns its warnings, in the order of its tasks and lines.
+pub fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
+    let mut found = long_iterations(program, plan);
+    found.extend(idle_tasks(program, plan));
+    for source in program.sources.all() {
+        let told = unsatisfiable_expects(&source.text).into_iter();
+        found.extend(told.map(|(line, message, help)| {
+            Diagnostic::new(message)
+                .at(&source.name, Some(line), &source.text)
+                .help(help)
+        }));
+    }
+    found
+}
+
+fn warning_at(program: &Program, (file, line): &SourceLine, message: String) -> Diagnostic {
+    Diagnostic::new(message).at(file, Some(*line), &program.sources.text(file))
+}
+
+fn long_iterations(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
+    let long = plan.scenarios.iter().filter_map(|scenario| {
+        let length = Schedule::new(scenario).iteration_len();
+        if length <= LONG_ITERATION {
+            return None;
+        }
+        let heaviest = scenario.tasks.iter().max_by_key(|task| task.weight)?;
+        let message = format!(
+            "an iteration of scenario '{}' is {length} tasks long",
+            scenario.name
+        );
+        let location = program.task_locations.get(heaviest.function)?;
+        Some(warning_at(program, &location.declared, message).help(
+            "weights are relative: divide all of the scenario's by the same number, such as 15 and 10 \
+             instead of 15000 and 10000",
+        ))
+    });
+    long.collect()
+}
+
+fn idle_tasks(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
+    let tasks = plan.scenarios.iter().flat_map(|scenario| &scenario.tasks);
+    // What a user does at its beginning or end may be to set something and no more.
+    let tasks = tasks.filter(|task| !task.on_start && !task.on_stop);
+    let idle = tasks.filter_map(|task| {
+        let location = program.task_locations.get(task.function)?;
+        let (file, first, last) = location.function.as_ref()?;
+        let text = program.sources.text(file);
+        let lines: Vec<&str> = text
+            .lines()
+            .skip(first.saturating_sub(1))
+            .take(last + 1 - first)
+            .collect();
+        is_idle(&lines).then(|| {
+            warning_at(
+                program,
+                &location.declared,
+                format!("task '{}' makes no request", task.title()),
+            )
+            .help("a task loads the site with its user: user:get \"/\"")
+        })
+    });
+    idle.collect()
+}
+
+/// Returns whether a function uses its first parameter for nothing that could send a request; false in doubt.
+fn is_idle(lines: &[&str]) -> bool {
+    let code: Vec<&str> = lines.iter().map(|line| without_comment(line)).collect();
+    let code = code.join("\n");
+    let functions = pattern(r"\bfunction\b[^()\n]*\(\s*([A-Za-z_]\w*|\.\.\.)?");
+    let mut heads = functions.captures_iter(&code);
+    // With several functions on its lines, it is unknown which of them is the task's.
+    let (Some(head), None) = (heads.next(), heads.next()) else {
+        return false;
+    };
+    let Some(user) = head.get(1) else {
+        return true;
+    };
+    if user.as_str() == "..." {
+        return false;
+    }
+    let harmless = pattern(&format!(
+        r"\b{}\s*(?:\.\s*(?:id|scenario|task|iteration|host|data)\b|:\s*(?:wait|log|stop|set_host|set_header|basic_auth|bearer)\b)",
+        user.as_str()
+    ));
+    let rest = harmless.replace_all(&code[user.end()..], "");
+    !pattern(&format!(r"\b{}\b", user.as_str())).is_match(&rest)
+}
+
+/// Strips the comment of a line, unless the dashes may be part of a string.
+fn without_comment(line: &str) -> &str {
+    match line.split_once("--") {
+        Some((code, _)) if !code.contains(['"', '\'', '[']) => code,
+        _ => line,
+    }
+}
+
+/// Finds every `expect` that cannot hold. Returns line, message and help of each.
+fn unsatisfiable_expects(text: &str) -> Vec<(u32, String, &'static str)> {
+    let expects = pattern(r"\bexpect\s*=\s*\{");
+    let found = expects.find_iter(text).filter_map(|head| {
+        let line_begin = text[..head.start()].rfind('\n').map_or(0, |at| at + 1);
+        if without_comment(&text[line_begin..head.end()]).len() < head.end() - line_begin {
+            return None;
+        }
+        let (message, help) = contradiction(
+            up_to_closing_brace(&text[head.end()..])?,
+            &text[head.end()..],
+        )?;
+        let line = text[..head.start()].matches('\n').count() as u32 + 1;
+        Some((line, message, help))
+    });
+    found.collect()
+}
+
+/// Returns the text up to the brace that closes an open one; `None` where braces are not balanced.
+fn up_to_closing_brace(text: &str) -> Option<&str> {
+    let mut depth = 1;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(&text[..at]);
+        }
+    }
+    None
+}
+
+fn contradiction(expect: &str, from_here: &str) -> Option<(String, &'static str)> {
+    if expect.trim().is_empty() {
+        return Some((
+            "this 'expect' is empty".to_owned(),
+            "say what to expect, such as { status = 200 }, or leave it out",
+        ));
+    }
+    let single = pattern(r"\bstatus\s*=\s*(\d+)\s*(?:[,;]|$)");
+    let status: u32 = single.captures(expect)?[1].parse().ok()?;
+    match status {
+        100..=199 | 600.. | 0..=99 => Some((
+            format!("no final answer has the status {status}"),
+            "statuses go from 200 to 599; a request that gets no answer has failed anyway",
+        )),
+        // The options that contain 'expect' may end on a later line, so the next lines are read, too.
+        301 | 302 | 303 | 307 | 308 => {
+            let near: String = from_here.lines().take(3).collect();
+            (!near.contains("redirects")).then(|| {
+                (
+                    format!("a status {status} is not seen: redirects are followed to the page they lead to"),
+                    "add the option redirects = 0 to see it, or expect the final status",
+                )
+            })
+        }
+        _ => None,
+    }
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is right")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn warnings(plan: &str) -> Vec<String> {
+        let (program, plan, _) =
+            crate::lua::load("p.lua", plan, BTreeMap::new(), 0).expect("the plan is fine");
+        let found = review(&program, &plan);
+        found.iter().map(|told| told.message().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_task_that_makes_no_request_is_told() {
+        for idle in [
+            "task { function() end }",
+            "task { function(user) user:wait(1) end }",
+            "task { function(user)\n  user.data.x = 1 -- no user:get\nend }",
+            "local function nothing(me) me:log(me.id) end\n\n\ntask { nothing }",
+        ] {
+            assert_eq!(warnings(idle).len(), 1, "{idle}");
+        }
+        for busy in [
+            "task { function(user) user:get '/' end }",
+            "task { function(u) u:submit({}) end }",
+            "local function f(user) return user end\ntask { function(user) f(user) end }",
+            "task { function(...) print(...) end }",
+            "task { function(user) user:transaction('x', function() user:get '/' end) end }",
+        ] {
+            assert_eq!(warnings(busy), Vec::<String>::new(), "{busy}");
+        }
+    }
+
+    #[test]
+    fn an_expect_that_cannot_hold_is_told_once_with_its_line() {
+        let line = |text| unsatisfiable_expects(text).first().map(|found| found.0);
+        assert_eq!(line("\nuser:get('/', { expect = {} })"), Some(2));
+        assert_eq!(line("{ expect = { status = 700 } }"), Some(1));
+        assert_eq!(line("{ expect = { title = 'x', status = 302 } }"), Some(1));
+        for fine in [
+            "{ expect = { status = 200 } }",
+            "{ expect = { status = 304 } }",
+            "{ expect = { status = {200, 302} } }",
+            "{ expect = { status = 302 }, redirects = 0 }",
+            "-- { expect = {} }",
+        ] {
+            assert_eq!(line(fine), None, "{fine}");
+        }
+    }
+
+    #[test]
+    fn an_iteration_of_more_than_ten_thousand_tasks_is_told() {
+        let plan = |weight| format!("task {{ weight = {weight}, function(u) u:get '/' end }}");
+        assert_eq!(warnings(&plan(10_000)), Vec::<String>::new());
+        let told = warnings(&plan(10_001));
+        assert_eq!(
+            told,
+            ["an iteration of scenario 'default' is 10001 tasks long"]
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! Stubs for editors: LuaLS annotations of everything that a plan can call. lgoose itself only writes them to files
+//! (`lgoose new`); the tests compare them with what is installed.
+
+/// The stubs, each with its path below the folder of an editor's library and its text.
+pub const STUBS: [(&str, &str); 6] = [
+    ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
+    ("user.lua", include_str!("../../../lua/meta/user.lua")),
+    ("options.lua", include_str!("../../../lua/meta/options.lua")),
+    (
+        "response.lua",
+        include_str!("../../../lua/meta/response.lua"),
+    ),
+    (
+        "libraries.lua",
+        include_str!("../../../lua/meta/libraries.lua"),
+    ),
+    (
+        "lgoose/drupal.lua",
+        include_str!("../../../lua/lgoose/drupal.lua"),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::declare;
+    use super::super::load::load;
+    use super::STUBS;
+    use crate::config::{Settings, THRESHOLD_OPTIONS};
+    use crate::http::{ErrorClass, Exchange, Failure, Phases};
+    use crate::lua::api::{members, start_prelude};
+    use crate::lua::limits::Limits;
+    use crate::lua::plan_files::{BUILT_IN, compile};
+    use crate::lua::requests::{Finished, fields};
+    use crate::lua::sandbox::{self, Host};
+    use crate::lua::values::DisplayText;
+    use mlua::{Lua, Table, Value};
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    /// Returns the names that the stubs describe: `global`, `library.member`, `lgoose.Class.member`.
+    fn described() -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for (_, text) in STUBS
+            .iter()
+            .filter(|(path, _)| !path.starts_with("lgoose/"))
+        {
+            let mut owners = BTreeMap::new();
+            let mut class = "";
+            for line in text.lines() {
+                if let Some(rest) = line.strip_prefix("---@class ") {
+                    class = rest.split(':').next().unwrap_or(rest).trim();
+                    // 'lgoose.json' is what the global 'json' is.
+                    if let Some(library) = class.strip_prefix("lgoose.")
+                        && library.starts_with(char::is_lowercase)
+                    {
+                        class = library;
+                    }
+                } else if let Some(field) = line.strip_prefix("---@field ") {
+                    let field = field.split([' ', '?']).next().unwrap_or(field);
+                    // A class in lower case is a library, known by its own name.
+                    let library = class
+                        .strip_prefix("lgoose.")
+                        .filter(|name| name.starts_with(|first: char| first.is_ascii_lowercase()));
+                    if !field.starts_with('[') {
+                        let owner = library.unwrap_or(class);
+                        names.insert(format!("{owner}.{field}"));
+                    }
+                } else if let Some(function) = line.strip_prefix("function ") {
+                    let function = function.split('(').next().unwrap_or(function);
+                    names.insert(match function.split_once([':', '.']) {
+                        Some((owner, name)) => format!("{}.{name}", owners[owner]),
+                        None => function.to_owned(),
+                    });
+                } else if let Some((variable, _)) = line.split_once(" = ")
+                    && !line.starts_with("--")
+                {
+                    match variable.strip_prefix("local ") {
+                        Some(variable) => owners.insert(variable, class.to_owned()),
+                        None => {
+                            names.insert(variable.to_owned());
+                            owners.insert(variable, variable.to_owned())
+                        }
+                    };
+                }
+            }
+        }
+        names
+    }
+
+    /// Returns the names that Rust and the prelude install. `described` helps to find those that can be looked up but
+    /// not listed.
+    fn installed(described: &BTreeSet<String>) -> mlua::Result<BTreeSet<String>> {
+        let (program, ..) = load("p.lua", "task { function() end }", BTreeMap::new(), 0)
+            .expect("the smallest plan is fine");
+        let lua: Lua = sandbox::new_state()?;
+        lua.set_app_data(Rc::new(Host::new(
+            program.clone(),
+            0,
+            "",
+            None,
+            Limits::new(Duration::from_secs(1), 64 << 20, None),
+        )));
+        let user = lua.create_table()?;
+        start_prelude(&lua, &program, user.clone(), lua.create_table()?)?;
+        let mut names: BTreeSet<String> =
+            ["plan", "scenario", "task", "on"].map(str::to_owned).into();
+        // What Lua itself brings needs no stub of ours.
+        let globals = members::GLOBALS.iter().filter(|name| **name != "coroutine");
+        let asked = described.iter().map(String::as_str);
+        for name in globals
+            .copied()
+            .chain(asked.filter(|name| !name.contains('.')))
+        {
+            let value = members::lookup(&lua, format!("global:{name}"))?;
+            if !value.is_nil() {
+                names.insert(name.to_owned());
+            }
+            if let Value::Table(library) = value {
+                names.extend(members_of(name, &library));
+            }
+        }
+        names.extend(members_of("lgoose.User", &user));
+        for name in described
+            .iter()
+            .filter_map(|name| name.strip_prefix("lgoose.User."))
+        {
+            if !members::lookup(&lua, format!("user:{name}"))?.is_nil() {
+                names.insert(format!("lgoose.User.{name}"));
+            }
+        }
+        let response = [&members::FIELDS[..], &members::METHODS[..]].concat();
+        for (class, members) in [
+            ("lgoose.User", &members::USER_FIELDS[..]),
+            ("lgoose.Response", &response),
+            ("lgoose.Options", &fields::OPTIONS),
+            ("lgoose.Expect", &fields::EXPECT),
+            ("lgoose.Plan", Settings::FIELDS),
+            ("lgoose.Threshold", &THRESHOLD_OPTIONS),
+            ("lgoose.Scenario", &declare::SCENARIO_FIELDS),
+            ("lgoose.Task", &declare::TASK_FIELDS),
+            ("lgoose.Request", &fields::REQUEST),
+            ("lgoose.Bearer", &fields::BEARER),
+            ("lgoose.Part", &fields::PART),
+            ("lgoose.DataOptions", &members::DATA_OPTIONS),
+        ] {
+            names.extend(members.iter().map(|member| format!("{class}.{member}")));
+        }
+        let nothing = lua.create_function(|_, ()| Ok(()))?;
+        for (class, members) in members::classes(nothing) {
+            names.extend(members.iter().map(|member| format!("{class}.{member}")));
+        }
+        for (class, table) in returned(&lua)? {
+            names.extend(members_of(class, &table));
+        }
+        Ok(names)
+    }
+
+    /// Returns a table of each class that is a plain table.
+    fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 4]> {
+        let unanswered = Exchange {
+            begin: tokio::time::Instant::now(),
+            connection: None,
+            latency: Duration::ZERO,
+            timings: Phases::default(),
+            redirects: 0,
+            retries: 0,
+            bytes: 0,
+            outcome: Err(Failure::new(ErrorClass::Refused, "")),
+        };
+        let finished = Finished::new(unanswered, None);
+        let slot = Host::of(lua).responses.borrow_mut().insert_one(finished);
+        let timings = members::field(lua, (slot as i64, DisplayText("timings".to_owned())))?;
+        let timings = timings.as_table().cloned().expect("a table of seconds");
+        let find = "local html, wait = ... return html.parse('<form>'):form(), wait.constant(1)";
+        let libraries = (
+            members::lookup(lua, "global:html".to_owned())?,
+            members::lookup(lua, "global:wait".to_owned())?,
+        );
+        let (form, wait) = lua.load(find).call(libraries)?;
+        Ok([
+            ("lgoose.Timings", timings),
+            ("lgoose.Form", form),
+            ("lgoose.WaitRule", wait),
+            ("lgoose.Cookies", members::cookies(lua)?),
+        ])
+    }
+
+    fn members_of(owner: &str, table: &Table) -> Vec<String> {
+        let names = table.pairs::<String, Value>().filter_map(Result::ok);
+        let plain = names.filter(|(name, _)| name.starts_with(char::is_alphabetic));
+        plain.map(|(name, _)| format!("{owner}.{name}")).collect()
+    }
+
+    #[test]
+    fn the_stubs_describe_what_is_installed_and_nothing_else() {
+        let described = described();
+        let installed = installed(&described).expect("the prelude runs");
+        let missing: Vec<_> = installed.difference(&described).collect();
+        assert!(missing.is_empty(), "describe in lua/meta: {missing:?}");
+        let unknown: Vec<_> = described.difference(&installed).collect();
+        assert!(unknown.is_empty(), "described, not installed: {unknown:?}");
+    }
+
+    #[test]
+    fn every_stub_is_lua_and_every_module_of_ours_is_handed_out() {
+        for (path, text) in STUBS {
+            compile(&format!("@{path}"), text, true).expect("it compiles");
+            assert!(
+                path.contains('/') || text.starts_with("---@meta\n"),
+                "{path}"
+            );
+        }
+        for (name, text) in BUILT_IN {
+            let path = format!("{}.lua", name.replace('.', "/"));
+            assert!(STUBS.contains(&(path.as_str(), text)), "{path}");
+        }
+    }
+}

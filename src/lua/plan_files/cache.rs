@@ -1,0 +1,95 @@
+//! A cache of values that are made from a text once per process and then shared by all VMs: compiled patterns,
+//! files of data.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Values by the text that they were made from.
+#[derive(Debug)]
+pub(super) struct Cache<T> {
+    capacity: usize,
+    // Written when a text occurs for the first time, otherwise only read.
+    entries: RwLock<HashMap<String, Arc<T>>>,
+}
+
+impl<T> Cache<T> {
+    /// Creates a cache that is cleared before it would hold more than `capacity` values.
+    pub(super) fn new(capacity: usize) -> Self {
+        Cache {
+            capacity,
+            entries: RwLock::default(),
+        }
+    }
+
+    /// Returns the value of a text. `make` runs once while other callers wait; its failures are not kept.
+    pub(super) fn get_or_insert_with(
+        &self,
+        text: &str,
+        make: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Arc<T>, String> {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = entries.get(text) {
+            return Ok(value.clone());
+        }
+        drop(entries);
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = entries.get(text) {
+            return Ok(value.clone());
+        }
+        let value = Arc::new(make(text)?);
+        if entries.len() >= self.capacity {
+            entries.clear();
+        }
+        entries.insert(text.to_owned(), value.clone());
+        Ok(value)
+    }
+
+    /// Returns all values in no particular order.
+    pub(super) fn all(&self) -> Vec<Arc<T>> {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        entries.values().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cache;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_text_is_made_once_and_failures_are_tried_again() {
+        let cache = Cache::new(2);
+        assert_eq!(
+            cache
+                .get_or_insert_with("a", |_| Err("no".to_owned()))
+                .err()
+                .as_deref(),
+            Some("no")
+        );
+        let first = cache
+            .get_or_insert_with("a", |_| Ok(1))
+            .expect("it is made");
+        let second = cache
+            .get_or_insert_with("a", |_| Ok(2))
+            .expect("it is known");
+        assert!(Arc::ptr_eq(&first, &second));
+    }
+
+    #[test]
+    fn a_full_cache_begins_anew() {
+        let cache = Cache::new(2);
+        for text in ["a", "b", "c"] {
+            cache
+                .get_or_insert_with(text, |_| Ok(1))
+                .expect("it is made");
+        }
+        assert_eq!(
+            cache.get_or_insert_with("a", |_| Ok(2)).map(|value| *value),
+            Ok(2)
+        );
+        assert_eq!(
+            cache.get_or_insert_with("c", |_| Ok(2)).map(|value| *value),
+            Ok(1)
+        );
+    }
+}

@@ -1,0 +1,378 @@
+//! Data files of a plan: rows of a CSV file, lines, or JSON. Read once per process and kept
+//! outside of Lua, so that a million rows cost their memory once, whatever the number of users. Driven by
+//! `api/data.rs`; knows no Lua.
+
+use super::cache::Cache;
+use super::digest::{self, Digest};
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The format of a data file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::lua) enum DataFormat {
+    Csv,
+    Lines,
+    Json,
+}
+
+/// The order in which users get rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::lua) enum RowOrder {
+    /// All users take rows in turn, from the beginning again after the last.
+    Circular,
+    /// Rows are drawn from the user's own random stream, with replacement.
+    Random,
+    /// Each row is taken at most once in the whole test.
+    Unique,
+    /// Each user takes all rows from the first on, then again.
+    Sequential,
+}
+
+impl RowOrder {
+    /// The names that plans write.
+    pub(in crate::lua) const NAMES: [&str; 4] = ["circular", "random", "unique", "sequential"];
+
+    /// Returns the order with that name.
+    pub(in crate::lua) fn parse(name: &str) -> Option<RowOrder> {
+        match name {
+            "circular" => Some(RowOrder::Circular),
+            "random" => Some(RowOrder::Random),
+            "unique" => Some(RowOrder::Unique),
+            "sequential" => Some(RowOrder::Sequential),
+            _ => None,
+        }
+    }
+}
+
+/// The data files of a plan.
+#[derive(Debug)]
+pub(in crate::lua) struct DataFiles {
+    folder: PathBuf,
+    files: Cache<Rows>,
+}
+
+/// The rows of one file and the position of all users together in them.
+#[derive(Debug)]
+pub(in crate::lua) struct Rows {
+    /// The file as the plan names it.
+    pub(in crate::lua) file: String,
+    /// SHA-256 of the file's bytes.
+    digest: Digest,
+    content: Content,
+    circular: AtomicU64,
+    unique: AtomicU64,
+    warned: AtomicBool,
+}
+
+#[derive(Debug)]
+enum Content {
+    Table { columns: Vec<String>, cells: Cells },
+    Lines(Cells),
+    Json(serde_json::Value),
+}
+
+/// Texts stored one after the other in one buffer.
+#[derive(Debug, Default)]
+struct Cells {
+    bytes: Vec<u8>,
+    /// The start and end of each text; four bytes each limit a file to 4 GiB.
+    spans: Vec<(u32, u32)>,
+}
+
+/// One row.
+#[derive(Debug, PartialEq)]
+pub(in crate::lua) enum DataRow<'a> {
+    /// The names of the columns and their values, equally many.
+    Cells(Vec<(&'a str, &'a [u8])>),
+    Line(&'a [u8]),
+    Json(&'a serde_json::Value),
+}
+
+impl DataFiles {
+    /// Creates the collection for the folder of a plan; `plan` is the plan's name as messages show it.
+    pub(in crate::lua) fn beside(plan: &str) -> DataFiles {
+        let folder = match Path::new(plan).parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        DataFiles {
+            folder: folder.to_owned(),
+            files: Cache::new(usize::MAX),
+        }
+    }
+
+    /// Returns the rows of a file, which is read when it is asked for the first time.
+    ///
+    /// # Errors
+    /// A sentence that names the file, and its line if one is wrong.
+    pub(in crate::lua) fn open(&self, format: DataFormat, file: &str) -> Result<Arc<Rows>, String> {
+        let path = self.resolve(file)?;
+        let key = format!("{format:?} {}", path.display());
+        self.files.get_or_insert_with(&key, |_| {
+            let content = read(format, file, &path)?;
+            let digest =
+                digest::of_file(&path).map_err(|error| format!("cannot read '{file}': {error}"))?;
+            let rows = Rows {
+                file: file.to_owned(),
+                digest,
+                content,
+                circular: AtomicU64::new(0),
+                unique: AtomicU64::new(0),
+                warned: AtomicBool::new(false),
+            };
+            Ok(rows)
+        })
+    }
+
+    /// Returns the paths of the files that have been read so far.
+    pub(in crate::lua) fn paths(&self) -> Vec<PathBuf> {
+        let files = self.files.all();
+        files
+            .iter()
+            .map(|rows| self.folder.join(&rows.file))
+            .collect()
+    }
+
+    /// Returns the files that have been read so far as the plan names them, each with its digest.
+    pub(in crate::lua) fn digests(&self) -> Vec<(String, Digest)> {
+        let files = self.files.all();
+        files
+            .iter()
+            .map(|rows| (rows.file.clone(), rows.digest))
+            .collect()
+    }
+
+    fn shown(&self) -> String {
+        match self.folder == Path::new(".") {
+            true => String::new(),
+            false => format!(" '{}'", self.folder.display()),
+        }
+    }
+
+    /// Resolves a file name to its real path in the plan's folder.
+    fn resolve(&self, file: &str) -> Result<PathBuf, String> {
+        let outside = || {
+            format!(
+                "'{file}' is outside of the plan's folder; plans read files beside them and below"
+            )
+        };
+        let inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if file.is_empty() || !Path::new(file).components().all(inside) {
+            return Err(outside());
+        }
+        let fault = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                format!(
+                    "there is no file '{file}' in the plan's folder{}",
+                    self.shown()
+                )
+            }
+            _ => format!("cannot read '{file}': {error}"),
+        };
+        let folder = self.folder.canonicalize().map_err(fault)?;
+        let path = folder.join(file).canonicalize().map_err(fault)?;
+        if !path.starts_with(&folder) {
+            return Err(outside());
+        }
+        match fs::metadata(&path).map_err(fault)?.is_file() {
+            true => Ok(path),
+            false => Err(format!("'{file}' is not a file")),
+        }
+    }
+}
+
+impl Rows {
+    /// Returns the number of rows, 0 for JSON that is not a list.
+    pub(in crate::lua) fn len(&self) -> usize {
+        match &self.content {
+            Content::Table { columns, cells } => cells.spans.len() / columns.len(),
+            Content::Lines(cells) => cells.spans.len(),
+            Content::Json(value) => value.as_array().map_or(0, Vec::len),
+        }
+    }
+
+    /// Returns the whole value of a JSON file.
+    pub(in crate::lua) fn json(&self) -> Option<&serde_json::Value> {
+        match &self.content {
+            Content::Json(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the row with that index, from 0.
+    pub(in crate::lua) fn row(&self, place: usize) -> Option<DataRow<'_>> {
+        match &self.content {
+            Content::Table { columns, cells } => {
+                let from = place.checked_mul(columns.len())?;
+                let spans = cells.spans.get(from..from.checked_add(columns.len())?)?;
+                let names = columns.iter().map(String::as_str);
+                Some(DataRow::Cells(
+                    names
+                        .zip(spans.iter().map(|span| cells.text(*span)))
+                        .collect(),
+                ))
+            }
+            Content::Lines(cells) => Some(DataRow::Line(cells.text(*cells.spans.get(place)?))),
+            Content::Json(value) => value.get(place).map(DataRow::Json),
+        }
+    }
+
+    /// Takes the index of the next row, from 0; `None` if all have been taken. `own` is how many the user has
+    /// taken, `draw` returns a random number below the one given.
+    pub(in crate::lua) fn take_next(
+        &self,
+        order: RowOrder,
+        own: &mut u64,
+        draw: impl FnOnce(usize) -> usize,
+    ) -> Option<usize> {
+        let len = self.len() as u64;
+        let place = match order {
+            RowOrder::Circular => self.circular.fetch_add(1, Ordering::Relaxed) % len,
+            RowOrder::Random => draw(self.len()) as u64,
+            RowOrder::Unique => {
+                Some(self.unique.fetch_add(1, Ordering::Relaxed)).filter(|place| *place < len)?
+            }
+            RowOrder::Sequential => *own % len,
+        };
+        *own += 1;
+        Some(place as usize)
+    }
+
+    /// Returns true for the first caller only, which warns that there is no row left.
+    pub(in crate::lua) fn claim_warning(&self) -> bool {
+        !self.warned.swap(true, Ordering::Relaxed)
+    }
+}
+
+impl Cells {
+    fn push(&mut self, text: &[u8], file: &str) -> Result<(), String> {
+        let from = self.bytes.len();
+        self.bytes.extend_from_slice(text);
+        self.span(from, self.bytes.len(), file)
+    }
+
+    fn span(&mut self, from: usize, to: usize, file: &str) -> Result<(), String> {
+        let (Ok(from), Ok(to)) = (u32::try_from(from), u32::try_from(to)) else {
+            return Err(format!("'{file}' is larger than 4 GiB; split it"));
+        };
+        self.spans.push((from, to));
+        Ok(())
+    }
+
+    fn text(&self, (from, to): (u32, u32)) -> &[u8] {
+        &self.bytes[from as usize..to as usize]
+    }
+
+    fn shrunk(mut self) -> Self {
+        self.bytes.shrink_to_fit();
+        self.spans.shrink_to_fit();
+        self
+    }
+}
+
+fn read(format: DataFormat, file: &str, path: &Path) -> Result<Content, String> {
+    let whole = || fs::read(path).map_err(|error| format!("cannot read '{file}': {error}"));
+    match format {
+        DataFormat::Csv => table(file, path),
+        DataFormat::Lines => lines(file, whole()?),
+        DataFormat::Json => match whole()? {
+            text if text.trim_ascii().is_empty() => Err(format!("'{file}' is empty")),
+            text => serde_json::from_slice(strip_byte_order_mark(&text))
+                .map(Content::Json)
+                .map_err(|error| format!("'{file}' is not JSON: {error}")),
+        },
+    }
+}
+
+fn table(file: &str, path: &Path) -> Result<Content, String> {
+    let fault = |error: csv::Error| match error.kind() {
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => {
+            let line = pos.as_ref().map_or(0, |pos| line_of_row(path, pos));
+            let columns = if *len == 1 { "column" } else { "columns" };
+            format!(
+                "'{file}', line {line}: {len} {columns}, but its first line names {expected_len}"
+            )
+        }
+        csv::ErrorKind::Utf8 { .. } => format!("the first line of '{file}' is not UTF-8"),
+        _ => format!("cannot read '{file}': {error}"),
+    };
+    let input = File::open(path).map_err(|error| format!("cannot read '{file}': {error}"))?;
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::Headers)
+        .from_reader(BufReader::with_capacity(1 << 16, input));
+    let header = reader.headers().map_err(fault)?;
+    let columns: Vec<String> = header.iter().map(str::to_owned).collect();
+    if columns.is_empty() {
+        return Err(format!(
+            "'{file}' is empty; its first line names the columns"
+        ));
+    }
+    for (place, name) in columns.iter().enumerate() {
+        if name.is_empty() {
+            let place = place + 1;
+            return Err(format!(
+                "column {place} in the first line of '{file}' has no name"
+            ));
+        }
+        if columns[..place].contains(name) {
+            return Err(format!("two columns of '{file}' are named '{name}'"));
+        }
+    }
+    let mut cells = Cells::default();
+    let mut record = csv::ByteRecord::new();
+    while reader.read_byte_record(&mut record).map_err(fault)? {
+        for cell in &record {
+            cells.push(cell, file)?;
+        }
+    }
+    if cells.spans.is_empty() {
+        return Err(format!(
+            "'{file}' has no rows; its first line names the columns, the others are the rows"
+        ));
+    }
+    let cells = cells.shrunk();
+    Ok(Content::Table { columns, cells })
+}
+
+/// Returns the line where a row begins: the reader's position is before the empty lines above it.
+fn line_of_row(path: &Path, position: &csv::Position) -> u64 {
+    let text = fs::read(path).unwrap_or_default();
+    let empty = text.iter().skip(position.byte() as usize);
+    let empty = empty.take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    position.line() + empty.filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// Splits a file into lines without their ends; empty lines are not rows.
+fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
+    let mut cells = Cells::default();
+    let mut from = bytes.len() - strip_byte_order_mark(&bytes).len();
+    while from < bytes.len() {
+        let end = memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at);
+        let line = &bytes[from..end];
+        let length = line.strip_suffix(b"\r").unwrap_or(line).len();
+        if length > 0 {
+            cells.span(from, from + length, file)?;
+        }
+        from = end + 1;
+    }
+    if cells.spans.is_empty() {
+        return Err(format!("'{file}' is empty"));
+    }
+    cells.bytes = bytes;
+    Ok(Content::Lines(cells.shrunk()))
+}
+
+/// Strips the byte order mark that some editors write.
+fn strip_byte_order_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! The digest of a plan: SHA-256 over the plan, its modules and its data, so that reports tell whether two runs had
+//! the same plan.
+
+use super::sources::Source;
+use sha2::{Digest as _, Sha256};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A SHA-256 digest.
+pub(super) type Digest = [u8; 32];
+
+/// Computes the digest of a file.
+pub(super) fn of_file(path: &Path) -> io::Result<Digest> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hash.finalize().into()),
+            length => hash.update(&buffer[..length]),
+        }
+    }
+}
+
+/// Computes the digest of a plan in hexadecimal digits. `sources` are the texts of its files, its own first; `data` are
+/// the data files by their paths as seen from the plan.
+pub(super) fn of_plan(plan: &str, sources: &[Arc<Source>], data: Vec<(String, Digest)>) -> String {
+    let folder = Path::new(plan).parent().unwrap_or(Path::new(""));
+    let modules = sources.iter().skip(1).map(|source| {
+        let path = Path::new(&source.name);
+        let path = path.strip_prefix(folder).unwrap_or(path);
+        let digest: Digest = Sha256::digest(&source.text).into();
+        (path.display().to_string(), digest)
+    });
+    let mut files: Vec<(String, Digest)> = modules.chain(data).collect();
+    files.sort();
+    files.dedup();
+    let mut hash = Sha256::new();
+    if let Some(plan) = sources.first() {
+        hash.update(Sha256::digest(&plan.text));
+    }
+    for (path, digest) in files {
+        hash.update(path.as_bytes());
+        hash.update([0]);
+        hash.update(digest);
+    }
+    let bytes: Digest = hash.finalize().into();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
+
+    fn digest(plan: &Path) -> String {
+        let (name, source) = crate::lua::read(plan).expect("it was written");
+        let (program, ..) = crate::lua::load(&name, &source, BTreeMap::new(), 1).expect("a plan");
+        program.digest()
+    }
+
+    #[test]
+    fn it_is_that_of_the_contents_wherever_they_are() {
+        let plan = "local rows = data.lines 'rows.txt'\nlocal m = require 'part'\n\
+                    task { function(user) user:get(m.path) end }";
+        let write = |folder: &Path, rows: &str, part: &str| {
+            fs::write(folder.join("plan.lua"), plan).expect("written");
+            fs::write(folder.join("rows.txt"), rows).expect("written");
+            fs::write(folder.join("part.lua"), part).expect("written");
+            digest(&folder.join("plan.lua"))
+        };
+        let (one, other) = (tempfile::tempdir(), tempfile::tempdir());
+        let (one, other) = (one.expect("a folder"), other.expect("a folder"));
+        let part = "return { path = '/' }";
+        let first = write(one.path(), "a\nb\n", part);
+        assert_eq!(first.len(), 64);
+        assert_eq!(write(other.path(), "a\nb\n", part), first);
+        assert_ne!(write(other.path(), "a\nc\n", part), first, "other data");
+        let changed = write(other.path(), "a\nb\n", "return { path = '/x' }");
+        assert_ne!(changed, first, "another module");
+    }
+}

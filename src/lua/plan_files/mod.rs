@@ -1,0 +1,18 @@
+//! The files of a plan, read and compiled once per process and shared by all VMs. Knows nothing of users and tasks.
+
+mod bytecode;
+mod cache;
+mod data_files;
+mod digest;
+mod modules;
+mod program;
+mod sources;
+
+pub(super) use bytecode::{compile, compile_once, libraries};
+pub(super) use data_files::{DataFormat, DataRow, RowOrder, Rows};
+#[cfg(test)]
+pub(super) use modules::BUILT_IN;
+pub(super) use modules::ModuleError;
+pub use program::Program;
+pub(super) use program::TaskLocation;
+pub(super) use sources::{SourceLine, Sources};

@@ -1,0 +1,193 @@
+//! The modules that `require` finds: files beside the plan and lgoose's own. Read and compiled once per
+//! process; `api::require` keeps track of which VM has run which.
+
+use super::bytecode::compile;
+use super::sources::Sources;
+use crate::error::nearest;
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The modules that lgoose brings, by name.
+pub(in crate::lua) const BUILT_IN: [(&str, &str); 1] = [(
+    "lgoose.drupal",
+    include_str!("../../../lua/lgoose/drupal.lua"),
+)];
+
+/// The modules that have been compiled so far.
+#[derive(Debug)]
+pub(in crate::lua) struct Modules {
+    /// The folder of the plan as it was written, for messages.
+    folder: PathBuf,
+    // Held while a module is compiled, so that VMs that start together compile it once.
+    compiled: Mutex<HashMap<String, Arc<Vec<u8>>>>,
+}
+
+/// The reason why a module cannot be loaded.
+#[derive(Debug)]
+pub(in crate::lua) enum ModuleError {
+    /// The module does not compile: Lua's own message with file and line.
+    Invalid(String),
+    /// It does not exist or must not be read: a message without a location. A help may follow after a line break.
+    Rejected(String),
+}
+
+impl Modules {
+    /// Creates the collection for the plan with this file name.
+    pub(in crate::lua) fn beside(plan: &str) -> Modules {
+        Modules {
+            folder: Path::new(plan)
+                .parent()
+                .map(Path::to_owned)
+                .unwrap_or_default(),
+            compiled: Mutex::default(),
+        }
+    }
+
+    /// Returns the bytecode of a module and adds its text to `sources`.
+    pub(in crate::lua) fn find(
+        &self,
+        name: &str,
+        sources: &Sources,
+    ) -> Result<Arc<Vec<u8>>, ModuleError> {
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = compiled.get(name) {
+            return Ok(code.clone());
+        }
+        let code = match BUILT_IN.iter().find(|(own, _)| *own == name) {
+            // Not one of the plan's files: errors are placed at the line that called into it. Its own lines
+            // would only take memory in every VM.
+            Some((_, text)) => compile(&format!("={name}"), text, true),
+            None => {
+                let (file, text) = self.read(name).map_err(ModuleError::Rejected)?;
+                sources.add(&file, &text);
+                compile(&format!("@{file}"), &text, false)
+            }
+        };
+        let code = Arc::new(code.map_err(|error| ModuleError::Invalid(syntax_message(error)))?);
+        compiled.insert(name.to_owned(), code.clone());
+        Ok(code)
+    }
+
+    /// Reads the file of a module. Returns its name for messages and its text.
+    fn read(&self, name: &str) -> Result<(String, String), String> {
+        let path = relative_path(name)?;
+        let shown = self.folder.join(&path).display().to_string();
+        let folder = match self.folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => &self.folder,
+        };
+        let unreadable =
+            |error: std::io::Error| format!("cannot read module '{name}' from '{shown}': {error}");
+        let folder = folder.canonicalize().map_err(unreadable)?;
+        let file = match folder.join(&path).canonicalize() {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(not_found(name, &shown));
+            }
+            Err(error) => return Err(unreadable(error)),
+        };
+        if !file.starts_with(&folder) {
+            return Err(format!(
+                "module '{name}' is outside the plan's folder: '{shown}' is a symbolic link that leads out of it\n\
+                 copy the file into the folder; plans read nothing outside of it"
+            ));
+        }
+        let text = std::fs::read_to_string(&file).map_err(unreadable)?;
+        Ok((shown, text.trim_start_matches('\u{feff}').to_owned()))
+    }
+}
+
+/// Converts a module name to a path: `lib.forms` → `lib/forms.lua`.
+fn relative_path(name: &str) -> Result<PathBuf, String> {
+    let path: PathBuf = name.split('.').collect();
+    let plain = !name.contains(['/', '\\', '\0'])
+        && name.split('.').all(|part| !part.is_empty())
+        && path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+    match plain {
+        true => Ok(path.with_added_extension("lua")),
+        false => {
+            let stripped = name.trim_end_matches(".lua").replace(['/', '\\'], ".");
+            let parts: Vec<&str> = stripped
+                .split('.')
+                .filter(|part| !part.is_empty())
+                .collect();
+            let hint = match parts.is_empty() {
+                true => "lib.forms".to_owned(),
+                false => parts.join("."),
+            };
+            Err(format!(
+                "'{name}' is not the name of a module\n\
+                 write require \"{hint}\": names joined by dots, without '.lua', of a file in the plan's folder or below"
+            ))
+        }
+    }
+}
+
+fn not_found(name: &str, shown: &str) -> String {
+    let own: Vec<&str> = BUILT_IN.iter().map(|(own, _)| *own).collect();
+    let near = nearest(name, own.iter().copied());
+    let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+    format!(
+        "there is no module '{name}'\n{hint}there is no file '{shown}'; lgoose's own modules: {}",
+        own.join(", ")
+    )
+}
+
+fn syntax_message(error: mlua::Error) -> String {
+    match error {
+        mlua::Error::SyntaxError { message, .. } => message,
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_are_folders_and_nothing_leads_out() {
+        for (name, path) in [("common", "common.lua"), ("lib.forms", "lib/forms.lua")] {
+            assert_eq!(relative_path(name).ok(), Some(PathBuf::from(path)));
+        }
+        for name in [
+            "",
+            ".",
+            "..",
+            "../up",
+            "/etc/passwd",
+            "a..b",
+            "a/b",
+            "a\\b",
+            "..a",
+            "a.",
+        ] {
+            assert!(relative_path(name).is_err(), "{name}");
+        }
+        let told = relative_path("./lib/forms.lua").expect_err("a path");
+        assert!(told.contains("write require \"lib.forms\""), "{told}");
+    }
+
+    #[test]
+    fn lgooses_own_modules_compile_and_are_compiled_once() {
+        let (modules, sources) = (Modules::beside("plan.lua"), Sources::default());
+        for (name, _) in BUILT_IN {
+            let first = modules.find(name, &sources).expect("it compiles");
+            let second = modules.find(name, &sources).expect("it compiles");
+            assert!(Arc::ptr_eq(&first, &second));
+        }
+        assert!(sources.all().is_empty());
+    }
+
+    #[test]
+    fn a_missing_module_names_the_file_that_was_looked_for() {
+        let modules = Modules::beside("plans/a.lua");
+        let Err(ModuleError::Rejected(told)) = modules.find("lgoose.drupl", &Sources::default())
+        else {
+            panic!("there is none");
+        };
+        assert!(told.contains("did you mean 'lgoose.drupal'?"), "{told}");
+    }
+}

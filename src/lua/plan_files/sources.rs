@@ -1,0 +1,129 @@
+//! The source texts of a plan: the plan itself and the modules beside it. Messages name their lines and quote them.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// A file of the plan and a line in it.
+pub(in crate::lua) type SourceLine = (String, u32);
+
+/// One file of a plan.
+#[derive(Debug)]
+pub(in crate::lua) struct Source {
+    /// The file's name as messages show it.
+    pub(in crate::lua) name: String,
+    pub(in crate::lua) text: String,
+}
+
+/// The source files of a plan that have been loaded so far, the plan's own first.
+// Locked when a module is loaded for the first time and when an error is located, not by requests.
+#[derive(Debug, Default)]
+pub(in crate::lua) struct Sources(RwLock<Vec<Arc<Source>>>);
+
+impl Sources {
+    /// Creates the collection with the plan's own text.
+    pub(in crate::lua) fn of_plan(name: &str, text: &str) -> Sources {
+        let sources = Sources::default();
+        sources.add(name, text);
+        sources
+    }
+
+    /// Adds the text of a file, or replaces it.
+    pub(in crate::lua) fn add(&self, name: &str, text: &str) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let source = Arc::new(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        });
+        match known.iter_mut().find(|known| known.name == name) {
+            Some(known) => *known = source,
+            None => known.push(source),
+        }
+    }
+
+    /// Returns all files.
+    pub(in crate::lua) fn all(&self) -> Vec<Arc<Source>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Returns the text of a file by its name; empty if it is not one of the plan's.
+    pub(in crate::lua) fn text(&self, name: &str) -> String {
+        let found = self.all().into_iter().find(|source| source.name == name);
+        found.map_or_else(String::new, |source| source.text.clone())
+    }
+
+    /// Splits `file:12: message` into (file, 12, message) if the file is one of the plan's.
+    pub(in crate::lua) fn split_location<'a>(
+        &self,
+        text: &'a str,
+    ) -> Option<(String, u32, &'a str)> {
+        self.all().iter().find_map(|source| {
+            let (line, message) = after_name(text, &source.name)?.split_once(": ")?;
+            Some((source.name.clone(), line.parse().ok()?, message))
+        })
+    }
+
+    /// Finds the first line of a stack trace that is in one of the plan's files, as `file:line`.
+    pub(in crate::lua) fn first_plan_line(&self, stack: &str) -> Option<String> {
+        let sources = self.all();
+        stack.lines().find_map(|entry| {
+            sources.iter().find_map(|source| {
+                let rest = after_name(entry.trim_start(), &source.name)?;
+                let line: u32 = rest.split(':').next()?.parse().ok()?;
+                Some(format!("{}:{line}", source.name))
+            })
+        })
+    }
+}
+
+/// Returns what follows `file:`, the file written out or as Lua shortens it.
+fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.strip_prefix(short_source(name).as_str())
+        .or_else(|| text.strip_prefix(name))?
+        .strip_prefix(':')
+}
+
+/// Shortens a file's name as Lua's own messages do: to at most 59 bytes, cut at the front (`luaO_chunkid`).
+fn short_source(file: &str) -> String {
+    const MOST: usize = 59;
+    if file.len() <= MOST {
+        return file.to_owned();
+    }
+    let mut from = file.len() - (MOST - 3);
+    while !file.is_char_boundary(from) {
+        from += 1;
+    }
+    format!("...{}", &file[from..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_placed_in_the_file_that_it_begins_with() {
+        let sources = Sources::of_plan("plans/a.lua", "");
+        sources.add("plans/lib/b.lua", "");
+        let placed = |text| sources.split_location(text);
+        let of = |file: &str, line, message| Some((file.to_owned(), line, message));
+        assert_eq!(
+            placed("plans/a.lua:12: boom"),
+            of("plans/a.lua", 12, "boom")
+        );
+        assert_eq!(
+            placed("plans/lib/b.lua:3: x"),
+            of("plans/lib/b.lua", 3, "x")
+        );
+        assert_eq!(placed("plans/c.lua:3: x"), None);
+        assert_eq!(placed("boom"), None);
+    }
+
+    #[test]
+    fn a_long_path_is_recognised_as_lua_shortens_it() {
+        let file = format!("{}/plan.lua", "directory/".repeat(12));
+        let sources = Sources::of_plan(&file, "");
+        let message = format!("{}:7: boom", short_source(&file));
+        assert_eq!(sources.split_location(&message), Some((file, 7, "boom")));
+    }
+}

@@ -1,0 +1,212 @@
+//! Expectations of a response, checked on the bytes as received. The first one that does not hold is the verdict.
+
+use crate::html;
+use crate::http::{Exchange, Response};
+use crate::lua::values::{escape_invalid_bytes, shorten};
+use memchr::memmem;
+use std::time::Duration;
+
+/// The expectations of a request (`expect`).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Expect {
+    /// Statuses that count as success; empty: any below 400.
+    pub status: Vec<u16>,
+    /// The start of the page's title.
+    pub title: Option<String>,
+    /// Texts that the body must contain.
+    pub text: Vec<Vec<u8>>,
+    more: Option<Box<More>>,
+}
+
+/// Rarer expectations, behind one pointer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::lua) struct More {
+    /// Texts that the body must not contain.
+    pub(in crate::lua) no_text: Vec<Vec<u8>>,
+    /// Headers that must be present, with this value if one is given; names in lower case.
+    pub(in crate::lua) headers: Vec<ExpectedHeader>,
+    pub(in crate::lua) redirect: Option<Redirect>,
+    /// The latency must be below this.
+    pub(in crate::lua) under: Option<Duration>,
+    /// Values at paths such as `user.name` or `items.1.id` of a JSON body.
+    pub(in crate::lua) json: Vec<(String, serde_json::Value)>,
+}
+
+/// The name of a header and its value, if that matters.
+pub(in crate::lua) type ExpectedHeader = (String, Option<Vec<u8>>);
+
+/// The redirection that is expected.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::lua) enum Redirect {
+    Anywhere,
+    Nowhere,
+    /// To this path or absolute URL.
+    To(String),
+}
+
+impl Expect {
+    /// Returns the reason why the exchange counts as failed, in words that are the same for every failure of one
+    /// cause.
+    pub fn verdict(&self, exchange: &Exchange) -> Option<String> {
+        match &exchange.outcome {
+            Err(failure) => Some(failure.to_string()),
+            Ok(response) => {
+                let miss = self
+                    .judge(response)
+                    .or_else(|| self.more.as_ref()?.judge(exchange, response));
+                // A text missing on a page that could not be decoded says nothing.
+                response
+                    .decoding_failure()
+                    .map(ToString::to_string)
+                    .or(miss)
+            }
+        }
+    }
+
+    /// Returns the rarer expectations for setting them.
+    pub(in crate::lua) fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    fn judge(&self, response: &Response) -> Option<String> {
+        let status = response.status;
+        if self.status.is_empty() && status >= 400 {
+            return Some(match canonical_reason(status) {
+                Some(reason) => format!("status {status} {reason}"),
+                None => format!("status {status}"),
+            });
+        }
+        if !self.status.is_empty() && !self.status.contains(&status) {
+            let wanted: Vec<String> = self.status.iter().map(u16::to_string).collect();
+            return Some(format!(
+                "expected status {}, got {status}",
+                wanted.join(" or ")
+            ));
+        }
+        if let Some(wanted) = &self.title {
+            match html::title(response.body_bytes()) {
+                Some(title) if title.starts_with(wanted.as_str()) => {}
+                Some(title) => {
+                    return Some(format!(
+                        "expected title '{wanted}', got '{}'",
+                        shorten(&title)
+                    ));
+                }
+                None => return Some(format!("expected title '{wanted}', the page has none")),
+            }
+        }
+        self.text
+            .iter()
+            .find(|wanted| memmem::find(response.body_bytes(), wanted).is_none())
+            .map(|wanted| {
+                format!(
+                    "expected text '{}' is missing",
+                    shorten(&escape_invalid_bytes(wanted))
+                )
+            })
+    }
+}
+
+impl More {
+    fn judge(&self, exchange: &Exchange, response: &Response) -> Option<String> {
+        self.unwanted_text(response)
+            .or_else(|| self.wrong_header(response))
+            .or_else(|| self.wrong_redirect(exchange, response))
+            .or_else(|| self.too_slow(exchange))
+            .or_else(|| self.wrong_json(response))
+    }
+
+    fn unwanted_text(&self, response: &Response) -> Option<String> {
+        let there = |text: &&Vec<u8>| memmem::find(response.body_bytes(), text).is_some();
+        let text = self.no_text.iter().find(there)?;
+        Some(format!(
+            "unexpected text '{}'",
+            shorten(&escape_invalid_bytes(text))
+        ))
+    }
+
+    fn wrong_header(&self, response: &Response) -> Option<String> {
+        let headers = if self.headers.is_empty() {
+            return None;
+        } else {
+            response.headers()
+        };
+        self.headers.iter().find_map(|(name, wanted)| {
+            let mut values = headers
+                .iter()
+                .filter(|(line, _)| line == name)
+                .map(|(_, value)| value);
+            match (values.next(), wanted) {
+                (None, _) => Some(format!("expected header '{name}' is missing")),
+                (Some(got), Some(wanted)) if got != wanted => {
+                    let (got, wanted) = (
+                        shorten(&escape_invalid_bytes(got)),
+                        escape_invalid_bytes(wanted),
+                    );
+                    Some(format!("expected header '{name}: {wanted}', got '{got}'"))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    fn wrong_redirect(&self, exchange: &Exchange, response: &Response) -> Option<String> {
+        let redirected = exchange.redirects > 0;
+        match self.redirect.as_ref()? {
+            Redirect::Anywhere if !redirected => Some("expected a redirect, got none".to_owned()),
+            Redirect::Nowhere if redirected => Some("unexpected redirect".to_owned()),
+            Redirect::To(wanted) if !redirected => {
+                Some(format!("expected a redirect to '{wanted}', got none"))
+            }
+            Redirect::To(wanted) => {
+                let target = &response.target;
+                let path = target.path.split('?').next().unwrap_or_default();
+                let there = *wanted == target.path || *wanted == path || *wanted == target.text();
+                let got = shorten(&target.path);
+                (!there).then(|| format!("expected a redirect to '{wanted}', got to '{got}'"))
+            }
+            _ => None,
+        }
+    }
+
+    fn too_slow(&self, exchange: &Exchange) -> Option<String> {
+        let limit = self.under?;
+        (exchange.latency >= limit).then(|| format!("took longer than {} s", limit.as_secs_f64()))
+    }
+
+    fn wrong_json(&self, response: &Response) -> Option<String> {
+        if self.json.is_empty() {
+            return None;
+        }
+        let Ok(body) = serde_json::from_slice::<serde_json::Value>(response.body_bytes()) else {
+            return Some("expected JSON, got something else".to_owned());
+        };
+        self.json
+            .iter()
+            .find_map(|(path, wanted)| match at_path(&body, path) {
+                None => Some(format!("expected JSON field '{path}' is missing")),
+                Some(got) if !same_json(got, wanted) => Some(format!(
+                    "expected JSON field '{path}' to be {wanted}, got {}",
+                    shorten(&got.to_string())
+                )),
+                Some(_) => None,
+            })
+    }
+}
+
+/// Returns the value at a dotted path; lists count from 1, as in Lua.
+fn at_path<'a>(value: &'a serde_json::Value, path: &str) -> Option<&'a serde_json::Value> {
+    path.split('.').try_fold(value, |value, step| match value {
+        serde_json::Value::Array(list) => list.get(step.parse::<usize>().ok()?.checked_sub(1)?),
+        other => other.get(step),
+    })
+}
+
+/// Compares JSON values as Lua does: 1 and 1.0 are equal.
+fn same_json(left: &serde_json::Value, right: &serde_json::Value) -> bool {
+    left == right || (left.is_number() && left.as_f64() == right.as_f64())
+}
+
+fn canonical_reason(status: u16) -> Option<&'static str> {
+    http::StatusCode::from_u16(status).ok()?.canonical_reason()
+}

@@ -1,0 +1,26 @@
+//! Operations of a plan and their responses: what its coroutine yields, read from Lua values, and the responses that
+//! it holds.
+
+mod expect;
+mod json;
+mod multipart;
+mod op;
+mod options;
+mod request;
+mod responses;
+
+pub use expect::Expect;
+pub(super) use json::encode as encode_json;
+pub use op::Op;
+pub(super) use op::{Yielded, marker};
+pub(super) use options::{basic, bearer, header_line};
+pub use request::RequestOp;
+pub(super) use responses::{Address, Responses};
+pub use responses::{Counted, Finished};
+
+/// The names of the fields that plans may set, for the test of the stubs.
+#[cfg(test)]
+pub(super) mod fields {
+    pub(in crate::lua) use super::multipart::PART;
+    pub(in crate::lua) use super::options::{BEARER, EXPECT, OPTIONS, REQUEST};
+}

@@ -1,0 +1,201 @@
+//! The operations that a plan's coroutine yields and the engine carries out. The prelude passes the usual
+//! options as plain values; everything else is read from the options table here, and refused if unknown.
+
+use super::options;
+use super::request::RequestOp;
+use crate::http::Request;
+use crate::lua::values::{
+    self, ByteBudget, describe_mismatch, escape_invalid, read_seconds, read_statuses, unwrap_view,
+};
+use http::Method;
+use mlua::{LightUserData, Value};
+use std::time::Duration;
+
+/// An operation to carry out before the plan goes on.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a request is the usual variant; boxing it would cost an allocation per request"
+)]
+pub enum Op {
+    /// Sends one request; answered with one response.
+    Request(RequestOp),
+    /// Sends requests side by side, six at a time per host; answered with a list.
+    Fetch(Vec<RequestOp>),
+    /// Waits for this long, or until the user is told to stop.
+    Wait(Duration),
+    /// Ends this user.
+    Stop,
+}
+
+/// The values of a yield: the operation's marker and its arguments, see the prelude.
+pub(in crate::lua) type Yielded = (Value, Value, Value, Value, Value, Value, Value);
+
+/// Returns the marker that the yield of an operation begins with: a light userdata, which plans cannot make. It also
+/// names the operation; requests of the usual methods have one each.
+pub(in crate::lua) fn marker(name: &str) -> Option<Value> {
+    let place = MARKERS.iter().position(|known| *known == name)?;
+    Some(Value::LightUserData(LightUserData(
+        std::ptr::without_provenance_mut(place + 1),
+    )))
+}
+
+const MARKERS: [&str; 12] = [
+    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop",
+    "batch",
+];
+
+/// Returns the name of the operation if the value is a marker.
+fn marker_name(value: &Value) -> Option<&'static str> {
+    let Value::LightUserData(LightUserData(pointer)) = value else {
+        return None;
+    };
+    MARKERS.get(pointer.addr().checked_sub(1)?).copied()
+}
+
+impl Op {
+    /// Reads a yield; `None` if it is the plan's own and no operation. `random` returns a number from 0 to 1
+    /// for waits within a range.
+    ///
+    /// # Errors
+    /// The message to raise at the plan's line.
+    pub(in crate::lua) fn read(
+        yielded: Yielded,
+        random: impl FnOnce() -> f64,
+    ) -> Option<Result<Op, String>> {
+        let (marker, a, b, c, d, e, f) = yielded;
+        let op = match marker_name(&marker)? {
+            "fetch" => read_fetch(a, b),
+            "batch" => read_batch(a),
+            "wait" => read_wait(a, b, random).map(Op::Wait),
+            "stop" => Ok(Op::Stop),
+            "request" => read_described(&a).map(Op::Request),
+            name => Method::from_bytes(name.as_bytes())
+                .map_err(|error| error.to_string())
+                .and_then(|method| RequestOp::read(method, a, b, c, d, e, f))
+                .map(Op::Request),
+        };
+        Some(op)
+    }
+}
+
+/// Reads a method that the plan names.
+fn read_method(value: &Value) -> Result<Method, String> {
+    match value {
+        Value::String(name) => Method::from_bytes(&name.as_bytes())
+            .map_err(|_| format!("'{}' is not a method", escape_invalid(name))),
+        other => Err(describe_mismatch("a method", "a string", other)),
+    }
+}
+
+impl RequestOp {
+    fn read(
+        method: Method,
+        path: Value,
+        body: Value,
+        name: Value,
+        status: Value,
+        title: Value,
+        rest: Value,
+    ) -> Result<RequestOp, String> {
+        let mut op = RequestOp::bare(method, &path, &body)?;
+        if let Value::Table(options) = &rest {
+            options::read(&mut op, options, false)?;
+            return Ok(op);
+        }
+        if let Value::String(name) = &name {
+            op.name = Some(escape_invalid(name));
+        }
+        if !status.is_nil() {
+            op.expect.status = read_statuses(&status)?;
+        }
+        if let Value::String(title) = &title {
+            op.expect.title = Some(escape_invalid(title));
+        }
+        Ok(op)
+    }
+}
+
+fn read_fetch(urls: Value, options: Value) -> Result<Op, String> {
+    let Value::Table(list) = &urls else {
+        return Err(describe_mismatch("user:fetch", "a list of URLs", &urls));
+    };
+    let mut model = RequestOp::new(Method::GET, String::new());
+    match &options {
+        Value::Nil => {}
+        Value::Table(table) => options::read(&mut model, table, false)?,
+        other => {
+            return Err(describe_mismatch(
+                "the options of user:fetch",
+                "a table",
+                other,
+            ));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    let mut ops = Vec::with_capacity(list.raw_len());
+    for url in unwrap_view(list).sequence_values::<Value>() {
+        let url = url.map_err(|error| error.to_string())?;
+        let url = match &url {
+            Value::String(text) => values::read_url(text),
+            other => return Err(describe_mismatch("a URL of user:fetch", "a string", other)),
+        };
+        if seen.insert(url.clone()) {
+            ops.push(RequestOp {
+                request: Request {
+                    url,
+                    ..model.request.clone()
+                },
+                name: model.name.clone(),
+                expect: model.expect.clone(),
+                allow_failure: model.allow_failure,
+            });
+        }
+    }
+    Ok(Op::Fetch(ops))
+}
+
+fn read_wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Duration, String> {
+    let from = read_seconds(&from, "user:wait")?;
+    if to.is_nil() {
+        return Ok(from);
+    }
+    let to = read_seconds(&to, "user:wait")?;
+    match to.checked_sub(from) {
+        Some(span) => Ok(from + span.mul_f64(random())),
+        None => Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned()),
+    }
+}
+
+/// Reads a request that a table describes, as `user:request` takes it.
+fn read_described(entry: &Value) -> Result<RequestOp, String> {
+    let Value::Table(entry) = entry else {
+        let kind = "a table { method = \"GET\", path = \"/\" }";
+        return Err(describe_mismatch("a request", kind, entry));
+    };
+    let field = |name: &str| entry.raw_get::<Value>(name).unwrap_or(Value::Nil);
+    let method = match field("method") {
+        Value::Nil => Method::GET,
+        name => read_method(&name)?,
+    };
+    let mut op = RequestOp::bare(method, &field("path"), &field("body"))?;
+    options::read(&mut op, entry, true)?;
+    Ok(op)
+}
+
+/// Reads a list of different requests that are sent side by side.
+fn read_batch(list: Value) -> Result<Op, String> {
+    let Value::Table(list) = &list else {
+        return Err(describe_mismatch("user:batch", "a list of requests", &list));
+    };
+    let mut budget = ByteBudget::new("user:batch");
+    let one = |entry: mlua::Result<Value>| {
+        let op = read_described(&entry.map_err(|error| error.to_string())?)?;
+        budget.take(size_of::<RequestOp>() + op.request.url.len() + op.request.body.len())?;
+        Ok(op)
+    };
+    list.sequence_values::<Value>()
+        .map(one)
+        .collect::<Result<_, _>>()
+        .map(Op::Fetch)
+}

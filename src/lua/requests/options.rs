@@ -1,0 +1,319 @@
+//! The options of a request, read from a plan's table. An unknown name is refused with the nearest known one.
+
+use super::expect::Expect;
+use super::expect::{ExpectedHeader, Redirect};
+use super::json;
+use super::multipart;
+use super::request::RequestOp;
+use crate::config::unknown_word;
+use crate::lua::values::{
+    self, describe_mismatch, encode_form, escape_invalid, read_flag, read_scalar, read_seconds,
+    read_statuses, read_string, read_texts, sorted_pairs, to_one_line,
+};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderName, HeaderValue, header};
+use mlua::{LuaString, Table, Value};
+use std::io::Write as _;
+use std::time::Duration;
+
+pub(in crate::lua) const OPTIONS: [&str; 13] = [
+    "name",
+    "headers",
+    "query",
+    "form",
+    "json",
+    "multipart",
+    "timeout",
+    "redirects",
+    "expect",
+    "auth",
+    "compress",
+    "discard",
+    "allow_failure",
+];
+pub(in crate::lua) const EXPECT: [&str; 8] = [
+    "status", "title", "text", "no_text", "header", "redirect", "under", "json",
+];
+/// The field that holds a token among credentials.
+pub(in crate::lua) const BEARER: [&str; 1] = ["bearer"];
+/// The fields of a request's table that are not options.
+pub(in crate::lua) const REQUEST: [&str; 3] = ["method", "path", "body"];
+
+/// Reads `options` into a request. With `described` they are the table of the whole request and also hold its method,
+/// path and body.
+///
+/// # Errors
+/// The message to raise at the plan's line.
+pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Result<(), String> {
+    let mut content_type = None;
+    let mut compress = false;
+    for pair in options.pairs::<Value, Value>() {
+        let (key, value) = pair.map_err(|error| error.to_string())?;
+        let Value::String(key) = &key else {
+            return Err("options are named: { name = \"front page\", timeout = 5 }".to_owned());
+        };
+        let key = escape_invalid(key);
+        match key.as_str() {
+            "name" => op.name = Some(values::read_name(&value, "option 'name'")?),
+            "headers" => headers(op, &value)?,
+            "query" => query(op, &value)?,
+            "form" => {
+                let encoded = encode_form(&value, "option 'form'")?;
+                body(op, encoded.into())?;
+                content_type = Some("application/x-www-form-urlencoded".to_owned());
+            }
+            "json" => {
+                body(op, json::encode(&value)?.into())?;
+                content_type = Some("application/json".to_owned());
+            }
+            "multipart" => {
+                let (encoded, kind) = multipart::encode(&value)?;
+                body(op, encoded.into())?;
+                content_type = Some(kind);
+            }
+            "timeout" => op.request.timeout = Some(timeout(&value)?),
+            "redirects" => match value {
+                Value::Integer(n) if (0..=100).contains(&n) => op.request.redirects = n as u32,
+                other => {
+                    return Err(describe_mismatch(
+                        "option 'redirects'",
+                        "a whole number from 0 to 100",
+                        &other,
+                    ));
+                }
+            },
+            "expect" => op.expect = expect(&value)?,
+            "auth" => op
+                .request
+                .headers
+                .push((header::AUTHORIZATION, authorization(&value)?)),
+            "compress" => match read_string(&value, "option 'compress'")?.as_str() {
+                "gzip" => compress = true,
+                other => return Err(format!("option 'compress' knows \"gzip\", not \"{other}\"")),
+            },
+            "discard" => op.request.discard = read_flag(&value, "option 'discard'")?,
+            "allow_failure" => op.allow_failure = read_flag(&value, "option 'allow_failure'")?,
+            known if described && REQUEST.contains(&known) => {}
+            unknown => {
+                return Err(to_one_line(unknown_word(
+                    "option",
+                    unknown,
+                    "a request",
+                    &OPTIONS,
+                )));
+            }
+        }
+    }
+    let named = op
+        .request
+        .headers
+        .iter()
+        .any(|(name, _)| name == header::CONTENT_TYPE);
+    if let Some(kind) = content_type.filter(|_| !named)
+        && let Ok(kind) = HeaderValue::try_from(kind)
+    {
+        op.request.headers.push((header::CONTENT_TYPE, kind));
+    }
+    if compress && !op.request.body.is_empty() {
+        op.request.body = gzipped(&op.request.body)?;
+        let encoding = (header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        op.request.headers.push(encoding);
+    }
+    Ok(())
+}
+
+fn gzipped(body: &[u8]) -> Result<Bytes, String> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let written = encoder.write_all(body).and_then(|()| encoder.finish());
+    written
+        .map(Bytes::from)
+        .map_err(|error| format!("cannot compress the body: {error}"))
+}
+
+fn headers(op: &mut RequestOp, value: &Value) -> Result<(), String> {
+    let Value::Table(table) = value else {
+        return Err(describe_mismatch(
+            "option 'headers'",
+            "a table { [\"X-Name\"] = \"value\" }",
+            value,
+        ));
+    };
+    for (name, value) in sorted_pairs(table, "header names")? {
+        let value = read_scalar(&value, &format!("header '{name}'"))?;
+        op.request.headers.push(header_line(&name, &value)?);
+    }
+    Ok(())
+}
+
+/// Checks the name and value of a header.
+///
+/// # Errors
+/// One of them cannot be sent.
+pub(in crate::lua) fn header_line(
+    name: &str,
+    value: &[u8],
+) -> Result<(HeaderName, HeaderValue), String> {
+    let parsed = HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| format!("'{name}' is not a header name"))?;
+    let value = HeaderValue::from_bytes(value).map_err(|_| {
+        format!("the value of header '{name}' has a line break or another control character")
+    })?;
+    Ok((parsed, value))
+}
+
+fn query(op: &mut RequestOp, value: &Value) -> Result<(), String> {
+    let encoded = encode_form(value, "option 'query'")?;
+    if encoded.is_empty() {
+        return Ok(());
+    }
+    let url = &mut op.request.url;
+    let fragment = url.find('#').unwrap_or(url.len());
+    url.truncate(fragment);
+    url.push(if url.contains('?') { '&' } else { '?' });
+    url.push_str(&encoded);
+    Ok(())
+}
+
+fn body(op: &mut RequestOp, body: Bytes) -> Result<(), String> {
+    if !op.request.body.is_empty() {
+        return Err(
+            "a request has one body: a string, or the option 'form', 'json' or 'multipart'"
+                .to_owned(),
+        );
+    }
+    op.request.body = body;
+    Ok(())
+}
+
+/// Reads credentials: `{ "name", "password" }`, `"name:password"` or `{ bearer = "token" }`.
+fn authorization(value: &Value) -> Result<HeaderValue, String> {
+    let wrong = || {
+        describe_mismatch(
+            "option 'auth'",
+            "{ \"name\", \"password\" } or { bearer = \"token\" }",
+            value,
+        )
+    };
+    match value {
+        Value::String(text) => basic(&text.as_bytes()),
+        Value::Table(table) => match table.raw_get::<Value>(BEARER[0]) {
+            Ok(Value::String(token)) => bearer(&token.as_bytes()),
+            _ => match (table.raw_get::<LuaString>(1), table.raw_get::<LuaString>(2)) {
+                (Ok(name), Ok(password)) => {
+                    basic(&[&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat())
+                }
+                _ => Err(wrong()),
+            },
+        },
+        _ => Err(wrong()),
+    }
+}
+
+/// Encodes basic credentials (RFC 7617).
+pub(in crate::lua) fn basic(credentials: &[u8]) -> Result<HeaderValue, String> {
+    HeaderValue::try_from(format!("Basic {}", BASE64.encode(credentials)))
+        .map_err(|error| error.to_string())
+}
+
+/// Encodes a bearer token (RFC 6750).
+pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
+    HeaderValue::from_bytes(&[b"Bearer ", token].concat())
+        .map_err(|_| "a bearer token has no line breaks or other control characters".to_owned())
+}
+
+fn expect(value: &Value) -> Result<Expect, String> {
+    let Value::Table(table) = value else {
+        return Err(describe_mismatch(
+            "option 'expect'",
+            "a table such as { status = 200 }",
+            value,
+        ));
+    };
+    let mut expect = Expect::default();
+    for (key, value) in sorted_pairs(table, "fields of 'expect'")? {
+        match key.as_str() {
+            "status" => expect.status = read_statuses(&value)?,
+            "title" => expect.title = Some(values::read_name(&value, "'expect.title'")?),
+            "text" => expect.text = read_texts(&value, "'expect.text'")?,
+            "no_text" => expect.more().no_text = read_texts(&value, "'expect.no_text'")?,
+            "header" => expect.more().headers = expected_headers(&value)?,
+            "redirect" => expect.more().redirect = Some(expected_redirect(&value)?),
+            "under" => expect.more().under = Some(read_seconds(&value, "'expect.under'")?),
+            "json" => expect.more().json = expected_json(&value)?,
+            unknown => {
+                return Err(to_one_line(unknown_word(
+                    "field", unknown, "expect", &EXPECT,
+                )));
+            }
+        }
+    }
+    Ok(expect)
+}
+
+fn expected_headers(value: &Value) -> Result<Vec<ExpectedHeader>, String> {
+    let Value::Table(table) = value else {
+        return Err(describe_mismatch(
+            "'expect.header'",
+            "a table { [\"x-cache\"] = \"HIT\" }",
+            value,
+        ));
+    };
+    let one = |(name, value): (String, Value)| {
+        let value = match &value {
+            Value::Boolean(true) => None,
+            Value::String(text) => Some(text.as_bytes().to_vec()),
+            other => {
+                let what = format!("'expect.header', header '{name}'");
+                return Err(describe_mismatch(&what, "a string", other));
+            }
+        };
+        Ok((name.to_ascii_lowercase(), value))
+    };
+    sorted_pairs(table, "header names")?
+        .into_iter()
+        .map(one)
+        .collect()
+}
+
+fn expected_redirect(value: &Value) -> Result<Redirect, String> {
+    match value {
+        Value::Boolean(true) => Ok(Redirect::Anywhere),
+        Value::Boolean(false) => Ok(Redirect::Nowhere),
+        Value::String(path) => Ok(Redirect::To(values::read_url(path))),
+        other => Err(describe_mismatch(
+            "'expect.redirect'",
+            "true, false or a path",
+            other,
+        )),
+    }
+}
+
+fn expected_json(value: &Value) -> Result<Vec<(String, serde_json::Value)>, String> {
+    let Value::Table(table) = value else {
+        return Err(describe_mismatch(
+            "'expect.json'",
+            "a table { [\"user.name\"] = \"Ada\" }",
+            value,
+        ));
+    };
+    let one = |(path, value): (String, Value)| {
+        let value = serde_json::to_value(&value)
+            .map_err(|error| format!("'expect.json', field '{path}': {error}"))?;
+        Ok((path, value))
+    };
+    sorted_pairs(table, "paths of 'expect.json'")?
+        .into_iter()
+        .map(one)
+        .collect()
+}
+
+fn timeout(value: &Value) -> Result<Duration, String> {
+    match read_seconds(value, "option 'timeout'")? {
+        Duration::ZERO => Err("option 'timeout' is in seconds and above 0".to_owned()),
+        timeout => Ok(timeout),
+    }
+}

@@ -1,0 +1,97 @@
+//! The state of a VM that functions made in Rust work on: one [`Host`] per VM, kept as its app data.
+
+use crate::error::Diagnostic;
+use crate::http::Session;
+use crate::lua::diagnostics::plan_line;
+use crate::lua::limits::Limits;
+use crate::lua::plan_files::Program;
+use crate::lua::requests::Responses;
+use crate::metrics::Recorder;
+use mlua::Lua;
+use rand::SeedableRng as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The state of one VM outside of Lua.
+#[derive(Debug)]
+pub(in crate::lua) struct Host {
+    pub(in crate::lua) program: Arc<Program>,
+    pub(in crate::lua) responses: RefCell<Responses>,
+    pub(in crate::lua) random: RefCell<Xoshiro256PlusPlus>,
+    /// The user's number, 0 while a plan is loaded.
+    pub(in crate::lua) user: u64,
+    pub(in crate::lua) scenario: String,
+    /// The index of declaration of the running task; `None` while the file's top level or an event handler runs.
+    pub(in crate::lua) task: Cell<Option<usize>>,
+    /// The user's HTTP session; `None` while a plan is loaded.
+    pub(in crate::lua) session: Option<Rc<Session>>,
+    /// The recorder of the user's own measurements; empty while a plan is loaded.
+    pub(in crate::lua) recorder: OnceCell<Rc<RefCell<Recorder>>>,
+    /// The time when the VM was made.
+    pub(in crate::lua) begin: Instant,
+    /// Whether the user found no row left in its data, which ends it even while its plan is being loaded.
+    pub(in crate::lua) stopped: Cell<bool>,
+    pub(in crate::lua) limits: Rc<Limits>,
+    /// A message about the latest form that was not found; empty before.
+    pub(in crate::lua) missed_form: RefCell<String>,
+    /// The latest message of `error` that was not UTF-8: as Lua converts it to text, and as it is shown.
+    pub(in crate::lua) raised_bytes: RefCell<Option<(String, String)>>,
+}
+
+impl Host {
+    pub(in crate::lua) fn new(
+        program: Arc<Program>,
+        user: u64,
+        scenario: &str,
+        session: Option<Rc<Session>>,
+        limits: Limits,
+    ) -> Host {
+        Host {
+            random: RefCell::new(stream(program.seed, user)),
+            program,
+            responses: RefCell::new(Responses::new()),
+            user,
+            scenario: scenario.to_owned(),
+            task: Cell::new(None),
+            session,
+            recorder: OnceCell::new(),
+            begin: Instant::now(),
+            stopped: Cell::new(false),
+            limits: Rc::new(limits),
+            missed_form: RefCell::default(),
+            raised_bytes: RefCell::default(),
+        }
+    }
+
+    /// Returns the host of the VM that a function runs in.
+    pub(in crate::lua) fn of(lua: &Lua) -> Rc<Host> {
+        lua.app_data_ref::<Rc<Host>>()
+            .expect("every VM has its host")
+            .clone()
+    }
+}
+
+/// Creates the random stream of a user, determined by the run's seed and the user's number. SplitMix64 (in
+/// `seed_from_u64`) spreads neighbouring seeds; the multiplier is that of the 64-bit golden ratio.
+pub fn stream(seed: u64, user: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed ^ user.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// The name in Lua's registry of the environment of the plan's files.
+pub(in crate::lua) const ENVIRONMENT: &str = "lgoose.environment";
+
+/// Creates an error with a diagnostic at the plan's line, for callers of the prelude.
+pub(in crate::lua) fn error_at_plan_line(lua: &Lua, diagnostic: Diagnostic) -> mlua::Error {
+    let host = Host::of(lua);
+    let placed = match plan_line(lua) {
+        Some((file, line)) => {
+            let text = host.program.sources.text(&file);
+            diagnostic.at(file, Some(line), &text)
+        }
+        None => diagnostic,
+    };
+    mlua::Error::external(placed)
+}

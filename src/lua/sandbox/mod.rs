@@ -1,0 +1,13 @@
+//! The sandbox: a VM with Lua's libraries, without what reaches outside or never ends, and the state that functions
+//! made in Rust work on.
+
+mod host;
+mod safe;
+mod standard;
+#[cfg(test)]
+mod tests;
+
+pub use host::stream;
+pub(super) use host::{ENVIRONMENT, Host, error_at_plan_line};
+pub(super) use safe::pairs;
+pub(super) use standard::{BASE, new_state, standard};

@@ -1,0 +1,189 @@
+//! Safe versions of library functions that could work without end inside one call, where no hook runs.
+
+use super::host::Host;
+use crate::lua::limits::{guard_pattern, out_of_memory};
+use crate::lua::plan_files::compile_once;
+use crate::lua::values::escape_invalid;
+use mlua::chunk::ChunkMode;
+use mlua::{Function, Lua, LuaString, Table};
+use std::sync::OnceLock;
+
+const SOURCE: &str = include_str!("../../../lua/safe.lua");
+
+/// Creates the library `table` as plans see it.
+pub(in crate::lua) fn table(lua: &Lua) -> mlua::Result<Table> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    let code = compile_once(&CODE, SOURCE)?;
+    let original: Table = lua.globals().raw_get("table")?;
+    let spend = lua.create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?;
+    lua.load(code)
+        .set_mode(ChunkMode::Binary)
+        .call((original, spend))
+}
+
+/// Guards the functions of `string` that match patterns: those that may backtrack for long are tried within the task's
+/// time first. Short patterns on short strings are passed on at once, since checking costs more than they do.
+pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<()> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    let code = compile_once(
+        &CODE,
+        "local string, guard, type = ...
+        local byte, find, match, gmatch, gsub = string.byte, string.find, string.match, string.gmatch, string.gsub
+        local function watch(s, p, init, all)
+          if type(s) ~= 'string' or type(p) ~= 'string' then
+            s, p = type(s) == 'number' and s .. '' or s, type(p) == 'number' and p .. '' or p
+            if type(s) ~= 'string' or type(p) ~= 'string' then return end
+          end
+          if #p > 8 or #s > 32 then guard(s, p, all and 1 or type(init) == 'number' and init // 1 or 1, all) end
+        end
+        function string.find(s, p, init, plain)
+          if not plain then watch(s, p, init, false) end
+          return find(s, p, init, plain)
+        end
+        function string.match(s, p, init)
+          watch(s, p, init, false)
+          return match(s, p, init)
+        end
+        function string.gmatch(s, p, init)
+          -- Here '^' is no anchor.
+          watch(s, type(p) == 'string' and byte(p) == 94 and '%' .. p or p, init, true)
+          return gmatch(s, p, init)
+        end
+        function string.gsub(s, p, ...)
+          watch(s, p, 1, true)
+          return gsub(s, p, ...)
+        end",
+    )?;
+    let kind: mlua::Function = lua.globals().raw_get("type")?;
+    lua.load(code).set_mode(ChunkMode::Binary).call((
+        string,
+        lua.create_function(|lua, search| guard_pattern(lua, &Host::of(lua).limits, search))?,
+        kind,
+    ))
+}
+
+/// Creates a `pairs` that follows the order of the keys while the file's top level runs. Lua's own order differs
+/// between VMs, and tasks that are declared in such a loop must be the same for every user.
+pub(in crate::lua) fn pairs(lua: &Lua) -> mlua::Result<Function> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    let code = compile_once(
+        &CODE,
+        "local pairs, next, type, sort, integer, loading = ...
+        local RANK = { number = 1, string = 2, boolean = 3 }
+        local function before(a, b)
+          local x, y = RANK[type(a)] or 4, RANK[type(b)] or 4
+          if x ~= y then return x < y end
+          if x < 3 then return a < b end
+          return x == 3 and not a and b
+        end
+        return function(t)
+          local iterate, list, first = pairs(t)
+          if iterate ~= next or type(list) ~= 'table' or not loading() then return iterate, list, first end
+          t = list
+          local n, keys = #t, {}
+          for key in next, t do
+            if integer(key) ~= 'integer' or key < 1 or key > n then keys[#keys + 1] = key end
+          end
+          sort(keys, before)
+          local i = 0
+          return function()
+            while i < n + #keys do
+              i = i + 1
+              local key = i
+              if i > n then key = keys[i - n] end
+              local value = t[key]
+              if value ~= nil then return key, value end
+            end
+          end
+        end",
+    )?;
+    let globals = lua.globals();
+    let base = |name: &str| globals.raw_get::<Function>(name);
+    let inside =
+        |library: &str, name: &str| globals.raw_get::<Table>(library)?.raw_get::<Function>(name);
+    let loading = |lua: &Lua, ()| Ok(Host::of(lua).limits.is_loading());
+    lua.load(code).set_mode(ChunkMode::Binary).call((
+        base("pairs")?,
+        base("next")?,
+        base("type")?,
+        inside("table", "sort")?,
+        inside("math", "type")?,
+        lua.create_function(loading)?,
+    ))
+}
+
+/// Creates an `error` or `assert` that keeps a message whose bytes are not UTF-8: an error that is not caught leaves
+/// Lua as text, in which such bytes are lost.
+pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    let code = compile_once(
+        &CODE,
+        "local error, assert, type, is_text, remember = ...
+        local function look(message)
+          if type(message) == 'string' and not is_text(message) then remember(message) end
+        end
+        return {
+          error = function(message, level)
+            look(message)
+            if level == nil then level = 1 end
+            error(message, type(level) == 'number' and level > 0 and level + 1 or level)
+          end,
+          assert = function(...)
+            local ok, message = ...
+            if ok then return ... end
+            look(message)
+            if message ~= nil then error(message, 0) end
+            return assert(...)
+          end,
+        }",
+    )?;
+    let globals = lua.globals();
+    let base = |name: &str| globals.raw_get::<Function>(name);
+    let utf8: Table = globals.raw_get("utf8")?;
+    let remember = |lua: &Lua, bytes: LuaString| {
+        let lossy = bytes.to_string_lossy();
+        let bytes = (lossy, escape_invalid(&bytes));
+        Host::of(lua).raised_bytes.replace(Some(bytes));
+        Ok(())
+    };
+    let both: Table = lua.load(code).set_mode(ChunkMode::Binary).call((
+        base("error")?,
+        base("assert")?,
+        base("type")?,
+        utf8.raw_get::<Function>("len")?,
+        lua.create_function(remember)?,
+    ))?;
+    both.raw_get(name)
+}
+
+/// Implements `string.rep`. Checks the size of the result beforehand, and does not loop 2^60 times over nothing.
+pub(in crate::lua) fn rep(
+    lua: &Lua,
+    (text, times, separator): (LuaString, i64, Option<LuaString>),
+) -> mlua::Result<LuaString> {
+    let text = text.as_bytes();
+    let separator = separator.as_ref().map(LuaString::as_bytes);
+    let separator = separator.as_deref().unwrap_or_default();
+    let times = u64::try_from(times).unwrap_or(0);
+    let each = (text.len() + separator.len()) as u64;
+    if times == 0 || each == 0 {
+        return lua.create_string("");
+    }
+    let limits = &Host::of(lua).limits;
+    let size = times.saturating_mul(each);
+    if size > limits.memory as u64 {
+        return Err(mlua::Error::runtime(out_of_memory(limits.memory)));
+    }
+    limits.spend(lua, size)?;
+    if separator.is_empty() {
+        return lua.create_string(text.repeat(times as usize));
+    }
+    let mut whole = Vec::with_capacity(size as usize);
+    for n in 0..times {
+        if n > 0 {
+            whole.extend_from_slice(separator);
+        }
+        whole.extend_from_slice(&text);
+    }
+    lua.create_string(whole)
+}

@@ -1,0 +1,203 @@
+//! What shards measured in a form that travels: to another machine, or into a file and back.
+//!
+//! Made of the [`Delta`]s of any number of shards, which are added up by name. Adding up is associative and
+//! commutative, so it does not matter who adds what first: a worker what its shards measured, or the store everything.
+//! A store that merges it shows what it would show of the deltas themselves, with one limit: sums of a plan's own
+//! numbers are floating-point, so their last digits may depend on the order.
+//!
+//! The encoding is sparse (rows without anything are left out) and explains itself: names stand in it as they are, and
+//! compression makes two or three bytes of each that comes again.
+
+mod encoding;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use super::delta::{Border, Delta, SliceDelta, Source};
+use super::generator::Effort;
+use super::under_way::Quiet;
+use rows::{Arrivals, ErrorCount, Request, Task, Who};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::latency::Exact;
+use super::measures::{Kind, Measure};
+
+/// The group and the name of a row: the method of a request, the scenario of a task.
+type Name = (String, String);
+
+/// What any number of shards measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PortableDelta {
+    /// By shard and by up to when it has handed everything over.
+    pub(super) stands: BTreeMap<(u64, u64), Stand>,
+    /// By measurement and by beginning.
+    pub(super) slices: BTreeMap<(u64, u64), Slice>,
+    pub(super) warnings: BTreeSet<String>,
+}
+
+/// How a shard stood when it handed over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Stand {
+    pub(super) effort: Effort,
+    pub(super) quiet: Option<Quiet>,
+}
+
+/// What came within a slice of time, or a part of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Slice {
+    /// Its end, in nanoseconds since the measurement began.
+    pub(super) to: u64,
+    pub(super) requests: BTreeMap<Name, Request>,
+    pub(super) tasks: BTreeMap<Name, Task>,
+    /// By shard, by when that handed over, and by name: the most users at a time come from the order.
+    pub(super) scenarios: BTreeMap<(u64, u64, String), Population>,
+    pub(super) measures: BTreeMap<(Kind, String), Measure>,
+    pub(super) arrivals: Arrivals,
+    pub(super) late: Exact,
+    pub(super) errors: BTreeMap<(Who, String, Option<String>), ErrorCount>,
+    pub(super) errors_left_out: i64,
+    pub(super) quiet: BTreeSet<(u64, Quiet)>,
+    pub(super) border: Option<Border>,
+}
+
+/// Users and iterations of a scenario.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Population {
+    pub(super) iterations: u64,
+    pub(super) change: i64,
+    pub(super) rise: i64,
+}
+
+impl From<&Delta> for PortableDelta {
+    fn from(delta: &Delta) -> PortableDelta {
+        let shard = delta.shard as u64;
+        let stand = Stand {
+            effort: delta.effort.clone(),
+            quiet: delta.quiet,
+        };
+        let mut portable = PortableDelta {
+            stands: BTreeMap::from([((shard, delta.covered), stand)]),
+            slices: BTreeMap::new(),
+            warnings: delta.warnings.iter().cloned().collect(),
+        };
+        for slice in delta.slices.iter().filter(|slice| !slice.is_empty()) {
+            let key = (slice.span.epoch, slice.span.from);
+            let new = Slice::of(shard, delta.covered, slice);
+            portable.slices.entry(key).or_default().merge(&new);
+        }
+        portable
+    }
+}
+
+impl PortableDelta {
+    /// Adds what others measured, or the same shards at another time.
+    pub fn merge(&mut self, other: &PortableDelta) {
+        for (key, stand) in &other.stands {
+            self.stands.insert(*key, stand.clone());
+        }
+        for (key, slice) in &other.slices {
+            self.slices.entry(*key).or_default().merge(slice);
+        }
+        self.warnings.extend(other.warnings.iter().cloned());
+    }
+
+    /// Keeps what belongs to measurement number `epoch` and later ones.
+    pub fn retain_from(&mut self, epoch: u64) {
+        self.slices.retain(|(known, _), _| *known >= epoch);
+    }
+
+    /// Gives its shards numbers that are so much higher.
+    pub fn shift_shards(self, by: u64) -> PortableDelta {
+        let slices = self.slices.into_iter().map(|(key, slice)| {
+            let scenarios = slice.scenarios.into_iter();
+            let scenarios = scenarios.map(|((shard, at, name), row)| ((shard + by, at, name), row));
+            let quiet = slice.quiet.into_iter();
+            let slice = Slice {
+                scenarios: scenarios.collect(),
+                quiet: quiet.map(|(shard, quiet)| (shard + by, quiet)).collect(),
+                ..slice
+            };
+            (key, slice)
+        });
+        let stands = self.stands.into_iter();
+        PortableDelta {
+            stands: stands
+                .map(|((shard, at), stand)| ((shard + by, at), stand))
+                .collect(),
+            slices: slices.collect(),
+            warnings: self.warnings,
+        }
+    }
+}
+
+impl Slice {
+    fn of(shard: u64, covered: u64, delta: &SliceDelta) -> Slice {
+        let mut slice = Slice {
+            to: delta.span.to,
+            arrivals: Arrivals::from(&delta.arrivals),
+            late: delta.late,
+            errors_left_out: delta.errors_left_out,
+            quiet: delta.quiet.iter().map(|quiet| (shard, *quiet)).collect(),
+            border: delta.border,
+            ..Slice::default()
+        };
+        for row in delta.requests.iter().filter(|row| !row.is_empty()) {
+            slice.requests.insert(row.label.pair(), Request::from(row));
+        }
+        for row in delta.tasks.iter().filter(|row| !row.is_empty()) {
+            slice.tasks.insert(row.label.pair(), Task::from(row));
+        }
+        for row in delta.scenarios.iter().filter(|row| !row.is_empty()) {
+            let population = Population {
+                iterations: row.iterations,
+                change: row.change,
+                rise: row.rise,
+            };
+            let key = (shard, covered, row.name.to_string());
+            slice.scenarios.insert(key, population);
+        }
+        for row in delta.measures.iter().filter(|row| !row.measure.is_empty()) {
+            let key = (row.measure.kind, row.label.name.to_string());
+            slice.measures.insert(key, row.measure.clone());
+        }
+        for error in &delta.errors {
+            let who = match error.source {
+                Source::Request(id) => Who::Request(delta.requests[id as usize].label.pair()),
+                Source::Task(id) => Who::Task(delta.tasks[id as usize].label.pair()),
+            };
+            let key = (who, error.message.clone(), error.line.clone());
+            slice.errors.insert(key, ErrorCount::from(error));
+        }
+        slice
+    }
+
+    fn merge(&mut self, other: &Slice) {
+        self.to = self.to.max(other.to);
+        for (name, row) in &other.requests {
+            self.requests.entry(name.clone()).or_default().merge(row);
+        }
+        for (name, row) in &other.tasks {
+            self.tasks.entry(name.clone()).or_default().merge(row);
+        }
+        for (key, row) in &other.scenarios {
+            self.scenarios.insert(key.clone(), *row);
+        }
+        for (key, row) in &other.measures {
+            let empty = || Measure::new(key.0);
+            let known = self.measures.entry(key.clone()).or_insert_with(empty);
+            known.merge(row);
+        }
+        self.arrivals.merge(&other.arrivals);
+        self.late = self.late.merged(&other.late);
+        for (key, row) in &other.errors {
+            self.errors.entry(key.clone()).or_default().merge(row);
+        }
+        self.errors_left_out += other.errors_left_out;
+        self.quiet.extend(&other.quiet);
+        self.border = match (self.border, other.border) {
+            (Some(ours), Some(theirs)) => Some(ours.beside(&theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+    }
+}

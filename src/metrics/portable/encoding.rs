@@ -1,0 +1,143 @@
+//! Portable deltas as bytes: a version, then postcard, deflated; and cut into pieces where they would be too long for
+//! one message.
+
+use super::{PortableDelta, Slice};
+use crate::error::Error;
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use std::io::{Read as _, Write as _};
+
+/// The version of the encoding; whoever reads another one says so.
+const VERSION: u8 = 1;
+
+/// What decoding may take, in bytes: far more than an encoded piece has, far less than a memory.
+const MOST_DECODED: u64 = 256 << 20;
+
+impl PortableDelta {
+    /// Its bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let plain = postcard::to_stdvec(self).expect("memory takes what is written");
+        let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::fast());
+        let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
+        written.expect("memory takes what is written")
+    }
+
+    /// What [`PortableDelta::encode`] made.
+    ///
+    /// # Errors
+    /// Trouble if they are of another version or no such bytes.
+    pub fn decode(bytes: &[u8]) -> Result<PortableDelta, Error> {
+        let trouble =
+            |what: &str| Error::Trouble(format!("cannot read figures that were sent: {what}"));
+        let (version, deflated) = bytes
+            .split_first()
+            .ok_or_else(|| trouble("nothing is there"))?;
+        if *version != VERSION {
+            return Err(trouble(&format!(
+                "they are of version {version} and not {VERSION}; use the same lgoose on both sides"
+            )));
+        }
+        let mut plain = Vec::new();
+        let mut decoder = DeflateDecoder::new(deflated).take(MOST_DECODED + 1);
+        decoder
+            .read_to_end(&mut plain)
+            .map_err(|error| trouble(&error.to_string()))?;
+        if plain.len() as u64 > MOST_DECODED {
+            return Err(trouble("they are too long"));
+        }
+        postcard::from_bytes(&plain).map_err(|error| trouble(&error.to_string()))
+    }
+
+    /// The same in encoded pieces of at most so many bytes each, as far as single rows are not longer. Each can be
+    /// merged by itself; what tells how far everything was handed over comes with the last.
+    pub fn pieces(self, most_bytes: usize) -> Vec<Vec<u8>> {
+        let bytes = self.encode();
+        if bytes.len() <= most_bytes {
+            return vec![bytes];
+        }
+        match self.halves() {
+            Ok((first, second)) => {
+                let mut pieces = first.pieces(most_bytes);
+                pieces.extend(second.pieces(most_bytes));
+                pieces
+            }
+            Err(whole) => vec![whole.encode()],
+        }
+    }
+
+    /// Two that make the whole; the whole if it has but one row.
+    fn halves(mut self) -> Result<(PortableDelta, PortableDelta), PortableDelta> {
+        if self.slices.len() > 1 {
+            let middle = *self
+                .slices
+                .keys()
+                .nth(self.slices.len() / 2)
+                .expect("it has more than one");
+            let later = self.slices.split_off(&middle);
+            let first = PortableDelta {
+                slices: std::mem::replace(&mut self.slices, later),
+                ..PortableDelta::default()
+            };
+            return Ok((first, self));
+        }
+        let Some((key, slice)) = self.slices.pop_first() else {
+            return Err(self);
+        };
+        match slice.halves() {
+            Ok((first, rest)) => {
+                self.slices.insert(key, rest);
+                let first = PortableDelta {
+                    slices: [(key, first)].into(),
+                    ..PortableDelta::default()
+                };
+                Ok((first, self))
+            }
+            Err(whole) => {
+                self.slices.insert(key, *whole);
+                Err(self)
+            }
+        }
+    }
+}
+
+impl Slice {
+    /// Takes half of its rows out, of the kind that it has most of.
+    fn halves(mut self) -> Result<(Slice, Slice), Box<Slice>> {
+        let mut first = Slice {
+            to: self.to,
+            ..Slice::default()
+        };
+        let rows = [
+            self.requests.len(),
+            self.tasks.len(),
+            self.measures.len(),
+            self.errors.len(),
+        ];
+        let most = rows.into_iter().max().unwrap_or(0);
+        if most < 2 {
+            return Err(Box::new(self));
+        }
+        if self.errors.len() == most {
+            take_half(&mut self.errors, &mut first.errors);
+        } else if self.requests.len() == most {
+            take_half(&mut self.requests, &mut first.requests);
+        } else if self.tasks.len() == most {
+            take_half(&mut self.tasks, &mut first.tasks);
+        } else {
+            take_half(&mut self.measures, &mut first.measures);
+        }
+        Ok((first, self))
+    }
+}
+
+fn take_half<K: Ord + Clone, V>(
+    from: &mut std::collections::BTreeMap<K, V>,
+    to: &mut std::collections::BTreeMap<K, V>,
+) {
+    let middle = from.keys().nth(from.len() / 2).cloned();
+    if let Some(middle) = middle {
+        let later = from.split_off(&middle);
+        *to = std::mem::replace(from, later);
+    }
+}

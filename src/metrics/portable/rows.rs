@@ -1,0 +1,248 @@
+//! The rows of a portable delta, and the way from a shard's own rows to them and back.
+
+use super::super::arrivals::ArrivalDelta;
+use super::super::delta::{ErrorDelta, SliceDelta, Source, TaskDelta};
+use super::super::exemplars::Exemplars;
+use super::super::latency::{Burst, Exact, Filled};
+use super::super::measures::MeasureDelta;
+use super::super::names::Label;
+use super::super::request::{RequestCounts, RequestDelta};
+use super::{Name, Slice};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Latencies in microseconds with their counts; many are told apart as by a histogram of three digits.
+pub(crate) type Counted = BTreeMap<u64, u64>;
+
+fn add(to: &mut Counted, from: &Counted) {
+    for (us, count) in from {
+        *to.entry(*us).or_default() += count;
+    }
+}
+
+/// One request name.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Request {
+    counts: RequestCounts,
+    all: Counted,
+    failures: Counted,
+    service: Counted,
+    filled: Option<(Exact, Counted)>,
+}
+
+impl From<&RequestDelta> for Request {
+    fn from(row: &RequestDelta) -> Request {
+        let filled = row.filled.as_ref().filter(|filled| filled.exact.count > 0);
+        let mut counts = row.counts.clone();
+        counts.status.sort_unstable();
+        Request {
+            counts,
+            all: row.all.counted(),
+            failures: row.failures.counted(),
+            service: row.service.counted(),
+            filled: filled.map(|filled| (filled.exact, filled.counted())),
+        }
+    }
+}
+
+impl Request {
+    /// How many requests it tells of.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> u64 {
+        self.counts.count()
+    }
+
+    pub(super) fn merge(&mut self, other: &Request) {
+        self.counts.add(&other.counts);
+        self.counts.status.sort_unstable();
+        add(&mut self.all, &other.all);
+        add(&mut self.failures, &other.failures);
+        add(&mut self.service, &other.service);
+        if let Some((exact, counted)) = &other.filled {
+            let (ours, all) = self.filled.get_or_insert_default();
+            *ours = ours.merged(exact);
+            add(all, counted);
+        }
+    }
+
+    fn to_delta(&self, label: Arc<Label>) -> RequestDelta {
+        RequestDelta {
+            label,
+            counts: self.counts.clone(),
+            all: Burst::of(&self.all),
+            failures: Burst::of(&self.failures),
+            service: Burst::of(&self.service),
+            filled: self
+                .filled
+                .as_ref()
+                .map(|(exact, counted)| Box::new(Filled::of(*exact, counted))),
+        }
+    }
+}
+
+/// One task or transaction.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Task {
+    ok: Exact,
+    failed: Exact,
+    all: Counted,
+}
+
+impl From<&TaskDelta> for Task {
+    fn from(row: &TaskDelta) -> Task {
+        Task {
+            ok: row.ok,
+            failed: row.failed,
+            all: row.all.counted(),
+        }
+    }
+}
+
+impl Task {
+    pub(super) fn merge(&mut self, other: &Task) {
+        self.ok = self.ok.merged(&other.ok);
+        self.failed = self.failed.merged(&other.failed);
+        add(&mut self.all, &other.all);
+    }
+
+    fn to_delta(&self, label: Arc<Label>) -> TaskDelta {
+        TaskDelta {
+            label,
+            ok: self.ok,
+            failed: self.failed,
+            all: Burst::of(&self.all),
+        }
+    }
+}
+
+/// The starts of a run at a rate.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Arrivals {
+    delays: Exact,
+    all: Counted,
+    dropped: u64,
+}
+
+impl From<&ArrivalDelta> for Arrivals {
+    fn from(delta: &ArrivalDelta) -> Arrivals {
+        Arrivals {
+            delays: delta.delays,
+            all: delta.all.counted(),
+            dropped: delta.dropped,
+        }
+    }
+}
+
+impl Arrivals {
+    pub(super) fn merge(&mut self, other: &Arrivals) {
+        self.delays = self.delays.merged(&other.delays);
+        add(&mut self.all, &other.all);
+        self.dropped += other.dropped;
+    }
+}
+
+/// Whose error it was.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Who {
+    Request(Name),
+    Task(Name),
+}
+
+/// Equal errors.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ErrorCount {
+    count: i64,
+    exemplars: Exemplars,
+}
+
+impl From<&ErrorDelta> for ErrorCount {
+    fn from(error: &ErrorDelta) -> ErrorCount {
+        ErrorCount {
+            count: error.count,
+            exemplars: error.exemplars.clone(),
+        }
+    }
+}
+
+impl ErrorCount {
+    pub(super) fn merge(&mut self, other: &ErrorCount) {
+        self.count += other.count;
+        self.exemplars.merge(&other.exemplars);
+    }
+}
+
+fn label((group, name): &Name) -> Arc<Label> {
+    Arc::new(Label {
+        group: group.as_str().into(),
+        name: name.as_str().into(),
+    })
+}
+
+impl Slice {
+    /// The rows as a shard has them, but for scenarios and times without an answer, which each shard has of its own.
+    pub(crate) fn to_delta(&self, epoch: u64, from: u64) -> SliceDelta {
+        let mut delta = SliceDelta::default();
+        (delta.span.epoch, delta.span.from, delta.span.to) = (epoch, from, self.to);
+        let requests = self.requests.iter();
+        delta.requests = requests
+            .map(|(name, row)| row.to_delta(label(name)))
+            .collect();
+        let tasks = self.tasks.iter();
+        delta.tasks = tasks.map(|(name, row)| row.to_delta(label(name))).collect();
+        let measures = self.measures.iter();
+        delta.measures = measures
+            .map(|((kind, name), measure)| MeasureDelta {
+                label: label(&(kind.group().to_owned(), name.clone())),
+                measure: measure.clone(),
+            })
+            .collect();
+        delta.arrivals = ArrivalDelta {
+            delays: self.arrivals.delays,
+            all: Burst::of(&self.arrivals.all),
+            dropped: self.arrivals.dropped,
+        };
+        delta.late = self.late;
+        for ((who, message, line), error) in &self.errors {
+            let source = match who {
+                Who::Request(name) => Source::Request(delta.request_named(name)),
+                Who::Task(name) => Source::Task(delta.task_named(name)),
+            };
+            delta.errors.push(ErrorDelta {
+                source,
+                message: message.clone(),
+                line: line.clone(),
+                count: error.count,
+                exemplars: error.exemplars.clone(),
+            });
+        }
+        delta.errors_left_out = self.errors_left_out;
+        delta.border = self.border;
+        delta
+    }
+}
+
+impl SliceDelta {
+    /// The place of a request's row, made when there is none.
+    fn request_named(&mut self, name: &Name) -> u32 {
+        let known = self
+            .requests
+            .iter()
+            .position(|row| row.label.pair() == *name);
+        let at = known.unwrap_or_else(|| {
+            self.requests.push(RequestDelta::new(label(name)));
+            self.requests.len() - 1
+        });
+        at as u32
+    }
+
+    /// The same of a task.
+    fn task_named(&mut self, name: &Name) -> u32 {
+        let known = self.tasks.iter().position(|row| row.label.pair() == *name);
+        let at = known.unwrap_or_else(|| {
+            self.tasks.push(TaskDelta::new(label(name)));
+            self.tasks.len() - 1
+        });
+        at as u32
+    }
+}

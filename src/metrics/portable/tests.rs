@@ -1,0 +1,278 @@
+//! Properties of adding up, and of the way into bytes and back.
+
+use super::*;
+use crate::metrics::{Facts, Failure, Phases, Recorder, Report, Sample, Store, TaskRun};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::Deserializer;
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use std::time::{Duration, Instant};
+
+const TICK: Duration = Duration::from_millis(250);
+const TICKS: u32 = 12;
+
+/// The deltas of some shards within three seconds of a run of everything that can be measured, in the order in which
+/// they are handed over. The numbers of the plan's own metrics are whole, so that sums do not depend on the order.
+fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let begin = Instant::now();
+    let recorder = |shard| Recorder::new(shard).of_run(begin, begin, None);
+    let mut recorders: Vec<Recorder> = (0..shards).map(recorder).collect();
+    let mut deltas = Vec::new();
+    for tick in 0..TICKS {
+        for recorder in &mut recorders {
+            let mut at = begin + TICK * tick;
+            recorder.user_started("visitor", at);
+            for _ in 0..random.random_range(0..120) {
+                at += Duration::from_micros(random.random_range(0..2_000));
+                record(recorder, &mut random, at, names);
+            }
+            if tick % 3 == 2 {
+                recorder.user_stopped("visitor", at);
+                recorder.user_stopped("visitor", at);
+                recorder.user_started("editor", at);
+            }
+            recorder.effort(Effort {
+                wall: TICK,
+                busy: TICK / 3,
+                connections: 7,
+                ..Effort::default()
+            });
+            let now = begin + TICK * (tick + 1);
+            match tick + 1 == TICKS {
+                true => recorder.end(now),
+                false => recorder.come_to(now),
+            }
+            deltas.push(recorder.take());
+        }
+    }
+    deltas
+}
+
+fn record(recorder: &mut Recorder, random: &mut StdRng, at: Instant, names: usize) {
+    let name = format!("page {}", random.random_range(0..names));
+    let message = format!("error {}", random.random_range(0..5));
+    let failure = random.random_bool(0.1).then_some(Failure {
+        message: &message,
+        line: Some("plan.lua:3"),
+    });
+    let latency = Duration::from_nanos(random.random_range(1_000..40_000_000));
+    let flight = recorder.request_begins(at);
+    recorder.request_ends(flight, at, latency, failure.is_none());
+    let request = recorder.request("GET", &name);
+    recorder.record(&Sample {
+        request,
+        begin: at,
+        latency,
+        delay: None,
+        phases: Phases {
+            first_byte: latency / 2,
+            ..Phases::default()
+        },
+        status: if failure.is_some() { 503 } else { 200 },
+        redirects: random.random_range(0..2),
+        retries: 0,
+        bytes: random.random_range(0..9_000),
+        failure,
+        context: None,
+    });
+    let task = recorder.task("visitor", "browse");
+    recorder.record_task(&TaskRun {
+        task,
+        begin: at,
+        latency,
+        failure,
+        context: None,
+    });
+    recorder.check("title", failure.is_none());
+    recorder.counter("items", f64::from(random.random_range(0..9)));
+    recorder.trend("size", f64::from(random.random_range(1..9_000)));
+    recorder.gauge("level", f64::from(random.random_range(0..9)), at);
+    recorder.iteration("visitor");
+    recorder.arrival(latency / 100);
+}
+
+fn portable(deltas: &[Delta]) -> Vec<PortableDelta> {
+    deltas.iter().map(PortableDelta::from).collect()
+}
+
+fn sum<'a>(deltas: impl IntoIterator<Item = &'a PortableDelta>) -> PortableDelta {
+    let mut sum = PortableDelta::default();
+    deltas.into_iter().for_each(|delta| sum.merge(delta));
+    sum
+}
+
+fn store(shards: usize) -> Store {
+    let mut store = Store::new(Facts::default());
+    store.expect(shards);
+    store
+}
+
+/// The report, in an order of rows that does not depend on who came first.
+fn report(mut store: Store) -> Report {
+    let mut report = store.report(TICK * TICKS);
+    report.requests.sort_by(|a, b| a.name.cmp(&b.name));
+    report
+        .errors
+        .sort_by_key(|row| (row.name.clone(), row.message.clone()));
+    report.metrics.sort_by(|a, b| a.name.cmp(&b.name));
+    report
+}
+
+/// The report as JSON in which histograms are their counts: how far one could go says nothing.
+fn readable(report: &Report) -> serde_json::Value {
+    let mut json = serde_json::to_value(report).expect("plain data");
+    read_histograms(&mut json);
+    json
+}
+
+fn read_histograms(json: &mut serde_json::Value) {
+    match json {
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                match value.as_str().filter(|_| key == "histogram") {
+                    Some(text) => *value = counts(text).into(),
+                    None => read_histograms(value),
+                }
+            }
+        }
+        serde_json::Value::Array(values) => values.iter_mut().for_each(read_histograms),
+        _ => {}
+    }
+}
+
+fn counts(text: &str) -> Vec<u64> {
+    let bytes = BASE64.decode(text).expect("base64");
+    let histogram = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]);
+    let histogram = histogram.expect("a histogram");
+    let recorded = histogram.iter_recorded();
+    recorded
+        .flat_map(|value| [value.value_iterated_to(), value.count_at_value()])
+        .collect()
+}
+
+#[test]
+fn adding_up_is_associative_and_commutative() {
+    for seed in 0..20 {
+        let deltas = portable(&measured(seed, 3, 5));
+        let forward = sum(&deltas);
+        assert_eq!(forward, sum(deltas.iter().rev()), "seed {seed}");
+        let mut random = StdRng::seed_from_u64(seed);
+        let cut = random.random_range(0..deltas.len());
+        let (left, right) = (sum(&deltas[..cut]), sum(&deltas[cut..]));
+        assert_eq!(sum([&left, &right]), forward, "seed {seed}, cut at {cut}");
+        assert_eq!(sum([&right, &left]), forward, "seed {seed}, cut at {cut}");
+    }
+}
+
+#[test]
+fn a_store_shows_the_same_of_deltas_and_of_their_sums() {
+    for seed in 0..10 {
+        let mut deltas = measured(seed, 4, 7);
+        let (mut each, mut two, mut once) = (store(4), store(4), store(4));
+        for tick in 1..=TICKS {
+            let later = deltas.split_off(4);
+            let travelled = portable(&deltas);
+            let (left, right) = travelled.split_at(1);
+            two.merge_portable(&sum(right));
+            two.merge_portable(&sum(left));
+            once.merge_portable(&sum(&travelled));
+            for delta in std::mem::replace(&mut deltas, later) {
+                each.merge(delta);
+            }
+            for store in [&mut each, &mut two, &mut once] {
+                store.tick(TICK * tick);
+            }
+        }
+        let expected = report(each);
+        assert!(expected.aggregated.count > 500 && expected.series.len() == 3);
+        let expected = readable(&expected);
+        for other in [report(two), report(once)] {
+            let other = readable(&other);
+            for (key, value) in other.as_object().expect("a report") {
+                assert_eq!(*value, expected[key], "seed {seed}: {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_way_into_bytes_and_back_changes_nothing() {
+    let all = sum(&portable(&measured(7, 3, 40)));
+    let bytes = all.encode();
+    assert_eq!(PortableDelta::decode(&bytes).expect("its own bytes"), all);
+    for most in [200, 2_000, 20_000] {
+        let pieces = all.clone().pieces(most);
+        let decoded = pieces.iter().map(|piece| PortableDelta::decode(piece));
+        let decoded: Vec<_> = decoded.collect::<Result<_, _>>().expect("its own bytes");
+        assert_eq!(sum(&decoded), all, "{most}");
+        let last = decoded.len() - 1;
+        assert!(decoded[..last].iter().all(|piece| piece.stands.is_empty()));
+    }
+}
+
+#[test]
+fn two_thousand_names_fit_into_pieces() {
+    let most = 64 << 10;
+    let mut deltas = measured(1, 1, 1);
+    for seed in 0..10 {
+        deltas.extend(measured(seed, 2, 2_000));
+    }
+    let all = sum(&portable(&deltas));
+    let pieces = all.pieces(most);
+    assert!(pieces.len() > 1);
+    for piece in &pieces {
+        assert!(piece.len() <= most, "{} bytes", piece.len());
+    }
+}
+
+#[test]
+fn a_second_of_twelve_names_takes_a_few_kibibytes_although_chance_is_hard_to_compress() {
+    let deltas = measured(3, 4, 12);
+    let second = sum(&portable(&deltas[4 * 4..8 * 4]));
+    let requests: u64 = second
+        .slices
+        .values()
+        .flat_map(|slice| slice.requests.values())
+        .map(Request::count)
+        .sum();
+    let bytes = second.encode().len();
+    assert!(
+        requests > 500 && bytes < 16 << 10,
+        "{bytes} bytes of {requests} requests"
+    );
+}
+
+#[test]
+fn bytes_that_are_none_are_refused_in_words() {
+    let good = sum(&portable(&measured(1, 1, 2))).encode();
+    let told = |bytes: &[u8]| {
+        PortableDelta::decode(bytes)
+            .expect_err("no delta")
+            .to_string()
+    };
+    assert!(told(&[]).contains("nothing is there"));
+    assert!(told(&[9, 1, 2]).contains("version 9 and not 1"));
+    told(&good[..good.len() / 2]);
+    let mut random = StdRng::seed_from_u64(5);
+    for _ in 0..2_000 {
+        let mut bad = good.clone();
+        let at = random.random_range(1..bad.len());
+        bad[at] ^= 1 << random.random_range(0..8);
+        // Some changes give another delta; none a panic or a huge memory.
+        let _either = PortableDelta::decode(&bad);
+    }
+}
+
+#[test]
+fn shards_of_several_processes_are_told_apart() {
+    let first = sum(&portable(&measured(1, 2, 3)));
+    let second = sum(&portable(&measured(2, 2, 3))).shift_shards(2);
+    let both = sum([&first, &second]);
+    assert_eq!(both.stands.len(), first.stands.len() + second.stands.len());
+    let mut store = store(4);
+    store.merge_portable(&both);
+    let report = report(store);
+    assert_eq!(report.generator.expect("it was told").threads, 4);
+}

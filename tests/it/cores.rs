@@ -1,0 +1,63 @@
+//! Who runs on which core: work on one that busy loops keep from it, and work on the others.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// The last core, and all but that; where there is only one, that is both.
+fn last_and_others() -> (CpuSet, CpuSet) {
+    let all = sched_getaffinity(None).expect("a thread knows its cores");
+    let last = (0..CpuSet::MAX_CPU).rev().find(|core| all.is_set(*core));
+    let last = last.expect("a thread has a core");
+    let (mut one, mut others) = (CpuSet::new(), all);
+    one.set(last);
+    if all.count() > 1 {
+        others.unset(last);
+    }
+    (one, others)
+}
+
+/// What a thread starts has its cores.
+fn pin(cores: &CpuSet) {
+    sched_setaffinity(None, cores).expect("cores that it had before");
+}
+
+/// Held by the test whose busy loops run: six of them keep more from a core than three do.
+static LOOPS: Mutex<()> = Mutex::new(());
+
+/// Does what it is to do on one core, where three threads compute all the while.
+pub(crate) fn beside_busy_loops<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let _alone = LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+    let (one, _) = last_and_others();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                pin(&one);
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let working = scope.spawn(|| {
+            pin(&one);
+            work()
+        });
+        let done = working.join();
+        over.store(true, Ordering::Relaxed);
+        done.expect("it does not panic")
+    })
+}
+
+/// Does what it is to do on the cores that [`beside_busy_loops`] leaves alone.
+pub(crate) fn away_from_busy_loops<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let (_, others) = last_and_others();
+    thread::scope(|scope| {
+        let working = scope.spawn(|| {
+            pin(&others);
+            work()
+        });
+        working.join().expect("it does not panic")
+    })
+}

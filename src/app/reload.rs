@@ -35,6 +35,7 @@ pub(super) struct Reloader {
     config: Arc<Config>,
     /// What was loaded last.
     program: Arc<Program>,
+    watched: Watched,
     /// The built-in sites of the run, which live as long as this.
     demos: Vec<(String, Demo)>,
 }
@@ -46,11 +47,17 @@ impl Reloader {
         program: Arc<Program>,
         demos: Vec<(String, Demo)>,
     ) -> Reloader {
+        let mut watched = Watched::default();
+        if source.flags.screen.watch {
+            // Before the run begins: what is saved after its first request is a change.
+            watched.look(program.files());
+        }
         Reloader {
             path: source.path.to_owned(),
             flags: source.flags.clone(),
             config,
             program,
+            watched,
             demos,
         }
     }
@@ -63,13 +70,12 @@ impl Reloader {
         plan_versions: PlanVersions,
         news: broadcast::Sender<News>,
     ) -> Error {
-        let mut watched = Watched::default();
         let mut look = tokio::time::interval(LOOK);
         loop {
             let asked: Option<Reply> = tokio::select! {
                 Some(reply) = wanted.next() => Some(reply),
                 _ = look.tick(), if self.flags.screen.watch => {
-                    if !watched.look(self.program.files()) {
+                    if !self.watched.look(self.program.files()) {
                         continue;
                     }
                     None

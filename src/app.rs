@@ -9,29 +9,33 @@ mod preflight;
 mod prepare;
 mod reload;
 mod screen;
+mod signals;
 mod starter;
+mod supervisor;
 mod url_plan;
 mod view;
 
 use crate::cli::{self, Cli};
 use crate::config::Config;
-use crate::control::Command;
+use crate::control::Handle;
 use crate::demo::{Behaviour, Demo};
-use crate::engine::{self, Outcome};
+use crate::engine::Outcome;
 use crate::error::{Error, exit};
-use crate::metrics::{Cause, Journals};
+use crate::tui::Facts;
 use crate::{lua, machine, output, plan};
-use prepare::{Prepared, prepare, site_named, target};
-use reload::Reloader;
+use prepare::{prepare, site_named, target};
+use reload::Source;
 use screen::{
-    announcement, complain, put, report_progress, say, tell, terminal_width, warn, writes_to_stdout,
+    announcement, complain, put, report_news, report_progress, say, tell, terminal_width, warn,
+    writes_to_stdout,
 };
+use signals::Signals;
 use std::path::Path;
 use std::process::ExitCode;
-use tokio::sync::{mpsc, watch};
-use view::{Reloads, View};
+use view::View;
 
 pub use embed::{Running, Test};
+pub use supervisor::Supervisor;
 
 /// Runs the command of this process.
 pub fn main() -> ExitCode {
@@ -96,8 +100,10 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
 }
 
 fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
-    let prepared = prepare(path, flags)?;
-    for shortage in preflight::preflight(&prepared) {
+    let supervisor = Supervisor::new(Signals::Obeyed);
+    let begun = supervisor.begin(|| prepare(path, flags))?;
+    let prepared = begun.prepared();
+    for shortage in preflight::preflight(prepared) {
         warn(&shortage);
     }
     for (name, demo) in &prepared.demos {
@@ -106,158 +112,46 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
             &format!("{name} is served at {} for this run", demo.url()),
         )?;
     }
-    tell(flags, &announcement(&prepared))?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
+    tell(flags, &announcement(prepared))?;
     let config = prepared.config.clone();
-    let logs = output::log::LogWriter::start(&config.logs)?;
-    let journals = logs.as_ref().map(output::log::LogWriter::journals);
-    let outcome = runtime.block_on(drive(path, prepared, journals, flags));
-    let written = logs.map(|logs| runtime.block_on(finish(logs)));
-    let mut outcome = outcome?;
-    if let Some(written) = written {
-        enter_logs(written?, &mut outcome);
-    }
-    settle(&mut outcome);
+    let facts = Facts {
+        plan: prepared.name.clone(),
+        host: target(prepared),
+        colours: screen::may_colour(flags),
+    };
+    let source = Source { path, flags };
+    let running = begun.run(Some(source), |handle| show(handle, facts, &config, flags));
+    let outcome = runtime()?.block_on(running)?;
     conclude(&outcome, &config, flags)
 }
 
-/// Writes what is left of the logs. Ctrl-C ends that too: a pipe may be read as slowly as its reader likes.
-async fn finish(logs: output::log::LogWriter) -> Result<output::log::Written, Error> {
-    let abandon = logs.abandon();
-    let mut finishing = tokio::task::spawn_blocking(|| logs.finish());
-    let written = tokio::select! {
-        written = &mut finishing => written,
-        _ = tokio::signal::ctrl_c() => {
-            abandon.now();
-            finishing.await
-        }
-    };
-    written.map_err(|error| Error::Trouble(format!("cannot end the logs: {error}")))
+/// The runtime of a thread that carries on a run.
+fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))
 }
 
-/// Says in the report what became of the logs. A file that could not be written is trouble.
-fn enter_logs(written: output::log::Written, outcome: &mut Outcome) {
-    outcome.report.logs = written.rows;
-    outcome.report.warnings.extend(written.warnings);
-    for trouble in written.troubles {
-        outcome.trouble.get_or_insert(trouble);
-    }
-}
-
-/// Puts the verdict into the report, when all is known that it depends on.
-fn settle(outcome: &mut Outcome) {
-    let not_started = outcome
-        .report
-        .ending
-        .as_ref()
-        .is_some_and(|ending| ending.cause == Cause::NotStarted);
-    // What 'test_start' raised is the plan's and the target's trouble.
-    let trouble = outcome.trouble.as_ref().filter(|_| !not_started);
-    outcome.report.verdict = Some(output::judge(&outcome.report, trouble));
-}
-
-/// Runs the test, obeys signals and prints the running figures.
-async fn drive(
-    path: &Path,
-    prepared: Prepared,
-    journals: Option<Journals>,
+/// Shows a run as it goes on: in the live view, which takes the terminal at once, or line by line.
+fn show(
+    handle: Handle,
+    facts: Facts,
+    config: &Config,
     flags: &cli::Run,
-) -> Result<Outcome, Error> {
-    let (commands, obeyed) = mpsc::unbounded_channel();
-    let (snapshots, pictures) = watch::channel(None);
-    let config = prepared.config.clone();
-    let (interrupt, interrupts) = mpsc::unbounded_channel();
-    let (ask, asked) = mpsc::unbounded_channel();
-    let (news, told) = mpsc::unbounded_channel();
-    let (plan_versions, adopted) = mpsc::unbounded_channel();
-    let facts = view::facts(
-        &prepared.name,
-        target(&prepared),
-        &config,
-        screen::may_colour(flags),
-    );
-    let view = match config.view {
-        true => View::open(
-            facts,
-            &flags.outputs.output,
-            engine::settings_of(&config, &prepared.program),
-            interrupt.clone(),
-            Reloads { ask, news: told },
-        ),
+) -> impl Future<Output = Error> {
+    let view = match screen::wants_view(flags) {
+        true => View::open(facts, &flags.outputs.output, handle.clone()),
         false => None,
     };
-    let program = prepared.program.clone();
-    let (run, demos) = prepared.into_run(journals);
-    let reloader = Reloader::new(path, flags, config.clone(), program, demos);
-    let news = view.is_some().then_some(news);
-    let reloading = reloader.serve(asked, plan_versions, news);
-    let shown = async {
+    async move {
         match view {
-            Some(view) => view.show(pictures, commands.clone()).await,
-            None => report_progress(pictures, &config, flags).await,
+            Some(view) => view.show().await,
+            None => tokio::select! {
+                error = report_progress(handle.snapshots(), config, flags) => error,
+                error = report_news(handle.news()) => error,
+            },
         }
-    };
-    let outcome = tokio::select! {
-        outcome = engine::run(run, obeyed, adopted, snapshots) => outcome,
-        error = reloading => Err(error),
-        error = listen(commands.clone(), interrupts) => Err(error),
-        error = shown => Err(error),
-    };
-    drop(interrupt);
-    outcome
-}
-
-/// Turns Ctrl-C, SIGTERM and the end of the terminal into commands: the first stops, the second aborts. Ends
-/// only with an error.
-async fn listen(
-    commands: mpsc::UnboundedSender<Command>,
-    mut interrupts: mpsc::UnboundedReceiver<()>,
-) -> Error {
-    use tokio::signal::unix::{SignalKind, signal};
-    let listened = |kind| {
-        signal(kind).map_err(|error| Error::Trouble(format!("cannot listen for Ctrl-C: {error}")))
-    };
-    let (mut interrupt, mut terminate) = match (
-        listened(SignalKind::interrupt()),
-        listened(SignalKind::terminate()),
-    ) {
-        (Ok(interrupt), Ok(terminate)) => (interrupt, terminate),
-        (Err(error), _) | (_, Err(error)) => return error,
-    };
-    // What 'nohup' started goes on when its terminal is closed.
-    let mut hangup = match machine::ignores_hangup() {
-        true => None,
-        false => listened(SignalKind::hangup()).ok(),
-    };
-    let mut told = false;
-    loop {
-        let first = tokio::select! {
-            _ = interrupt.recv() => Command::Interrupt,
-            _ = terminate.recv() => Command::Interrupt,
-            () = hung_up(&mut hangup) => Command::Interrupt,
-            // Ctrl-C as a key of the view.
-            Some(()) = interrupts.recv() => Command::Stop,
-        };
-        let command = match std::mem::replace(&mut told, true) {
-            false => {
-                tracing::info!("stopping: running tasks finish, press Ctrl-C again to abort them");
-                first
-            }
-            true => Command::Abort,
-        };
-        // The run may be over already.
-        let _over = commands.send(command);
-    }
-}
-
-async fn hung_up(hangup: &mut Option<tokio::signal::unix::Signal>) {
-    match hangup {
-        // A stream of signals has no end.
-        Some(hangup) => drop(hangup.recv().await),
-        None => std::future::pending().await,
     }
 }
 

@@ -137,8 +137,6 @@ pub struct Config {
     pub lua_time: Duration,
     /// What is shown of each request.
     pub show: Show,
-    /// Whether there is a live view, which wants whole reports on the way.
-    pub view: bool,
 }
 
 impl Config {
@@ -208,7 +206,6 @@ impl Config {
             lua_memory: settings.lua_memory.unwrap_or(64 << 20),
             lua_time: settings.lua_time.unwrap_or(Duration::from_secs(1)),
             show: Show::Nothing,
-            view: false,
         })
     }
 }

@@ -20,7 +20,8 @@
 //!
 //! # As a library
 //!
-//! A [`Test`] is a plan and how to run it; [`Test::run`] gives its [`Report`]. Everything else that is public here is
+//! A [`Test`] is a plan and how to run it; [`Test::run`] gives its [`Report`]. A [`Supervisor`] runs one after another.
+//! Everything else that is public here is
 //! what the command is made of, and may change.
 //!
 //! ```no_run
@@ -55,6 +56,6 @@ pub mod threshold;
 pub mod tui;
 pub mod units;
 
-pub use app::{Running, Test};
+pub use app::{Running, Supervisor, Test};
 pub use error::Error;
 pub use metrics::Report;

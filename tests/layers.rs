@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 const IMPORTS: &str = "
 units     nothing
 error     nothing
-control   nothing
 html      nothing
 machine   nothing
 phases    nothing
 threshold error units
 metrics   phases threshold units error
+control   metrics error units
 config    threshold error units
 http      phases error units
 plan      config error units

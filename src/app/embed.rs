@@ -3,19 +3,19 @@
 
 use super::preflight::preflight;
 use super::prepare::{Given, Prepared, assemble};
-use super::{enter_logs, settle};
+use super::runtime;
+use super::supervisor::Supervisor;
 use crate::config::{Settings, Value};
-use crate::control::Command;
-use crate::engine::{self, Outcome};
+use crate::control::{Command, Handle};
+use crate::engine::Outcome;
 use crate::error::{Diagnostic, Error};
+use crate::lua;
 use crate::metrics::{Report, Snapshot};
-use crate::{lua, output};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
 
 /// A plan and how to run it. Options that are not given are those of the plan, then lgoose's own; `LGOOSE_*` of the
 /// environment is for the command alone.
@@ -124,11 +124,7 @@ impl Test {
         }
     }
 
-    /// Starts on threads of its own, inside and outside of async code.
-    ///
-    /// # Errors
-    /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own; nothing was sent then.
-    pub fn start(self) -> Result<Running, Error> {
+    fn prepare(self) -> Result<Prepared, Error> {
         if let Some(mistake) = self.mistake {
             return Err(mistake.into());
         }
@@ -139,43 +135,60 @@ impl Test {
             typed: self.settings,
             variables: self.variables,
         };
-        let prepared = assemble(given, |_, _| {})?;
-        let (commands, obeyed) = mpsc::unbounded_channel();
-        let (publish, snapshots) = watch::channel(None);
-        let thread = std::thread::Builder::new()
-            .name("lgoose".to_owned())
-            .spawn(move || conduct(prepared, obeyed, publish))
-            .map_err(|error| Error::Trouble(format!("cannot start a thread: {error}")))?;
-        Ok(Running {
-            commands,
-            snapshots,
-            thread,
-        })
+        assemble(given, |_, _| {})
+    }
+
+    /// Starts on threads of its own, inside and outside of async code.
+    ///
+    /// # Errors
+    /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own; nothing was sent then.
+    pub fn start(self) -> Result<Running, Error> {
+        Supervisor::default().start(self)
     }
 }
 
 /// A test that goes on. It also does when this is dropped.
 #[derive(Debug)]
 pub struct Running {
-    commands: mpsc::UnboundedSender<Command>,
-    snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+    handle: Handle,
     thread: JoinHandle<Result<Outcome, Error>>,
 }
 
 impl Running {
+    pub(super) fn start(supervisor: &Supervisor, test: Test) -> Result<Running, Error> {
+        let mut begun = supervisor.begin(|| test.prepare())?;
+        let handle = begun.handle().clone();
+        let run = move || {
+            let shortages = preflight(begun.prepared()).into_iter();
+            begun.warn(shortages.map(|shortage| shortage.message().to_owned()));
+            runtime()?.block_on(begun.run(None, |_| std::future::pending()))
+        };
+        let thread = std::thread::Builder::new()
+            .name("lgoose".to_owned())
+            .spawn(run)
+            .map_err(|error| Error::Trouble(format!("cannot start a thread: {error}")))?;
+        Ok(Running { handle, thread })
+    }
+
     /// Lets running tasks finish and ends.
     pub fn stop(&self) {
         self.command(Command::Stop);
     }
 
-    /// Changes the run on its way: pause, another number of users and so on. Too late is no error.
+    /// Changes the run on its way: pause, another number of users and so on. Too late is no error; a
+    /// [`handle`](Running::handle) gives the answer.
     pub fn command(&self, command: Command) {
-        let _over = self.commands.send(command);
+        drop(self.handle.ask(command));
+    }
+
+    /// What steers and watches the run from anywhere.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
     }
 
     /// The latest figures, renewed four times a second; `None` before the first.
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
-        self.snapshots.borrow().clone()
+        self.handle.snapshot()
     }
 
     /// Waits for the end.
@@ -186,34 +199,4 @@ impl Running {
         let fault = |_| Error::Trouble("the run ended by a fault in lgoose".to_owned());
         self.thread.join().map_err(fault)?
     }
-}
-
-/// A whole run, on the thread that it is called on.
-fn conduct(
-    prepared: Prepared,
-    commands: mpsc::UnboundedReceiver<Command>,
-    snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-) -> Result<Outcome, Error> {
-    let shortages = preflight(&prepared);
-    let logs = output::log::LogWriter::start(&prepared.config.logs)?;
-    let journals = logs.as_ref().map(output::log::LogWriter::journals);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
-    let (run, demos) = prepared.into_run(journals);
-    let (_none, plan_versions) = mpsc::unbounded_channel();
-    let outcome = runtime.block_on(engine::run(run, commands, plan_versions, snapshots));
-    drop(demos);
-    let written = logs.map(output::log::LogWriter::finish);
-    let mut outcome = outcome?;
-    if let Some(written) = written {
-        enter_logs(written, &mut outcome);
-    }
-    let told = shortages
-        .iter()
-        .map(|shortage| shortage.message().to_owned());
-    outcome.report.warnings.extend(told);
-    settle(&mut outcome);
-    Ok(outcome)
 }

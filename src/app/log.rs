@@ -1,22 +1,27 @@
-//! Where the log of plans and of lgoose itself goes: to standard error, to the view while it has the terminal, and
-//! to the file of `--log-file`.
+//! Where the log of plans and of lgoose itself goes: to standard error unless a view has the terminal, to the readers
+//! of the run that is under way, and to the file of `--log-file`.
 
 use crate::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::broadcast;
 use tracing_subscriber::fmt::MakeWriter;
 
 static PLACES: Mutex<Places> = Mutex::new(Places {
-    view: None,
+    readers: None,
+    off_terminal: false,
     file: None,
 });
 
 #[derive(Debug)]
 struct Places {
-    view: Option<UnboundedSender<String>>,
+    /// Of the run that is under way.
+    readers: Option<broadcast::Sender<Arc<str>>>,
+    /// A view has the terminal.
+    off_terminal: bool,
     file: Option<File>,
 }
 
@@ -48,9 +53,26 @@ pub(super) fn start(verbose: bool, quiet: bool, file: Option<&Path>) -> Result<(
     Ok(())
 }
 
-/// Shows lines in the view from now on, or on standard error again.
-pub(super) fn show_in(view: Option<UnboundedSender<String>>) {
-    places(|places| places.view = view);
+/// Keeps lines off standard error from now on, or lets them come there again.
+pub(super) fn keep_off_terminal(off: bool) {
+    places(|places| places.off_terminal = off);
+}
+
+/// Feeds the readers of a run with lines, as long as it lives.
+#[derive(Debug)]
+pub(super) struct Feed;
+
+impl Feed {
+    pub(super) fn start(readers: broadcast::Sender<Arc<str>>) -> Feed {
+        places(|places| places.readers = Some(readers));
+        Feed
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        places(|places| places.readers = None);
+    }
 }
 
 fn places<T>(with: impl FnOnce(&mut Places) -> T) -> T {
@@ -90,16 +112,18 @@ impl Drop for Line {
             if let Some(file) = &mut places.file {
                 let _full = file.write_all(&self.0);
             }
-            match &places.view {
-                Some(view) => {
-                    let text = String::from_utf8_lossy(&self.0);
-                    for line in text.lines() {
-                        let _closed = view.send(line.to_owned());
-                    }
+            if let Some(readers) = places
+                .readers
+                .as_ref()
+                .filter(|all| all.receiver_count() > 0)
+            {
+                let text = String::from_utf8_lossy(&self.0);
+                for line in text.lines() {
+                    let _closed = readers.send(line.into());
                 }
-                None => {
-                    let _gone = io::stderr().write_all(&self.0);
-                }
+            }
+            if !places.off_terminal {
+                let _gone = io::stderr().write_all(&self.0);
             }
         });
     }

@@ -4,7 +4,6 @@
 use super::client::client;
 use super::env_file;
 use super::reload::may_load;
-use super::screen;
 use super::url_plan::UrlPlan;
 use crate::cli;
 use crate::config::{CoMitigation, Config, Load, Part, Settings, Show};
@@ -152,7 +151,6 @@ pub(super) fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
         };
     }
     config.part = flags.load.part.unwrap_or(Part::WHOLE);
-    config.view = screen::wants_view(flags);
 }
 
 /// Loads a plan and merges what was typed over its options. `seed` counts where neither has one.

@@ -1,12 +1,12 @@
-//! Loads the plan anew in the middle of a run: when the view asks for it, or with `--watch` when one of its files
+//! Loads the plan anew in the middle of a run: when somebody asks for it, or with `--watch` when one of its files
 //! has changed. A plan with a mistake changes nothing.
 
 use super::prepare::{Composed, adapt, compose, given, hosts_of, no_fixed_numbers};
-use super::screen::complain;
 use crate::cli;
 use crate::config::Config;
+use crate::control::{Done, News, Refusal, Reloads, Reply};
 use crate::demo::Demo;
-use crate::engine::PlanVersion;
+use crate::engine::{PlanVersion, PlanVersions};
 use crate::error::{Diagnostic, Error};
 use crate::lua::Program;
 use std::collections::BTreeMap;
@@ -15,13 +15,17 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::broadcast;
 
 /// How often `--watch` looks at the files. What an editor writes in two steps has settled by the next look.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What came of loading the plan anew: what to say, or what is wrong with the plan.
-pub(super) type News = Result<String, Error>;
+/// Where a plan came from, with the flags of the command line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) path: &'a Path,
+    pub(super) flags: &'a cli::Run,
+}
 
 /// Loads the plan of a run anew.
 pub(super) struct Reloader {
@@ -31,46 +35,52 @@ pub(super) struct Reloader {
     config: Arc<Config>,
     /// What was loaded last.
     program: Arc<Program>,
+    watched: Watched,
     /// The built-in sites of the run, which live as long as this.
     demos: Vec<(String, Demo)>,
 }
 
 impl Reloader {
     pub(super) fn new(
-        path: &Path,
-        flags: &cli::Run,
+        source: Source<'_>,
         config: Arc<Config>,
         program: Arc<Program>,
         demos: Vec<(String, Demo)>,
     ) -> Reloader {
+        let mut watched = Watched::default();
+        if source.flags.screen.watch {
+            // Before the run begins: what is saved after its first request is a change.
+            watched.look(program.files());
+        }
         Reloader {
-            path: path.to_owned(),
-            flags: flags.clone(),
+            path: source.path.to_owned(),
+            flags: source.flags.clone(),
             config,
             program,
+            watched,
             demos,
         }
     }
 
-    /// Serves who asks, and looks after the files if `--watch` wants that. What came of it goes to `news`, or to
-    /// the log without it. Never ends.
+    /// Serves whoever asks, and looks after the files if `--watch` wants that. What came of it is news to all. Never
+    /// ends.
     pub(super) async fn serve(
         mut self,
-        mut asked: mpsc::UnboundedReceiver<()>,
-        plan_versions: mpsc::UnboundedSender<Arc<PlanVersion>>,
-        news: Option<mpsc::UnboundedSender<News>>,
+        mut wanted: Reloads,
+        plan_versions: PlanVersions,
+        news: broadcast::Sender<News>,
     ) -> Error {
-        let mut watched = Watched::default();
         let mut look = tokio::time::interval(LOOK);
         loop {
-            tokio::select! {
-                Some(()) = asked.recv() => {}
+            let asked: Option<Reply> = tokio::select! {
+                Some(reply) = wanted.next() => Some(reply),
                 _ = look.tick(), if self.flags.screen.watch => {
-                    if !watched.look(self.program.files()) {
+                    if !self.watched.look(self.program.files()) {
                         continue;
                     }
+                    None
                 }
-            }
+            };
             let loading = tokio::task::spawn_blocking(move || {
                 let loaded = self.load();
                 (self, loaded)
@@ -82,15 +92,24 @@ impl Reloader {
                 }
                 Err(error) => return Error::Trouble(format!("cannot load the plan: {error}")),
             };
-            let told = loaded.map(|(plan_version, told)| {
-                // The run may be over.
-                let _over = plan_versions.send(plan_version);
-                told
-            });
-            match (&news, told) {
-                (Some(news), told) => drop(news.send(told)),
-                (None, Ok(told)) => tracing::info!("{told}"),
-                (None, Err(error)) => complain(&error, false),
+            let answer = match loaded {
+                Ok((plan_version, told)) => {
+                    let taken = plan_versions.offer(plan_version).await;
+                    taken.map(|()| Done::Reloaded(told.into()))
+                }
+                Err(error) => Err(Refusal::Plan(Arc::new(error))),
+            };
+            let told: Option<News> = match &answer {
+                Ok(Done::Reloaded(told)) => Some(Ok(told.clone())),
+                Err(Refusal::Plan(error)) => Some(Err(error.clone())),
+                _ => None,
+            };
+            if let Some(told) = told {
+                // There may be no reader.
+                let _unread = news.send(told);
+            }
+            if let Some(reply) = asked {
+                reply.answer(answer);
             }
         }
     }
@@ -115,11 +134,7 @@ impl Reloader {
             ..(*self.config).clone()
         };
         let mut told = "the plan is loaded anew: users take it at their next iteration".to_owned();
-        let same = Config {
-            view: judged.view,
-            ..config
-        };
-        if same != judged {
+        if config != judged {
             told += "; other settings of 'plan {}' than thresholds count from the next run on";
         }
         self.program = program.clone();

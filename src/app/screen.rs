@@ -4,6 +4,7 @@
 use super::prepare::Prepared;
 use crate::cli;
 use crate::config::{Config, Load, Part};
+use crate::control::{Heard, News, Reader};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{ErrorRow, Snapshot};
 use crate::{output, units};
@@ -51,6 +52,19 @@ pub(super) async fn report_progress(
             }
         }
     }
+}
+
+/// What comes of loading the plan anew, for whoever reads the log. Ends only with an error.
+pub(super) async fn report_news(mut news: Reader<News>) -> Error {
+    while let Some(heard) = news.next().await {
+        match heard {
+            Heard::Entry(Ok(told)) => tracing::info!(target: "lgoose::app::reload", "{told}"),
+            Heard::Entry(Err(error)) => complain(&error, false),
+            // Newer ones follow.
+            Heard::Missed(_) => {}
+        }
+    }
+    std::future::pending().await
 }
 
 /// The kinds of errors that have been told of.

@@ -2,25 +2,23 @@
 
 use super::log;
 use super::outputs::write_all;
-use super::reload::News;
-use crate::config::{Config, Format, Load, Output};
-use crate::control::Command;
-use crate::engine;
+use super::signals::tell_of_interrupt;
+use crate::config::{Format, Output};
+use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
 use crate::error::Error;
-use crate::metrics::{Report, RunPhase, RunSettings, Snapshot};
+use crate::metrics::{Report, RunPhase, Snapshot};
 use crate::output;
 use crate::tui::{Dialog, Facts, Input, Screen, State, Typed, Wish};
+use crate::units::counted;
 use std::sync::Arc;
-use tokio::sync::{mpsc, watch};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
 
 /// Where a report goes that 'w' asks for, if the command line names no place.
 const REPORT: &str = "lgoose-report.json";
 
-/// How the view has the plan loaded anew.
-pub(super) struct Reloads {
-    pub(super) ask: mpsc::UnboundedSender<()>,
-    pub(super) news: mpsc::UnboundedReceiver<News>,
-}
+/// How old the report gets that pages are made from.
+const REPORT_AGE: Duration = Duration::from_millis(900);
 
 /// The view and what it needs.
 pub(super) struct View {
@@ -28,54 +26,56 @@ pub(super) struct View {
     input: Input,
     facts: Facts,
     state: State,
-    log: mpsc::UnboundedReceiver<String>,
     outputs: Vec<Output>,
-    settings: RunSettings,
-    interrupt: mpsc::UnboundedSender<()>,
-    reloads: Reloads,
+    handle: Handle,
+    log: Reader<Arc<str>>,
+    news: Reader<News>,
+    /// For what the run answers, while keys and figures go on.
+    back: mpsc::UnboundedSender<Back>,
+    answers: mpsc::UnboundedReceiver<Back>,
+    /// When a report was last asked for.
+    asked: Option<Instant>,
+}
+
+/// What comes back from the run.
+enum Back {
+    Answer(Command, Answer),
+    /// A report to show; `None` when the run is over.
+    ToShow(Option<Arc<Report>>),
+    /// Likewise, to be written.
+    ToWrite(Option<Arc<Report>>),
 }
 
 impl View {
     /// Takes the terminal over; `None` if that is not possible, and then the run goes on without a view.
-    /// `interrupt` is told of Ctrl-C, which is a key while the view has the terminal.
-    pub(super) fn open(
-        facts: Facts,
-        outputs: &[Output],
-        settings: RunSettings,
-        interrupt: mpsc::UnboundedSender<()>,
-        reloads: Reloads,
-    ) -> Option<View> {
+    pub(super) fn open(facts: Facts, outputs: &[Output], handle: Handle) -> Option<View> {
         let screen = Screen::open().ok()?;
-        let (lines, log) = mpsc::unbounded_channel();
-        log::show_in(Some(lines));
+        log::keep_off_terminal(true);
+        let (back, answers) = mpsc::unbounded_channel();
         Some(View {
             screen,
             input: Input::start(),
             facts,
             state: State::default(),
-            log,
             outputs: outputs.to_vec(),
-            settings,
-            interrupt,
-            reloads,
+            log: handle.log(),
+            news: handle.news(),
+            handle,
+            back,
+            answers,
+            asked: None,
         })
     }
 
     /// Shows the run until it ends. Ends itself only with an error.
-    pub(super) async fn show(
-        mut self,
-        mut pictures: watch::Receiver<Option<Arc<Snapshot>>>,
-        commands: mpsc::UnboundedSender<Command>,
-    ) -> Error {
+    pub(super) async fn show(mut self) -> Error {
+        let mut snapshots = self.handle.snapshots();
         let mut snapshot = Arc::new(Snapshot::default());
         loop {
-            if let Err(error) = self.screen.draw(&self.facts, &mut self.state, &snapshot) {
-                return Error::Trouble(format!("cannot draw on the terminal: {error}"));
-            }
             tokio::select! {
-                changed = pictures.changed() => match changed {
+                changed = snapshots.changed() => match changed {
                     Ok(()) => {
-                        let latest = pictures.borrow_and_update().clone();
+                        let latest = snapshots.borrow_and_update().clone();
                         snapshot = latest.unwrap_or(snapshot);
                         self.state.look(&snapshot);
                     }
@@ -83,43 +83,30 @@ impl View {
                     Err(_) => return std::future::pending().await,
                 },
                 Some(typed) = self.input.next() => {
-                    if let Err(error) = self.take(&typed, &snapshot, &commands) {
+                    if let Err(error) = self.take(&typed, &snapshot) {
                         return error;
                     }
                 }
-                Some(line) = self.log.recv() => self.state.say(line),
-                Some(news) = self.reloads.news.recv() => self.hear(news),
+                Some(back) = self.answers.recv() => self.hear_back(back),
+                Some(line) = self.log.next() => self.log_lines(line),
+                Some(news) = self.news.next() => self.hear(news),
+            }
+            self.keep_report_fresh();
+            if let Err(error) = self.screen.draw(&self.facts, &mut self.state, &snapshot) {
+                return Error::Trouble(format!("cannot draw on the terminal: {error}"));
             }
         }
     }
 
-    fn take(
-        &mut self,
-        typed: &Typed,
-        snapshot: &Snapshot,
-        commands: &mpsc::UnboundedSender<Command>,
-    ) -> Result<(), Error> {
-        match self.state.take(typed, &self.facts, snapshot) {
+    fn take(&mut self, typed: &Typed, snapshot: &Snapshot) -> Result<(), Error> {
+        match self.state.take(typed, snapshot) {
             None => {}
-            Some(Wish::Command(command)) => send(commands, command),
-            Some(Wish::TogglePause) => send(
-                commands,
-                match snapshot.phase {
-                    RunPhase::Paused => Command::Resume,
-                    _ => Command::Pause,
-                },
-            ),
-            Some(Wish::Interrupt) => {
-                self.state.notice =
-                    "stopping: running tasks finish; Ctrl-C again aborts them".to_owned();
-                // Whoever listens may have ended.
-                let _over = self.interrupt.send(());
-            }
-            Some(Wish::Reload) => {
-                self.state.notice = "loading the plan anew".to_owned();
-                let _over = self.reloads.ask.send(());
-            }
-            Some(Wish::WriteReport) => self.write_report(snapshot),
+            Some(Wish::Command(command)) => self.ask(command),
+            Some(Wish::TogglePause) => self.ask(match snapshot.phase {
+                RunPhase::Paused => Command::Resume,
+                _ => Command::Pause,
+            }),
+            Some(Wish::WriteReport) => self.ask_for_report(Back::ToWrite),
             Some(Wish::Suspend) => self.screen.suspend().map_err(|error| {
                 Error::Trouble(format!("cannot give the terminal back: {error}"))
             })?,
@@ -127,28 +114,81 @@ impl View {
         Ok(())
     }
 
-    /// What is wrong with the new plan has to be read, that it runs only to be seen.
-    fn hear(&mut self, news: News) {
-        match news {
-            Ok(told) => {
-                self.state.say(format!(" INFO {told}"));
-                self.state.notice = told;
+    fn ask(&mut self, command: Command) {
+        if command == Command::Reload {
+            self.state.notice = "loading the plan anew".to_owned();
+        }
+        let (asked, back) = (self.handle.ask(command), self.back.clone());
+        tokio::spawn(async move {
+            // The view may be gone.
+            let _gone = back.send(Back::Answer(command, asked.await));
+        });
+    }
+
+    fn ask_for_report(&self, what_for: fn(Option<Arc<Report>>) -> Back) {
+        let (handle, back) = (self.handle.clone(), self.back.clone());
+        tokio::spawn(async move {
+            let _gone = back.send(what_for(handle.report().await));
+        });
+    }
+
+    /// Asks for a report when a page is shown that needs one.
+    fn keep_report_fresh(&mut self) {
+        let due = self.asked.is_none_or(|asked| asked.elapsed() >= REPORT_AGE);
+        if due && self.state.shows_report() {
+            self.asked = Some(Instant::now());
+            self.ask_for_report(Back::ToShow);
+        }
+    }
+
+    fn hear_back(&mut self, back: Back) {
+        match back {
+            Back::Answer(command, answer) => {
+                if let Some(notice) = notice(command, answer) {
+                    self.state.notice = notice;
+                }
             }
-            Err(error) => {
+            Back::ToShow(report) => {
+                let before = self.state.report.take();
+                self.state.report = report.or(before);
+            }
+            Back::ToWrite(Some(report)) => self.write_report(&report),
+            Back::ToWrite(None) => self.state.notice = Refusal::Over.to_string(),
+        }
+    }
+
+    /// All lines that are there, so that many cost one drawing.
+    fn log_lines(&mut self, first: Heard<Arc<str>>) {
+        let mut next = Some(first);
+        while let Some(heard) = next {
+            self.state.say(match heard {
+                Heard::Entry(line) => line.to_string(),
+                Heard::Missed(lines) => format!(" WARN {} left out", counted(lines, "line")),
+            });
+            next = self.log.ready();
+        }
+    }
+
+    /// What is wrong with the new plan has to be read, that it runs only to be seen.
+    fn hear(&mut self, news: Heard<News>) {
+        match news {
+            Heard::Entry(Ok(told)) => {
+                self.state.say(format!(" INFO {told}"));
+                self.state.notice = told.to_string();
+            }
+            Heard::Entry(Err(error)) => {
                 let text = format!(
                     "{error}\n\nthe plan that was loaded before runs on; mend it and press r"
                 );
                 self.state.dialog = Dialog::Message(text);
             }
+            // Newer ones follow.
+            Heard::Missed(_) => {}
         }
     }
 
     /// Writes what the command line asks for at the end, or JSON into a file of its own.
-    fn write_report(&mut self, snapshot: &Snapshot) {
-        let Some(report) = &snapshot.report else {
-            self.state.notice = "there is no report yet".to_owned();
-            return;
-        };
+    fn write_report(&mut self, report: &Report) {
         let default = [Output {
             format: Format::Json,
             path: Some(REPORT.into()),
@@ -157,11 +197,10 @@ impl View {
             true => &default[..],
             false => &self.outputs[..],
         };
-        let mut report = Report {
-            settings: Some(self.settings.clone()),
-            ..Report::clone(report)
+        let report = Report {
+            verdict: Some(output::judge(report, None)),
+            ..report.clone()
         };
-        report.verdict = Some(output::judge(&report, None));
         match write_all(outputs, &report) {
             Ok(()) => {
                 let paths = outputs.iter().filter_map(|output| output.path.as_ref());
@@ -178,27 +217,50 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        log::show_in(None);
-        // What was logged on the way is not lost with the screen.
-        while let Ok(line) = self.log.try_recv() {
-            self.state.say(line);
-        }
+        log::keep_off_terminal(false);
     }
 }
 
-fn send(commands: &mpsc::UnboundedSender<Command>, command: Command) {
-    // The run may be over already.
-    let _over = commands.send(command);
+/// What to say of an answer; `None` where the screen shows it anyway.
+fn notice(command: Command, answer: Answer) -> Option<String> {
+    match answer {
+        Ok(Done::Paused | Done::Resumed) => None,
+        // The news tell it to all views.
+        Ok(Done::Reloaded(_)) | Err(Refusal::Plan(_)) => None,
+        Ok(done @ Done::Stopping) if command == Command::Interrupt(Interrupt::Key) => {
+            tell_of_interrupt();
+            Some(format!("{done}; Ctrl-C again aborts them"))
+        }
+        Ok(done @ Done::Stopping) => Some(format!("{done}; Ctrl-C aborts them")),
+        Ok(done) => Some(done.to_string()),
+        Err(refusal) => Some(refusal.to_string()),
+    }
 }
 
-/// What the view has to know of a run that is about to begin.
-pub(super) fn facts(plan: &str, host: String, config: &Config, colours: bool) -> Facts {
-    Facts {
-        plan: plan.to_owned(),
-        host,
-        users: config.users,
-        ends: engine::end_of(config),
-        at_rate: matches!(config.load, Load::Rate(..)),
-        colours,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_the_notice_and_what_the_screen_shows_anyway_is_not() {
+        let users = Command::AddUsers(1);
+        let told = |command, answer| notice(command, answer);
+        assert_eq!(
+            told(users, Err(Refusal::Stopping)).as_deref(),
+            Some("the run is stopping already")
+        );
+        assert_eq!(
+            told(users, Ok(Done::Users(5))).as_deref(),
+            Some("5 users wanted")
+        );
+        let stopping = told(Command::Stop, Ok(Done::Stopping));
+        let words = "stopping: running tasks finish; Ctrl-C aborts them";
+        assert_eq!(stopping.as_deref(), Some(words));
+        assert_eq!(told(Command::Pause, Ok(Done::Paused)), None);
+        let mistake = Error::Trouble("gone".to_owned());
+        assert_eq!(
+            told(Command::Reload, Err(Refusal::Plan(Arc::new(mistake)))),
+            None
+        );
     }
 }

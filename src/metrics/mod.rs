@@ -65,6 +65,6 @@ pub use report::{
 pub use sample::{
     Account, Context, Entered, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
-pub use snapshot::{LiveRow, RunPhase, Snapshot};
+pub use snapshot::{Aim, LiveRow, RunPhase, Snapshot};
 pub use store::Store;
 pub use under_way::Flight;

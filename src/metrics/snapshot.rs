@@ -1,6 +1,6 @@
 //! The picture of a run at one tick, for live views. Immutable and shared; a slow view skips some.
 
-use super::report::{Check, ErrorRow, Metric, Report, ScenarioRow, SeriesPoint, ThresholdRow};
+use super::report::{Check, ErrorRow, Metric, ScenarioRow, SeriesPoint, ThresholdRow};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,15 +16,31 @@ pub enum RunPhase {
     Stopping,
 }
 
+/// What is wanted of a run, by its options and by whoever has steered it since.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Aim {
+    /// The users that the run is on its way to: those at the end of the stage that it is in, none once it stops. In a
+    /// run at a rate, the most at a time.
+    pub users: u64,
+    /// Likewise the iterations per second; only in a run at a rate.
+    pub rate: Option<f64>,
+    /// When the run is to end by itself, since it began, with the pauses so far; `None` for never.
+    pub ends: Option<Duration>,
+}
+
 /// A run at one tick.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
     /// How far it has come.
     pub phase: RunPhase,
+    /// What is wanted of it.
+    pub wanted: Aim,
     /// Since the run began.
     pub elapsed: Duration,
     /// What the figures cover: since the run began or the figures were reset.
     pub measured: Duration,
+    /// The same without pauses: what rates divide by.
+    pub active: Duration,
     /// Users at work now.
     pub users: u64,
     /// Body and head bytes received.
@@ -51,8 +67,6 @@ pub struct Snapshot {
     pub thresholds: Vec<ThresholdRow>,
     /// The last two minutes, one point a second (coarser in runs of more than an hour).
     pub recent: Vec<SeriesPoint>,
-    /// All there is to say so far, a second old at most; only for views that ask for it.
-    pub report: Option<Arc<Report>>,
 }
 
 /// One request name in a [`Snapshot`]. Latencies are zero as long as `count` is.

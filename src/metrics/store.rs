@@ -28,10 +28,9 @@ use super::measures::MeasureLog;
 use super::recent::{Counts, Recent};
 use super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS, too_many_requests};
 use super::recording::Recording;
-use super::report::Report;
 use super::series::{self, Series};
 use super::silence::{Silence, Silences};
-use super::snapshot::{RunPhase, Snapshot};
+use super::snapshot::{Aim, RunPhase, Snapshot};
 use super::tally::{RequestTally, TaskTally};
 use super::thresholds::Judges;
 use super::under_way::Quiet;
@@ -79,10 +78,9 @@ pub struct Store {
     /// The number of the measurement under way.
     epoch: u64,
     phase: RunPhase,
-    /// The report that snapshots carry, once a view has asked for it.
-    latest: Option<Arc<Report>>,
     /// Keeps everything for the report of a part.
     recording: Option<Recording>,
+    wanted: Aim,
     /// The last tick, and where the measurement begins, both since the start of the run.
     now: Duration,
     origin: Duration,
@@ -125,8 +123,8 @@ impl Store {
             judges: Judges::default(),
             epoch: 0,
             phase: RunPhase::Running,
-            latest: None,
             recording: None,
+            wanted: Aim::default(),
             now: Duration::ZERO,
             origin: Duration::ZERO,
         }
@@ -304,14 +302,9 @@ impl Store {
         self.facts.order = order;
     }
 
-    /// How far the run has come, for views.
-    pub fn enter(&mut self, phase: RunPhase) {
-        self.phase = phase;
-    }
-
-    /// Gives snapshots the report as it is now.
-    pub fn show_report(&mut self) {
-        self.latest = Some(Arc::new(self.report_so_far()));
+    /// How far the run has come and what is wanted of it, for views.
+    pub fn enter(&mut self, phase: RunPhase, wanted: Aim) {
+        (self.phase, self.wanted) = (phase, wanted);
     }
 
     /// Passes a warning on to every view and the report, once.

@@ -1,11 +1,14 @@
-//! The report as JSON, and back: the format that scripts read and that `lgoose report` opens again.
+//! The report as JSON, and back: the format that scripts read and that `lgoose report` opens again. A snapshot of a
+//! run that goes on in the same terms.
 
 mod layout;
+mod live;
 
 use super::text::turns;
 use crate::error::{Diagnostic, Error};
-use crate::metrics::Report;
+use crate::metrics::{Report, Snapshot};
 use layout::Layout;
+use live::Live;
 use serde::Serialize as _;
 
 /// The report as indented JSON with a line break at its end.
@@ -22,6 +25,17 @@ pub fn to_json(report: &Report) -> Result<String, Error> {
         .map_err(|error| trouble(error.to_string()))?;
     text.push(b'\n');
     let text = String::from_utf8(text).map_err(|error| trouble(error.to_string()))?;
+    Ok(escaped(text))
+}
+
+/// A snapshot in one line of JSON, without a line break: what a report has, too, has its names and types.
+///
+/// # Errors
+/// None that a snapshot made by lgoose can cause.
+pub fn snapshot(snapshot: &Snapshot) -> Result<String, Error> {
+    let text = serde_json::to_string(&Live::of(snapshot));
+    let text =
+        text.map_err(|error| Error::Trouble(format!("cannot write a snapshot as JSON: {error}")))?;
     Ok(escaped(text))
 }
 

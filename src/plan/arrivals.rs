@@ -56,6 +56,14 @@ impl RateLine {
         })
     }
 
+    /// The rate that the line goes to at `elapsed`: that at the end of the stage it is in.
+    pub fn goal_at(&self, elapsed: Duration) -> f64 {
+        let at = elapsed.as_secs_f64();
+        let mut pieces = self.pieces.iter();
+        let now = pieces.find(|piece| at < piece.start + piece.length);
+        now.or(self.pieces.last()).map_or(0.0, |piece| piece.to)
+    }
+
     /// This line until `elapsed`, then `rate`.
     pub fn steered(&self, elapsed: Duration, rate: f64) -> Self {
         let at = elapsed.as_secs_f64();
@@ -190,6 +198,18 @@ mod tests {
         std::iter::from_fn(next)
             .take_while(|time| *time < until)
             .collect()
+    }
+
+    #[test]
+    fn the_goal_is_where_the_stage_leads() {
+        let line = stages(&[(10, 5.0), (10, 5.0), (5, 0.0)]);
+        for (second, goal) in [(0, 5.0), (19, 5.0), (20, 0.0), (99, 0.0)] {
+            let at = Duration::from_secs(second);
+            assert_eq!(line.goal_at(at), goal, "at {second} s");
+        }
+        assert_eq!(level(4.0).goal_at(Duration::ZERO), 4.0);
+        let steered = line.steered(Duration::from_secs(3), 9.0);
+        assert_eq!(steered.goal_at(Duration::from_secs(3)), 9.0);
     }
 
     #[test]

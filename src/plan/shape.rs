@@ -86,6 +86,17 @@ impl Shape {
         }
     }
 
+    /// The number of users that the line goes to at `elapsed`: those at the end of the stage it is in.
+    pub fn goal_at(&self, elapsed: Duration) -> u64 {
+        match &self.line {
+            Line::Ramp { users, .. } => *users,
+            Line::Stages(stages) => {
+                let now = stages.iter().find(|stage| elapsed < stage.end());
+                now.or(stages.last()).map_or(0, |stage| stage.to)
+            }
+        }
+    }
+
     /// When user `n`, counted from 0, starts for the first time; none if there are never so many.
     pub fn start_of(&self, n: u64) -> Option<Duration> {
         match &self.line {

@@ -26,7 +26,7 @@ pub fn draw(
         colours: facts.colours,
     };
     let mut rest = area;
-    header::draw(facts, state, snapshot, cut(&mut rest, 3), buffer, styles);
+    header::draw(facts, snapshot, cut(&mut rest, 3), buffer, styles);
     let graphs = match area.height {
         ..18 => 0,
         18..34 => 4,

@@ -1,10 +1,9 @@
 //! What keys do: to the view itself, and as a wish to whoever owns the run.
 
-use super::Facts;
 use super::pages::listing;
 use super::screen::Typed;
 use super::state::{Dialog, State, Tab};
-use crate::control::Command;
+use crate::control::{Command, Interrupt};
 use crate::metrics::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -13,12 +12,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 pub enum Wish {
     /// Something that a run can be asked for.
     Command(Command),
-    /// What Ctrl-C does: stop, and abort the second time.
-    Interrupt,
     /// Go on and stand still in turns.
     TogglePause,
-    /// Load the plan anew.
-    Reload,
     /// Write a report of the run so far.
     WriteReport,
     /// Give the terminal back until the process is continued (Ctrl-Z).
@@ -28,25 +23,25 @@ pub enum Wish {
 impl State {
     /// Takes what was typed: changes what is shown, and gives what is wanted of the run. A change of size is seen
     /// by the next drawing.
-    pub fn take(&mut self, typed: &Typed, facts: &Facts, snapshot: &Snapshot) -> Option<Wish> {
+    pub fn take(&mut self, typed: &Typed, snapshot: &Snapshot) -> Option<Wish> {
         match typed {
-            Typed::Key(key) => self.press(*key, facts, snapshot),
+            Typed::Key(key) => self.press(*key, snapshot),
             _ => None,
         }
     }
 
-    fn press(&mut self, key: KeyEvent, facts: &Facts, snapshot: &Snapshot) -> Option<Wish> {
+    fn press(&mut self, key: KeyEvent, snapshot: &Snapshot) -> Option<Wish> {
         if key.kind == KeyEventKind::Release {
             return None;
         }
         if key.modifiers.contains(KeyModifiers::ALT) {
             // Esc and a key that came together: that is how terminals send both.
-            self.press(KeyCode::Esc.into(), facts, snapshot);
-            return self.press(key.code.into(), facts, snapshot);
+            self.press(KeyCode::Esc.into(), snapshot);
+            return self.press(key.code.into(), snapshot);
         }
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return match key.code {
-                KeyCode::Char('c') => Some(Wish::Interrupt),
+                KeyCode::Char('c') => Some(Wish::Command(Command::Interrupt(Interrupt::Key))),
                 KeyCode::Char('z') => Some(Wish::Suspend),
                 _ => None,
             };
@@ -54,11 +49,10 @@ impl State {
         self.notice.clear();
         match self.dialog.clone() {
             _ if self.typing => self.type_filter(key.code),
-            Dialog::None => return self.press_on_page(key.code, facts, snapshot),
+            Dialog::None => return self.press_on_page(key.code, snapshot),
             Dialog::Quit => {
                 self.dialog = Dialog::None;
                 if matches!(key.code, KeyCode::Char('y' | 'Y' | 'q') | KeyCode::Enter) {
-                    self.notice = "stopping: running tasks finish; Ctrl-C aborts them".to_owned();
                     return Some(Wish::Command(Command::Stop));
                 }
             }
@@ -77,14 +71,14 @@ impl State {
             // What was wrong with the plan is mended: once more.
             Dialog::Message(_) if key.code == KeyCode::Char('r') => {
                 self.dialog = Dialog::None;
-                return Some(Wish::Reload);
+                return Some(Wish::Command(Command::Reload));
             }
             Dialog::Help | Dialog::Message(_) => self.dialog = Dialog::None,
         }
         None
     }
 
-    fn press_on_page(&mut self, key: KeyCode, facts: &Facts, snapshot: &Snapshot) -> Option<Wish> {
+    fn press_on_page(&mut self, key: KeyCode, snapshot: &Snapshot) -> Option<Wish> {
         let tab = self.tab.index();
         match key {
             KeyCode::Char(digit @ '1'..='7') => self.tab = Tab::ALL[digit as usize - '1' as usize],
@@ -110,17 +104,12 @@ impl State {
                 self.filter.clear();
                 self.typing = true;
             }
-            KeyCode::Char('+' | '=') => return Some(self.ask_for_users(self.wanted(facts) + 1)),
-            KeyCode::Char('-') => {
-                return Some(self.ask_for_users(self.wanted(facts).saturating_sub(1)));
-            }
+            KeyCode::Char('+' | '=') => return Some(Wish::Command(Command::AddUsers(1))),
+            KeyCode::Char('-') => return Some(Wish::Command(Command::AddUsers(-1))),
             KeyCode::Char('u') => self.dialog = Dialog::Users(String::new()),
             KeyCode::Char('p' | ' ') => return Some(Wish::TogglePause),
-            KeyCode::Char('0') => {
-                self.notice = "figures start anew".to_owned();
-                return Some(Wish::Command(Command::ResetStatistics));
-            }
-            KeyCode::Char('r') => return Some(Wish::Reload),
+            KeyCode::Char('0') => return Some(Wish::Command(Command::ResetStatistics)),
+            KeyCode::Char('r') => return Some(Wish::Command(Command::Reload)),
             KeyCode::Char('w') => return Some(Wish::WriteReport),
             KeyCode::Char('?') => self.dialog = Dialog::Help,
             KeyCode::Char('q') => self.dialog = Dialog::Quit,
@@ -129,24 +118,14 @@ impl State {
         None
     }
 
-    /// The users that are to run as far as is known here.
-    fn wanted(&self, facts: &Facts) -> u64 {
-        self.users.unwrap_or(facts.users)
-    }
-
-    fn ask_for_users(&mut self, users: u64) -> Wish {
-        self.users = Some(users);
-        self.notice = format!("{} users wanted", crate::units::show_count(users));
-        Wish::Command(Command::SetUsers(users))
-    }
-
     fn type_users(&mut self, key: KeyCode, mut text: String) -> Option<Wish> {
         match key {
             KeyCode::Char(digit @ '0'..='9') if text.len() < 6 => text.push(digit),
             KeyCode::Backspace => drop(text.pop()),
             KeyCode::Enter => {
                 self.dialog = Dialog::None;
-                return text.parse().ok().map(|users| self.ask_for_users(users));
+                let users = text.parse().ok()?;
+                return Some(Wish::Command(Command::SetUsers(users)));
             }
             KeyCode::Esc => {
                 self.dialog = Dialog::None;
@@ -201,7 +180,7 @@ mod tests {
         KeyEvent::new(code, KeyModifiers::NONE)
     }
 
-    fn run() -> (State, Facts, Snapshot) {
+    fn run() -> (State, Snapshot) {
         let row = |name: &str, count| LiveRow {
             method: "GET".into(),
             name: name.into(),
@@ -212,15 +191,11 @@ mod tests {
             rows: vec![row("/a", 1), row("/b", 2), row("/ab", 3)],
             ..Snapshot::default()
         };
-        let facts = Facts {
-            users: 10,
-            ..Facts::default()
-        };
-        (State::default(), facts, snapshot)
+        (State::default(), snapshot)
     }
 
     /// Presses the keys of a text, `\n` for Enter and `\x1b` for Esc; the last wish.
-    fn press(state: &mut State, facts: &Facts, snapshot: &Snapshot, keys: &str) -> Option<Wish> {
+    fn press(state: &mut State, snapshot: &Snapshot, keys: &str) -> Option<Wish> {
         let codes = keys.chars().map(|c| match c {
             '\n' => KeyCode::Enter,
             '\x1b' => KeyCode::Esc,
@@ -228,106 +203,98 @@ mod tests {
             c => KeyCode::Char(c),
         });
         codes
-            .map(|code| state.press(key(code), facts, snapshot))
+            .map(|code| state.press(key(code), snapshot))
             .last()
             .flatten()
     }
 
     #[test]
     fn tabs_are_reached_by_number_and_in_turn() {
-        let (mut state, facts, snapshot) = run();
-        press(&mut state, &facts, &snapshot, "4");
+        let (mut state, snapshot) = run();
+        press(&mut state, &snapshot, "4");
         assert_eq!(state.tab, Tab::Errors);
-        press(&mut state, &facts, &snapshot, "\t\t\t\t");
+        press(&mut state, &snapshot, "\t\t\t\t");
         assert_eq!(state.tab, Tab::Requests);
-        press(&mut state, &facts, &snapshot, "h");
+        press(&mut state, &snapshot, "h");
         assert_eq!(state.tab, Tab::Log);
     }
 
     #[test]
     fn the_selection_stays_on_the_page() {
-        let (mut state, facts, snapshot) = run();
-        press(&mut state, &facts, &snapshot, "jjjjj");
+        let (mut state, snapshot) = run();
+        press(&mut state, &snapshot, "jjjjj");
         assert_eq!(state.selected(), 2);
-        press(&mut state, &facts, &snapshot, "kkkkk");
+        press(&mut state, &snapshot, "kkkkk");
         assert_eq!(state.selected(), 0);
-        press(&mut state, &facts, &snapshot, "G");
+        press(&mut state, &snapshot, "G");
         assert_eq!(state.selected(), 2);
-        press(&mut state, &facts, &snapshot, "g");
+        press(&mut state, &snapshot, "g");
         assert_eq!(state.selected(), 0);
     }
 
     #[test]
     fn a_filter_is_typed_kept_and_taken_away() {
-        let (mut state, facts, snapshot) = run();
-        press(&mut state, &facts, &snapshot, "/b\n");
+        let (mut state, snapshot) = run();
+        press(&mut state, &snapshot, "/b\n");
         assert_eq!(state.filter, "b");
         assert_eq!(listing(&state, &snapshot).rows.len(), 2);
         assert_eq!(
-            press(&mut state, &facts, &snapshot, "q\x1b"),
+            press(&mut state, &snapshot, "q\x1b"),
             None,
             "not typed any more"
         );
-        press(&mut state, &facts, &snapshot, "\x1b");
+        press(&mut state, &snapshot, "\x1b");
         assert_eq!(state.filter, "");
         state.filter = "b".to_owned();
         let together = KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT);
-        state.press(together, &facts, &snapshot);
+        state.press(together, &snapshot);
         assert_eq!((state.filter.as_str(), state.sorted()), ("", 1));
-        press(&mut state, &facts, &snapshot, "/q\x1b");
+        press(&mut state, &snapshot, "/q\x1b");
         assert_eq!((state.filter.as_str(), state.typing), ("", false));
     }
 
     #[test]
     fn users_are_asked_for_one_by_one_or_by_number() {
-        let (mut state, facts, snapshot) = run();
-        let wanted = |wish| match wish {
-            Some(Wish::Command(Command::SetUsers(users))) => users,
-            other => panic!("users are wanted, not {other:?}"),
-        };
-        assert_eq!(wanted(press(&mut state, &facts, &snapshot, "++")), 12);
-        assert_eq!(wanted(press(&mut state, &facts, &snapshot, "-")), 11);
-        assert_eq!(wanted(press(&mut state, &facts, &snapshot, "u4x0\n")), 40);
-        assert_eq!(press(&mut state, &facts, &snapshot, "u7\x1b"), None);
-        assert_eq!(wanted(press(&mut state, &facts, &snapshot, "-")), 39);
+        let (mut state, snapshot) = run();
+        let wish = |command| Some(Wish::Command(command));
+        for (keys, wanted) in [
+            ("+", wish(Command::AddUsers(1))),
+            ("-", wish(Command::AddUsers(-1))),
+            ("u4x0\n", wish(Command::SetUsers(40))),
+            ("u7\x1b", None),
+            ("u\n", None),
+        ] {
+            assert_eq!(press(&mut state, &snapshot, keys), wanted, "{keys:?}");
+        }
     }
 
     #[test]
     fn stopping_asks_once_and_the_rest_goes_to_the_run() {
-        let (mut state, facts, snapshot) = run();
-        assert_eq!(press(&mut state, &facts, &snapshot, "qn"), None);
+        let (mut state, snapshot) = run();
+        assert_eq!(press(&mut state, &snapshot, "qn"), None);
         let stop = Some(Wish::Command(Command::Stop));
-        assert_eq!(press(&mut state, &facts, &snapshot, "qy"), stop);
-        assert_eq!(
-            press(&mut state, &facts, &snapshot, "p"),
-            Some(Wish::TogglePause)
-        );
-        assert_eq!(
-            press(&mut state, &facts, &snapshot, "w"),
-            Some(Wish::WriteReport)
-        );
+        assert_eq!(press(&mut state, &snapshot, "qy"), stop);
+        assert_eq!(press(&mut state, &snapshot, "p"), Some(Wish::TogglePause));
+        assert_eq!(press(&mut state, &snapshot, "w"), Some(Wish::WriteReport));
         let reset = Some(Wish::Command(Command::ResetStatistics));
-        assert_eq!(press(&mut state, &facts, &snapshot, "0"), reset);
+        assert_eq!(press(&mut state, &snapshot, "0"), reset);
         let control = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
         assert_eq!(
-            state.press(control('c'), &facts, &snapshot),
-            Some(Wish::Interrupt)
+            state.press(control('c'), &snapshot),
+            Some(Wish::Command(Command::Interrupt(Interrupt::Key)))
         );
         state.dialog = Dialog::Help;
-        assert_eq!(
-            state.press(control('z'), &facts, &snapshot),
-            Some(Wish::Suspend)
-        );
+        assert_eq!(state.press(control('z'), &snapshot), Some(Wish::Suspend));
     }
 
     #[test]
     fn columns_are_sorted_by_in_turn() {
-        let (mut state, facts, snapshot) = run();
-        press(&mut state, &facts, &snapshot, "s");
+        let (mut state, snapshot) = run();
+        press(&mut state, &snapshot, "s");
         assert_eq!(listing(&state, &snapshot).rows[0].name, "GET /ab");
-        press(&mut state, &facts, &snapshot, "S");
+        press(&mut state, &snapshot, "S");
         assert_eq!(listing(&state, &snapshot).rows[0].name, "GET /a");
-        press(&mut state, &facts, &snapshot, "ssssssss");
+        press(&mut state, &snapshot, "ssssssss");
         assert_eq!(state.sorted(), 0, "round to the order of the plan");
     }
 }

@@ -18,8 +18,6 @@ pub use keys::Wish;
 pub use screen::{Input, Screen, Typed};
 pub use state::{Dialog, State, Tab};
 
-use std::time::Duration;
-
 /// What the view knows of a run from its beginning.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
@@ -27,12 +25,6 @@ pub struct Facts {
     pub plan: String,
     /// The target as it is shown.
     pub host: String,
-    /// Users that are to run; the most of them, with stages or a rate.
-    pub users: u64,
-    /// When the run ends by itself, since its beginning.
-    pub ends: Option<Duration>,
-    /// Whether iterations are started at a rate.
-    pub at_rate: bool,
     /// Whether colours may be used.
     pub colours: bool,
 }

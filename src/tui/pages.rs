@@ -1,4 +1,4 @@
-//! The rows of each tab, from a snapshot and the report that goes with it.
+//! The rows of each tab, from a snapshot and the latest report.
 
 use super::history::History;
 use super::listing::{Entry, Listing, column, one_line};
@@ -13,7 +13,7 @@ const TREND: usize = 8;
 /// The rows of the state's tab, sorted and filtered as it says.
 pub(super) fn listing(state: &State, snapshot: &Snapshot) -> Listing {
     let empty = Report::default();
-    let report = snapshot.report.as_deref().unwrap_or(&empty);
+    let report = state.report.as_deref().unwrap_or(&empty);
     let mut listing = match state.tab {
         Tab::Requests => requests(snapshot, &state.history),
         Tab::Latency => latency(report),

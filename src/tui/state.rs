@@ -1,8 +1,9 @@
 //! What the view shows of a run and how: the tab, the selected row, the order, the filter, an open dialog.
 
 use super::history::History;
-use crate::metrics::Snapshot;
+use crate::metrics::{Report, Snapshot};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Lines of the log that are kept.
 const LOG_LINES: usize = 500;
@@ -92,8 +93,8 @@ pub struct State {
     pub(super) typing: bool,
     /// What lies over the page.
     pub dialog: Dialog,
-    /// The users that somebody asked for here.
-    pub(super) users: Option<u64>,
+    /// The latest report that was asked for, for the pages that need more than a snapshot.
+    pub report: Option<Arc<Report>>,
     /// The last thing that happened, for the line at the bottom.
     pub notice: String,
     pub(super) log: VecDeque<String>,
@@ -106,6 +107,15 @@ impl State {
     /// Looks at a new snapshot.
     pub fn look(&mut self, snapshot: &Snapshot) {
         self.history.look(snapshot);
+    }
+
+    /// Whether what is on the screen comes from a report.
+    pub fn shows_report(&self) -> bool {
+        let on_page = matches!(
+            self.tab,
+            Tab::Latency | Tab::Tasks | Tab::Errors | Tab::Codes
+        );
+        on_page || matches!(self.dialog, Dialog::Detail(_))
     }
 
     /// Adds a line to the log.

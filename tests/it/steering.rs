@@ -2,13 +2,13 @@
 
 use crate::server::Server;
 use lgoose::config::{Config, Settings, Value};
-use lgoose::control::Command;
-use lgoose::engine::{PlanVersion, Run, run};
-use lgoose::metrics::{Report, Snapshot};
+use lgoose::control::{Command, Control, Done, Handle, Interrupt};
+use lgoose::engine::{PlanVersion, PlanVersions, Run, run};
+use lgoose::metrics::{Cause, Report, Snapshot};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 const COMES_AND_GOES: &str = "scenario { \"s\",\n  \
      task { on_start = true, function(user) user:get(\"/in/\" .. user.id) end },\n  \
@@ -18,13 +18,20 @@ const BUSY: &str = "task { wait = 0.005, function(user) user:get \"/\" end }";
 
 /// The controls of a run.
 struct Wheel {
-    commands: mpsc::UnboundedSender<Command>,
+    handle: Handle,
     pictures: watch::Receiver<Option<Arc<Snapshot>>>,
 }
 
 impl Wheel {
-    fn send(&self, command: Command) {
-        self.commands.send(command).expect("the run goes on");
+    async fn send(&self, command: Command) -> Done {
+        let answer = self.handle.ask(command).await;
+        answer.expect("it makes sense now")
+    }
+
+    /// What the run says to a command that it refuses.
+    async fn refused(&self, command: Command) -> String {
+        let answer = self.handle.ask(command).await;
+        answer.expect_err("it makes no sense now").to_string()
     }
 
     /// Polls until `ready` or until a deadline, which fails the test.
@@ -76,12 +83,19 @@ fn steer(
         .enable_all()
         .build()
         .expect("a runtime can be made");
-    let (commands, obeyed) = mpsc::unbounded_channel();
-    let (_none, versions) = mpsc::unbounded_channel();
-    let (shown, pictures) = watch::channel(None);
-    let wheel = Wheel { commands, pictures };
+    let (handle, control) = Control::open();
+    let Control {
+        calls,
+        snapshots,
+        reloads,
+        ..
+    } = control;
+    drop(reloads);
+    let (_none, offers) = PlanVersions::open();
+    let pictures = handle.snapshots();
+    let wheel = Wheel { handle, pictures };
     let (outcome, ()) = runtime
-        .block_on(async { tokio::join!(run(run_it, obeyed, versions, shown), script(wheel)) });
+        .block_on(async { tokio::join!(run(run_it, calls, offers, snapshots), script(wheel)) });
     let outcome = outcome.expect("the run starts");
     assert!(outcome.trouble.is_none(), "{:?}", outcome.trouble);
     outcome.report
@@ -105,16 +119,16 @@ fn users_can_be_set_to_more_to_fewer_to_none_and_to_some_again() {
         let came = |n| move |server: &Server| count(server, "GET /in/") == n;
         let gone = |n| move |server: &Server| count(server, "GET /out/") == n;
         wheel.until("2 came", || came(2)(&server)).await;
-        wheel.send(Command::SetUsers(5));
+        wheel.send(Command::SetUsers(5)).await;
         wheel.until("5 came", || came(5)(&server)).await;
-        wheel.send(Command::SetUsers(1));
+        wheel.send(Command::SetUsers(1)).await;
         wheel.until("4 went", || gone(4)(&server)).await;
         assert_eq!(count(&server, "GET /out/1"), 0, "the first user stays");
-        wheel.send(Command::SetUsers(0));
+        wheel.send(Command::SetUsers(0)).await;
         wheel.until("all went", || gone(5)(&server)).await;
-        wheel.send(Command::SetUsers(3));
+        wheel.send(Command::SetUsers(3)).await;
         wheel.until("3 came again", || came(8)(&server)).await;
-        wheel.send(Command::Stop);
+        wheel.send(Command::Stop).await;
     });
     assert_eq!(count(&server, "GET /out/"), 8);
     assert_eq!(report.users, 5);
@@ -128,11 +142,11 @@ fn a_rate_can_be_set_and_so_can_the_users_it_may_have() {
     let plan = "task { function(user) user:get \"/hold\" end }";
     let report = steer(plan, &server, &fields, async |mut wheel| {
         wheel.until("the first", || server.received() == 1).await;
-        wheel.send(Command::SetRate(300.0));
+        wheel.send(Command::SetRate(300.0)).await;
         while wheel.picture().await.dropped == 0 {}
-        wheel.send(Command::SetUsers(6));
+        wheel.send(Command::SetUsers(6)).await;
         wheel.until("six hang", || server.received() == 6).await;
-        wheel.send(Command::SetRate(0.0));
+        wheel.send(Command::SetRate(0.0)).await;
         let dropped = loop {
             let (one, other) = (wheel.picture().await.dropped, wheel.picture().await.dropped);
             if one == other {
@@ -140,7 +154,7 @@ fn a_rate_can_be_set_and_so_can_the_users_it_may_have() {
             }
         };
         assert!(dropped > 0);
-        wheel.send(Command::Abort);
+        wheel.send(Command::Abort).await;
     });
     let arrivals = report.arrivals.expect("a run at a rate");
     assert_eq!(arrivals.started, 6);
@@ -157,7 +171,7 @@ fn a_paused_run_starts_nothing_and_its_time_stands_still() {
     ];
     steer(BUSY, &server, &fields, async |mut wheel| {
         wheel.until("requests come", || server.received() > 3).await;
-        wheel.send(Command::Pause);
+        wheel.send(Command::Pause).await;
         let still = loop {
             wheel.picture().await;
             let seen = server.received();
@@ -167,7 +181,7 @@ fn a_paused_run_starts_nothing_and_its_time_stands_still() {
                 break seen;
             }
         };
-        wheel.send(Command::Resume);
+        wheel.send(Command::Resume).await;
         wheel
             .until("requests come again", || server.received() > still)
             .await;
@@ -183,11 +197,11 @@ fn a_paused_rate_drops_nothing() {
     ];
     let plan = "task { function(user) user:get \"/\" end }";
     let report = steer(plan, &server, &fields, async |mut wheel| {
-        wheel.send(Command::Pause);
+        wheel.send(Command::Pause).await;
         for _ in 0..3 {
             wheel.picture().await;
         }
-        wheel.send(Command::Resume);
+        wheel.send(Command::Resume).await;
     });
     let arrivals = report.arrivals.expect("a run at a rate");
     assert_eq!((arrivals.started, arrivals.dropped), (30, 0));
@@ -200,7 +214,7 @@ fn figures_can_be_reset_and_what_was_before_is_gone() {
     let fields = [("users", number(4)), ("hatch_rate", number(1_000))];
     let report = steer(BUSY, &server, &fields, async |mut wheel| {
         while wheel.picture().await.total.count < 20 {}
-        wheel.send(Command::ResetStatistics);
+        wheel.send(Command::ResetStatistics).await;
         let mut before = wheel.picture().await.measured;
         loop {
             let picture = wheel.picture().await;
@@ -210,9 +224,128 @@ fn figures_can_be_reset_and_what_was_before_is_gone() {
             before = picture.measured;
         }
         while wheel.picture().await.total.count == 0 {}
-        wheel.send(Command::Stop);
+        wheel.send(Command::Stop).await;
     });
     assert!(report.aggregated.count > 0);
     assert!(report.aggregated.count + 20 <= server.received());
     assert_eq!(report.users, 4, "users at work stay");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_words_and_changes_nothing() {
+    let server = Server::start();
+    let fields = [("users", number(2)), ("hatch_rate", number(1_000))];
+    let plan = "task { function(user) user:get \"/hold\" end }";
+    let mut left = None;
+    let report = steer(plan, &server, &fields, async |wheel| {
+        wheel.until("both hang", || server.received() == 2).await;
+        for (command, words) in [
+            (Command::SetRate(5.0), "a run of users has no rate"),
+            (
+                Command::SetUsers(1_000_001),
+                "1,000,001 users are too many: the most is 1,000,000",
+            ),
+            (Command::AddUsers(i64::MAX), "are too many"),
+            (Command::Resume, "the run is not paused"),
+            (Command::Reload, "this run cannot load its plan anew"),
+        ] {
+            let refused = wheel.refused(command).await;
+            assert!(refused.contains(words), "{command:?}: {refused}");
+        }
+        assert_eq!(wheel.send(Command::Pause).await, Done::Paused);
+        let refused = wheel.refused(Command::Pause).await;
+        assert_eq!(refused, "the run is paused already");
+        assert_eq!(wheel.send(Command::Resume).await, Done::Resumed);
+        assert_eq!(wheel.send(Command::ResetStatistics).await, Done::Reset);
+        let refused = wheel.refused(Command::ResetStatistics).await;
+        assert_eq!(refused, "the figures are starting anew already");
+        let wanted = wheel.handle.snapshot().expect("it has begun").wanted;
+        assert_eq!((wanted.users, wanted.rate, wanted.ends), (2, None, None));
+        let interrupt = Command::Interrupt(Interrupt::Signal);
+        assert_eq!(wheel.send(interrupt).await, Done::Stopping);
+        for command in [Command::Stop, Command::SetUsers(9), Command::Pause] {
+            let refused = wheel.refused(command).await;
+            assert_eq!(refused, "the run is stopping already", "{command:?}");
+        }
+        assert_eq!(wheel.send(interrupt).await, Done::Aborting);
+        left = Some(wheel.handle);
+    });
+    assert_eq!(report.ending.expect("it ended").cause, Cause::Aborted);
+    assert_eq!(server.received(), 2);
+    let refused = left.expect("the script ended").ask(Command::Stop).wait();
+    assert_eq!(
+        refused.expect_err("it is over").to_string(),
+        "the run is over"
+    );
+}
+
+#[test]
+fn what_is_no_rate_is_refused_and_what_is_wanted_is_shown_with_the_answer() {
+    let server = Server::start();
+    let fields = [("rate", number(1)), ("max_users", number(3))];
+    let plan = "task { function(user) user:get \"/\" end }";
+    steer(plan, &server, &fields, async |wheel| {
+        wheel.until("the first", || server.received() == 1).await;
+        let wanted = || {
+            let wanted = wheel.handle.snapshot().expect("it has begun").wanted;
+            (wanted.users, wanted.rate)
+        };
+        for rate in [-1.0, f64::NAN, f64::INFINITY] {
+            let refused = wheel.refused(Command::SetRate(rate)).await;
+            assert!(refused.contains("is no rate"), "{refused}");
+        }
+        assert_eq!(wanted(), (3, Some(1.0)));
+        assert_eq!(wheel.send(Command::SetRate(7.5)).await, Done::Rate(7.5));
+        assert_eq!(wheel.send(Command::AddUsers(4)).await, Done::Users(7));
+        assert_eq!(wanted(), (7, Some(7.5)));
+        assert_eq!(wheel.send(Command::AddUsers(-9)).await, Done::Users(0));
+        wheel.send(Command::Stop).await;
+        assert_eq!(wanted(), (0, Some(0.0)));
+    });
+}
+
+#[test]
+fn a_report_is_made_for_whoever_asks_for_one() {
+    let server = Server::start();
+    let fields = [("users", number(4)), ("hatch_rate", number(1_000))];
+    let at_end = steer(BUSY, &server, &fields, async |mut wheel| {
+        while wheel.picture().await.total.count < 20 {}
+        let other = wheel.handle.clone();
+        let (one, two) = tokio::join!(wheel.handle.report(), other.report());
+        let (one, two) = (one.expect("it goes on"), two.expect("it goes on"));
+        assert!(Arc::ptr_eq(&one, &two), "one is made for both");
+        assert!(one.aggregated.count >= 20 && one.aggregated.latency_ms.is_some());
+        assert_eq!(one.settings.as_ref().map(|told| told.users), Some(4));
+        assert!(one.ending.is_none() && one.verdict.is_none());
+        while wheel.picture().await.total.count <= one.aggregated.count {}
+        let later = wheel.handle.report().await.expect("it goes on");
+        assert!(later.aggregated.count > one.aggregated.count);
+        wheel.send(Command::Stop).await;
+    });
+    assert!(at_end.settings.is_some());
+}
+
+#[test]
+fn before_the_first_user_there_is_a_report_and_a_stop_and_nothing_to_steer() {
+    let server = Server::start();
+    let plan = "on(\"test_start\", function(user) user:get \"/hold\" end)\n\
+                task { function(user) user:get \"/\" end }";
+    let fields = [("users", number(3))];
+    let report = steer(plan, &server, &fields, async |wheel| {
+        wheel.until("it has begun", || server.received() == 1).await;
+        let snapshot = wheel.handle.snapshot().expect("what is wanted is known");
+        assert_eq!((snapshot.users, snapshot.wanted.users), (0, 3));
+        let refused = wheel.refused(Command::SetUsers(9)).await;
+        assert!(
+            refused.contains("'test_start' is still at work"),
+            "{refused}"
+        );
+        let report = wheel.handle.report().await.expect("there is one");
+        assert_eq!(report.aggregated.count, 0);
+        let interrupt = Command::Interrupt(Interrupt::Key);
+        assert_eq!(wheel.send(interrupt).await, Done::Stopping);
+        assert_eq!(wheel.send(interrupt).await, Done::Aborting);
+    });
+    assert_eq!(report.ending.expect("it ended").cause, Cause::Aborted);
+    assert_eq!(server.requests(), ["GET /hold"]);
 }

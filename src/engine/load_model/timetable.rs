@@ -1,6 +1,7 @@
 //! The timetable of a run: how many users are to run, or at what rate iterations are to start, over time.
 
 use crate::config::{Config, Load, Spacing};
+use crate::metrics::Aim;
 use crate::plan::{Arrivals, RateLine, Shape};
 use crate::units;
 use std::collections::VecDeque;
@@ -44,6 +45,19 @@ impl Timetable {
         }
     }
 
+    /// What it goes to at `elapsed`, but for when the run is to end.
+    pub(crate) fn aim(&self, elapsed: Duration) -> Aim {
+        let (users, rate) = match self {
+            Timetable::Users(shape) => (shape.goal_at(elapsed), None),
+            Timetable::Arrivals { line, most, .. } => (*most, Some(line.goal_at(elapsed))),
+        };
+        Aim {
+            users,
+            rate,
+            ends: None,
+        }
+    }
+
     /// From when on all users run; none without such a moment.
     pub(crate) fn all_running_at(&self) -> Option<Duration> {
         match self {
@@ -51,11 +65,6 @@ impl Timetable {
             Timetable::Arrivals { .. } => None,
         }
     }
-}
-
-/// When the options say that a run ends, since its beginning; `None` for never.
-pub fn end_of(config: &Config) -> Option<Duration> {
-    Timetable::of(config).1
 }
 
 /// When each stage but the first begins, and what it is.

@@ -2,17 +2,20 @@
 //! shards by their directive and their signals alone, whatever machine they are on.
 
 use crate::config::Config;
-use crate::control::Command;
+use crate::control::{Answer, Call, Calls, Command, Done, Interrupt, Refusal};
 use crate::engine::protocol::directive::{Directive, Phase};
-use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::protocol::offer::{Offer, Offers};
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::ending::{Life, Stopped};
 use crate::engine::run::local_shards::LocalShards;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
+use crate::engine::run::settings::settings_of;
 use crate::engine::run::watchdog::{Caught, complaint};
 use crate::error::Error;
-use crate::metrics::{Cause, Delta, EventKind, RunPhase, Snapshot, Store};
+use crate::metrics::{
+    Aim, Cause, Delta, EventKind, Report, RunPhase, RunSettings, Snapshot, Store,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +27,6 @@ const TICK: Duration = Duration::from_millis(250);
 
 /// How much later than those of the shards its own ticks are.
 const AFTER_SHARDS: Duration = Duration::from_millis(20);
-
-/// How often a live view gets a whole report.
-const SHOW: Duration = Duration::from_millis(900);
 
 /// How long the others have to hand over what they have when a shard is caught.
 const HAND_OVER: Duration = Duration::from_secs(2);
@@ -49,8 +49,10 @@ pub(crate) struct Director {
     pub(crate) reset: Reset,
     /// Deltas that were merged, for those they came from.
     pub(crate) emptied: Vec<Delta>,
-    /// When a live view was last given a whole report.
-    pub(crate) shown: Instant,
+    /// What was answered to whoever asked for a report since the last tick.
+    pub(crate) report_so_far: Option<Arc<Report>>,
+    /// What decides the load, once somebody has asked for a report.
+    pub(crate) settings: Option<RunSettings>,
     /// The first stop, or the abort.
     pub(crate) stopped: Option<Stopped>,
     /// Tasks were cut off after `--stop-timeout`.
@@ -66,8 +68,8 @@ impl Director {
         &mut self,
         local: &mut LocalShards,
         mut signals: mpsc::UnboundedReceiver<Signal>,
-        commands: &mut mpsc::UnboundedReceiver<Command>,
-        mut plan_versions: mpsc::UnboundedReceiver<Arc<PlanVersion>>,
+        calls: &mut Calls,
+        mut offers: Offers,
     ) {
         // A little after the shards', so that what they hand over is in it.
         let mut tick = tokio::time::interval_at(self.begin + AFTER_SHARDS, TICK);
@@ -82,8 +84,11 @@ impl Director {
                     Some(signal) => self.heed(signal),
                     None => return,
                 },
-                Some(command) = commands.recv() => self.obey(command),
-                Some(plan_version) = plan_versions.recv() => self.adopt(plan_version),
+                Some(call) = calls.next() => self.take(call),
+                Some(Offer { plan_version, reply }) = offers.next() => {
+                    // Whoever offered it may not care.
+                    let _ignored = reply.send(self.adopt(plan_version));
+                }
                 () = at(stop_at), if stop_at.is_some() => self.stop(Cause::TimeUp, None),
                 () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
                 () = at(until), if until.is_some() => match self.life {
@@ -109,11 +114,8 @@ impl Director {
 
     /// Shows the run as it is, and looks at what only time brings.
     fn tick(&mut self, local: &mut LocalShards) {
-        self.store.enter(self.phase());
-        if self.config.view && self.shown.elapsed() >= SHOW {
-            self.shown = Instant::now();
-            self.store.show_report();
-        }
+        self.store.enter(self.phase(), self.aim());
+        self.report_so_far = None;
         let snapshot = self.store.tick(self.now());
         let connections = snapshot.connections;
         self.snapshots.send_replace(Some(snapshot));
@@ -196,6 +198,60 @@ impl Director {
         }
     }
 
+    /// What is wanted by the timetable as it is now.
+    pub(crate) fn aim(&self) -> Aim {
+        let directive = self.directives.borrow();
+        let now = self.now();
+        let elapsed = directive.clock.elapsed(now);
+        let aim = directive.timetable.aim(elapsed);
+        let paused = now.saturating_sub(elapsed);
+        let ends = self.end.map(|end| end.saturating_add(paused));
+        match self.is_stopping() {
+            false => Aim { ends, ..aim },
+            true => Aim {
+                users: 0,
+                rate: aim.rate.map(|_| 0.0),
+                ends,
+            },
+        }
+    }
+
+    /// Shows at once what a command has changed, without figures that are any newer.
+    fn show_phase(&self) {
+        let (phase, wanted) = (self.phase(), self.aim());
+        self.snapshots.send_if_modified(|latest| {
+            let Some(snapshot) = latest else {
+                return false;
+            };
+            let changed = snapshot.phase != phase || snapshot.wanted != wanted;
+            if changed {
+                *snapshot = Arc::new(Snapshot {
+                    phase,
+                    wanted,
+                    ..Snapshot::clone(snapshot)
+                });
+            }
+            changed
+        });
+    }
+
+    /// The report of now: the same one to all who ask between two ticks.
+    fn report_now(&mut self) -> Arc<Report> {
+        if let Some(report) = &self.report_so_far {
+            return report.clone();
+        }
+        let plan_version = self.directives.borrow().plan_version.clone();
+        let settings = self
+            .settings
+            .get_or_insert_with(|| settings_of(&plan_version.config, &plan_version.program));
+        let report = Arc::new(Report {
+            settings: Some(settings.clone()),
+            ..self.store.report_so_far()
+        });
+        self.report_so_far = Some(report.clone());
+        report
+    }
+
     /// Whether the run is on its way to its end.
     pub(crate) fn is_stopping(&self) -> bool {
         self.life != Life::Going
@@ -232,17 +288,37 @@ impl Director {
         }
     }
 
-    pub(crate) fn obey(&mut self, command: Command) {
-        match command {
-            Command::Stop => self.stop(Cause::StoppedByUser, None),
-            Command::Interrupt => self.stop(Cause::Signal, None),
-            Command::SetUsers(_)
-            | Command::SetRate(_)
-            | Command::Pause
-            | Command::Resume
-            | Command::ResetStatistics => self.steer(command),
-            Command::Abort => self.abort(),
+    fn take(&mut self, call: Call) {
+        match call {
+            Call::Command(command, reply) => {
+                let answer = self.obey(command);
+                self.show_phase();
+                reply.answer(answer);
+            }
+            Call::Report(reply) => {
+                // Whoever asked may not care any more.
+                let _ignored = reply.send(self.report_now());
+            }
         }
+    }
+
+    /// Does what a command asks for, or says why not.
+    pub(crate) fn obey(&mut self, command: Command) -> Answer {
+        match command {
+            Command::Stop if self.is_stopping() => return Err(Refusal::Stopping),
+            Command::Stop | Command::Interrupt(Interrupt::Key) => {
+                self.stop(Cause::StoppedByUser, None);
+            }
+            Command::Interrupt(Interrupt::Signal) => self.stop(Cause::Signal, None),
+            Command::Abort => {
+                self.abort();
+                return Ok(Done::Aborting);
+            }
+            // Whoever can load a plan is asked elsewhere.
+            Command::Reload => return Err(Refusal::NoReload),
+            _ => return self.steer(command),
+        }
+        Ok(Done::Stopping)
     }
 }
 

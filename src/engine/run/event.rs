@@ -1,18 +1,18 @@
 //! The plan's functions for the start and the end of a test: each is run once, by a user of its own, while
 //! no other user is at work. Their requests count apart from those of users, under the event's name.
 
-use crate::control::Command;
+use crate::control::{Call, Calls, Command, Done, Refusal};
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::run::settings::settings_of;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
 use crate::lua::Raised;
-use crate::metrics::Store;
+use crate::metrics::{Report, Store};
 use crate::plan::{Event, Order, Scenario, Schedule, Wait};
 use std::rc::Rc;
 use std::sync::Arc;
-use tokio::sync::mpsc;
 
 /// What came of an event's function.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(crate) async fn run_event(
     plan_version: &PlanVersion,
     event: Event,
     store: &mut Store,
-    commands: &mut mpsc::UnboundedReceiver<Command>,
+    calls: &mut Calls,
 ) -> Result<Happened, Error> {
     if !plan_version.plan.events.contains(&event) {
         return Ok(Happened::default());
@@ -47,17 +47,30 @@ pub(crate) async fn run_event(
         loop {
             tokio::select! {
                 raised = &mut run => break raised,
-                Some(command) = commands.recv() => match command {
-                    Command::Stop | Command::Interrupt => {
-                        asked = Some(command);
-                        stop.tell();
-                    }
-                    Command::Abort => {
-                        asked = Some(command);
+                Some(call) = calls.next() => match call {
+                    Call::Command(Command::Abort, reply) => {
+                        asked = Some(Command::Abort);
+                        reply.answer(Ok(Done::Aborting));
                         break None;
                     }
+                    Call::Command(command @ (Command::Stop | Command::Interrupt(_)), reply) => {
+                        asked = Some(command);
+                        stop.tell();
+                        reply.answer(Ok(Done::Stopping));
+                    }
                     // What is about users comes too early or too late.
-                    _ => {}
+                    Call::Command(_, reply) => reply.answer(Err(match event {
+                        Event::TestStart => Refusal::NotBegun,
+                        Event::TestStop => Refusal::Stopping,
+                    })),
+                    Call::Report(reply) => {
+                        let report = Report {
+                            settings: Some(settings_of(&context.config, &plan_version.program)),
+                            ..store.report_so_far()
+                        };
+                        // Whoever asked may not care any more.
+                        let _ignored = reply.send(Arc::new(report));
+                    }
                 }
             }
         }

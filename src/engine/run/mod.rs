@@ -15,11 +15,12 @@ mod watchdog;
 pub use crate::engine::run::settings::settings_of;
 
 use crate::config::{Config, Part};
-use crate::control::Command;
+use crate::control::{Calls, Command};
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::{Timetable, stages};
 use crate::engine::protocol::context::{cadence, context};
 use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::offer::Offers;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
 use crate::engine::run::ending::Life;
@@ -30,11 +31,11 @@ use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::thresholds;
 use crate::error::Error;
 use crate::http::{ClientConfig, Resolver};
-use crate::metrics::{Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
+use crate::metrics::{Aim, Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
 use crate::plan::Event;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// What to run.
@@ -65,27 +66,27 @@ pub struct Outcome {
     pub trouble: Option<Error>,
 }
 
-/// Runs a plan to its end. Snapshots are published four times a second; commands are obeyed at once. A version
-/// of the plan that comes in between is taken by each user at its next iteration, and the figures begin anew;
-/// the report keeps what was before.
+/// Runs a plan to its end. Snapshots are published four times a second and when a command has changed something;
+/// commands are obeyed and answered at once. A version of the plan that is offered in between is taken by each user at
+/// its next iteration, and the figures begin anew; the report keeps what was before.
 ///
 /// # Errors
 /// Trouble that keeps the run from starting.
 pub async fn run(
     run: Run,
-    commands: mpsc::UnboundedReceiver<Command>,
-    plan_versions: mpsc::UnboundedReceiver<Arc<PlanVersion>>,
+    calls: Calls,
+    offers: Offers,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
-    run_on(start_thread, run, commands, plan_versions, snapshots).await
+    run_on(start_thread, run, calls, offers, snapshots).await
 }
 
 /// [`run`] with its shards started in another way.
 pub(crate) async fn run_on(
     start_shard: StartShard,
     run: Run,
-    mut commands: mpsc::UnboundedReceiver<Command>,
-    plan_versions: mpsc::UnboundedReceiver<Arc<PlanVersion>>,
+    mut calls: Calls,
+    offers: Offers,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
     let config = run.config.clone();
@@ -111,12 +112,19 @@ pub(crate) async fn run_on(
     let name = run.name.clone();
     let mut context = context(run.config, run.client, run.resolver, run.journals);
     let (timetable, end) = Timetable::of(&config);
+    snapshots.send_replace(Some(Arc::new(Snapshot {
+        wanted: Aim {
+            ends: end,
+            ..timetable.aim(Duration::ZERO)
+        },
+        ..Snapshot::default()
+    })));
     let begun = run_event(
         &context,
         &plan_version,
         Event::TestStart,
         &mut store,
-        &mut commands,
+        &mut calls,
     )
     .await?;
     if let Some(raised) = begun.raised {
@@ -157,7 +165,8 @@ pub(crate) async fn run_on(
         end,
         reset,
         emptied: Vec::new(),
-        shown: context.begin,
+        report_so_far: None,
+        settings: None,
         stopped: None,
         out_of_time: false,
         caught: false,
@@ -165,11 +174,12 @@ pub(crate) async fn run_on(
     };
     // Whoever starts after a stop has nothing to do.
     if let Some(asked) = begun.asked {
-        director.obey(asked);
+        // It has been answered.
+        let _answered = director.obey(asked);
     }
     let (mut local, signals) = LocalShards::start(start_shard, &context, &director.directives)?;
     director
-        .direct(&mut local, signals, &mut commands, plan_versions)
+        .direct(&mut local, signals, &mut calls, offers)
         .await;
     // A thread that is caught never ends, the process does.
     local.join(director.caught);
@@ -184,7 +194,7 @@ pub(crate) async fn run_on(
         &plan_version,
         Event::TestStop,
         &mut director.store,
-        &mut commands,
+        &mut calls,
     )
     .await?;
     if let Some(raised) = happened.raised {

@@ -3,6 +3,7 @@
 //! and after it apart; when all have come so far, the earlier measurement is over.
 
 use crate::config::Config;
+use crate::control::Refusal;
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::directive::{Begins, Measurement};
 use crate::engine::protocol::plan_version::PlanVersion;
@@ -134,26 +135,32 @@ impl Director {
         }
     }
 
-    /// A view wants the figures to begin anew.
-    pub(crate) fn reset_as_asked(&mut self) {
+    /// A view wants the figures to begin anew. While they do already, nothing is to be done.
+    pub(crate) fn reset_as_asked(&mut self) -> Result<(), Refusal> {
+        if self.reset.under_way.is_some() {
+            return Err(Refusal::Resetting);
+        }
         self.begin_reset(self.now() + AHEAD, Cause::Asked);
+        Ok(())
     }
 
     /// Users are to run another version of the plan, each from its next iteration on. What `test_start` gave
     /// stays.
-    pub(crate) fn adopt(&mut self, plan_version: Arc<PlanVersion>) {
+    pub(crate) fn adopt(&mut self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         if self.is_stopping() {
-            return;
+            return Err(Refusal::Stopping);
         }
         plan_version
             .program
             .share_as(&self.directives.borrow().plan_version.program);
         self.begin_reset(self.now() + AHEAD, Cause::PlanVersion);
+        self.settings = None;
         self.tell(|directive| {
             directive.plan_version = plan_version;
             // Whoever had nothing left to do may have.
             directive.version += 1;
         });
+        Ok(())
     }
 
     /// The users are told to stop: a measurement that was asked for begins now, or it never would; one that the
@@ -236,6 +243,7 @@ impl Director {
             Cause::Started | Cause::Asked => {}
         }
         self.reset.epoch = under_way.epoch;
+        self.report_so_far = None;
         self.store.reset(now, under_way.epoch);
         let (kind, text) = match under_way.cause {
             Cause::Warmup => (EventKind::Reset, "the warm-up ended"),

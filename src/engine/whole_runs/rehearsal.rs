@@ -2,8 +2,9 @@
 //! site that is a script.
 
 use crate::config::{Config, Settings};
-use crate::control::Command;
+use crate::control::{Command, Control};
 use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::offer::PlanVersions;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::local_shards::StartShard;
 use crate::engine::run::{Outcome, Run, run_on};
@@ -16,7 +17,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
 use tokio::task::LocalSet;
 use tokio::time::Instant;
 
@@ -77,8 +77,8 @@ impl Rehearsal {
             resolver: Arc::default(),
             journals: None,
         };
-        let (press, plan_versions) = mpsc::unbounded_channel();
-        let (sender, commands) = mpsc::unbounded_channel();
+        let (versions, offers) = PlanVersions::open();
+        let (handle, control) = Control::open();
         let later: Vec<_> = self
             .plan_versions
             .iter()
@@ -89,7 +89,7 @@ impl Rehearsal {
         local.spawn_local(async move {
             for (at, command) in asked {
                 tokio::time::sleep_until(begin + at).await;
-                sender.send(command).expect("the run is under way");
+                handle.ask(command).await.expect("it makes sense now");
             }
             // Held until the run is over.
             std::future::pending::<()>().await;
@@ -97,20 +97,18 @@ impl Rehearsal {
         local.spawn_local(async move {
             for (at, plan_version) in later {
                 tokio::time::sleep_until(begin + at).await;
-                press
-                    .send(Arc::new(plan_version))
-                    .expect("the run is under way");
+                let taken = versions.offer(Arc::new(plan_version)).await;
+                taken.expect("the run is under way");
             }
             std::future::pending::<()>().await;
         });
-        let (snapshots, _) = watch::channel(None);
         let outcome = local
             .run_until(run_on(
                 self.start_shard,
                 run,
-                commands,
-                plan_versions,
-                snapshots,
+                control.calls,
+                offers,
+                control.snapshots,
             ))
             .await
             .expect("it starts");

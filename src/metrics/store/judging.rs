@@ -1,9 +1,9 @@
 //! Which rows a threshold is about, and what the store tells of those that are about none.
 
-use super::super::report::ThresholdRow;
+use super::super::report::{Report, ThresholdRow};
 use super::super::sight::{Sight, Subject};
 use super::super::thresholds::{ALL_CHECKS, Judges, View, is_called};
-use super::{Report, Store, latency};
+use super::{Store, latency};
 use crate::error::nearest;
 use crate::threshold::{Among, Figure, Threshold};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Runs of hours in played time: points over time that were joined again and again still tell what happened.
 
 use super::*;
-use crate::metrics::{Phases, Recorder, Sample};
+use crate::metrics::{Phases, Recorder, Report, Sample};
 
 const NAMES: u64 = 12;
 

@@ -18,8 +18,8 @@ impl Store {
         self.build(elapsed, true)
     }
 
-    /// The run so far as live views need it: without the latencies that points over time keep.
-    pub(super) fn report_so_far(&mut self) -> Report {
+    /// The run up to the last tick as live views need it: without the latencies that points over time keep.
+    pub fn report_so_far(&mut self) -> Report {
         self.build(self.now, false)
     }
 

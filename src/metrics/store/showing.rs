@@ -32,6 +32,7 @@ impl Store {
         Snapshot {
             elapsed: self.now,
             measured: self.measured(self.now),
+            active: measured,
             users: self.users.now(),
             bytes: self.total.counts.bytes,
             total: live_row(
@@ -51,7 +52,7 @@ impl Store {
             thresholds: self.judges.current(),
             recent: self.series.last(LIVE_POINTS),
             phase: self.phase,
-            report: self.latest.clone(),
+            wanted: self.wanted,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the way from samples over shards and ticks to a report.
 
 use super::*;
-use crate::metrics::{Failure, Phases, Recorder, Sample, TaskRun};
+use crate::metrics::{Failure, Phases, Recorder, Report, Sample, TaskRun};
 use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -217,6 +217,18 @@ fn a_number_asked_for_on_the_way_is_reached_at_the_rate_and_stays() {
 }
 
 #[test]
+fn the_goal_is_where_the_stage_leads() {
+    let shape = seconds_of(&[(10, 10), (0, 30), (5, 30), (5, 2)]);
+    for (second, goal) in [(0, 10), (9, 10), (10, 30), (14, 30), (15, 2), (99, 2)] {
+        let at = Duration::from_secs(second);
+        assert_eq!(shape.goal_at(at), goal, "at {second} s");
+    }
+    assert_eq!(Shape::ramp(40, 1.0, None).goal_at(Duration::ZERO), 40);
+    let steered = shape.steered(ms(12_000), 7, 1.0);
+    assert_eq!(steered.goal_at(ms(12_000)), 7);
+}
+
+#[test]
 fn extremes_are_no_trouble() {
     assert_eq!(Shape::ramp(0, 1.0, Some(ms(5))).duration(), Some(ms(5)));
     assert_eq!(

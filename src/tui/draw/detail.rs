@@ -16,7 +16,7 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot) -> Lines {
         return vec![(Meaning::Faint, "nothing is selected".to_owned())];
     };
     let empty = Report::default();
-    let report = snapshot.report.as_deref().unwrap_or(&empty);
+    let report = state.report.as_deref().unwrap_or(&empty);
     match state.tab {
         Tab::Errors => {
             let named = |error: &&ErrorRow| row.name == error_name(error);

@@ -3,7 +3,6 @@
 use super::super::Facts;
 use super::super::listing::{cut_middle, one_line};
 use super::super::pages::{ms_text, rate, tight};
-use super::super::state::State;
 use super::super::style::{Meaning, Styles};
 use super::put;
 use crate::metrics::{RunPhase, SeriesPoint, Snapshot};
@@ -19,7 +18,6 @@ const BAR: usize = 16;
 /// Three lines: plan and target, progress and generator, figures.
 pub(super) fn draw(
     facts: &Facts,
-    state: &State,
     snapshot: &Snapshot,
     area: Rect,
     buffer: &mut Buffer,
@@ -45,12 +43,12 @@ pub(super) fn draw(
     );
     at_right(buffer, line(0), &users, Meaning::Strong, styles);
 
-    let (text, meaning) = phase(facts, state, snapshot);
+    let (text, meaning) = phase(snapshot);
     let x = put(
         buffer,
         line(1),
         area.x,
-        &bar(facts, snapshot),
+        &bar(snapshot),
         Meaning::Graph,
         styles,
     );
@@ -70,26 +68,28 @@ fn at_right(buffer: &mut Buffer, area: Rect, text: &str, meaning: Meaning, style
 }
 
 /// Where the run is: `starting 40/120`, `running 2m10s of 10m`.
-fn phase(facts: &Facts, state: &State, snapshot: &Snapshot) -> (String, Meaning) {
-    let wanted = state.users.unwrap_or(facts.users);
+fn phase(snapshot: &Snapshot) -> (String, Meaning) {
+    let wanted = snapshot.wanted;
     let elapsed = show_long(snapshot.elapsed);
-    let of = facts
+    let of = wanted
         .ends
         .map_or_else(String::new, |ends| format!(" of {}", show_long(ends)));
-    let running = snapshot.phase == RunPhase::Running;
     match snapshot.phase {
         RunPhase::Stopping => (format!("stopping after {elapsed}"), Meaning::Warning),
         RunPhase::Paused => (format!("paused at {elapsed}"), Meaning::Warning),
-        RunPhase::Running if running && !facts.at_rate && snapshot.users < wanted => (
-            format!("starting {}/{} · {elapsed}{of}", snapshot.users, wanted),
+        RunPhase::Running if wanted.rate.is_none() && snapshot.users < wanted.users => (
+            format!(
+                "starting {}/{} · {elapsed}{of}",
+                snapshot.users, wanted.users
+            ),
             Meaning::Plain,
         ),
         RunPhase::Running => (format!("running {elapsed}{of}"), Meaning::Plain),
     }
 }
 
-fn bar(facts: &Facts, snapshot: &Snapshot) -> String {
-    let Some(ends) = facts.ends.filter(|ends| !ends.is_zero()) else {
+fn bar(snapshot: &Snapshot) -> String {
+    let Some(ends) = snapshot.wanted.ends.filter(|ends| !ends.is_zero()) else {
         return String::new();
     };
     let share = (snapshot.elapsed.as_secs_f64() / ends.as_secs_f64()).min(1.0);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::metrics::{
-    ErrorRow, Exemplar, Figures, Latency, LiveRow, NameSeries, PhasesMs, Report, RequestRow,
+    Aim, ErrorRow, Exemplar, Figures, Latency, LiveRow, NameSeries, PhasesMs, Report, RequestRow,
     RunPhase, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
 };
 use std::path::Path;
@@ -59,8 +59,8 @@ fn exemplar() -> Exemplar {
     }
 }
 
-/// A run of so many names; every third one fails.
-fn run(names: usize) -> Snapshot {
+/// A run of so many names, with its report; every third one fails.
+fn run(names: usize) -> (Snapshot, Arc<Report>) {
     let row = |n: usize| {
         let ms = |factor: u64| Duration::from_micros(n as u64 * 37 * factor + 300);
         LiveRow {
@@ -161,8 +161,13 @@ fn run(names: usize) -> Snapshot {
         saturated: second > 128,
         ..SeriesPoint::default()
     };
-    Snapshot {
+    let snapshot = Snapshot {
         phase: RunPhase::Running,
+        wanted: Aim {
+            users: 12,
+            rate: None,
+            ends: Some(Duration::from_secs(600)),
+        },
         elapsed: Duration::from_secs(130),
         measured: Duration::from_secs(130),
         users: 12,
@@ -184,18 +189,15 @@ fn run(names: usize) -> Snapshot {
             0 => Vec::new(),
             _ => (10..130).map(point).collect(),
         },
-        report: Some(Arc::new(report)),
         ..Snapshot::default()
-    }
+    };
+    (snapshot, Arc::new(report))
 }
 
 fn facts() -> Facts {
     Facts {
         plan: "plans/drupal.lua".to_owned(),
         host: "demo:drupal at http://127.0.0.1:43757".to_owned(),
-        users: 12,
-        ends: Some(Duration::from_secs(600)),
-        at_rate: false,
         colours: true,
     }
 }
@@ -232,8 +234,11 @@ fn compare(file: &str, shown: &str) {
     assert_eq!(shown, golden, "{file} (see the head of this file)");
 }
 
-fn watched(snapshot: &Snapshot) -> State {
-    let mut state = State::default();
+fn watched((snapshot, report): &(Snapshot, Arc<Report>)) -> State {
+    let mut state = State {
+        report: Some(report.clone()),
+        ..State::default()
+    };
     for second in 1..=10 {
         let mut at = snapshot.clone();
         at.elapsed = Duration::from_secs(second);
@@ -249,8 +254,8 @@ fn watched(snapshot: &Snapshot) -> State {
 fn every_size_shows_any_number_of_names() {
     for size in SIZES {
         for names in [0, 1, 12, 300] {
-            let snapshot = run(names);
-            let shown = screen(&watched(&snapshot), &snapshot, size);
+            let run = run(names);
+            let shown = screen(&watched(&run), &run.0, size);
             compare(&format!("{}x{}_{names}_names.txt", size.0, size.1), &shown);
         }
     }
@@ -258,15 +263,16 @@ fn every_size_shows_any_number_of_names() {
 
 #[test]
 fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
-    let snapshot = run(12);
+    let run = run(12);
+    let snapshot = &run.0;
     for tab in Tab::ALL {
-        let mut state = watched(&snapshot);
+        let mut state = watched(&run);
         state.tab = tab;
         state.say(" INFO plan: [/front] hello".to_owned());
         state.say(" WARN plan: careful".to_owned());
         compare(
             &format!("tab_{}.txt", tab.title()),
-            &screen(&state, &snapshot, (80, 24)),
+            &screen(&state, snapshot, (80, 24)),
         );
     }
     let dialogs = [
@@ -282,7 +288,7 @@ fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
         ("error_end", Dialog::Detail(99)),
     ];
     for (name, dialog) in dialogs {
-        let mut state = watched(&snapshot);
+        let mut state = watched(&run);
         state.selected[0] = 2;
         if name.starts_with("error") {
             state.tab = Tab::Errors;
@@ -290,22 +296,23 @@ fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
         state.dialog = dialog;
         compare(
             &format!("dialog_{name}.txt"),
-            &screen(&state, &snapshot, (80, 24)),
+            &screen(&state, snapshot, (80, 24)),
         );
     }
 }
 
 #[test]
 fn hostile_text_stays_text_and_no_size_breaks_the_view() {
-    let snapshot = run(12);
+    let run = run(12);
+    let snapshot = &run.0;
     for tab in Tab::ALL {
         for dialog in [Dialog::None, Dialog::Help, Dialog::Detail(3)] {
-            let mut state = watched(&snapshot);
+            let mut state = watched(&run);
             state.tab = tab;
             state.dialog = dialog;
             for width in [0, 1, 2, 9, 30, 59, 300] {
                 for height in [0, 1, 2, 3, 5, 9, 17, 18, 100] {
-                    let shown = screen(&state, &snapshot, (width, height));
+                    let shown = screen(&state, snapshot, (width, height));
                     let hostile = shown.chars().any(|c| c.is_control() && c != '\n');
                     assert!(!hostile, "{shown:?}");
                 }
@@ -316,16 +323,17 @@ fn hostile_text_stays_text_and_no_size_breaks_the_view() {
 
 #[test]
 fn without_colours_nothing_is_coloured_and_nothing_is_lost() {
-    let snapshot = run(12);
+    let run = run(12);
+    let snapshot = &run.0;
     let area = Rect::new(0, 0, 80, 24);
     let (mut plain, mut coloured) = (Buffer::empty(area), Buffer::empty(area));
-    let state = watched(&snapshot);
-    draw(&facts(), &state, &snapshot, area, &mut coloured);
+    let state = watched(&run);
+    draw(&facts(), &state, snapshot, area, &mut coloured);
     let facts = Facts {
         colours: false,
         ..facts()
     };
-    draw(&facts, &state, &snapshot, area, &mut plain);
+    draw(&facts, &state, snapshot, area, &mut plain);
     for (plain, coloured) in plain.content.iter().zip(&coloured.content) {
         assert_eq!(plain.symbol(), coloured.symbol());
         assert_eq!(plain.fg, ratatui::style::Color::Reset);

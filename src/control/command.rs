@@ -1,16 +1,18 @@
-//! What a view, a signal or a key may ask of a run. The only thing that flows back to the engine.
+//! The commands, as plain data.
 
 /// A wish about a run that is under way.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Command {
     /// Start no new task, let running ones finish, run `on_stop`, report: a person or a program wants it.
     Stop,
-    /// The same because of a signal.
-    Interrupt,
+    /// What Ctrl-C asks for: the first stops, each that follows aborts, wherever they come from.
+    Interrupt(Interrupt),
     /// Let so many users run: reached in a straight line at the hatch rate, the newest stopping first. In a
     /// run at a rate, the most users at a time. The stages still to come are dropped; the run ends when it
     /// would have ended.
     SetUsers(u64),
+    /// The same with so many more than are wanted now, or fewer if it is negative.
+    AddUsers(i64),
     /// Start so many iterations per second from now on. Without meaning in a run of users.
     SetRate(f64),
     /// Start no new task and stop the clock of the timetable until [`Command::Resume`].
@@ -19,6 +21,17 @@ pub enum Command {
     Resume,
     /// Forget what was counted so far.
     ResetStatistics,
+    /// Load the plan anew; users take it at their next iteration.
+    Reload,
     /// Abort the requests under way and report what is known.
     Abort,
+}
+
+/// Where an interrupt comes from, which the report tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interrupt {
+    /// Ctrl-C as a key of a view.
+    Key,
+    /// A signal to the process.
+    Signal,
 }

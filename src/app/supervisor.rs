@@ -1,0 +1,324 @@
+//! Supervises the tests of this process, one after another, each from its plan to its verdict: for the command and for
+//! the library alike. Whoever steers and watches a test has its handle.
+
+use super::embed::{Running, Test};
+use super::log::Feed;
+use super::prepare::Prepared;
+use super::reload::{Reloader, Source};
+use super::signals::Signals;
+use crate::control::{Control, Handle, Stage};
+use crate::engine::{self, Outcome, PlanVersions};
+use crate::error::Error;
+use crate::metrics::{Cause, Journals};
+use crate::output;
+use crate::output::log::{LogWriter, Written};
+use tokio::sync::watch;
+
+/// Runs tests one after another.
+#[derive(Debug)]
+pub struct Supervisor {
+    signals: Signals,
+    stage: watch::Sender<Stage>,
+}
+
+impl Default for Supervisor {
+    /// One that has had nothing to do, and leaves the signals to this process to others.
+    fn default() -> Supervisor {
+        Supervisor::new(Signals::Left)
+    }
+}
+
+impl Supervisor {
+    pub(super) fn new(signals: Signals) -> Supervisor {
+        let (stage, _) = watch::channel(Stage::Idle);
+        Supervisor { signals, stage }
+    }
+
+    /// Starts a test on threads of its own, inside and outside of async code.
+    ///
+    /// # Errors
+    /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own, such as a test that is under
+    /// way; nothing was sent then.
+    pub fn start(&self, test: Test) -> Result<Running, Error> {
+        Running::start(self, test)
+    }
+
+    /// What it is at, now and from now on.
+    pub fn stage(&self) -> watch::Receiver<Stage> {
+        self.stage.subscribe()
+    }
+
+    /// Begins a test with what `prepare` puts together. From then on it can be steered and watched; it has to be
+    /// [run](Begun::run).
+    ///
+    /// # Errors
+    /// What `prepare` says: a mistake in the plan or in an option, or trouble. Trouble, too, while a test is under way.
+    pub(super) fn begin(
+        &self,
+        prepare: impl FnOnce() -> Result<Prepared, Error>,
+    ) -> Result<Begun, Error> {
+        let (handle, control) = Control::open();
+        let free = self.stage.send_if_modified(|stage| {
+            let free = !matches!(stage, Stage::Running(_));
+            if free {
+                *stage = Stage::Running(handle.clone());
+            }
+            free
+        });
+        if !free {
+            let busy = "a test is under way: stop it, or wait for its end";
+            return Err(Error::Trouble(busy.to_owned()));
+        }
+        let place = Place(Some(self.stage.clone()));
+        match prepare() {
+            Ok(prepared) => Ok(Begun {
+                signals: self.signals,
+                place,
+                handle,
+                control,
+                prepared,
+                warnings: Vec::new(),
+            }),
+            Err(error) => {
+                place.leave(Stage::Done(Err(error.to_string())));
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The place of the test that is under way; without one, there is room for another.
+#[derive(Debug)]
+struct Place(Option<watch::Sender<Stage>>);
+
+impl Place {
+    fn leave(mut self, stage: Stage) {
+        if let Some(place) = self.0.take() {
+            place.send_replace(stage);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(place) = &self.0 {
+            // It came to no end: it was given up, or ended by a fault.
+            place.send_replace(Stage::Idle);
+        }
+    }
+}
+
+/// A test that is about to run.
+pub(super) struct Begun {
+    signals: Signals,
+    place: Place,
+    handle: Handle,
+    control: Control,
+    prepared: Prepared,
+    warnings: Vec<String>,
+}
+
+impl Begun {
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    pub(super) fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// Has the report tell these warnings.
+    pub(super) fn warn(&mut self, warnings: impl Iterator<Item = String>) {
+        self.warnings.extend(warnings);
+    }
+
+    /// Runs the test to its end and judges it. The plan can be loaded anew if it has a `source`. What `beside` gives
+    /// is carried on as long as the run goes on; it ends the run only with an error.
+    ///
+    /// # Errors
+    /// Trouble that kept the run from starting, or of what is beside it. Later trouble is in the outcome, beside what
+    /// was measured.
+    pub(super) async fn run<F: Future<Output = Error>>(
+        self,
+        source: Option<Source<'_>>,
+        beside: impl FnOnce(Handle) -> F,
+    ) -> Result<Outcome, Error> {
+        let Begun {
+            signals,
+            place,
+            handle,
+            control,
+            prepared,
+            warnings,
+        } = self;
+        let ended: Result<Outcome, Error> = async {
+            let logs = LogWriter::start(&prepared.config.logs)?;
+            let journals = logs.as_ref().map(LogWriter::journals);
+            let outcome = conduct(
+                signals,
+                handle,
+                control,
+                (prepared, journals),
+                source,
+                beside,
+            );
+            let outcome = outcome.await;
+            let written = match logs {
+                Some(logs) => Some(finish(logs, signals).await),
+                None => None,
+            };
+            let mut outcome = outcome?;
+            if let Some(written) = written {
+                enter_logs(written?, &mut outcome);
+            }
+            outcome.report.warnings.extend(warnings);
+            settle(&mut outcome);
+            Ok(outcome)
+        }
+        .await;
+        place.leave(Stage::Done(match &ended {
+            Ok(Outcome { report, .. }) => Ok(report
+                .verdict
+                .clone()
+                .unwrap_or_else(|| output::judge(report, None))),
+            Err(error) => Err(error.to_string()),
+        }));
+        ended
+    }
+}
+
+/// Carries on the run and all that goes on beside it until the run is over, or until one of them cannot go on.
+async fn conduct<F: Future<Output = Error>>(
+    signals: Signals,
+    handle: Handle,
+    control: Control,
+    (prepared, journals): (Prepared, Option<Journals>),
+    source: Option<Source<'_>>,
+    beside: impl FnOnce(Handle) -> F,
+) -> Result<Outcome, Error> {
+    let Control {
+        calls,
+        snapshots,
+        reloads,
+        news,
+        log,
+    } = control;
+    let _feed = Feed::start(log);
+    let (plan_versions, offers) = PlanVersions::open();
+    let (config, program) = (prepared.config.clone(), prepared.program.clone());
+    let (run, demos) = prepared.into_run(journals);
+    let reloading = async {
+        match source {
+            Some(source) => {
+                let reloader = Reloader::new(source, config, program, demos);
+                reloader.serve(reloads, plan_versions, news).await
+            }
+            None => {
+                drop(reloads);
+                let _for_the_run = demos;
+                std::future::pending().await
+            }
+        }
+    };
+    let beside = beside(handle.clone());
+    tokio::select! {
+        outcome = engine::run(run, calls, offers, snapshots) => outcome,
+        error = reloading => Err(error),
+        error = signals.listen(&handle) => Err(error),
+        error = beside => Err(error),
+    }
+}
+
+/// Writes what is left of the logs. Ctrl-C ends that too: a pipe may be read as slowly as its reader likes.
+async fn finish(logs: LogWriter, signals: Signals) -> Result<Written, Error> {
+    let abandon = logs.abandon();
+    let mut finishing = tokio::task::spawn_blocking(|| logs.finish());
+    let written = tokio::select! {
+        written = &mut finishing => written,
+        () = signals.interrupted() => {
+            abandon.now();
+            finishing.await
+        }
+    };
+    written.map_err(|error| Error::Trouble(format!("cannot end the logs: {error}")))
+}
+
+/// Says in the report what became of the logs. A file that could not be written is trouble.
+fn enter_logs(written: Written, outcome: &mut Outcome) {
+    outcome.report.logs = written.rows;
+    outcome.report.warnings.extend(written.warnings);
+    for trouble in written.troubles {
+        outcome.trouble.get_or_insert(trouble);
+    }
+}
+
+/// Puts the verdict into the report, when all is known that it depends on.
+fn settle(outcome: &mut Outcome) {
+    let not_started = outcome
+        .report
+        .ending
+        .as_ref()
+        .is_some_and(|ending| ending.cause == Cause::NotStarted);
+    // What 'test_start' raised is the plan's and the target's trouble.
+    let trouble = outcome.trouble.as_ref().filter(|_| !not_started);
+    outcome.report.verdict = Some(output::judge(&outcome.report, trouble));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Command;
+    use crate::metrics::VerdictResult;
+
+    const PLAN: &str = "task { function(user) user:get '/api/products/1' end }";
+
+    fn test(plan: &str) -> Test {
+        Test::from_source(plan)
+            .host("demo:api")
+            .users(2)
+            .hatch_rate(1e3)
+    }
+
+    #[test]
+    fn one_test_follows_another_and_a_mistake_between_them_changes_nothing() {
+        let supervisor = Supervisor::default();
+        let stage = supervisor.stage();
+        assert!(matches!(*stage.borrow(), Stage::Idle));
+        for iterations in [3, 5] {
+            let running = supervisor.start(test(PLAN).iterations(iterations));
+            let running = running.expect("the plan is fine");
+            let report = running.wait().expect("it runs").report;
+            assert_eq!(
+                report.aggregated.count,
+                2 * iterations,
+                "figures of its own"
+            );
+            match &*stage.borrow() {
+                Stage::Done(Ok(verdict)) => assert_eq!(verdict.result, VerdictResult::None),
+                stage => panic!("{stage:?}"),
+            }
+            let wrong = supervisor.start(test("task { wieght = 1, function() end }"));
+            assert!(matches!(wrong, Err(Error::Mistake(_))), "{wrong:?}");
+            match &*stage.borrow() {
+                Stage::Done(Err(told)) => assert!(told.contains("unknown field 'wieght'")),
+                stage => panic!("{stage:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_one_test_at_a_time_and_whoever_finds_it_can_stop_it() {
+        let supervisor = Supervisor::default();
+        let running = supervisor.start(test(PLAN)).expect("the plan is fine");
+        let refused = supervisor.start(test(PLAN)).expect_err("one at a time");
+        assert!(refused.to_string().contains("a test is under way"));
+        let Stage::Running(handle) = supervisor.stage().borrow().clone() else {
+            panic!("it runs");
+        };
+        handle.ask(Command::Stop).wait().expect("it stops");
+        running.wait().expect("it ran");
+        assert!(matches!(*supervisor.stage().borrow(), Stage::Done(Ok(_))));
+        let again = supervisor.start(test(PLAN).iterations(1));
+        again.expect("there is room again").wait().expect("it ran");
+    }
+}

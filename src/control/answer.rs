@@ -1,0 +1,91 @@
+//! What a run answers to a command: what it has done, or why it refuses, both in words that a view can show.
+
+use crate::error::Error;
+use crate::units::{counted, show_count};
+use std::fmt;
+use std::sync::Arc;
+
+/// What came of a command.
+pub type Answer = Result<Done, Refusal>;
+
+/// What came of loading the plan anew: what to say, or what is wrong with the plan.
+pub type News = Result<Arc<str>, Arc<Error>>;
+
+/// What a run does now because of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Done {
+    /// Running tasks finish.
+    Stopping,
+    /// Requests under way are cut off.
+    Aborting,
+    /// No task is started.
+    Paused,
+    /// Tasks are started again.
+    Resumed,
+    /// So many users are wanted.
+    Users(u64),
+    /// So many iterations per second are wanted.
+    Rate(f64),
+    /// The figures begin anew.
+    Reset,
+    /// Users take the plan that was loaded anew; what to say of it.
+    Reloaded(Arc<str>),
+}
+
+impl fmt::Display for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Done::Stopping => f.write_str("stopping: running tasks finish"),
+            Done::Aborting => f.write_str("aborting: requests under way are cut off"),
+            Done::Paused => f.write_str("paused"),
+            Done::Resumed => f.write_str("running again"),
+            Done::Users(users) => write!(f, "{} wanted", counted(*users, "user")),
+            Done::Rate(rate) => write!(f, "{rate} iterations per second wanted"),
+            Done::Reset => f.write_str("figures start anew"),
+            Done::Reloaded(told) => f.write_str(told),
+        }
+    }
+}
+
+/// Why a run does not do what a command asks for. Nothing has changed then.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Refusal {
+    /// `test_start` is at work, and no user is.
+    #[error("the run has not begun: 'test_start' is still at work")]
+    NotBegun,
+    /// Its users were told to stop.
+    #[error("the run is stopping already")]
+    Stopping,
+    /// There is nobody left to ask.
+    #[error("the run is over")]
+    Over,
+    /// It is paused.
+    #[error("the run is paused already")]
+    Paused,
+    /// It is not paused.
+    #[error("the run is not paused")]
+    NotPaused,
+    /// More users than lgoose can run.
+    #[error("{} are too many: the most is {}", counted(*wanted, "user"), show_count(*most))]
+    TooManyUsers {
+        /// What was asked for.
+        wanted: u64,
+        /// What can be had.
+        most: u64,
+    },
+    /// A rate for a run of users.
+    #[error("a run of users has no rate that could be set: set the number of users")]
+    NoRate,
+    /// A number that is no rate.
+    #[error("{0} is no rate: give 0 or more iterations per second")]
+    NotARate(f64),
+    /// A reset is under way.
+    #[error("the figures are starting anew already")]
+    Resetting,
+    /// The run has no file to load its plan from.
+    #[error("this run cannot load its plan anew")]
+    NoReload,
+    /// The plan as it is now has a mistake, or cannot be read.
+    #[error("{0}")]
+    Plan(Arc<Error>),
+}

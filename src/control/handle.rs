@@ -1,0 +1,189 @@
+//! The handle of a run: what every view, signal listener and embedding program steers and watches it by.
+
+use crate::control::answer::{Answer, News, Refusal};
+use crate::control::calls::{Call, Calls, Reloads, Reply};
+use crate::control::command::Command;
+use crate::control::reader::Reader;
+use crate::metrics::{Report, Snapshot};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+
+/// Lines of the log that a reader may be behind.
+const LOG_LINES: usize = 1_024;
+/// News that a reader may be behind.
+const NEWS: usize = 64;
+
+/// Steers and watches a run. Cheap to clone; any number of them may be used at the same time, and none can hold the
+/// run up. It stays valid when the run is over: everything is refused then.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    calls: mpsc::UnboundedSender<Call>,
+    reloads: mpsc::UnboundedSender<Reply>,
+    snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+    log: broadcast::WeakSender<Arc<str>>,
+    news: broadcast::WeakSender<News>,
+}
+
+/// The run's end of its handles. Each part belongs to whoever serves it; what is dropped is refused.
+#[derive(Debug)]
+pub struct Control {
+    /// For the engine.
+    pub calls: Calls,
+    /// For the engine: the latest snapshot, `None` before the first.
+    pub snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+    /// For what can load the plan anew.
+    pub reloads: Reloads,
+    /// What came of that, for all who read it.
+    pub news: broadcast::Sender<News>,
+    /// Lines of the log, for all who read them.
+    pub log: broadcast::Sender<Arc<str>>,
+}
+
+impl Control {
+    /// The two ends for a run to come.
+    pub fn open() -> (Handle, Control) {
+        let (calls, inbox) = mpsc::unbounded_channel();
+        let (reloads, reloads_wanted) = mpsc::unbounded_channel();
+        let (snapshots, latest) = watch::channel(None);
+        let (news, _) = broadcast::channel(NEWS);
+        let (log, _) = broadcast::channel(LOG_LINES);
+        let handle = Handle {
+            calls,
+            reloads,
+            snapshots: latest,
+            log: log.downgrade(),
+            news: news.downgrade(),
+        };
+        let control = Control {
+            calls: Calls::new(inbox),
+            snapshots,
+            reloads: Reloads(reloads_wanted),
+            news,
+            log,
+        };
+        (handle, control)
+    }
+}
+
+impl Handle {
+    /// Sends a command. Its answer can be awaited, or dropped by whoever does not care.
+    pub fn ask(&self, command: Command) -> Asked {
+        let (reply, answer) = oneshot::channel();
+        let reply = Reply(reply);
+        let refused = match command {
+            Command::Reload => self.reloads.send(reply).is_err(),
+            _ => self.calls.send(Call::Command(command, reply)).is_err(),
+        };
+        let otherwise = match refused && !self.calls.is_closed() {
+            true => Refusal::NoReload,
+            false => Refusal::Over,
+        };
+        Asked { answer, otherwise }
+    }
+
+    /// The report of now, without an ending and a verdict; `None` when the run is over. Costs the run what a report
+    /// costs, at most once for each snapshot however many ask.
+    pub async fn report(&self) -> Option<Arc<Report>> {
+        let (reply, report) = oneshot::channel();
+        self.calls.send(Call::Report(reply)).ok()?;
+        report.await.ok()
+    }
+
+    /// The latest figures, renewed four times a second; `None` before the run begins.
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.snapshots.borrow().clone()
+    }
+
+    /// The latest figures and those to come. Ends with the run.
+    pub fn snapshots(&self) -> watch::Receiver<Option<Arc<Snapshot>>> {
+        self.snapshots.clone()
+    }
+
+    /// Lines of the log from now on. Ends with the run.
+    pub fn log(&self) -> Reader<Arc<str>> {
+        Reader::of(&self.log)
+    }
+
+    /// What comes of loading the plan anew from now on, whoever wants it. Ends with the run.
+    pub fn news(&self) -> Reader<News> {
+        Reader::of(&self.news)
+    }
+}
+
+/// An answer to come.
+#[derive(Debug)]
+pub struct Asked {
+    answer: oneshot::Receiver<Answer>,
+    /// The answer if nobody gives one.
+    otherwise: Refusal,
+}
+
+impl Asked {
+    /// Waits for the answer outside of async code, in which this panics.
+    pub fn wait(self) -> Answer {
+        self.answer.blocking_recv().unwrap_or(Err(self.otherwise))
+    }
+}
+
+impl Future for Asked {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
+        let answer = Pin::new(&mut self.answer).poll(context);
+        answer.map(|answer| answer.unwrap_or_else(|_| Err(self.otherwise.clone())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::{Done, Interrupt};
+
+    #[tokio::test]
+    async fn every_further_interrupt_is_an_abort_whoever_sends_it() {
+        let (handle, mut control) = Control::open();
+        let other = handle.clone();
+        let signal = Command::Interrupt(Interrupt::Signal);
+        let key = Command::Interrupt(Interrupt::Key);
+        for (handle, sent, arrives) in [
+            (&handle, Command::Stop, Command::Stop),
+            (&other, key, key),
+            (&handle, signal, Command::Abort),
+            (&other, key, Command::Abort),
+        ] {
+            let asked = handle.ask(sent);
+            match control.calls.next().await {
+                Some(Call::Command(command, reply)) => {
+                    assert_eq!(command, arrives);
+                    reply.answer(Ok(Done::Stopping));
+                }
+                call => panic!("{call:?}"),
+            }
+            assert_eq!(asked.await.expect("it is done"), Done::Stopping);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_nobody_serves_is_refused() {
+        let (handle, control) = Control::open();
+        let Control {
+            calls,
+            reloads,
+            log,
+            ..
+        } = control;
+        drop((reloads, log));
+        let refused = handle.ask(Command::Reload).await;
+        assert!(matches!(refused, Err(Refusal::NoReload)), "{refused:?}");
+        let (asked, report) = (handle.ask(Command::Pause), handle.report());
+        drop(calls);
+        let refused = asked.await;
+        assert!(matches!(refused, Err(Refusal::Over)), "{refused:?}");
+        assert_eq!(report.await, None);
+        let refused = handle.ask(Command::Reload).await;
+        assert!(matches!(refused, Err(Refusal::Over)), "{refused:?}");
+        assert!(handle.log().next().await.is_none());
+    }
+}

@@ -1,0 +1,75 @@
+//! Entries that go to any number of readers, such as lines of the log. Whoever reads too slowly loses the oldest and
+//! is told how many; nobody waits for a reader.
+
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+
+/// What a reader hears.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard<T> {
+    /// The next entry.
+    Entry(T),
+    /// So many entries were lost before the next one: this reader was too slow.
+    Missed(u64),
+}
+
+/// Reads all entries from the moment it was made on.
+#[derive(Debug)]
+pub struct Reader<T>(broadcast::Receiver<T>);
+
+impl<T: Clone> Reader<T> {
+    /// Reads what `sender` sends from now on; nothing if there is none any more.
+    pub(super) fn of(sender: &broadcast::WeakSender<T>) -> Reader<T> {
+        let receiver = sender.upgrade().map(|sender| sender.subscribe());
+        Reader(receiver.unwrap_or_else(|| broadcast::channel(1).1))
+    }
+
+    /// The next entry; `None` when there will be none. Nothing is lost when it is dropped before it is ready.
+    pub async fn next(&mut self) -> Option<Heard<T>> {
+        match self.0.recv().await {
+            Ok(entry) => Some(Heard::Entry(entry)),
+            Err(RecvError::Lagged(missed)) => Some(Heard::Missed(missed)),
+            Err(RecvError::Closed) => None,
+        }
+    }
+
+    /// The next entry if it is there already.
+    pub fn ready(&mut self) -> Option<Heard<T>> {
+        match self.0.try_recv() {
+            Ok(entry) => Some(Heard::Entry(entry)),
+            Err(TryRecvError::Lagged(missed)) => Some(Heard::Missed(missed)),
+            Err(TryRecvError::Empty | TryRecvError::Closed) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_reader_loses_the_oldest_and_is_told_so_and_another_loses_nothing() {
+        let (sender, _) = broadcast::channel(2);
+        let (mut slow, mut quick) = (
+            Reader::of(&sender.downgrade()),
+            Reader::of(&sender.downgrade()),
+        );
+        for n in 1..=5 {
+            sender.send(n).expect("two read");
+            assert_eq!(quick.ready(), Some(Heard::Entry(n)));
+        }
+        let heard = std::iter::from_fn(|| slow.ready());
+        let expected = [Heard::Missed(3), Heard::Entry(4), Heard::Entry(5)];
+        assert_eq!(heard.collect::<Vec<_>>(), expected);
+    }
+
+    #[tokio::test]
+    async fn readers_end_when_nothing_more_can_come() {
+        let (sender, _) = broadcast::channel::<u8>(2);
+        let weak = sender.downgrade();
+        let mut early = Reader::of(&weak);
+        drop(sender);
+        assert_eq!(early.next().await, None);
+        assert_eq!(Reader::of(&weak).next().await, None);
+    }
+}

@@ -1,0 +1,49 @@
+//! How a run that is under way gets another version of its plan, and whoever offers one learns whether it is taken.
+
+use crate::control::Refusal;
+use crate::engine::protocol::plan_version::PlanVersion;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// A version of the plan, with the way back for the answer.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub(crate) plan_version: Arc<PlanVersion>,
+    pub(crate) reply: oneshot::Sender<Result<(), Refusal>>,
+}
+
+/// Offers versions of the plan to a run.
+#[derive(Debug, Clone)]
+pub struct PlanVersions(mpsc::UnboundedSender<Offer>);
+
+/// The run's end of [`PlanVersions`].
+#[derive(Debug)]
+pub struct Offers(mpsc::UnboundedReceiver<Offer>);
+
+impl PlanVersions {
+    /// Both ends, for a run to come.
+    pub fn open() -> (PlanVersions, Offers) {
+        let (sender, offers) = mpsc::unbounded_channel();
+        (PlanVersions(sender), Offers(offers))
+    }
+
+    /// Offers a version. It is taken once users are at work.
+    ///
+    /// # Errors
+    /// A refusal when the run is stopping or over.
+    pub async fn offer(&self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
+        let (reply, taken) = oneshot::channel();
+        // Whoever has no run to take it lets the reply go.
+        let _over = self.0.send(Offer {
+            plan_version,
+            reply,
+        });
+        taken.await.unwrap_or(Err(Refusal::Over))
+    }
+}
+
+impl Offers {
+    pub(crate) async fn next(&mut self) -> Option<Offer> {
+        self.0.recv().await
+    }
+}

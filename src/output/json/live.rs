@@ -1,0 +1,300 @@
+//! A snapshot as JSON, for whoever follows a run from outside. What the report has, too, has its names and shapes;
+//! what is of a moment says so: `users_now`, `rate_now`.
+
+use crate::metrics::{
+    Check, ErrorRow, LiveRow, Metric, RunPhase, ScenarioRow, SeriesPoint, Snapshot, ThresholdRow,
+};
+use serde::Serialize;
+use std::time::Duration;
+
+/// A snapshot in the terms of a report.
+#[derive(Debug, Serialize)]
+pub(super) struct Live<'a> {
+    /// `running`, `paused` or `stopping`.
+    phase: &'static str,
+    wanted: Wanted,
+    /// Since the run began, with pauses and with what a reset has left out.
+    run_s: f64,
+    elapsed_s: f64,
+    paused_s: f64,
+    users_now: u64,
+    warnings: &'a [String],
+    requests: Vec<Row<'a>>,
+    aggregated: Total,
+    scenarios: Vec<Scenario<'a>>,
+    /// The last two minutes.
+    series: &'a [SeriesPoint],
+    checks: &'a [Check],
+    metrics: &'a [Metric],
+    /// The most frequent ones.
+    errors: &'a [ErrorRow],
+    thresholds: &'a [ThresholdRow],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrivals: Option<Arrivals>,
+    connections_now: u64,
+}
+
+/// What is wanted of the run.
+#[derive(Debug, Serialize)]
+struct Wanted {
+    users: u64,
+    /// Iterations per second; `null` in a run of users.
+    rate: Option<f64>,
+    /// When it ends by itself, on the clock of `run_s`; `null` for never.
+    ends_s: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    method: &'a str,
+    name: &'a str,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+#[derive(Debug, Serialize)]
+struct Total {
+    #[serde(flatten)]
+    figures: Figures,
+    bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Figures {
+    count: u64,
+    failures: u64,
+    rate: f64,
+    /// Over the last 10 s, as the next.
+    rate_now: f64,
+    failures_now: f64,
+    latency_ms: Option<Latency>,
+}
+
+#[derive(Debug, Serialize)]
+struct Latency {
+    max: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Scenario<'a> {
+    name: &'a str,
+    users_now: u64,
+    iterations: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Arrivals {
+    dropped: u64,
+}
+
+impl<'a> Live<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot) -> Live<'a> {
+        let wanted = snapshot.wanted;
+        let row = |row: &'a LiveRow| Row {
+            method: &row.method,
+            name: &row.name,
+            figures: Figures::of(row),
+        };
+        let scenario = |row: &'a ScenarioRow| Scenario {
+            name: &row.name,
+            users_now: row.users,
+            iterations: row.iterations,
+        };
+        Live {
+            phase: match snapshot.phase {
+                RunPhase::Running => "running",
+                RunPhase::Paused => "paused",
+                RunPhase::Stopping => "stopping",
+            },
+            wanted: Wanted {
+                users: wanted.users,
+                rate: wanted.rate,
+                ends_s: wanted.ends.map(|ends| ends.as_secs_f64()),
+            },
+            run_s: snapshot.elapsed.as_secs_f64(),
+            elapsed_s: snapshot.active.as_secs_f64(),
+            paused_s: snapshot
+                .measured
+                .saturating_sub(snapshot.active)
+                .as_secs_f64(),
+            users_now: snapshot.users,
+            warnings: &snapshot.warnings,
+            requests: snapshot.rows.iter().map(row).collect(),
+            aggregated: Total {
+                figures: Figures::of(&snapshot.total),
+                bytes: snapshot.bytes,
+            },
+            scenarios: snapshot.scenarios.iter().map(scenario).collect(),
+            series: &snapshot.recent,
+            checks: &snapshot.checks,
+            metrics: &snapshot.metrics,
+            errors: &snapshot.errors,
+            thresholds: &snapshot.thresholds,
+            arrivals: wanted.rate.map(|_| Arrivals {
+                dropped: snapshot.dropped,
+            }),
+            connections_now: snapshot.connections,
+        }
+    }
+}
+
+impl Figures {
+    fn of(row: &LiveRow) -> Figures {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        Figures {
+            count: row.count,
+            failures: row.failures,
+            rate: row.rate,
+            rate_now: row.rate_now,
+            failures_now: row.failures_now,
+            latency_ms: (row.count > 0).then(|| Latency {
+                max: ms(row.max),
+                p50: ms(row.p50),
+                p95: ms(row.p95),
+                p99: ms(row.p99),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Aim;
+    use crate::output::fixture;
+    use crate::output::json::snapshot;
+    use serde_json::Value;
+    use std::path::Path;
+
+    /// A moment of a run at a rate that has all there can be.
+    fn moment() -> Snapshot {
+        let report = fixture::report();
+        let row = LiveRow {
+            method: "GET".into(),
+            name: "front \u{1b}page".into(),
+            count: 7,
+            failures: 1,
+            rate: 2.5,
+            rate_now: 3.5,
+            failures_now: 0.5,
+            p50: Duration::from_millis(4),
+            p95: Duration::from_millis(5),
+            p99: Duration::from_millis(6),
+            max: Duration::from_millis(7),
+        };
+        Snapshot {
+            wanted: Aim {
+                users: 20,
+                rate: Some(3.0),
+                ends: Some(Duration::from_secs(60)),
+            },
+            elapsed: Duration::from_secs(9),
+            measured: Duration::from_secs(7),
+            active: Duration::from_secs(5),
+            users: 12,
+            bytes: 99,
+            total: row.clone(),
+            rows: vec![row, LiveRow::default()],
+            scenarios: report.scenarios.clone(),
+            checks: report.checks.clone().into(),
+            metrics: report.metrics.clone().into(),
+            errors: report.errors.clone(),
+            thresholds: report.thresholds.clone(),
+            recent: report.series.clone(),
+            warnings: report.warnings.clone().into(),
+            ..Snapshot::default()
+        }
+    }
+
+    /// The schema of reports in which no key has to be there.
+    fn partial(schema: &Value) -> Value {
+        match schema {
+            Value::Object(map) => map
+                .iter()
+                .filter(|(key, value)| *key != "required" || !value.is_array())
+                .map(|(key, value)| (key.clone(), partial(value)))
+                .collect(),
+            Value::Array(values) => values.iter().map(partial).collect(),
+            other => other.clone(),
+        }
+    }
+
+    /// The keys of `live` that `report` does not have at that place, as `requests/rate_now`.
+    fn more_than(live: &Value, report: &Value, at: &str, found: &mut Vec<String>) {
+        match (live, report) {
+            (Value::Object(live), Value::Object(report)) => {
+                for (key, value) in live {
+                    let at = format!("{at}/{key}");
+                    match report.get(key) {
+                        Some(same) => more_than(value, same, &at, found),
+                        None => found.push(at),
+                    }
+                }
+            }
+            (Value::Array(live), Value::Array(report)) => {
+                if let (Some(live), Some(report)) = (live.first(), report.first()) {
+                    more_than(live, report, at, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn what_a_report_has_too_has_its_names_and_types() {
+        let text = snapshot(&moment()).expect("plain data");
+        let live: Value = serde_json::from_str(&text).expect("JSON");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/report.schema.json");
+        let schema = std::fs::read_to_string(path).expect("it is checked in");
+        let schema: Value = serde_json::from_str(&schema).expect("JSON");
+        let validator = jsonschema::validator_for(&partial(&schema)).expect("a schema");
+        let errors = validator.iter_errors(&live);
+        let errors: Vec<_> = errors
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        let mut report = fixture::report();
+        report.arrivals = Some(crate::metrics::ArrivalsRow {
+            started: 1,
+            dropped: 0,
+            delay_ms: None,
+        });
+        let report = serde_json::to_value(report).expect("plain data");
+        let mut more = Vec::new();
+        more_than(&live, &report, "", &mut more);
+        more.sort_unstable();
+        let of_a_moment = [
+            "/aggregated/failures_now",
+            "/aggregated/rate_now",
+            "/connections_now",
+            "/phase",
+            "/requests/failures_now",
+            "/requests/rate_now",
+            "/run_s",
+            "/scenarios/users_now",
+            "/users_now",
+            "/wanted",
+        ];
+        assert_eq!(more, of_a_moment, "keys that no report has");
+    }
+
+    #[test]
+    fn figures_are_those_of_the_snapshot() {
+        let text = snapshot(&moment()).expect("plain data");
+        assert!(!text.contains(['\n', '\u{1b}']), "{text}");
+        let live: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(live["phase"], "running");
+        assert_eq!(live["wanted"]["ends_s"], 60.0);
+        let times = ["run_s", "elapsed_s", "paused_s"].map(|key| live[key].as_f64());
+        assert_eq!(times, [Some(9.0), Some(5.0), Some(2.0)]);
+        assert_eq!(live["requests"][0]["latency_ms"]["p95"], 5.0);
+        assert_eq!(live["requests"][1]["latency_ms"], Value::Null);
+        assert_eq!(live["aggregated"]["bytes"], 99);
+        let users = Snapshot::default();
+        let text = snapshot(&users).expect("plain data");
+        assert!(!text.contains("arrivals"), "{text}");
+    }
+}

@@ -29,7 +29,7 @@ type Name = (String, String);
 /// What any number of shards measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PortableDelta {
-    /// By shard and by up to when it has handed everything over.
+    /// By up to when a shard has handed everything over, and by shard.
     pub(super) stands: BTreeMap<(u64, u64), Stand>,
     /// By measurement and by beginning.
     pub(super) slices: BTreeMap<(u64, u64), Slice>,
@@ -77,7 +77,7 @@ impl From<&Delta> for PortableDelta {
             quiet: delta.quiet,
         };
         let mut portable = PortableDelta {
-            stands: BTreeMap::from([((shard, delta.covered), stand)]),
+            stands: BTreeMap::from([((delta.covered, shard), stand)]),
             slices: BTreeMap::new(),
             warnings: delta.warnings.iter().cloned().collect(),
         };
@@ -119,13 +119,13 @@ impl PortableDelta {
             .collect();
         let stands = std::mem::take(&mut based.stands).into_iter();
         based.stands = stands
-            .map(|((shard, covered), mut stand)| {
+            .map(|((covered, shard), mut stand)| {
                 stand.quiet = stand.quiet.map(|quiet| quiet.earlier(origin));
                 let covered = match covered {
                     u64::MAX => u64::MAX,
                     covered => covered.saturating_sub(origin),
                 };
-                ((shard, covered), stand)
+                ((covered, shard), stand)
             })
             .collect();
         based
@@ -147,7 +147,7 @@ impl PortableDelta {
         let stands = self.stands.into_iter();
         PortableDelta {
             stands: stands
-                .map(|((shard, at), stand)| ((shard + by, at), stand))
+                .map(|((at, shard), stand)| ((at, shard + by), stand))
                 .collect(),
             slices: slices.collect(),
             warnings: self.warnings,

@@ -207,7 +207,11 @@ impl Director {
         let paused = now.saturating_sub(elapsed);
         let ends = self.end.map(|end| end.saturating_add(paused));
         match self.is_stopping() {
-            false => Aim { ends, ..aim },
+            false => Aim {
+                users: self.config.part.share(aim.users),
+                ends,
+                ..aim
+            },
             true => Aim {
                 users: 0,
                 rate: aim.rate.map(|_| 0.0),

@@ -38,7 +38,7 @@ fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
             }
             recorder.effort(Effort {
                 wall: TICK,
-                busy: TICK / 3,
+                busy: TICK * (1 + tick % 7) / 8,
                 connections: 7,
                 ..Effort::default()
             });

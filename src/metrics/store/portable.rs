@@ -26,7 +26,7 @@ impl Store {
                 self.silences.add(*shard as usize, &[*quiet]);
             }
         }
-        for ((shard, covered), stand) in &delta.stands {
+        for ((covered, shard), stand) in &delta.stands {
             self.merge_stand(*shard as usize, *covered, &stand.effort, stand.quiet);
         }
         for warning in &delta.warnings {
@@ -56,7 +56,7 @@ impl Store {
             let mut next = PortableDelta::default();
             next.slices.insert(key, slice);
             // Whoever handed over by then.
-            while let Some(entry) = stands.first_entry().filter(|entry| entry.key().1 <= to) {
+            while let Some(entry) = stands.first_entry().filter(|entry| entry.key().0 <= to) {
                 let (key, stand) = entry.remove_entry();
                 next.stands.insert(key, stand);
             }

@@ -4,7 +4,7 @@
 //! Texts are one line without control characters, and one that a spreadsheet would take for a formula has a
 //! `'` before it.
 
-use super::text::one_line;
+use super::display::one_line;
 use crate::error::Error;
 use crate::metrics::{
     Check, Figures, Latency, Metric, MetricKind, Report, ScenarioRow, SeriesPoint, TaskRow,

@@ -2,7 +2,7 @@
 //! (more in long runs) a line without a tag for all requests, and one for each name with the name as its tag. Values
 //! are microseconds to two significant digits.
 
-use super::text::{one_line, request_name};
+use super::display::{one_line, request_name};
 use crate::error::Error;
 use crate::metrics::Report;
 use base64::Engine as _;

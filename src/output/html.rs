@@ -3,12 +3,12 @@
 //! The page is made here, tables and plain charts included; `html/*.js` then makes the charts live and the
 //! tables sortable. What scripts need lies in the page as JSON, one block a name, read only when it is shown.
 
+mod charts;
 mod data;
 mod distribution;
 mod escape;
 mod exemplar;
 mod measures;
-mod sketch;
 mod summary;
 mod table;
 mod tables;
@@ -105,26 +105,26 @@ fn charts(report: &Report) -> String {
             "chart-rate",
             "Requests per second",
             false,
-            &sketch::rate(report)
+            &charts::request_rate(report)
         ),
         figure(
             "chart-latency",
             "Latency over time",
             false,
-            &sketch::latency(report)
+            &charts::latency(report)
         ),
         figure(
             "chart-errors",
             "Failures per second",
             false,
-            &sketch::failures(report)
+            &charts::failure_rate(report)
         ),
-        figure("chart-users", "Users", false, &sketch::users(report)),
+        figure("chart-users", "Users", false, &charts::users(report)),
         figure(
             "chart-spread",
             "Distribution of latencies",
             true,
-            &sketch::distribution(report)
+            &charts::distribution(report)
         ),
     )
 }

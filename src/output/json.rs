@@ -2,7 +2,7 @@
 
 mod layout;
 
-use super::text::turns;
+use super::display::is_bidi_control;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::Report;
 use layout::Layout;
@@ -27,7 +27,7 @@ pub fn to_json(report: &Report) -> Result<String, Error> {
 
 /// JSON allows in its texts what a terminal obeys or what turns the direction of writing: that is escaped too.
 fn escaped(text: String) -> String {
-    let obeyed = |c: char| (c.is_control() && c != '\n') || turns(c);
+    let obeyed = |c: char| (c.is_control() && c != '\n') || is_bidi_control(c);
     if !text.contains(obeyed) {
         return text;
     }

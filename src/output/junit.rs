@@ -4,7 +4,7 @@
 //! What fails a case is what the verdict has against the run. A check that failed is a failed case as well, unless a
 //! threshold says how many may.
 
-use super::text::{
+use super::display::{
     broken_line, one_line, request_name, threshold_figure, threshold_name, with_share,
 };
 use super::verdict::{failed, nothing_succeeded, saturated};

@@ -6,43 +6,28 @@
 
 mod columns;
 mod fields;
-mod order;
+mod progress;
 mod sink;
+mod sorter;
 mod writer;
 
 use crate::config::{LogFile, Logs};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{Journals, LogKind, LogRow, Parcel};
+use progress::{Progress, STALL_LIMIT};
 use sink::Sink;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
 use writer::{Log, Writer};
 
 /// The memory that all lines on their way may take, in bytes.
-const ON_THE_WAY: usize = 64 << 20;
-
-/// How long a file may take nothing after the end of a run before it is given up.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What the writer has done so far.
-#[derive(Debug, Default)]
-pub(super) struct Done {
-    /// Lines of each log that its file has taken.
-    lines: [AtomicU64; LogKind::ALL.len()],
-    /// Grows with all that is done.
-    steps: AtomicU64,
-    /// Whether the run is over, so that a file which takes nothing holds up its end.
-    over: AtomicBool,
-    /// Whether nothing more is to be written.
-    abandoned: AtomicBool,
-}
+const MAX_QUEUED_BYTES: usize = 64 << 20;
 
 /// Ends the writing of logs from elsewhere.
 #[derive(Debug)]
-pub struct Abandon(Arc<Done>);
+pub struct Abandon(Arc<Progress>);
 
 impl Abandon {
     /// Leaves out what was not written yet.
@@ -56,7 +41,7 @@ impl Abandon {
 pub struct LogWriter {
     journals: Journals,
     files: Vec<(LogKind, LogFile)>,
-    done: Arc<Done>,
+    progress: Arc<Progress>,
     thread: JoinHandle<Vec<Error>>,
     /// Closed when the thread ends.
     ended: mpsc::Receiver<()>,
@@ -83,7 +68,7 @@ impl LogWriter {
         let mut wanted = [false; LogKind::ALL.len()];
         let mut open = Vec::new();
         let mut named = Vec::new();
-        let done = Arc::<Done>::default();
+        let progress = Arc::<Progress>::default();
         for (kind, file) in LogKind::ALL.into_iter().zip(files) {
             let Some(file) = file else {
                 continue;
@@ -93,7 +78,7 @@ impl LogWriter {
                 Diagnostic::new(format!("cannot write the log '{path}': {error}"))
                     .help("name a file in a folder that is there and can be written to")
             };
-            let sink = Sink::open(&file.path, done.clone()).map_err(unwritable)?;
+            let sink = Sink::open(&file.path, progress.clone()).map_err(unwritable)?;
             wanted[kind as usize] = true;
             let sorted = logs.sorted && kind == LogKind::Requests;
             open.push(Log::new(kind, file, sink, sorted));
@@ -103,12 +88,12 @@ impl LogWriter {
             return Ok(None);
         }
         let (out, parcels) = mpsc::channel::<Parcel>();
-        let journals = Journals::new(wanted, out, ON_THE_WAY);
+        let journals = Journals::new(wanted, out, MAX_QUEUED_BYTES);
         let (alive, ended) = mpsc::channel();
         let writer = Writer {
             logs: open,
             journals: journals.clone(),
-            done: done.clone(),
+            progress: progress.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("logs".to_owned())
@@ -122,7 +107,7 @@ impl LogWriter {
         Ok(Some(LogWriter {
             journals,
             files: named,
-            done,
+            progress,
             thread,
             ended,
         }))
@@ -135,17 +120,17 @@ impl LogWriter {
 
     /// What ends [`LogWriter::finish`] early.
     pub fn abandon(&self) -> Abandon {
-        Abandon(self.done.clone())
+        Abandon(self.progress.clone())
     }
 
     /// Writes what is left, as long as the files take it.
     pub fn finish(self) -> Written {
-        self.done.over.store(true, Ordering::Relaxed);
+        self.progress.over.store(true, Ordering::Relaxed);
         self.journals.end();
         let mut before = None;
         let mut hangs = false;
-        while let Err(mpsc::RecvTimeoutError::Timeout) = self.ended.recv_timeout(PATIENCE * 2) {
-            let steps = self.done.steps.load(Ordering::Relaxed);
+        while let Err(mpsc::RecvTimeoutError::Timeout) = self.ended.recv_timeout(STALL_LIMIT * 2) {
+            let steps = self.progress.steps.load(Ordering::Relaxed);
             hangs = before.replace(steps) == Some(steps);
             if hangs {
                 break;
@@ -162,7 +147,7 @@ impl LogWriter {
         let rows: Vec<LogRow> = self
             .files
             .iter()
-            .map(|(kind, file)| row(*kind, &file.path, &self.journals, &self.done))
+            .map(|(kind, file)| row(*kind, &file.path, &self.journals, &self.progress))
             .collect();
         let short = rows.iter().filter(|row| row.left_out > 0);
         let warnings = short.map(warning).collect();
@@ -174,8 +159,8 @@ impl LogWriter {
     }
 }
 
-fn row(kind: LogKind, path: &Path, journals: &Journals, done: &Done) -> LogRow {
-    let lines = done.lines[kind as usize].load(Ordering::Relaxed);
+fn row(kind: LogKind, path: &Path, journals: &Journals, progress: &Progress) -> LogRow {
+    let lines = progress.lines[kind as usize].load(Ordering::Relaxed);
     LogRow {
         log: name(kind).to_owned(),
         file: path.display().to_string(),

@@ -3,7 +3,7 @@
 //!
 //! Names and messages are code: no sign in it means anything, and nobody is mentioned and nothing linked.
 
-use super::text::{
+use super::display::{
     cut_middle, metric_cells, moment, one_line, request_name, share, threshold_figure,
     threshold_name, time, with_share,
 };

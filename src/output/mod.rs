@@ -2,6 +2,7 @@
 //! Names and texts come from plans and targets: every format makes them harmless in its own way.
 
 pub mod csv;
+mod display;
 pub mod hdr;
 pub mod html;
 pub mod json;

@@ -1,7 +1,7 @@
 //! The verdict on a run: found once, at its end, from what the report holds, and put into it. Every output and the
 //! exit code read it there.
 
-use super::text::{broken_line, one_line, share, threshold_name};
+use super::display::{broken_line, one_line, share, threshold_name};
 use crate::error::{Error, exit};
 use crate::metrics::{Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult};
 use crate::units::{counted, show_count};

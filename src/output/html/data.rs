@@ -6,7 +6,7 @@
 use super::distribution::{self, STEPS};
 use super::escape::{json, shown};
 use crate::metrics::{Event, EventKind, NameSeries, Report, RequestRow, SeriesPoint};
-use crate::output::text::{one_line, request_name};
+use crate::output::display::{one_line, request_name};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Foreign text made harmless: nothing that a plan or a target says can become a tag, a script, an escape
 //! sequence or a page of a megabyte.
 
-use crate::output::text::one_line;
+use crate::output::display::one_line;
 use crate::units::show_count;
 use serde::Serialize;
 

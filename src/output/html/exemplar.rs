@@ -2,7 +2,7 @@
 
 use super::escape::{block, text};
 use crate::metrics::{ErrorRow, Exemplar};
-use crate::output::text::{moment, time};
+use crate::output::display::{moment, time};
 use crate::units::{show_count, show_size};
 
 /// The label of what unfolds and its HTML; `whole` says that the row itself has the whole message.

@@ -2,7 +2,7 @@
 
 use super::escape::text;
 use crate::metrics::{Report, VerdictResult};
-use crate::output::text::{rate, share, time as duration};
+use crate::output::display::{rate, share, time as duration};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 

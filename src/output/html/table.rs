@@ -1,6 +1,9 @@
 //! A table of the page: sortable by script, plain without.
 
 use super::escape::text;
+use crate::metrics::Latency;
+use crate::output::display::time;
+use crate::units::show_count;
 
 /// A table with its heading.
 #[derive(Debug)]
@@ -126,5 +129,26 @@ impl Cell {
             Cell::None if numeric => "<td class=\"num none\">–</td>".to_owned(),
             Cell::None => "<td></td>".to_owned(),
         }
+    }
+}
+
+/// A cell with a count.
+pub(super) fn count(n: u64) -> Cell {
+    Cell::Number(n as f64, show_count(n))
+}
+
+/// A cell with a time of so many milliseconds.
+pub(super) fn duration(ms: f64) -> Cell {
+    Cell::Number(ms, time(ms))
+}
+
+/// The cells of a latency, empty where there was none.
+pub(super) fn times<const N: usize>(
+    latency: Option<&Latency>,
+    values: impl Fn(&Latency) -> [f64; N],
+) -> Vec<Cell> {
+    match latency {
+        Some(latency) => values(latency).map(duration).to_vec(),
+        None => vec![Cell::None; N],
     }
 }

@@ -1,9 +1,9 @@
 //! The tables of requests, tasks and errors, and the order of all tables.
 
-use super::table::{Cell, Table};
+use super::table::{Cell, Table, count, duration, times};
 use super::{exemplar, measures};
 use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
-use crate::output::text::{moment, rate, request_name, time, with_share};
+use crate::output::display::{moment, rate, request_name, with_share};
 use crate::units::{show_count, show_size};
 use std::collections::BTreeSet;
 
@@ -270,27 +270,9 @@ fn task_cells(task: &TaskRow, elapsed_s: f64) -> Vec<Cell> {
     cells
 }
 
-pub(super) fn count(n: u64) -> Cell {
-    Cell::Number(n as f64, show_count(n))
-}
-
 fn failures(n: u64, of: u64) -> Cell {
     match n {
         0 => count(0),
         n => Cell::Bad(n as f64, with_share(n, of)),
-    }
-}
-
-fn duration(ms: f64) -> Cell {
-    Cell::Number(ms, time(ms))
-}
-
-pub(super) fn times<const N: usize>(
-    latency: Option<&Latency>,
-    values: impl Fn(&Latency) -> [f64; N],
-) -> Vec<Cell> {
-    match latency {
-        Some(latency) => values(latency).map(duration).to_vec(),
-        None => vec![Cell::None; N],
     }
 }

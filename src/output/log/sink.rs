@@ -1,7 +1,7 @@
 //! The file of a log. What takes nothing for a while (a pipe that nobody reads) is waited for with patience
 //! during the run and given up some time after its end; a line that was taken in part is none.
 
-use super::{Done, PATIENCE};
+use super::progress::{Progress, STALL_LIMIT};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
@@ -16,7 +16,7 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(super) struct Sink {
     file: File,
-    done: Arc<Done>,
+    progress: Arc<Progress>,
     /// Bytes up to the end of the last whole line.
     whole: u64,
 }
@@ -32,7 +32,7 @@ pub(super) enum Ended {
 
 impl Sink {
     /// Makes the file, or empties the one that is there.
-    pub(super) fn open(path: &Path, done: Arc<Done>) -> Result<Sink, Error> {
+    pub(super) fn open(path: &Path, progress: Arc<Progress>) -> Result<Sink, Error> {
         let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
@@ -47,7 +47,7 @@ impl Sink {
         };
         Ok(Sink {
             file,
-            done,
+            progress,
             whole: 0,
         })
     }
@@ -71,7 +71,7 @@ impl Sink {
         // Since when it takes nothing although the run is over.
         let mut stuck = None;
         while taken < bytes.len() {
-            if self.done.abandoned.load(Ordering::Relaxed) {
+            if self.progress.abandoned.load(Ordering::Relaxed) {
                 return (taken, Err(Ended::Stalled));
             }
             match self.file.write(&bytes[taken..]) {
@@ -79,12 +79,12 @@ impl Sink {
                 Ok(count) => {
                     taken += count;
                     stuck = None;
-                    self.done.steps.fetch_add(1, Ordering::Relaxed);
+                    self.progress.steps.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.done.over.load(Ordering::Relaxed)
-                        && stuck.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+                    if self.progress.over.load(Ordering::Relaxed)
+                        && stuck.get_or_insert_with(Instant::now).elapsed() > STALL_LIMIT
                     {
                         return (taken, Err(Ended::Stalled));
                     }

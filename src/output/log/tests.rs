@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::metrics::{Account, Context, Failure, Phases, Recorder, Sample, TaskContext, TaskRun};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a hostile plan or target may put anywhere.
 const HOSTILE: [&str; 9] = [
@@ -212,8 +212,8 @@ fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
         let (out, parcels) = mpsc::channel();
         // Room for no chunk at all.
         let journals = Journals::new([true, false, false, false], out, 0);
-        let done = Arc::<Done>::default();
-        let sink = Sink::open(&path, done.clone()).expect("a file");
+        let progress = Arc::<Progress>::default();
+        let sink = Sink::open(&path, progress.clone()).expect("a file");
         let origin = Instant::now();
         let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
         fail(&mut recorder, origin, &["a", "b"]);
@@ -223,7 +223,7 @@ fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
         let writer = Writer {
             logs,
             journals,
-            done,
+            progress,
         };
         assert!(writer.write(&parcels).is_empty());
         let text = std::fs::read_to_string(&path).expect("text");

@@ -1,9 +1,10 @@
 //! Coordinated omission: what was measured, and beside it what it is with the requests filled in that late
 //! users could not make.
 
-use super::sections::{request_name, times};
+use super::sections::times;
 use super::table::Table;
 use crate::metrics::{Cadence, CoFigures, CoMitigation, Figures, Latency, Report};
+use crate::output::display::{request_name, time};
 use crate::units::{counted, show_count};
 
 /// The table, if it was asked for.
@@ -49,7 +50,7 @@ fn heading(filled: &CoMitigation) -> (String, String) {
         }
         Some(ms) => (
             counted(filled.late_cycles, "late iteration"),
-            format!("over twice the {cadence}, {}", super::time(ms)),
+            format!("over twice the {cadence}, {}", time(ms)),
         ),
     }
 }

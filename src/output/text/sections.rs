@@ -1,10 +1,11 @@
 //! The parts of the report's text, in the order they are read.
 
-use super::table::{Table, cut_middle, one_line, pad_left, pad_right, rule, spread, wrapped};
-use super::{rate, time, with_share};
+use super::table::{Table, pad_left, pad_right, rule, spread};
 use crate::metrics::{ErrorRow, Figures, Latency, Report, TaskRow};
-use crate::units::{counted, show_count, show_long, show_size};
-use std::time::Duration;
+use crate::output::display::{
+    cut_middle, moment, one_line, per_second, rate, request_name, time, with_share, wrapped,
+};
+use crate::units::{counted, show_count, show_size};
 use unicode_width::UnicodeWidthStr as _;
 
 /// Kinds of errors shown; the rest is counted.
@@ -67,8 +68,8 @@ fn requests(report: &Report) -> Table {
             show_count(figures.count),
             with_share(figures.failures, figures.count),
             rate(figures.rate),
-            rate(per_second(figures.failures as f64, report)),
-            show_size(per_second(figures.bytes as f64, report)),
+            rate(per_second(figures.failures as f64, report.elapsed_s)),
+            show_size(per_second(figures.bytes as f64, report.elapsed_s)),
         ]
     });
     table
@@ -145,7 +146,7 @@ fn task_cells(task: &TaskRow, report: &Report) -> Vec<String> {
     let mut cells = vec![
         show_count(task.runs),
         show_count(task.failures),
-        rate(per_second(task.runs as f64, report)),
+        rate(per_second(task.runs as f64, report.elapsed_s)),
     ];
     cells.extend(times(task.latency_ms.as_ref(), extremes));
     cells
@@ -158,10 +159,6 @@ fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec
     }
     table.rule();
     table.row("Aggregated", cells(&report.aggregated));
-}
-
-pub(in crate::output) fn request_name(method: &str, name: &str) -> String {
-    one_line(format!("{method} {name}").trim_start())
 }
 
 fn extremes(latency: &Latency) -> [f64; 4] {
@@ -264,21 +261,5 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
     let text = format!("{}{}", one_line(&error.message), line.unwrap_or_default());
     for line in wrapped(&text, page.saturating_sub(indent)) {
         out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
-    }
-}
-
-/// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
-pub(in crate::output) fn moment(seconds: f64) -> String {
-    match seconds {
-        s if s < 59.95 => format!("{s:.1} s"),
-        s => show_long(Duration::try_from_secs_f64(s).unwrap_or_default()),
-    }
-}
-
-pub(super) fn per_second(amount: f64, report: &Report) -> f64 {
-    if report.elapsed_s > 0.0 {
-        amount / report.elapsed_s
-    } else {
-        0.0
     }
 }

@@ -4,7 +4,7 @@ use super::data::{events, saturated, wall_s};
 use super::distribution::{self, STEPS};
 use super::escape::text as escaped;
 use crate::metrics::{Report, SeriesPoint};
-use crate::output::text::{rate as per_second, time};
+use crate::output::display::{rate, time};
 use crate::units::{show_count, show_long};
 use std::time::Duration;
 
@@ -21,18 +21,18 @@ const MOST_POINTS: usize = 300;
 type Line<'a> = (&'a str, &'a str, Vec<(f64, f64)>);
 
 /// Requests per second.
-pub(super) fn rate(report: &Report) -> String {
+pub(super) fn request_rate(report: &Report) -> String {
     let line = over_time(report, |point| point.rate());
     chart(report, &[("k0", "requests/s", line)], &|v| {
-        format!("{}/s", per_second(v))
+        format!("{}/s", rate(v))
     })
 }
 
 /// Failures per second.
-pub(super) fn failures(report: &Report) -> String {
+pub(super) fn failure_rate(report: &Report) -> String {
     let line = over_time(report, |point| point.rate_of(point.failures));
     chart(report, &[("kbad", "failures/s", line)], &|v| {
-        format!("{}/s", per_second(v))
+        format!("{}/s", rate(v))
     })
 }
 

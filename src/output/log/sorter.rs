@@ -1,5 +1,5 @@
 //! The sorter of a request log: puts its lines in order without keeping them all in memory. What has come is sorted and
-//! set aside in a file without a name beside the log, and all of that is merged at the end.
+//! spilled to a file without a name beside the log, and all of that is merged at the end.
 //!
 //! Own code in place of the crates for external sorting, which bound the number of lines and not the memory they take.
 //! A run with a sorted log took 1.08 and 1.10 of the CPU of one without a log (`benches/README.md`, logs).
@@ -11,44 +11,44 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-/// The memory of lines that were not set aside, in bytes. What grows may take twice as much: 64 MiB.
-const IN_MEMORY: usize = 32 << 20;
+/// The memory of lines that were not spilled, in bytes. What grows may take twice as much: 64 MiB.
+const MEMORY_BYTES: usize = 32 << 20;
 
 /// What is read at a time of each sorted part.
-const AT_A_TIME: usize = 64 * 1024;
+const READ_BYTES: usize = 64 * 1024;
 
 /// By what lines are ordered: the connection, unknown ones last, then the time.
 pub(super) type Key = (u64, u64);
 
 /// A line's key and length, before the line itself.
-const HEAD: usize = 20;
+const HEADER_BYTES: usize = 20;
 
 /// Lines to be put in order.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct Sorter {
     folder: PathBuf,
     most: usize,
     text: Vec<u8>,
     /// Where each line is in `text`.
     lines: Vec<(Key, usize, usize)>,
-    aside: Option<File>,
+    spilled: Option<File>,
     /// Where each sorted part begins, and where the last one ends.
     parts: Vec<u64>,
 }
 
-impl Order {
-    /// An order that sets lines aside in this folder.
-    pub(super) fn new(folder: PathBuf) -> Order {
-        Order::within(folder, IN_MEMORY)
+impl Sorter {
+    /// A sorter that spills lines to this folder.
+    pub(super) fn new(folder: PathBuf) -> Sorter {
+        Sorter::within(folder, MEMORY_BYTES)
     }
 
-    fn within(folder: PathBuf, most: usize) -> Order {
-        Order {
+    fn within(folder: PathBuf, most: usize) -> Sorter {
+        Sorter {
             folder,
             most,
             text: Vec::new(),
             lines: Vec::new(),
-            aside: None,
+            spilled: None,
             parts: vec![0],
         }
     }
@@ -56,48 +56,48 @@ impl Order {
     /// Takes the bytes from `begin` to the end of `buffer`, which are one line.
     ///
     /// # Errors
-    /// No room to set lines aside.
+    /// No room to spill lines.
     pub(super) fn add(&mut self, key: Key, line: &[u8]) -> io::Result<()> {
         self.lines.push((key, self.text.len(), line.len()));
         self.text.extend_from_slice(line);
         match self.text.len() + self.lines.len() * size_of::<(Key, usize, usize)>() > self.most {
-            true => self.set_aside(),
+            true => self.spill(),
             false => Ok(()),
         }
     }
 
-    fn set_aside(&mut self) -> io::Result<()> {
-        let mut file = match self.aside.take() {
+    fn spill(&mut self) -> io::Result<()> {
+        let mut file = match self.spilled.take() {
             Some(file) => file,
             None => tempfile::tempfile_in(&self.folder)?,
         };
         self.lines.sort_unstable();
         let mut end = self.parts.last().copied().unwrap_or_default();
-        let mut out = io::BufWriter::with_capacity(AT_A_TIME, &mut file);
+        let mut out = io::BufWriter::with_capacity(READ_BYTES, &mut file);
         for ((connection, start), at, length) in self.lines.drain(..) {
             out.write_all(&connection.to_ne_bytes())?;
             out.write_all(&start.to_ne_bytes())?;
             out.write_all(&(length as u32).to_ne_bytes())?;
             out.write_all(&self.text[at..at + length])?;
-            end += (HEAD + length) as u64;
+            end += (HEADER_BYTES + length) as u64;
         }
         out.flush()?;
         drop(out);
         self.text.clear();
         self.parts.push(end);
-        self.aside = Some(file);
+        self.spilled = Some(file);
         Ok(())
     }
 
     /// Gives all lines in order until `put` says false.
     ///
     /// # Errors
-    /// What was set aside cannot be read.
+    /// What was spilled cannot be read.
     pub(super) fn each(mut self, mut put: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
         self.lines.sort_unstable();
         let mut memory = self.lines.iter().peekable();
         let mut parts = Vec::new();
-        if let Some(file) = &self.aside {
+        if let Some(file) = &self.spilled {
             for ends in self.parts.windows(2) {
                 parts.push(Part::new(file, ends[0], ends[1]));
             }
@@ -107,9 +107,9 @@ impl Order {
             next.extend(part.key()?.map(|key| Reverse((key, number))));
         }
         loop {
-            let aside = next.peek().map(|Reverse((key, _))| *key);
+            let spilled = next.peek().map(|Reverse((key, _))| *key);
             let line = match memory.peek() {
-                Some((key, at, length)) if aside.is_none_or(|aside| *key < aside) => {
+                Some((key, at, length)) if spilled.is_none_or(|spilled| *key < spilled) => {
                     let line = &self.text[*at..*at + *length];
                     memory.next();
                     line
@@ -161,20 +161,21 @@ impl Part<'_> {
         if self.given == self.buffer.len() && self.at == self.end {
             return Ok(None);
         }
-        let head = self.ahead(HEAD)?;
+        let head = self.ahead(HEADER_BYTES)?;
         let number = |at: usize| head[at..at + 8].try_into().map(u64::from_ne_bytes);
         Ok(number(0).ok().zip(number(8).ok()))
     }
 
     /// Reads the next line.
     fn line(&mut self) -> io::Result<()> {
-        let head = self.ahead(HEAD)?;
-        let length = u32::from_ne_bytes(head[16..HEAD].try_into().unwrap_or_default()) as usize;
+        let head = self.ahead(HEADER_BYTES)?;
+        let length =
+            u32::from_ne_bytes(head[16..HEADER_BYTES].try_into().unwrap_or_default()) as usize;
         let mut line = std::mem::take(&mut self.line);
         line.clear();
-        line.extend_from_slice(&self.ahead(HEAD + length)?[HEAD..]);
+        line.extend_from_slice(&self.ahead(HEADER_BYTES + length)?[HEADER_BYTES..]);
         self.line = line;
-        self.given += HEAD + length;
+        self.given += HEADER_BYTES + length;
         Ok(())
     }
 
@@ -185,7 +186,7 @@ impl Part<'_> {
             self.given = 0;
             let old = self.buffer.len();
             let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-            let more = (count - old).max(AT_A_TIME).min(left);
+            let more = (count - old).max(READ_BYTES).min(left);
             self.buffer.resize(old + more, 0);
             self.file.read_exact_at(&mut self.buffer[old..], self.at)?;
             self.at += more as u64;
@@ -206,7 +207,7 @@ mod tests {
         // A fixed shuffle: 7 and 5,000 have no common factor.
         shuffled.iter_mut().for_each(|n| *n = *n * 7 % 5_000);
         for most in [64 << 20, 20_000, 100] {
-            let mut order = Order::within(std::env::temp_dir(), most);
+            let mut sorter = Sorter::within(std::env::temp_dir(), most);
             for n in &shuffled {
                 // Lengths differ, some are longer than what is read at a time.
                 let filler = "x".repeat(if n % 1_000 == 7 {
@@ -215,10 +216,10 @@ mod tests {
                     (n % 50) as usize
                 });
                 let line = format!("{n} {filler}\n");
-                order.add((n % 10, *n), line.as_bytes()).expect("room");
+                sorter.add((n % 10, *n), line.as_bytes()).expect("room");
             }
             let mut seen = Vec::new();
-            order
+            sorter
                 .each(|line| {
                     let line = std::str::from_utf8(line).expect("text");
                     assert!(line.ends_with('\n'));
@@ -227,7 +228,7 @@ mod tests {
                     seen.push((n % 10, n));
                     true
                 })
-                .expect("what was set aside can be read");
+                .expect("what was spilled can be read");
             assert_eq!(seen.len(), 5_000);
             assert!(seen.is_sorted(), "{most}");
         }

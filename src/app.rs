@@ -26,6 +26,7 @@ use reload::Reloader;
 use screen::{
     announcement, complain, put, report_progress, say, tell, terminal_width, warn, writes_to_stdout,
 };
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use tokio::sync::{mpsc, watch};
@@ -75,8 +76,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             Ok(exit::OK)
         }
         Some(cli::Command::Man) => {
-            let page = cli::manual()
-                .map_err(|error| Error::Trouble(format!("cannot write the page: {error}")))?;
+            let page = cli::manual().map_err(|error| Error::cannot("write the page", error))?;
             put(&page)?;
             Ok(exit::OK)
         }
@@ -110,7 +110,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
+        .map_err(|error| Error::cannot("start the runtime", error))?;
     let config = prepared.config.clone();
     let logs = output::log::LogWriter::start(&config.logs)?;
     let journals = logs.as_ref().map(output::log::LogWriter::journals);
@@ -135,7 +135,7 @@ async fn finish(logs: output::log::LogWriter) -> Result<output::log::Written, Er
             finishing.await
         }
     };
-    written.map_err(|error| Error::Trouble(format!("cannot end the logs: {error}")))
+    written.map_err(|error| Error::cannot("end the logs", error))
 }
 
 /// Says in the report what became of the logs. A file that could not be written is trouble.
@@ -154,7 +154,7 @@ fn settle(outcome: &mut Outcome) {
         .ending
         .as_ref()
         .is_some_and(|ending| ending.cause == Cause::NotStarted);
-    // What 'test_start' raised is the plan's and the target's trouble.
+    // What 'test_start' raised is the plan's mistake or the target's failure: the verdict tells of it.
     let trouble = outcome.trouble.as_ref().filter(|_| !not_started);
     outcome.report.verdict = Some(output::judge(&outcome.report, trouble));
 }
@@ -217,9 +217,7 @@ async fn listen(
     mut interrupts: mpsc::UnboundedReceiver<()>,
 ) -> Error {
     use tokio::signal::unix::{SignalKind, signal};
-    let listened = |kind| {
-        signal(kind).map_err(|error| Error::Trouble(format!("cannot listen for Ctrl-C: {error}")))
-    };
+    let listened = |kind| signal(kind).map_err(|error| Error::cannot("listen for Ctrl-C", error));
     let (mut interrupt, mut terminate) = match (
         listened(SignalKind::interrupt()),
         listened(SignalKind::terminate()),
@@ -276,7 +274,7 @@ fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, 
         Some(trouble) => complain(trouble, flags.screen.backtrace),
         None => {
             for reason in verdict.iter().flat_map(|verdict| &verdict.reasons) {
-                complain(&Error::Trouble(reason.clone()), false);
+                give_reason(reason);
             }
         }
     }
@@ -285,6 +283,12 @@ fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, 
     }
     let code = verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code);
     Ok(written.map_or(exit::TROUBLE, |()| code))
+}
+
+/// Prints a reason of the verdict as the errors are printed: a verdict on the target is no error of lgoose's.
+fn give_reason(reason: &str) {
+    // Nothing is left to tell if standard error is gone.
+    let _gone = writeln!(std::io::stderr(), "error: {reason}");
 }
 
 fn check(path: &Path) -> Result<u8, Error> {

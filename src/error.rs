@@ -3,9 +3,13 @@
 //! An author's mistake is a [`Diagnostic`]: it names the file and the line and says what to do. What the
 //! target does wrong is never an error here; it is a measurement. The rest is lgoose's own trouble.
 
+mod trouble;
+
 use std::fmt;
 use std::ops::Range;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+pub use trouble::Trouble;
 
 /// Exit codes of the command; scripts rely on them.
 pub mod exit {
@@ -28,13 +32,26 @@ pub enum Error {
     /// The plan, a flag or a file that the author wrote is wrong.
     #[error("{0}")]
     Mistake(Diagnostic),
-    /// Something outside the plan: a port in use, a full disk, no memory. The text names the path or
-    /// address, the limit met and what to change.
-    #[error("error: {0}")]
-    Trouble(String),
+    /// Something outside the plan: a port in use, a full disk, no memory. It names the path or address, the
+    /// limit met and what to change.
+    #[error(transparent)]
+    Trouble(Trouble),
 }
 
 impl Error {
+    /// Trouble told by a whole sentence.
+    pub fn trouble(message: impl Into<String>) -> Self {
+        Trouble::new(message).into()
+    }
+
+    /// Trouble with an action (`write the page`) and why it failed.
+    pub fn cannot(
+        action: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Trouble::cannot(action).because(source).into()
+    }
+
     /// The exit code for this error.
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -47,6 +64,12 @@ impl Error {
 impl From<Diagnostic> for Error {
     fn from(diagnostic: Diagnostic) -> Self {
         Error::Mistake(diagnostic)
+    }
+}
+
+impl From<Trouble> for Error {
+    fn from(trouble: Trouble) -> Self {
+        Error::Trouble(trouble)
     }
 }
 

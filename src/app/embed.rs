@@ -145,7 +145,7 @@ impl Test {
         let thread = std::thread::Builder::new()
             .name("lgoose".to_owned())
             .spawn(move || conduct(prepared, obeyed, publish))
-            .map_err(|error| Error::Trouble(format!("cannot start a thread: {error}")))?;
+            .map_err(|error| Error::trouble(format!("cannot start a thread: {error}")))?;
         Ok(Running {
             commands,
             snapshots,
@@ -183,7 +183,7 @@ impl Running {
     /// # Errors
     /// Trouble that kept the run from starting. Later trouble is in the outcome, beside what was measured.
     pub fn wait(self) -> Result<Outcome, Error> {
-        let fault = |_| Error::Trouble("the run ended by a fault in lgoose".to_owned());
+        let fault = |_| Error::trouble("the run ended by a fault in lgoose".to_owned());
         self.thread.join().map_err(fault)?
     }
 }
@@ -200,7 +200,7 @@ fn conduct(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))?;
+        .map_err(|error| Error::trouble(format!("cannot start the runtime: {error}")))?;
     let (run, demos) = prepared.into_run(journals);
     let (_none, plan_versions) = mpsc::unbounded_channel();
     let outcome = runtime.block_on(engine::run(run, commands, plan_versions, snapshots));

@@ -80,7 +80,7 @@ impl Reloader {
                     self = reloader;
                     loaded
                 }
-                Err(error) => return Error::Trouble(format!("cannot load the plan: {error}")),
+                Err(error) => return Error::trouble(format!("cannot load the plan: {error}")),
             };
             let told = loaded.map(|(plan_version, told)| {
                 // The run may be over.

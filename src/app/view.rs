@@ -70,7 +70,7 @@ impl View {
         let mut snapshot = Arc::new(Snapshot::default());
         loop {
             if let Err(error) = self.screen.draw(&self.facts, &mut self.state, &snapshot) {
-                return Error::Trouble(format!("cannot draw on the terminal: {error}"));
+                return Error::trouble(format!("cannot draw on the terminal: {error}"));
             }
             tokio::select! {
                 changed = pictures.changed() => match changed {
@@ -121,7 +121,7 @@ impl View {
             }
             Some(Wish::WriteReport) => self.write_report(snapshot),
             Some(Wish::Suspend) => self.screen.suspend().map_err(|error| {
-                Error::Trouble(format!("cannot give the terminal back: {error}"))
+                Error::trouble(format!("cannot give the terminal back: {error}"))
             })?,
         }
         Ok(())

@@ -152,13 +152,14 @@ impl Table {
     }
 
     fn text(self) -> Result<String, Error> {
-        let bytes = self.writer.into_inner().map_err(trouble)?;
+        let bytes = self.writer.into_inner();
+        let bytes = bytes.map_err(|error| trouble(error.into_error()))?;
         String::from_utf8(bytes).map_err(trouble)
     }
 }
 
-fn trouble(error: impl std::fmt::Display) -> Error {
-    Error::Trouble(format!("cannot write the report as CSV: {error}"))
+fn trouble(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::cannot("write the report as CSV", error)
 }
 
 fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> Cells {

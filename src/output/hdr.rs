@@ -40,10 +40,9 @@ pub fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
         .map_err(trouble)?;
     for interval in intervals(report) {
         let histogram = decoded(interval.encoded).ok_or_else(|| {
-            Error::Trouble(format!(
-                "cannot write an HdrHistogram log: a histogram of '{}' in the report cannot be read",
-                interval.name
-            ))
+            let name = &interval.name;
+            let reason = format!("a histogram of '{name}' in the report cannot be read");
+            Error::cannot(ACTION, reason)
         })?;
         let tag = interval.tag.as_deref().and_then(Tag::new);
         let [start, length] = [interval.start_s, interval.length_s]
@@ -112,11 +111,14 @@ fn intervals(report: &Report) -> Vec<Interval<'_>> {
     intervals
 }
 
+/// What is attempted, as trouble tells it.
+const ACTION: &str = "write an HdrHistogram log";
+
 /// What the line of all requests is called in messages.
 const ALL: &str = "Aggregated";
 
-fn trouble(error: impl std::fmt::Display) -> Error {
-    Error::Trouble(format!("cannot write an HdrHistogram log: {error}"))
+fn trouble(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::cannot(ACTION, error)
 }
 
 fn decoded(base64: &str) -> Option<Histogram<u64>> {

@@ -8,20 +8,21 @@ use crate::metrics::Report;
 use layout::Layout;
 use serde::Serialize as _;
 
+/// What is attempted, as trouble tells it.
+const ACTION: &str = "write the report as JSON";
+
 /// The report as indented JSON with a line break at its end.
 ///
 /// # Errors
 /// None that a report made by lgoose can cause; one with a figure that JSON cannot hold is trouble.
 pub fn to_json(report: &Report) -> Result<String, Error> {
-    let trouble =
-        |reason: String| Error::Trouble(format!("cannot write the report as JSON: {reason}"));
     let mut text = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
     report
         .serialize(&mut serializer)
-        .map_err(|error| trouble(error.to_string()))?;
+        .map_err(|error| Error::cannot(ACTION, error))?;
     text.push(b'\n');
-    let text = String::from_utf8(text).map_err(|error| trouble(error.to_string()))?;
+    let text = String::from_utf8(text).map_err(|error| Error::cannot(ACTION, error))?;
     Ok(escaped(text))
 }
 

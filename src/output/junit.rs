@@ -46,7 +46,7 @@ pub fn to_junit(report: &Report) -> Result<String, Error> {
     }
     document
         .to_string()
-        .map_err(|error| Error::Trouble(format!("cannot write the report as JUnit: {error}")))
+        .map_err(|error| Error::cannot("write the report as JUnit", error))
 }
 
 /// A test case: its name, what it measured, and why it failed.

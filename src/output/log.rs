@@ -101,9 +101,7 @@ impl LogWriter {
                 let _until_the_end: mpsc::Sender<()> = alive;
                 writer.write(&parcels)
             })
-            .map_err(|error| {
-                Error::Trouble(format!("cannot start the thread of the logs: {error}"))
-            })?;
+            .map_err(|error| Error::cannot("start the thread of the logs", error))?;
         Ok(Some(LogWriter {
             journals,
             files: named,
@@ -141,7 +139,7 @@ impl LogWriter {
             true => Vec::new(),
             false => self.thread.join().unwrap_or_else(|_| {
                 let message = "the thread of the logs ended by a fault in lgoose";
-                vec![Error::Trouble(message.to_owned())]
+                vec![Error::trouble(message)]
             }),
         };
         let rows: Vec<LogRow> = self

@@ -6,7 +6,7 @@ use super::progress::Progress;
 use super::sink::{Ended, Sink};
 use super::sorter::Sorter;
 use crate::config::{LogFile, LogFormat};
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use crate::metrics::{Chunk, Entry, Journals, LogKind, Parcel, RequestEntry, TaskEntry};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -134,9 +134,8 @@ impl Log {
     fn end(&mut self, ended: Ended) {
         self.ended = true;
         if let Ended::Broken(error) = ended {
-            let path = self.path.display();
-            let message = format!("cannot write the log '{path}': {error}");
-            self.trouble = Some(Error::Trouble(message));
+            let trouble = Trouble::cannot("write the log").with_path(&self.path);
+            self.trouble = Some(trouble.because(error).into());
         }
     }
 

@@ -109,7 +109,7 @@ fn a_run_that_goes_on_has_passed_only_so_far() {
 
 #[test]
 fn of_an_error_with_help_the_verdict_has_the_first_line() {
-    let trouble = Error::Trouble("cannot write 'log.csv'\n  give another place".to_owned());
+    let trouble = Error::trouble("cannot write 'log.csv'\n  give another place".to_owned());
     let verdict = judge(&plain(), Some(&trouble));
     assert_eq!(verdict.text, "failed: cannot write 'log.csv'");
     assert_eq!(verdict.exit_code, exit::TROUBLE);

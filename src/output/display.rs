@@ -1,8 +1,7 @@
-//! How a report is displayed to people, whatever the format: names and texts as harmless lines, figures with
-//! their units, thresholds, and the facts of a run.
+//! Display of a report's contents, whatever the format: names and texts as harmless lines, figures with their
+//! units, thresholds, and the facts of a run.
 //!
-//! Text, Markdown, CSV, HDR, HTML, JUnit and the verdict all take their words from here, so that they say the same.
-//! Knows no format.
+//! All readable formats and the verdict take their words from here, so that they say the same. Knows no format.
 
 mod facts;
 mod figures;

@@ -13,10 +13,11 @@ use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
-/// The tools show an interval's maximum in milliseconds; the histograms stay in microseconds.
+/// The divisor of the maxima: the tools show an interval's maximum in milliseconds, the histograms stay in
+/// microseconds.
 const US_PER_MS: f64 = 1_000.0;
 
-/// The log, compressed histograms of version 2 as the tools expect them.
+/// Renders the log, with compressed histograms of version 2 as the tools expect them.
 ///
 /// # Errors
 /// Trouble that names the row whose histogram cannot be read; only a file that was changed by hand has one.
@@ -53,7 +54,7 @@ pub fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// A line of the log.
+/// One line of the log.
 struct Interval<'a> {
     start_s: f64,
     length_s: f64,
@@ -62,8 +63,8 @@ struct Interval<'a> {
     encoded: &'a str,
 }
 
-/// Every point over time of all requests and of each name, in order of time. A report without them, as earlier
-/// versions wrote it, has one interval: the run.
+/// Returns the points over time of all requests and of each name, ordered by time. A report without points, as
+/// earlier versions wrote it, has one interval: the run.
 fn intervals(report: &Report) -> Vec<Interval<'_>> {
     let mut tags = Tags::default();
     let mut intervals = Vec::new();
@@ -111,10 +112,10 @@ fn intervals(report: &Report) -> Vec<Interval<'_>> {
     intervals
 }
 
-/// What is attempted, as trouble tells it.
+/// The action named when the log cannot be written.
 const ACTION: &str = "write an HdrHistogram log";
 
-/// What the line of all requests is called in messages.
+/// The name of all requests together in messages.
 const ALL: &str = "Aggregated";
 
 fn trouble(error: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -126,7 +127,7 @@ fn decoded(base64: &str) -> Option<Histogram<u64>> {
     Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
 }
 
-/// Names as tags, in which the log allows no space and no comma; each tag is given out once.
+/// Tags made of names, unique, and without the spaces and commas that the log does not allow.
 #[derive(Default)]
 struct Tags(HashSet<String>);
 

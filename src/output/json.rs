@@ -8,10 +8,10 @@ use crate::metrics::Report;
 use layout::Layout;
 use serde::Serialize as _;
 
-/// What is attempted, as trouble tells it.
+/// The action named when the report cannot be written.
 const ACTION: &str = "write the report as JSON";
 
-/// The report as indented JSON with a line break at its end.
+/// Renders the report as indented JSON that ends with a line break.
 ///
 /// # Errors
 /// None that a report made by lgoose can cause; one with a figure that JSON cannot hold is trouble.
@@ -26,7 +26,8 @@ pub fn to_json(report: &Report) -> Result<String, Error> {
     Ok(escaped(text))
 }
 
-/// JSON allows in its texts what a terminal obeys or what turns the direction of writing: that is escaped too.
+/// Escapes characters that JSON allows in its texts but that a terminal obeys or that turn the direction of
+/// writing.
 fn escaped(text: String) -> String {
     let obeyed = |c: char| (c.is_control() && c != '\n') || is_bidi_control(c);
     if !text.contains(obeyed) {
@@ -42,7 +43,7 @@ fn escaped(text: String) -> String {
     safe
 }
 
-/// A report from the text of a file that an earlier run wrote; `path` is for the message.
+/// Parses the text of a file that an earlier run wrote; `path` is named in the error.
 ///
 /// # Errors
 /// A mistake with the line at which the text stops being a report.

@@ -1,6 +1,6 @@
-//! The logs of a run, written while it goes on: one thread takes what the shards hand over, formats it and
-//! writes the files. No request ever waits for it: what it cannot take in time is left out where it was made,
-//! and how much that was stands in the last line of each log and in the report.
+//! Logs of a run, written while it goes on: one thread takes what the shards hand over, formats it and writes the
+//! files. No request ever waits for it: what it cannot take in time is left out by the shard, and the number of
+//! lines left out stands in the last line of each log and in the report.
 //!
 //! Driven by `app`, which starts it before the run and ends it after. Knows files and formats, no shard.
 
@@ -22,21 +22,21 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use writer::{Log, Writer};
 
-/// The memory that all lines on their way may take, in bytes.
+/// The most memory that all queued lines may take, in bytes.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
 
-/// Ends the writing of logs from elsewhere.
+/// A handle that ends the writing of logs from another task.
 #[derive(Debug)]
 pub struct Abandon(Arc<Progress>);
 
 impl Abandon {
-    /// Leaves out what was not written yet.
+    /// Drops everything that was not written yet.
     pub fn now(&self) {
         self.0.abandoned.store(true, Ordering::Relaxed);
     }
 }
 
-/// The logs of a run that is going on.
+/// The writer of a running test's logs.
 #[derive(Debug)]
 pub struct LogWriter {
     journals: Journals,
@@ -47,19 +47,19 @@ pub struct LogWriter {
     ended: mpsc::Receiver<()>,
 }
 
-/// What became of the logs of a run.
+/// The result of writing the logs of a run.
 #[derive(Debug)]
 pub struct Written {
-    /// For the report.
+    /// The rows of the report, one for each log.
     pub rows: Vec<LogRow>,
-    /// For its warnings.
+    /// Warnings for the report: lines that were left out.
     pub warnings: Vec<String>,
-    /// Files that could not be written.
+    /// Errors of the files that could not be written.
     pub troubles: Vec<Error>,
 }
 
 impl LogWriter {
-    /// Opens the files and starts to write. None if no log is asked for.
+    /// Opens the files and starts the thread. `None` if no log is asked for.
     ///
     /// # Errors
     /// A file that cannot be written, as the author's mistake: nothing has been sent yet.
@@ -111,17 +111,17 @@ impl LogWriter {
         }))
     }
 
-    /// Where the run's shards hand over what happens.
+    /// Returns the journals into which the run's shards record.
     pub fn journals(&self) -> Journals {
         self.journals.clone()
     }
 
-    /// What ends [`LogWriter::finish`] early.
+    /// Returns a handle that ends [`LogWriter::finish`] early.
     pub fn abandon(&self) -> Abandon {
         Abandon(self.progress.clone())
     }
 
-    /// Writes what is left, as long as the files take it.
+    /// Writes the remaining lines, as long as the files take them, and ends the thread.
     pub fn finish(self) -> Written {
         self.progress.over.store(true, Ordering::Relaxed);
         self.journals.end();
@@ -177,7 +177,7 @@ fn warning(row: &LogRow) -> String {
     )
 }
 
-/// The word for a log in a report.
+/// Returns the name of a log in a report.
 fn name(kind: LogKind) -> &'static str {
     match kind {
         LogKind::Requests => "requests",

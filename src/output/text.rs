@@ -1,6 +1,6 @@
-//! The report as tables for a terminal, and the lines a run without a screen prints on its way.
+//! The report as tables for a terminal, and the progress lines of a run without a screen.
 //!
-//! Plain text without colour. The caller knows the terminal's width; what is printed where is its business.
+//! Plain text without colour. The caller knows the terminal's width and where the text goes.
 
 mod measures;
 mod omission;
@@ -17,14 +17,14 @@ use table::{Table, rule, spread};
 /// Width of a page when the terminal's is not known.
 pub const PLAIN_WIDTH: usize = 80;
 
-/// What [`tables`] shows beyond the usual.
+/// Options of [`tables`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TableOptions {
-    /// Status codes even if there is only one (`--status-codes`).
+    /// Shows status codes even if there is only one (`--status-codes`).
     pub status_codes: bool,
 }
 
-/// The end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, checks and
+/// Renders the end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, checks and
 /// metrics, thresholds, coordinated omission, overview.
 ///
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
@@ -53,7 +53,7 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     out
 }
 
-/// The line at the start of a run without a screen: `12 users started in 1.50 s`.
+/// Returns the line at the start of a run without a screen: `12 users started in 1.50 s`.
 pub fn started_line(users: u64, took: Duration) -> String {
     let noun = if users == 1 { "user" } else { "users" };
     format!(
@@ -63,7 +63,7 @@ pub fn started_line(users: u64, took: Duration) -> String {
     )
 }
 
-/// The line that a run without a screen prints every ten seconds: what is so far, and what is now.
+/// Returns the line that a run without a screen prints every ten seconds: totals so far and current figures.
 pub fn progress_line(snapshot: &Snapshot) -> String {
     let total = &snapshot.total;
     let mut line = format!(
@@ -87,7 +87,7 @@ pub fn progress_line(snapshot: &Snapshot) -> String {
     line
 }
 
-/// The line that tells of the first error of a kind while the run goes on.
+/// Returns the line for the first error of a kind, printed while the run goes on.
 pub fn error_line(error: &ErrorRow) -> String {
     let place = error
         .line

@@ -6,7 +6,7 @@ use crate::metrics::{Figures, GeneratorRow, Report};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
-/// What was run and what came of it: labels and a few words for each.
+/// Returns the facts as labels with a few words each: what was run and its results.
 pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let total = &report.aggregated;
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
@@ -113,7 +113,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// How hard lgoose itself worked.
+/// Returns the generator's own figures: threads, CPU, late timers and connections.
 fn generator_line(generator: &GeneratorRow, total: &Figures) -> String {
     let percent = |share: f64| format!("{}%", three_digits(share * 100.0));
     let connections = match generator.connections {
@@ -132,7 +132,7 @@ fn generator_line(generator: &GeneratorRow, total: &Figures) -> String {
     )
 }
 
-/// `60.3 s`, and from a minute on also as the command line takes it: `1h2m3s (3,723 s)`.
+/// Formats the elapsed time: `60.3 s`, and from a minute on also as the command line takes it: `1h2m3s (3,723 s)`.
 fn exact_seconds(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     match seconds {

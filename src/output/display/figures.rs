@@ -4,7 +4,7 @@ use crate::metrics::{Metric, MetricKind};
 use crate::units::{show_count, show_duration, show_long, three_digits};
 use std::time::Duration;
 
-/// A rate per second; plain `0` so that what did not happen does not look like a figure.
+/// Formats a rate per second; plain `0` so that what did not happen does not look like a figure.
 pub(crate) fn rate(per_second: f64) -> String {
     if per_second == 0.0 {
         "0".to_owned()
@@ -13,7 +13,7 @@ pub(crate) fn rate(per_second: f64) -> String {
     }
 }
 
-/// A count and its share of all: `0`, `3 (0.02%)`, `12 (100%)`.
+/// Formats a count and its share of all: `0`, `3 (0.02%)`, `12 (100%)`.
 pub(crate) fn with_share(count: u64, of: u64) -> String {
     match count {
         0 => "0".to_owned(),
@@ -21,7 +21,7 @@ pub(crate) fn with_share(count: u64, of: u64) -> String {
     }
 }
 
-/// How much of all a count is: `0%`, `0.02%`, `100%`.
+/// Formats a share of all: `0%`, `0.02%`, `100%`.
 pub(crate) fn share(count: u64, of: u64) -> String {
     let percent = 100.0 * count as f64 / of.max(1) as f64;
     match percent {
@@ -33,12 +33,12 @@ pub(crate) fn share(count: u64, of: u64) -> String {
     }
 }
 
-/// Milliseconds of a report with the unit that fits.
+/// Formats milliseconds of a report with the unit that fits.
 pub(crate) fn time(ms: f64) -> String {
     show_duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
 }
 
-/// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
+/// Formats a moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
 pub(crate) fn moment(seconds: f64) -> String {
     match seconds {
         s if s < 59.95 => format!("{s:.1} s"),
@@ -46,7 +46,7 @@ pub(crate) fn moment(seconds: f64) -> String {
     }
 }
 
-/// An amount for each of so many seconds; 0 where there were none.
+/// Divides an amount by the elapsed seconds; 0 if no time has passed.
 pub(crate) fn per_second(amount: f64, elapsed_s: f64) -> f64 {
     if elapsed_s > 0.0 {
         amount / elapsed_s
@@ -55,7 +55,7 @@ pub(crate) fn per_second(amount: f64, elapsed_s: f64) -> f64 {
     }
 }
 
-/// A metric's figures; those that its kind does not have stay empty.
+/// Formats a metric's figures; those that its kind does not have stay empty.
 pub(crate) fn metric_cells(row: &Metric) -> Vec<String> {
     let value = match (row.kind, row.value) {
         // The mean of ones and zeros: the nearest whole number is how many there were.
@@ -74,8 +74,8 @@ fn figure(value: Option<f64>) -> String {
     value.map_or_else(String::new, number)
 }
 
-/// A number without a unit: whole ones exactly, others with three significant digits, and as powers of ten
-/// what is too small or too large to be read.
+/// Formats a number without a unit: whole ones exactly, others with three significant digits, and very small or
+/// very large ones as powers of ten.
 pub(crate) fn number(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     match value.abs() {

@@ -5,8 +5,8 @@
 use crate::error::printable;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Text from a plan or a target as one harmless line: control characters and those that turn the direction
-/// of writing show as escapes, line breaks and tabs as spaces.
+/// Returns a text from a plan or a target as one harmless line: control characters and those that turn the
+/// direction of writing show as escapes, line breaks and tabs as spaces.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in printable(text).chars() {
@@ -19,12 +19,12 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Whether a character turns the direction of writing, and with it the meaning of what is read.
+/// Returns whether a character turns the direction of writing, and with it the meaning of the text.
 pub(crate) fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// At most `width` columns of a text: the middle gives way to `…`.
+/// Shortens a text to at most `width` columns: `…` replaces the middle.
 pub(crate) fn cut_middle(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -51,7 +51,7 @@ fn within(chars: impl Iterator<Item = char>, width: usize) -> String {
         .collect()
 }
 
-/// A text in lines of at most `width` columns, broken at spaces where there are some.
+/// Breaks a text into lines of at most `width` columns, at spaces where there are some.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -80,7 +80,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A request's method and name as one line, as every output shows them.
+/// Returns a request's method and name as one line, as every output shows them.
 pub(crate) fn request_name(method: &str, name: &str) -> String {
     one_line(format!("{method} {name}").trim_start())
 }

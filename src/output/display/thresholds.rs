@@ -5,7 +5,7 @@ use super::line::one_line;
 use crate::metrics::ThresholdRow;
 use crate::units::three_digits;
 
-/// Why a threshold decides the exit code: `the threshold 'p95 < 300ms' is broken: 412 ms`.
+/// Returns why a threshold decides the exit code: `the threshold 'p95 < 300ms' is broken: 412 ms`.
 pub(crate) fn broken_line(row: &ThresholdRow) -> String {
     let at = row.broken_s.map(moment);
     let at = at.map_or_else(String::new, |at| format!(" at {at}"));
@@ -19,14 +19,14 @@ pub(crate) fn broken_line(row: &ThresholdRow) -> String {
     }
 }
 
-/// The threshold as the command line takes it: `GET /: p95 < 300ms`.
+/// Returns the threshold as the command line takes it: `GET /: p95 < 300ms`.
 pub(crate) fn threshold_name(row: &ThresholdRow) -> String {
     let name = row.name.as_deref();
     let name = name.map_or_else(String::new, |name| format!("{name}: "));
     one_line(&format!("{name}{}", row.threshold))
 }
 
-/// What a threshold judges and its limit: `GET /: ok p95 during 30s` and `< 300ms`.
+/// Returns the figure that a threshold judges, and its limit: `GET /: ok p95 during 30s` and `< 300ms`.
 pub(crate) fn threshold_parts(row: &ThresholdRow) -> (String, String) {
     let among = ["ok ", "corrected "];
     let among = among
@@ -45,7 +45,7 @@ pub(crate) fn threshold_parts(row: &ThresholdRow) -> (String, String) {
     )
 }
 
-/// The figure of a threshold; with more digits where three would make it look like the limit.
+/// Returns the measured figure of a threshold, with more digits where three would make it look like the limit.
 pub(crate) fn threshold_figure(row: &ThresholdRow) -> String {
     let Some(value) = row.value else {
         return "no data".to_owned();

@@ -1,4 +1,4 @@
-//! The tables of what a plan demands and measures itself, of coordinated omission, and the overview.
+//! The tables of thresholds, checks, custom metrics and coordinated omission, and the overview.
 
 use super::table::{Cell, Table, count, times};
 use crate::metrics::{Cadence, CoFigures, Latency, Metric, MetricKind, Report};

@@ -1,6 +1,6 @@
-//! What the writer of the logs has done so far, and what its files have to know about the run.
+//! The progress of the thread that writes the logs, and what its files have to know about the run.
 //!
-//! Shared by the log writer's thread, which counts, and the handle of the run, which reads and ends.
+//! Shared by the thread, which counts, and the run's [`LogWriter`](super::LogWriter), which reads and ends it.
 
 use crate::metrics::LogKind;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -14,9 +14,9 @@ pub(super) const STALL_LIMIT: Duration = Duration::from_secs(5);
 pub(super) struct Progress {
     /// Lines of each log that its file has taken.
     pub(super) lines: [AtomicU64; LogKind::ALL.len()],
-    /// Grows with every chunk taken and every write.
+    /// A counter of chunks taken and writes done, to tell a slow file from one that hangs.
     pub(super) steps: AtomicU64,
-    /// Whether the run is over, so that a file which takes nothing holds up its end.
+    /// Whether the run is over, so that a file which takes nothing delays its end.
     pub(super) over: AtomicBool,
     /// Whether nothing more is to be written.
     pub(super) abandoned: AtomicBool,

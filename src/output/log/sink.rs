@@ -1,5 +1,5 @@
-//! The file of a log. What takes nothing for a while (a pipe that nobody reads) is waited for with patience
-//! during the run and given up some time after its end; a line that was taken in part is none.
+//! The file of a log. One that takes nothing for a while (a pipe that nobody reads) is waited for during the run
+//! and given up some time after its end; a line that was written in part does not count.
 
 use super::progress::{Progress, STALL_LIMIT};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,26 +12,26 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// A file that is written.
+/// A file being written.
 #[derive(Debug)]
 pub(super) struct Sink {
     file: File,
     progress: Arc<Progress>,
-    /// Bytes up to the end of the last whole line.
+    /// The number of bytes up to the end of the last whole line.
     whole: u64,
 }
 
-/// Why a file takes no more.
+/// The reason why a file takes no more.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// It cannot be written.
+    /// The file cannot be written.
     Broken(Error),
-    /// The run is over and it has taken nothing for long, or nobody wants to wait for it.
+    /// The run is over and the file has taken nothing for long, or the writing was abandoned.
     Stalled,
 }
 
 impl Sink {
-    /// Makes the file, or empties the one that is there.
+    /// Creates the file, or truncates an existing one.
     pub(super) fn open(path: &Path, progress: Arc<Progress>) -> Result<Sink, Error> {
         let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let mut options = OpenOptions::new();
@@ -52,7 +52,7 @@ impl Sink {
         })
     }
 
-    /// Writes lines; how many of them the file has taken, and why not all.
+    /// Writes lines. Returns how many of them the file has taken, and why not all.
     pub(super) fn write(&mut self, lines: &[u8]) -> (u64, Result<(), Ended>) {
         let (taken, outcome) = self.put(lines);
         let taken = &lines[..taken];
@@ -96,7 +96,7 @@ impl Sink {
         (taken, Ok(()))
     }
 
-    /// Until the file may take something, a tenth of a second at most: the run may end meanwhile.
+    /// Waits until the file can take something, a tenth of a second at most: the run may end meanwhile.
     fn wait(&self) {
         let tenth = Timespec {
             tv_sec: 0,

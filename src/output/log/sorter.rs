@@ -11,33 +11,33 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-/// The memory of lines that were not spilled, in bytes. What grows may take twice as much: 64 MiB.
+/// The memory of lines that were not spilled, in bytes. The growing buffers may take twice as much: 64 MiB.
 const MEMORY_BYTES: usize = 32 << 20;
 
-/// What is read at a time of each sorted part.
+/// The bytes read at a time of each sorted part.
 const READ_BYTES: usize = 64 * 1024;
 
-/// By what lines are ordered: the connection, unknown ones last, then the time.
+/// The key that orders lines: the connection, unknown ones last, then the time.
 pub(super) type Key = (u64, u64);
 
-/// A line's key and length, before the line itself.
+/// The size in bytes of a spilled line's header: its key and length.
 const HEADER_BYTES: usize = 20;
 
-/// Lines to be put in order.
+/// Lines to be sorted.
 #[derive(Debug)]
 pub(super) struct Sorter {
     folder: PathBuf,
     most: usize,
     text: Vec<u8>,
-    /// Where each line is in `text`.
+    /// Key, offset and length of each line in `text`.
     lines: Vec<(Key, usize, usize)>,
     spilled: Option<File>,
-    /// Where each sorted part begins, and where the last one ends.
+    /// The offset in the file of each sorted part, and of the end of the last one.
     parts: Vec<u64>,
 }
 
 impl Sorter {
-    /// A sorter that spills lines to this folder.
+    /// Creates a sorter that spills lines to a file in this folder.
     pub(super) fn new(folder: PathBuf) -> Sorter {
         Sorter::within(folder, MEMORY_BYTES)
     }
@@ -53,7 +53,7 @@ impl Sorter {
         }
     }
 
-    /// Takes the bytes from `begin` to the end of `buffer`, which are one line.
+    /// Adds one line.
     ///
     /// # Errors
     /// No room to spill lines.
@@ -89,7 +89,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// Gives all lines in order until `put` says false.
+    /// Passes all lines to `put` in order, until it returns false.
     ///
     /// # Errors
     /// What was spilled cannot be read.
@@ -131,15 +131,15 @@ impl Sorter {
     }
 }
 
-/// One sorted part as it is read.
+/// A sorted part being read.
 #[derive(Debug)]
 struct Part<'a> {
     file: &'a File,
-    /// What of the file was not read yet.
+    /// The offset in the file up to which the part was read.
     at: u64,
     end: u64,
     buffer: Vec<u8>,
-    /// How much of the buffer was given.
+    /// The number of bytes of the buffer that were consumed.
     given: usize,
     line: Vec<u8>,
 }
@@ -156,7 +156,7 @@ impl Part<'_> {
         }
     }
 
-    /// The key of the next line; none at the end.
+    /// Returns the key of the next line; `None` at the end.
     fn key(&mut self) -> io::Result<Option<Key>> {
         if self.given == self.buffer.len() && self.at == self.end {
             return Ok(None);
@@ -179,7 +179,7 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// The next bytes, so many, which are not given by that.
+    /// Returns the next `count` bytes without consuming them.
     fn ahead(&mut self, count: usize) -> io::Result<&[u8]> {
         if self.buffer.len() - self.given < count {
             self.buffer.drain(..self.given);

@@ -1,10 +1,10 @@
-//! Whole logs, written and read back by the parsers that others use.
+//! Tests of whole logs, read back by the parsers that others use.
 
 use super::*;
 use crate::metrics::{Account, Context, Failure, Phases, Recorder, Sample, TaskContext, TaskRun};
 use std::time::{Duration, Instant};
 
-/// What a hostile plan or target may put anywhere.
+/// Texts that a hostile plan or target may put anywhere.
 const HOSTILE: [&str; 9] = [
     "plain",
     "a,b;c\td",
@@ -44,7 +44,7 @@ impl Account for Asked<'_> {
     }
 }
 
-/// A failed request and a failed task of each text.
+/// Records a failed request and a failed task for each text.
 fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
     for text in texts {
         let failure = Some(Failure {
@@ -87,7 +87,7 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
     }
 }
 
-/// All four logs in a folder of their own, of those texts.
+/// Writes all four logs with those texts into a folder of their own.
 fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> Written {
     let file = |name: &str| {
         LogFile::parse(&folder.join(name).with_extension(ending).to_string_lossy()).ok()

@@ -1,4 +1,4 @@
-//! The thread that writes the logs: formats what it is handed and gives it to the files.
+//! The thread that writes the logs: it formats the entries it receives and passes them to the files.
 
 use super::columns;
 use super::fields::{Csv, Jsonl, Names};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 
-/// Lines are given to a file when there are so many bytes of them, or a chunk has ended.
+/// The number of bytes after which lines are passed to a file; the end of a chunk flushes them, too.
 const FLUSH_BYTES: usize = 256 * 1024;
 
 /// All logs of a run.
@@ -24,7 +24,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Writes until there is no more. The files that could not be written.
+    /// Writes until the channel closes. Returns the errors of the files that could not be written.
     pub(super) fn write(mut self, parcels: &mpsc::Receiver<Parcel>) -> Vec<Error> {
         while let Ok(Parcel::Chunk(chunk)) = parcels.recv() {
             self.add(&chunk);
@@ -56,7 +56,7 @@ impl Writer {
     }
 }
 
-/// One log.
+/// One log and its file.
 #[derive(Debug)]
 pub(super) struct Log {
     kind: LogKind,
@@ -65,15 +65,15 @@ pub(super) struct Log {
     sink: Sink,
     buffer: Vec<u8>,
     sorter: Option<Sorter>,
-    /// Whether the line of names is still to be taken, which counts as none.
+    /// Whether the header line, which does not count, has not been taken yet.
     names_due: bool,
-    /// Nothing is written any more.
+    /// Whether nothing is written any more.
     ended: bool,
     trouble: Option<Error>,
 }
 
 impl Log {
-    /// A log into that file.
+    /// Creates a log that goes into that file.
     pub(super) fn new(kind: LogKind, file: &LogFile, sink: Sink, sorted: bool) -> Log {
         let folder = file.path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
@@ -157,7 +157,7 @@ impl Log {
         }
     }
 
-    /// Says what was left out, in the log itself if it still takes anything.
+    /// Writes how many lines were left out, if the file still takes anything.
     fn last_line(&mut self, left_out: u64) {
         if left_out == 0 {
             return;
@@ -183,7 +183,7 @@ impl Log {
     }
 }
 
-/// Appends the line of an entry, if that log has one.
+/// Appends the line of an entry; false if the log has none for it.
 fn line(kind: LogKind, format: LogFormat, entry: &Entry<'_>, out: &mut Vec<u8>) -> bool {
     let begin = out.len();
     let has_one = match (format, entry) {
@@ -210,7 +210,7 @@ fn line(kind: LogKind, format: LogFormat, entry: &Entry<'_>, out: &mut Vec<u8>) 
     true
 }
 
-/// The names of a log's columns, as its own lines have them.
+/// Appends the header line: the names of a log's columns, taken from its own lines.
 fn names(kind: LogKind, out: &mut Vec<u8>) {
     let request = RequestEntry {
         error: Some(""),

@@ -1,11 +1,11 @@
-//! What a plan measured itself, as tables: its checks, and its metrics by kind.
+//! Tables of a plan's own measurements: its checks, and its metrics by kind.
 
 use super::table::Table;
 use crate::metrics::{MetricKind, Report};
 use crate::output::display::{metric_cells, one_line, share};
 use crate::units::show_count;
 
-/// The kinds in the order they are shown, and what the value of each is.
+/// The kinds in the order they are shown, with the meaning of each value.
 const KINDS: [(MetricKind, &str, &str); 4] = [
     (MetricKind::Counter, "Counters", "value: the sum"),
     (MetricKind::Gauge, "Gauges", "value: the latest"),
@@ -13,7 +13,7 @@ const KINDS: [(MetricKind, &str, &str); 4] = [
     (MetricKind::Trend, "Trends", "value: the mean"),
 ];
 
-/// The tables of checks and of metrics, each only when it was used.
+/// Returns the tables of checks and of metrics, each only if it was used.
 pub(super) fn tables(report: &Report) -> Vec<Table> {
     let mut tables = Vec::new();
     if !report.checks.is_empty() {

@@ -1,4 +1,4 @@
-//! The parts of the report's text, in the order they are read.
+//! The sections of the report's text, in reading order.
 
 use super::table::{Table, pad_left, pad_right, rule, spread};
 use crate::metrics::{ErrorRow, Figures, Latency, Report, TaskRow};
@@ -8,10 +8,10 @@ use crate::output::display::{
 use crate::units::{counted, show_count, show_size};
 use unicode_width::UnicodeWidthStr as _;
 
-/// Kinds of errors shown; the rest is counted.
+/// The most kinds of errors shown; the rest is counted.
 const MOST_ERRORS: usize = 20;
 
-/// The tables of figures: requests, latency, percentiles, tasks.
+/// Returns the tables of figures: requests, latency, percentiles, tasks.
 pub(super) fn tables(report: &Report) -> Vec<Table> {
     let mut tables = Vec::new();
     if report.aggregated.count > 0 {
@@ -27,7 +27,7 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
     tables
 }
 
-/// What was requested before the first user and after the last one.
+/// Returns the requests of `test_start` and `test_stop`.
 fn start_stop(report: &Report) -> Table {
     let columns = &["# reqs", "# fails", "Avg", "Min", "Max"];
     let mut table = Table::new("Test start and stop", columns);
@@ -44,7 +44,7 @@ fn start_stop(report: &Report) -> Table {
     table
 }
 
-/// What a reader has to know before believing a figure.
+/// Appends the warnings, which a reader has to know before believing a figure.
 pub(super) fn warnings(report: &Report, page: usize, out: &mut String) {
     for warning in &report.warnings {
         for (at, line) in wrapped(&one_line(warning), page.saturating_sub(4))
@@ -93,7 +93,7 @@ fn percentiles(report: &Report) -> Table {
     table
 }
 
-/// In a run at a rate the tables before count from the scheduled start.
+/// Returns the service times of a run at a rate, where the other tables count from the scheduled start.
 fn service(report: &Report) -> Table {
     let columns = &["Avg", "Min", "Max", "50%", "90%", "95%", "99%"];
     let mut table = Table::new("Service time", columns);
@@ -152,7 +152,7 @@ fn task_cells(task: &TaskRow, report: &Report) -> Vec<String> {
     cells
 }
 
-/// A row for every request name and one for all.
+/// Adds a row for every request name and one for all requests.
 fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec<String>) {
     for row in &report.requests {
         table.row(request_name(&row.method, &row.name), cells(&row.figures));
@@ -175,7 +175,7 @@ pub(super) fn times<const N: usize>(
     }
 }
 
-/// Status codes by name, when there is more than one code or `asked`.
+/// Appends the status codes by name, if there is more than one code or `asked`.
 pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut String) {
     let codes = &report.aggregated.status;
     if codes.is_empty() || (codes.len() == 1 && !asked) {
@@ -209,7 +209,7 @@ pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut 
     }
 }
 
-/// `13,192 [200]`; no-break spaces keep it together when lines are broken.
+/// Formats a status code and its count, `13,192 [200]`; no-break spaces keep it together when lines are broken.
 fn status(code: &str, count: u64) -> String {
     let code = if code == "0" {
         "no\u{a0}response".to_owned()
@@ -219,7 +219,7 @@ fn status(code: &str, count: u64) -> String {
     format!("{}\u{a0}[{code}]", show_count(count))
 }
 
-/// Errors, the most frequent first.
+/// Appends the errors, the most frequent first.
 pub(super) fn errors(report: &Report, page: usize, out: &mut String) {
     if report.errors.is_empty() {
         return;

@@ -1,17 +1,17 @@
-//! Laying out text: columns that never give way, names that do, in the middle.
+//! Layout of text in columns: figures are never cut, names are shortened in the middle.
 //!
 //! Widths are terminal columns, not characters: a CJK sign takes two, a combining accent none.
 
 use crate::output::display::cut_middle;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Free columns between two columns of a table.
+/// The gap between two columns of a table.
 const GAP: usize = 2;
-/// Columns left of everything.
+/// The columns left of everything.
 const MARGIN: usize = 1;
-/// Names longer than this are cut; when not even this is left to them, figures come closer together.
+/// The width above which names are cut; if not even this is left to them, figures come closer together.
 const FAIR_NAME: usize = 24;
-/// Names are never cut to less.
+/// The least width of names.
 const LEAST_NAME: usize = 10;
 
 /// A name column and right-aligned columns of figures.
@@ -30,7 +30,7 @@ enum Row {
 }
 
 impl Table {
-    /// `title` heads the column of names.
+    /// Creates an empty table; `title` heads the column of names.
     pub(super) fn new(title: &'static str, columns: &'static [&'static str]) -> Self {
         Table {
             title,
@@ -43,7 +43,7 @@ impl Table {
         self.rows.push(Row::Cells(name.into(), cells));
     }
 
-    /// A line across the table, `note` at its right end.
+    /// Adds a line across the table, `note` at its right end.
     pub(super) fn heading(&mut self, name: impl Into<String>, note: impl Into<String>) {
         self.rows.push(Row::Heading(name.into(), note.into()));
     }
@@ -52,7 +52,7 @@ impl Table {
         self.rows.push(Row::Rule);
     }
 
-    /// The width at which nothing is cut.
+    /// Returns the width at which nothing is cut.
     pub(super) fn natural_width(&self) -> usize {
         let figures: usize = self.widths(false).iter().map(|width| width + GAP).sum();
         MARGIN + self.longest_name() + figures
@@ -125,7 +125,7 @@ impl Table {
     }
 }
 
-/// A figure without the space before its unit: `12.4ms`. A share in brackets keeps its distance.
+/// Returns a figure without the space before its unit: `12.4ms`. A share in brackets keeps its distance.
 fn tightened(cell: &str) -> String {
     if cell.contains('(') {
         cell.to_owned()
@@ -134,12 +134,12 @@ fn tightened(cell: &str) -> String {
     }
 }
 
-/// A line across the page.
+/// Returns a line across the page.
 pub(super) fn rule(page: usize) -> String {
     format!("{}\n", "─".repeat(page))
 }
 
-/// A line with one text at its left and one at its right end; the left one is cut to fit.
+/// Returns a line with one text at its left and one at its right end; the left one is cut to fit.
 pub(super) fn spread(left: &str, right: &str, page: usize) -> String {
     let room = page
         .saturating_sub(MARGIN + GAP + right.width())

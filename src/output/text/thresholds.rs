@@ -1,10 +1,10 @@
-//! Thresholds: which held, their figures and their limits.
+//! The table of thresholds: which held, their figures and their limits.
 
 use super::table::Table;
 use crate::metrics::Report;
 use crate::output::display::{moment, threshold_figure, threshold_parts};
 
-/// The table of thresholds, if there are any.
+/// Returns the table, if there are thresholds.
 pub(super) fn table(report: &Report) -> Option<Table> {
     let rows = &report.thresholds;
     let when = rows.iter().any(|row| row.broken_s.is_some());

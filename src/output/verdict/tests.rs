@@ -1,4 +1,4 @@
-//! What speaks against a run, and what is only remarked.
+//! Tests of the verdict's reasons and remarks.
 
 mod endings;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::metrics::TaskRow;
 use crate::output::fixture;
 
-/// The fixed report where nothing is judged yet.
+/// Returns the fixed report with nothing judged yet.
 fn plain() -> Report {
     let mut report = fixture::report();
     report.thresholds.clear();

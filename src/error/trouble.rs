@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// One trouble of lgoose's own, printed in a line as
+/// An error of lgoose's own, printed in a line as
 ///
 /// ```text
 /// error: cannot serve the demo site on 127.0.0.1:80: permission denied; choose a higher port
@@ -25,9 +25,9 @@ struct Parts {
 
 #[derive(Debug)]
 enum Attempt {
-    /// What lgoose cannot do, as an infinitive: `write the log`.
+    /// The action that failed, an infinitive: `write the log`.
     Action(String),
-    /// What happened while nothing particular was attempted: a sentence.
+    /// An event outside any particular action: a sentence.
     Event(String),
 }
 
@@ -38,12 +38,13 @@ enum Place {
 }
 
 impl Trouble {
-    /// Trouble told by a whole sentence: lower-case start, no full stop.
+    /// Creates trouble described by a whole sentence: lower-case start, no full stop.
     pub fn new(message: impl Into<String>) -> Self {
         Trouble::of(Attempt::Event(message.into()))
     }
 
-    /// Trouble with an action, an infinitive without "to": `write the log` is told as `cannot write the log`.
+    /// Creates trouble with an action, an infinitive without "to": `write the log` is shown as `cannot write the
+    /// log`.
     pub fn cannot(action: impl Into<String>) -> Self {
         Trouble::of(Attempt::Action(action.into()))
     }
@@ -57,31 +58,31 @@ impl Trouble {
         }))
     }
 
-    /// The file or folder that the action was about; in single quotes after the action.
+    /// Adds the file or folder, shown in single quotes after the action.
     pub fn with_path(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.place = Some(Place::Path(path.into()));
         self
     }
 
-    /// The address that the action was about; after the action, as it is.
+    /// Adds the address, shown as it is after the action.
     pub fn with_address(mut self, address: impl ToString) -> Self {
         self.0.place = Some(Place::Address(address.to_string()));
         self
     }
 
-    /// Why it failed: an error, or a text where there is none.
+    /// Adds the reason: an error, or a text where there is none.
     pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.0.source = Some(source.into());
         self
     }
 
-    /// What to do about it; after a semicolon.
+    /// Adds the remedy, shown after a semicolon.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
         self
     }
 
-    /// What lgoose could not do, as an infinitive; `None` if the trouble is told by a sentence.
+    /// Returns the action, an infinitive; `None` if the trouble is described by a sentence.
     pub fn action(&self) -> Option<&str> {
         match &self.0.attempt {
             Attempt::Action(action) => Some(action),
@@ -89,7 +90,7 @@ impl Trouble {
         }
     }
 
-    /// The file or folder that the action was about.
+    /// Returns the file or folder.
     pub fn path(&self) -> Option<&Path> {
         match &self.0.place {
             Some(Place::Path(path)) => Some(path),
@@ -97,7 +98,7 @@ impl Trouble {
         }
     }
 
-    /// The address that the action was about.
+    /// Returns the address.
     pub fn address(&self) -> Option<&str> {
         match &self.0.place {
             Some(Place::Address(address)) => Some(address),

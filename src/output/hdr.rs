@@ -211,7 +211,7 @@ mod tests {
         assert_eq!((intervals[0].1.len(), intervals[0].2), (23_863, 60.25));
     }
 
-    /// How well a histogram is compressed is the compressor's business: the file has them uncompressed.
+    /// The golden file has the histograms uncompressed: how they are compressed is up to the compressor.
     #[test]
     fn the_fixed_report_is_the_checked_in_one() {
         let log = to_log(&fixture::report()).expect("histograms of the fixture");

@@ -92,7 +92,7 @@ impl Sorter {
     /// Passes all lines to `put` in order, until it returns false.
     ///
     /// # Errors
-    /// What was spilled cannot be read.
+    /// Spilled lines that cannot be read.
     pub(super) fn each(mut self, mut put: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
         self.lines.sort_unstable();
         let mut memory = self.lines.iter().peekable();

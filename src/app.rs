@@ -30,6 +30,7 @@ use screen::{
     writes_to_stdout,
 };
 use signals::Signals;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use view::View;
@@ -79,8 +80,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             Ok(exit::OK)
         }
         Some(cli::Command::Man) => {
-            let page = cli::manual()
-                .map_err(|error| Error::Trouble(format!("cannot write the page: {error}")))?;
+            let page = cli::manual().map_err(|error| Error::cannot("write the page", error))?;
             put(&page)?;
             Ok(exit::OK)
         }
@@ -130,7 +130,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Error::Trouble(format!("cannot start the runtime: {error}")))
+        .map_err(|error| Error::cannot("start the runtime", error))
 }
 
 /// Shows a run as it goes on: in the live view, which takes the terminal at once, or line by line.
@@ -170,7 +170,7 @@ fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, 
         Some(trouble) => complain(trouble, flags.screen.backtrace),
         None => {
             for reason in verdict.iter().flat_map(|verdict| &verdict.reasons) {
-                complain(&Error::Trouble(reason.clone()), false);
+                give_reason(reason);
             }
         }
     }
@@ -179,6 +179,12 @@ fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, 
     }
     let code = verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code);
     Ok(written.map_or(exit::TROUBLE, |()| code))
+}
+
+/// Prints a reason of the verdict as the errors are printed: a verdict on the target is no error of lgoose's.
+fn give_reason(reason: &str) {
+    // Nothing is left to tell if standard error is gone.
+    let _gone = writeln!(std::io::stderr(), "error: {reason}");
 }
 
 fn check(path: &Path) -> Result<u8, Error> {

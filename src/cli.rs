@@ -1,5 +1,5 @@
-//! What was typed. Every option is optional here and also an environment variable `LGOOSE_*`; what they
-//! mean together is decided in `config`.
+//! The command line as it was typed. Every option is optional here and also an environment variable `LGOOSE_*`;
+//! `config` decides what the options mean together.
 
 mod brief;
 mod outputs;
@@ -29,7 +29,7 @@ Examples:
   lgoose http://127.0.0.1/page -u 50 -t 3s       one page, without a plan
 ";
 
-/// What is asked of one call, not of every run.
+/// Flags of a single call, which have no environment variable.
 const NOT_FROM_ENVIRONMENT: [&str; 10] = [
     "plan",
     "method",
@@ -138,11 +138,10 @@ pub struct Saved {
     pub status_codes: bool,
 }
 
-/// Reads the command line of this process. What it asks for itself (`--help`, `--version`) and what is
-/// wrong with it is printed here.
+/// Parses the command line of this process. Help and version (`--help`, `--version`) and errors are printed here.
 ///
 /// # Errors
-/// The exit code with which the process has nothing left to do.
+/// The exit code, if nothing is left for the process to do.
 pub fn parse() -> Result<Cli, u8> {
     let matches = command().try_get_matches();
     matches
@@ -163,7 +162,7 @@ pub fn parse() -> Result<Cli, u8> {
         })
 }
 
-/// A URL says whom to load, and only a URL is asked for by a method.
+/// Checks that the options fit what is run: no `--host` beside a URL, no `--method` and `--body` without one.
 fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
     let typed = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
     let (url, host) = (run.url().is_some(), typed("host"));
@@ -180,7 +179,7 @@ fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
     Err(command().error(ErrorKind::ArgumentConflict, told))
 }
 
-/// No two reports go to one place.
+/// Checks that no two reports go to one place.
 fn apart(cli: &Cli) -> Result<(), clap::Error> {
     let outputs = match &cli.command {
         Some(Command::Report(saved)) => &saved.output,
@@ -192,19 +191,19 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
     }
 }
 
-/// The one-screen help.
+/// Returns the one-screen help.
 pub fn overview() -> String {
     brief::brief(&command())
 }
 
-/// What a shell needs to complete options.
+/// Returns the script with which a shell completes options.
 pub fn completions(shell: Shell) -> Vec<u8> {
     let mut out = Vec::new();
     clap_complete::generate(shell, &mut command(), "lgoose", &mut out);
     out
 }
 
-/// The manual page, in the language of man.
+/// Returns the manual page in roff, the language of man.
 ///
 /// # Errors
 /// None that writing to memory can have.
@@ -214,8 +213,8 @@ pub fn manual() -> std::io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The command line, each option of a run a variable of the environment as well: `LGOOSE_` and its name.
-/// Saying so at each would double the help.
+/// Returns the command line, with an environment variable for each option of a run: `LGOOSE_` and its name. Naming
+/// it at each option would double the help.
 fn command() -> clap::Command {
     Cli::command()
         .mut_args(|arg| {
@@ -231,7 +230,7 @@ fn command() -> clap::Command {
         .after_help(ENVIRONMENT)
 }
 
-/// The help of a command, whose options are few.
+/// Returns the help flag of a command, whose options are few: `-h` and `--help` say the same.
 fn help() -> Arg {
     let help = Arg::new("help").short('h').long("help");
     help.action(ArgAction::HelpShort)

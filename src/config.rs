@@ -1,5 +1,5 @@
-//! What a run is told: [`Settings`] is one layer of it (command line, environment or `plan {}`), all
-//! optional; [`Config`] is what the layers mean together, nothing optional that a run must know.
+//! The configuration of a run. [`Settings`] is one layer of it (command line, environment or `plan {}`), all
+//! optional; [`Config`] is the meaning of all layers together, with every value that a run needs.
 
 mod co_mitigation;
 mod load;
@@ -32,10 +32,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is shown of each request while it runs.
+/// The details shown of each request during the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Show {
-    /// Nothing: figures only.
+    /// No details: figures only.
     #[default]
     Nothing,
     /// A line for each request and its outcome.
@@ -44,34 +44,34 @@ pub enum Show {
     Messages,
 }
 
-/// What a run is told, all layers together.
+/// The configuration of a run, from all layers together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// The base URL; missing if neither the command line, the environment nor the plan has one.
     pub host: Option<String>,
     /// The most users at the same time.
     pub users: u64,
-    /// How many users, or how many iterations, there are when.
+    /// The load: the number of users, or of iterations started, over time.
     pub load: Load,
     /// Users started per second.
     pub hatch_rate: f64,
-    /// How long to run once all users have started, in all with stages or a rate; `None`: until stopped.
+    /// The run time once all users have started, or in all with stages or a rate; `None`: until stopped.
     pub run_time: Option<Duration>,
     /// Iterations per user; `None`: no limit.
     pub iterations: Option<u64>,
-    /// Requests per second of all users together, at most.
+    /// The most requests per second of all users together.
     pub throttle_requests: Option<f64>,
-    /// What every pause of the plan is multiplied by.
+    /// The factor by which every pause of the plan is multiplied.
     pub wait_factor: f64,
     /// The scenarios that run, `*` standing for any text; none: all.
     pub scenarios: Vec<String>,
     /// The tags of the tasks that run; none: all.
     pub tags: Vec<String>,
-    /// How long figures are kept apart from those that count.
+    /// The warm-up, whose figures are kept apart from those that count.
     pub warmup: Option<Duration>,
-    /// Whether what came before all users had started is dropped.
+    /// Whether figures from before all users had started are dropped.
     pub reset_stats: bool,
-    /// How long running tasks may take to finish after a stop.
+    /// The time that running tasks may take to finish after a stop.
     pub stop_timeout: Duration,
     /// A request's timeout.
     pub timeout: Duration,
@@ -79,13 +79,13 @@ pub struct Config {
     pub max_body: u64,
     /// Headers of every request.
     pub headers: BTreeMap<String, String>,
-    /// Which HTTP is spoken.
+    /// The version of HTTP.
     pub http: Http,
-    /// What sends the requests.
+    /// The client that sends the requests.
     pub client: Client,
-    /// What they go through; only [`Client::Reqwest`] can.
+    /// The proxy; only [`Client::Reqwest`] can use one.
     pub proxy: Proxy,
-    /// Trust every certificate.
+    /// Whether every certificate is trusted.
     pub insecure: bool,
     /// Certificates to trust instead of the system's.
     pub ca: Option<PathBuf>,
@@ -95,7 +95,7 @@ pub struct Config {
     pub key: Option<PathBuf>,
     /// Addresses of hosts that are not looked up.
     pub resolve: Vec<Pin>,
-    /// How long an answer of DNS is kept; `None`: for the whole run.
+    /// The time for which an answer of DNS is kept; `None`: for the whole run.
     pub dns_ttl: Option<Duration>,
     /// The address that connections come from.
     pub local_address: Option<IpAddr>,
@@ -103,11 +103,11 @@ pub struct Config {
     pub keep_alive: bool,
     /// Whether cookies are kept.
     pub cookies: bool,
-    /// Whether a user that is redirected to another host goes on there.
+    /// Whether a user that is redirected to another host continues there.
     pub sticky_follow: bool,
     /// Whether and how the requests that late users could not make are filled in.
     pub co_mitigation: CoMitigation,
-    /// Whether that was asked for: then what it makes of the figures is shown also where it changes nothing.
+    /// Whether that was asked for: then the corrected figures are shown even if they are the same.
     pub co_wanted: bool,
     /// Limits that figures have to keep.
     pub thresholds: Vec<Threshold>,
@@ -121,7 +121,7 @@ pub struct Config {
     pub only_summary: bool,
     /// Whether the table of status codes is shown also when all are the same.
     pub status_codes: bool,
-    /// How often the running figures are printed; zero: never.
+    /// The interval at which the running figures are printed; zero: never.
     pub running_metrics: Duration,
     /// The logs that are kept.
     pub logs: Logs,
@@ -135,12 +135,13 @@ pub struct Config {
     pub lua_memory: u64,
     /// Lua time that a task may take without waiting.
     pub lua_time: Duration,
-    /// What is shown of each request.
+    /// The details shown of each request.
     pub show: Show,
 }
 
 impl Config {
-    /// What the merged layers mean. `cores` is the default of users and threads, `seed` that of the seed.
+    /// Returns the meaning of the merged layers. `cores` is the default of users and threads, `seed` that of the
+    /// seed.
     ///
     /// # Errors
     /// A [`Diagnostic`] that names two options that contradict each other.

@@ -1,11 +1,15 @@
-//! The kinds of trouble lgoose tells people about, and the exit code of each.
+//! The kinds of errors that lgoose reports, and the exit code of each.
 //!
-//! An author's mistake is a [`Diagnostic`]: it names the file and the line and says what to do. What the
-//! target does wrong is never an error here; it is a measurement. The rest is lgoose's own trouble.
+//! An author's mistake is a [`Diagnostic`]: it names the file and the line and says what to do. The target's
+//! failures are never errors here; they are measurements. The rest is lgoose's own [`Trouble`].
+
+mod trouble;
 
 use std::fmt;
 use std::ops::Range;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+pub use trouble::Trouble;
 
 /// Exit codes of the command; scripts rely on them.
 pub mod exit {
@@ -22,20 +26,33 @@ pub mod exit {
     pub const ABORTED: u8 = 130;
 }
 
-/// Why lgoose cannot do what it was asked.
+/// The reason why lgoose cannot do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The plan, a flag or a file that the author wrote is wrong.
     #[error("{0}")]
     Mistake(Diagnostic),
-    /// Something outside the plan: a port in use, a full disk, no memory. The text names the path or
-    /// address, the limit met and what to change.
-    #[error("error: {0}")]
-    Trouble(String),
+    /// Something outside the plan: a port in use, a full disk, no memory. It names the path or address, the
+    /// limit met and what to change.
+    #[error(transparent)]
+    Trouble(Trouble),
 }
 
 impl Error {
-    /// The exit code for this error.
+    /// Creates trouble described by a whole sentence.
+    pub fn trouble(message: impl Into<String>) -> Self {
+        Trouble::new(message).into()
+    }
+
+    /// Creates trouble with an action (`write the page`) and the reason why it failed.
+    pub fn cannot(
+        action: impl Into<String>,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Trouble::cannot(action).because(source).into()
+    }
+
+    /// Returns the exit code for this error.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Mistake(_) => exit::MISTAKE,
@@ -47,6 +64,12 @@ impl Error {
 impl From<Diagnostic> for Error {
     fn from(diagnostic: Diagnostic) -> Self {
         Error::Mistake(diagnostic)
+    }
+}
+
+impl From<Trouble> for Error {
+    fn from(trouble: Trouble) -> Self {
+        Error::Trouble(trouble)
     }
 }
 
@@ -87,7 +110,7 @@ struct Place {
 }
 
 impl Diagnostic {
-    /// A mistake, said in one lower-case sentence without a full stop.
+    /// Creates a mistake, described by one lower-case sentence without a full stop.
     pub fn new(message: impl Into<String>) -> Self {
         Diagnostic(Box::new(Parts {
             message: message.into(),
@@ -98,7 +121,7 @@ impl Diagnostic {
         }))
     }
 
-    /// Where the mistake is. `line` counts from 1; `source` is the whole file, whose line is quoted.
+    /// Sets the place of the mistake. `line` counts from 1; `source` is the whole file, whose line is quoted.
     pub fn at(mut self, file: impl Into<String>, line: Option<u32>, source: &str) -> Self {
         let text = line
             .and_then(|line| source.lines().nth(line.saturating_sub(1) as usize))
@@ -111,7 +134,7 @@ impl Diagnostic {
         self
     }
 
-    /// What to do about it.
+    /// Adds the remedy.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
         self
@@ -125,28 +148,28 @@ impl Diagnostic {
         self
     }
 
-    /// The text of [`Diagnostic::mark`], if there is one: what to look for in the file.
+    /// Returns the text of [`Diagnostic::mark`], if there is one, to be looked up in the file.
     pub fn marked(&self) -> Option<&str> {
         self.0.mark.as_ref().map(|mark| mark.text.as_str())
     }
 
-    /// The stack of the plan's calls, shown by `--backtrace`.
+    /// Adds the stack of the plan's calls, shown by `--backtrace`.
     pub fn backtrace(mut self, backtrace: impl Into<String>) -> Self {
         self.0.backtrace = Some(backtrace.into());
         self
     }
 
-    /// The text of [`Diagnostic::backtrace`], if there is one.
+    /// Returns the text of [`Diagnostic::backtrace`], if there is one.
     pub fn backtrace_text(&self) -> Option<&str> {
         self.0.backtrace.as_deref()
     }
 
-    /// The same as a warning: legal, but most likely not meant.
+    /// Returns the same as a warning: legal, but most likely not meant.
     pub fn as_warning(&self) -> String {
         self.to_string().replacen("error", "warning", 1)
     }
 
-    /// The sentence alone, without place and help.
+    /// Returns the sentence alone, without place and help.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -183,7 +206,7 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// What stands below a line to point at some of its bytes, one caret at least; tabs stay tabs.
+/// Returns the carets that point at some bytes of a line from below, at least one; tabs stay tabs.
 pub fn carets(line: &str, place: Range<usize>) -> String {
     let mut below = String::new();
     for c in line.get(..place.start).unwrap_or(line).chars() {
@@ -196,7 +219,7 @@ pub fn carets(line: &str, place: Range<usize>) -> String {
     below + &"^".repeat(marked.max(1))
 }
 
-/// Text from a plan or a target made safe for a terminal: control characters other than a tab or a line
+/// Returns text from a plan or a target made safe for a terminal: control characters other than a tab or a line
 /// break show as `\x1b`.
 pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     let hostile = |c: char| c.is_control() && c != '\t' && c != '\n';
@@ -213,7 +236,7 @@ pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     safe.into()
 }
 
-/// The candidate that `word` was most likely meant to be, if one is near enough to be worth saying.
+/// Returns the candidate that `word` was most likely meant to be, if one is near enough to be worth suggesting.
 /// Near: a Damerau-Levenshtein distance of at most a third of the longer word, at least one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates

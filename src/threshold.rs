@@ -1,5 +1,5 @@
-//! A threshold: a limit that a figure has to keep, as in `GET /: p95 < 300ms`. Plain data and its text;
-//! `config` reads it from plans and flags, `metrics` judges it. Knows neither.
+//! A threshold: a limit on a figure, as in `GET /: p95 < 300ms`. Plain data and its text; `config` reads it from
+//! plans and flags, `metrics` judges it. Knows neither.
 
 mod read;
 
@@ -11,69 +11,69 @@ use std::time::Duration;
 /// The shortest sliding window: figures are looked at four times a second.
 pub const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
 
-/// A limit that a figure has to keep.
+/// A limit on a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
-    /// The row it is about, as reports show it: `GET front page`, also without the method, `task log in`, or
-    /// the name of a check or a custom metric; `checks` is all checks. `None` is all requests.
+    /// The row it applies to, as reports show it: `GET front page`, also without the method, `task log in`, or the
+    /// name of a check or a custom metric; `checks` is all checks. `None` is all requests.
     pub name: Option<String>,
-    /// Which requests a latency is of.
+    /// The requests whose latency is judged.
     pub among: Among,
-    /// What is compared.
+    /// The figure that is compared.
     pub figure: Figure,
-    /// How.
+    /// The comparison.
     pub comparison: Comparison,
-    /// With what, in `unit`.
+    /// The limit, in `unit`.
     pub limit: f64,
     /// The unit of the limit and of the figure.
     pub unit: Unit,
-    /// Judge every stretch of this length instead of the whole run.
+    /// The length of the sliding window to judge, instead of the whole run.
     pub during: Option<Duration>,
-    /// Stop the run as soon as it is broken.
+    /// Whether the run stops as soon as the threshold is broken.
     pub abort: bool,
-    /// How much of the run's beginning is left out. Of what only grows (`count`, `value`) nothing is: there it is
-    /// the time from which on `abort` looks.
+    /// The beginning of the run that is left out. For figures that only grow (`count`, `value`) nothing is left
+    /// out: there it is the time from which on `abort` looks.
     pub after: Option<Duration>,
 }
 
-/// Which requests a latency is of.
+/// The requests whose latency is judged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Among {
-    /// All of them, failed ones at the time they took.
+    /// All requests, failed ones at the time they took.
     #[default]
     All,
-    /// Those that succeeded.
+    /// Successful requests.
     Ok,
-    /// All of them, and those that users could not make while they waited (coordinated omission).
+    /// All requests, and those that users could not make while they waited (coordinated omission).
     Corrected,
 }
 
 /// A figure of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
-    /// So many percent of the latencies, or of a trend's values, are at most this.
+    /// A percentile of the latencies, or of a trend's values.
     Percentile(f64),
-    /// The mean.
+    /// The mean of the values.
     Avg,
-    /// The smallest.
+    /// The smallest value.
     Min,
-    /// The largest.
+    /// The largest value.
     Max,
-    /// How many failed, or their share.
+    /// The number or the share of failures.
     Failures,
-    /// How many a second; of checks and of a custom rate also the share that was true.
+    /// The rate per second; of checks and of a custom rate also the share that was true.
     Rate,
-    /// How many; of a counter the sum.
+    /// The count; of a counter the sum.
     Count,
-    /// The share of checks that held.
+    /// The share of checks that passed.
     Checks,
-    /// How long the oldest request took so far, answered or still under way.
+    /// The age of the oldest request so far, answered or still under way.
     Oldest,
-    /// What the report shows as the value of a custom metric.
+    /// The value of a custom metric, as the report shows it.
     Value,
 }
 
-/// How figure and limit are compared.
+/// The comparison of figure and limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `<`
@@ -104,7 +104,7 @@ pub enum Unit {
 }
 
 impl Threshold {
-    /// Whether a value of the figure, in the threshold's unit, keeps the limit.
+    /// Returns whether a value of the figure, in the threshold's unit, keeps the limit.
     pub fn holds(&self, value: f64) -> bool {
         match self.comparison {
             Comparison::Less => value < self.limit,
@@ -114,15 +114,15 @@ impl Threshold {
         }
     }
 
-    /// Whether the figure must stay below the limit, not above it.
+    /// Returns whether the figure must stay below the limit, not above it.
     pub fn is_upper(&self) -> bool {
         matches!(self.comparison, Comparison::Less | Comparison::LessOrEqual)
     }
 
-    /// Whether its parts go together.
+    /// Checks that the threshold's parts fit together.
     ///
     /// # Errors
-    /// A sentence that says which do not, and what to write.
+    /// A sentence that says which parts do not, and what to write.
     pub fn check(&self) -> Result<(), String> {
         if self.during.is_some_and(|during| during < SHORTEST_WINDOW) {
             return Err("'during' is a stretch of at least 1s".to_owned());
@@ -152,7 +152,7 @@ impl Threshold {
 }
 
 impl fmt::Display for Threshold {
-    /// The text without the name: `p95 < 300ms during 30s abort`.
+    /// Returns the text without the name: `p95 < 300ms during 30s abort`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.among {
             Among::All => {}
@@ -203,7 +203,7 @@ impl fmt::Display for Comparison {
 }
 
 impl Unit {
-    /// How a threshold writes it; empty for a plain number.
+    /// Returns the unit as a threshold writes it; empty for a plain number.
     pub fn text(self) -> &'static str {
         match self {
             Unit::None => "",
@@ -215,7 +215,7 @@ impl Unit {
         }
     }
 
-    /// How many of it a millisecond is; `None` if it is no unit of time.
+    /// Returns how many of the unit a millisecond is; `None` if it is no unit of time.
     pub fn per_millisecond(self) -> Option<f64> {
         match self {
             Unit::Microseconds => Some(1e3),

@@ -1,14 +1,14 @@
-//! Durations, rates and sizes as people write them: `30s`, `1h30m`, `10/s`, `64MiB`. Reads and prints.
+//! Durations, rates and sizes as people write them: `30s`, `1h30m`, `10/s`, `64MiB`. Reads and formats them.
 
 use std::time::Duration;
 
-/// How a duration is written, for messages.
+/// The grammar of a duration, for messages.
 pub const DURATION_GRAMMAR: &str =
     "write a duration as '500ms', '300s', '20m' or '1h30m'; a bare number is seconds";
-/// How a rate is written, for messages.
+/// The grammar of a rate, for messages.
 pub const RATE_GRAMMAR: &str =
     "write a rate as '10', '0.5', '10/s' or '600/m'; a bare number is per second";
-/// How a size is written, for messages.
+/// The grammar of a size, for messages.
 pub const SIZE_GRAMMAR: &str =
     "write a size as '1024', '64KiB', '64MiB' or '1GiB'; 'KB', 'MB', 'GB' are powers of 1,000";
 
@@ -75,7 +75,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads what something is multiplied by: `2`, `0.1`, `0`.
+/// Reads a factor: `2`, `0.1`, `0`.
 ///
 /// # Errors
 /// A sentence that quotes the text.
@@ -124,20 +124,20 @@ pub fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(bad)
 }
 
-/// A plain decimal number: digits and at most one point, no sign, no exponent.
+/// Reads a plain decimal number: digits and at most one point, no sign, no exponent.
 fn decimal(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
         && text.bytes().any(|b| b.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// So many of them: `1 request`, `2,000 requests`.
+/// Formats a count with its noun: `1 request`, `2,000 requests`.
 pub fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", show_count(count))
 }
 
-/// A duration for a table, three significant digits and the unit that fits: `874 µs`, `12.4 ms`, `6.28 s`.
+/// Formats a duration for a table, three significant digits and the unit that fits: `874 µs`, `12.4 ms`, `6.28 s`.
 pub fn show_duration(duration: Duration) -> String {
     let us = duration.as_nanos() as f64 / 1e3;
     // The borders are where three digits of the smaller unit would round up to 1,000.
@@ -150,7 +150,7 @@ pub fn show_duration(duration: Duration) -> String {
     }
 }
 
-/// A duration as the command line takes it, whole seconds: `2m10s`, `1h30m`, `45s`.
+/// Formats a duration as the command line takes it, in whole seconds: `2m10s`, `1h30m`, `45s`.
 pub fn show_long(duration: Duration) -> String {
     let seconds = duration.as_secs_f64().round() as u64;
     let parts = [
@@ -170,7 +170,7 @@ pub fn show_long(duration: Duration) -> String {
     }
 }
 
-/// A size for a table, three significant digits: `512 B`, `12.4 KiB`, `1.20 GiB`.
+/// Formats a size for a table, three significant digits: `512 B`, `12.4 KiB`, `1.20 GiB`.
 pub fn show_size(bytes: f64) -> String {
     let mut value = bytes;
     for unit in ["B", "KiB", "MiB", "GiB"] {
@@ -189,7 +189,7 @@ pub fn show_size(bytes: f64) -> String {
     format!("{} TiB", three_digits(value))
 }
 
-/// A count with thousands separators: `13,192`.
+/// Formats a count with thousands separators: `13,192`.
 pub fn show_count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -202,7 +202,7 @@ pub fn show_count(count: u64) -> String {
     text
 }
 
-/// A number with three significant digits and thousands separators: `0.12`, `4.25`, `41.2`, `41,200`.
+/// Formats a number with three significant digits and thousands separators: `0.12`, `4.25`, `41.2`, `41,200`.
 pub fn three_digits(value: f64) -> String {
     match value.abs() {
         v if v < 9.995 => format!("{value:.2}"),

@@ -166,7 +166,7 @@ impl Running {
         let thread = std::thread::Builder::new()
             .name("lgoose".to_owned())
             .spawn(run)
-            .map_err(|error| Error::Trouble(format!("cannot start a thread: {error}")))?;
+            .map_err(|error| Error::cannot("start a thread", error))?;
         Ok(Running { handle, thread })
     }
 
@@ -196,7 +196,7 @@ impl Running {
     /// # Errors
     /// Trouble that kept the run from starting. Later trouble is in the outcome, beside what was measured.
     pub fn wait(self) -> Result<Outcome, Error> {
-        let fault = |_| Error::Trouble("the run ended by a fault in lgoose".to_owned());
+        let fault = |_| Error::trouble("the run ended by a fault in lgoose".to_owned());
         self.thread.join().map_err(fault)?
     }
 }

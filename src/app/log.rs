@@ -1,7 +1,7 @@
 //! Where the log of plans and of lgoose itself goes: to standard error unless a view has the terminal, to the readers
 //! of the run that is under way, and to the file of `--log-file`.
 
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -32,10 +32,9 @@ struct Places {
 pub(super) fn start(verbose: bool, quiet: bool, file: Option<&Path>) -> Result<(), Error> {
     if let Some(path) = file {
         let opened = File::create(path).map_err(|error| {
-            Error::Trouble(format!(
-                "cannot write the log to '{}': {error}",
-                path.display()
-            ))
+            Trouble::cannot("write the log to")
+                .with_path(path)
+                .because(error)
         })?;
         places(|places| places.file = Some(opened));
     }

@@ -3,7 +3,7 @@
 use super::screen::{complain, put, say, terminal_width};
 use crate::cli;
 use crate::config::{Format, Output};
-use crate::error::{Diagnostic, Error, exit};
+use crate::error::{Diagnostic, Error, Trouble, exit};
 use crate::metrics::{self, Report};
 use crate::output;
 use std::fs::{self, File, Permissions};
@@ -103,10 +103,10 @@ fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
         return put(bytes);
     };
     replace(path, bytes).map_err(|error| {
-        Error::Trouble(format!(
-            "cannot write the report to '{}': {error}",
-            path.display()
-        ))
+        Trouble::cannot("write the report to")
+            .with_path(path)
+            .because(error)
+            .into()
     })
 }
 

@@ -90,7 +90,7 @@ impl Reloader {
                     self = reloader;
                     loaded
                 }
-                Err(error) => return Error::Trouble(format!("cannot load the plan: {error}")),
+                Err(error) => return Error::trouble(format!("cannot load the plan: {error}")),
             };
             let answer = match loaded {
                 Ok((plan_version, told)) => {

@@ -184,7 +184,7 @@ pub(super) fn put(bytes: &[u8]) -> Result<(), Error> {
         // Whoever read has gone, as in `lgoose … | head`: the run goes on for its other outputs.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => result
-            .map_err(|error| Error::Trouble(format!("cannot write to standard output: {error}"))),
+            .map_err(|error| Error::trouble(format!("cannot write to standard output: {error}"))),
     }
 }
 

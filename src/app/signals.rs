@@ -34,9 +34,7 @@ impl Signals {
 }
 
 async fn listen(handle: &Handle) -> Error {
-    let listened = |kind| {
-        signal(kind).map_err(|error| Error::Trouble(format!("cannot listen for Ctrl-C: {error}")))
-    };
+    let listened = |kind| signal(kind).map_err(|error| Error::cannot("listen for Ctrl-C", error));
     let (mut interrupt, mut terminate) = match (
         listened(SignalKind::interrupt()),
         listened(SignalKind::terminate()),

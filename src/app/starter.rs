@@ -1,7 +1,7 @@
 //! `lgoose new`: a first plan and what an editor needs to complete and check it. Writes nothing over
 //! anything.
 
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, Trouble};
 use crate::lua;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,10 @@ fn files() -> Vec<(PathBuf, &'static str)> {
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     let cannot = |error: std::io::Error| match error.kind() {
         ErrorKind::AlreadyExists => occupied(path),
-        _ => Error::Trouble(format!("cannot write '{}': {error}", path.display())),
+        _ => Trouble::cannot("write")
+            .with_path(path)
+            .because(error)
+            .into(),
     };
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(cannot)?;

@@ -67,7 +67,7 @@ impl Supervisor {
         });
         if !free {
             let busy = "a test is under way: stop it, or wait for its end";
-            return Err(Error::Trouble(busy.to_owned()));
+            return Err(Error::trouble(busy.to_owned()));
         }
         let place = Place(Some(self.stage.clone()));
         match prepare() {
@@ -240,7 +240,7 @@ async fn finish(logs: LogWriter, signals: Signals) -> Result<Written, Error> {
             finishing.await
         }
     };
-    written.map_err(|error| Error::Trouble(format!("cannot end the logs: {error}")))
+    written.map_err(|error| Error::cannot("end the logs", error))
 }
 
 /// Says in the report what became of the logs. A file that could not be written is trouble.

@@ -93,7 +93,7 @@ impl View {
             }
             self.keep_report_fresh();
             if let Err(error) = self.screen.draw(&self.facts, &mut self.state, &snapshot) {
-                return Error::Trouble(format!("cannot draw on the terminal: {error}"));
+                return Error::cannot("draw on the terminal", error);
             }
         }
     }
@@ -108,7 +108,7 @@ impl View {
             }),
             Some(Wish::WriteReport) => self.ask_for_report(Back::ToWrite),
             Some(Wish::Suspend) => self.screen.suspend().map_err(|error| {
-                Error::Trouble(format!("cannot give the terminal back: {error}"))
+                Error::trouble(format!("cannot give the terminal back: {error}"))
             })?,
         }
         Ok(())
@@ -257,7 +257,7 @@ mod tests {
         let words = "stopping: running tasks finish; Ctrl-C aborts them";
         assert_eq!(stopping.as_deref(), Some(words));
         assert_eq!(told(Command::Pause, Ok(Done::Paused)), None);
-        let mistake = Error::Trouble("gone".to_owned());
+        let mistake = Error::trouble("gone".to_owned());
         assert_eq!(
             told(Command::Reload, Err(Refusal::Plan(Arc::new(mistake)))),
             None

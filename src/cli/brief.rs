@@ -1,14 +1,14 @@
-//! `lgoose -h`: what there is on one screen; `--help` explains each.
+//! The help of `lgoose -h`: everything on one screen; `--help` explains each option.
 
 use super::EXAMPLES;
 use clap::{Arg, Command};
 
-/// Columns of the screen that it fits.
+/// The columns of the screen that the help fits.
 const WIDTH: usize = 80;
-/// Columns of the names of groups and commands.
+/// The columns of the names of groups and commands.
 const INDENT: usize = 10;
 
-/// Examples, the options in their groups, and the commands.
+/// Renders the examples, the options in their groups, and the commands.
 pub(super) fn brief(command: &Command) -> String {
     let mut out = format!("{EXAMPLES}\n");
     let mut headings: Vec<&str> = Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn brief(command: &Command) -> String {
     out + "\n'lgoose --help' explains each option, 'lgoose COMMAND --help' each command.\n"
 }
 
-/// `-u --users N`.
+/// Renders one option: `-u --users N`.
 fn option(arg: &Arg) -> String {
     let short = arg.get_short().map(|short| format!("-{short}"));
     let long = arg.get_long().map(|long| format!("--{long}"));
@@ -45,7 +45,7 @@ fn option(arg: &Arg) -> String {
     names.join(" ") + &value.unwrap_or_default()
 }
 
-/// Words behind a name, broken between them.
+/// Appends words after a name, with line breaks between them.
 fn paragraph(name: &str, words: impl Iterator<Item = String>, out: &mut String) {
     const GAP: &str = "  ";
     let mut line = format!("{name:<INDENT$}");

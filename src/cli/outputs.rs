@@ -1,9 +1,9 @@
-//! `lgoose PLAN`: the options about what is written to files.
+//! Options of `lgoose PLAN` that write files.
 
 use crate::config::{CoMitigation, LogFile, Output};
 use clap::Args;
 
-/// What `--help` says of `--output`.
+/// The help of `--output`.
 const OUTPUT: &str = "\
 Write a report, such as json=run.json; several at once; the path - is standard output (repeatable)
 
@@ -13,7 +13,7 @@ run_series.csv, but not from standard output, pipes and devices. hdr: a log for 
 for each name, values in microseconds. html: one page with charts and tables, which needs no network. md: tables \
 for a pull request. junit: the verdicts as test cases; failed requests are failed cases with --fail-on-error.";
 
-/// What is written to files.
+/// Options that write files.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Outputs {

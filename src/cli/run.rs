@@ -1,5 +1,5 @@
-//! `lgoose PLAN`: the options of a run, grouped as the help shows them. An option that a plan may set too
-//! is a line of [`Run::settings`].
+//! Options of `lgoose PLAN`, grouped as the help shows them. An option that a plan may set too is a line of
+//! [`Run::settings`].
 
 use super::outputs::Outputs;
 use super::values::{
@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `--help` says of `--client`.
+/// The help of `--client`.
 const CLIENT: &str = "\
 What sends the requests [default: direct, or reqwest with --proxy]
 
@@ -25,7 +25,7 @@ With reqwest, 'connect' is the time of the TLS handshake and of the talk with th
 wait. A Host header of the plan's own needs HTTP/1.1. A head may have 100 fields and 400 KiB. A user that \
 sends requests side by side may open a connection more than it needs.";
 
-/// What `--help` says of `--proxy`.
+/// The help of `--proxy`.
 const PROXY: &str = "\
 Send everything through this proxy: http://, https://, socks5:// or socks5h://[USER:PASSWORD@]HOST:PORT
 
@@ -33,36 +33,36 @@ With socks5 names are looked up here, as --resolve says; with the others the pro
 HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; without it they are ignored, so that no proxy is measured by \
 accident. 'none' sets aside the proxy of a plan. A proxy chooses --client reqwest.";
 
-/// `lgoose PLAN`.
+/// Arguments of `lgoose PLAN`.
 #[derive(Debug, Clone, Args)]
 pub struct Run {
     /// The plan, a Lua file; '-' reads it from standard input. A URL stands for a plan that asks for it
     #[arg(value_name = "PLAN.lua | URL")]
     pub plan: Option<PathBuf>,
-    /// Who starts, when and for how long.
+    /// Options of the load: users or iterations over time.
     #[command(flatten)]
     pub load: Load,
-    /// Whom requests go to and how.
+    /// Options of the target and of how it is reached.
     #[command(flatten)]
     pub target: Target,
-    /// How the URL is asked for that stands for a plan.
+    /// Options of the request to a URL that stands for a plan.
     #[command(flatten)]
     pub request: OneRequest,
-    /// What is shown while it runs and at its end.
+    /// Options of the screen, during the run and at its end.
     #[command(flatten)]
     pub screen: Screen,
-    /// What is written to files.
+    /// Options that write files.
     #[command(flatten)]
     pub outputs: Outputs,
-    /// What makes the exit code 1.
+    /// Options that make the exit code 1.
     #[command(flatten)]
     pub verdict: Verdict,
-    /// What lgoose itself may use.
+    /// Options for the resources that lgoose itself may use.
     #[command(flatten)]
     pub machine: Machine,
 }
 
-/// Who starts, when and for how long.
+/// Options of the load: users or iterations over time.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct Load {
@@ -84,16 +84,16 @@ pub struct Load {
     /// All stages at once, as in "10,5m;10,30m;0,1m"
     #[arg(long, value_name = "USERS,D;…", value_parser = test_plan)]
     pub test_plan: Option<TestPlan>,
-    /// Start so many iterations per second, however long answers take
+    /// Start this many iterations per second, however long answers take
     #[arg(long, value_name = "RATE", value_parser = units::rate)]
     pub rate: Option<f64>,
-    /// With a rate: users at the same time at most [default: 1000]
+    /// With a rate: the most users at the same time [default: 1000]
     #[arg(long, value_name = "N", value_parser = users)]
     pub max_users: Option<u64>,
     /// With a rate: start iterations even or poisson (at random) [default: even]
     #[arg(long, value_name = "SPACING", value_parser = Spacing::parse)]
     pub arrivals: Option<Spacing>,
-    /// At most so many requests per second of all users together
+    /// Send at most this many requests per second, all users together
     #[arg(long, value_name = "RATE", value_parser = units::rate)]
     pub throttle_requests: Option<f64>,
     /// Multiply every pause of the plan: 0.1 for tenths, 0 for none [default: 1]
@@ -105,7 +105,7 @@ pub struct Load {
     /// Run only the tasks that have one of these tags, themselves or by their scenario (comma-separated)
     #[arg(long, value_name = "TAG,…", value_delimiter = ',')]
     pub tags: Vec<String>,
-    /// Keep the figures of this first time apart
+    /// Warm up this long, and keep the figures of that time apart
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub warmup: Option<Duration>,
     /// Drop what was counted before all users had started
@@ -131,7 +131,7 @@ pub struct Load {
     pub stop_timeout: Option<Duration>,
 }
 
-/// Whom requests go to and how.
+/// Options of the target and of how it is reached.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Target")]
 pub struct Target {
@@ -150,7 +150,7 @@ pub struct Target {
     /// What sends the requests: direct, or reqwest, which costs more and can use proxies [default: direct]
     #[arg(long, value_name = "CLIENT", value_parser = Client::parse, long_help = CLIENT)]
     pub client: Option<Client>,
-    /// Send everything through this proxy, by --client reqwest; env: the one of the environment
+    /// Send everything through this proxy, with --client reqwest; env: the one of the environment
     #[arg(long, value_name = "URL", value_parser = Proxy::parse, long_help = PROXY)]
     pub proxy: Option<Proxy>,
     /// Trust every certificate
@@ -180,12 +180,12 @@ pub struct Target {
     /// Keep no cookies
     #[arg(long)]
     pub no_cookies: bool,
-    /// A user that is redirected to another host goes on there
+    /// Let a user that is redirected to another host continue there
     #[arg(long)]
     pub sticky_follow: bool,
 }
 
-/// How a URL is asked for that stands for a plan.
+/// Options of the request to a URL that stands for a plan.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Request")]
 pub struct OneRequest {
@@ -200,7 +200,7 @@ pub struct OneRequest {
     pub body: Option<String>,
 }
 
-/// What is shown while it runs and at its end.
+/// Options of the screen, during the run and at its end.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Screen")]
 pub struct Screen {
@@ -213,15 +213,15 @@ pub struct Screen {
     /// Print lines instead of the live view, which a terminal gets otherwise
     #[arg(long)]
     pub headless: bool,
-    /// Load the plan anew whenever it or a file that it reads has changed
+    /// Load the plan again whenever it or a file that it reads has changed
     ///
-    /// Each user takes the new plan at its next iteration: its on_stop runs, then the new on_start. The figures begin
-    /// anew, those of before are kept in the report. A plan with a mistake changes nothing; what is wrong is shown.
+    /// Each user takes the new plan at its next iteration: its on_stop runs, then the new on_start. The figures start
+    /// anew; earlier ones are kept in the report. A plan with a mistake changes nothing; what is wrong is shown.
     /// test_start is not run again, and of 'plan {}' only thresholds are taken over. In the live view 'r' does the
     /// same once.
     #[arg(long, conflicts_with_all = ["once", "list"])]
     pub watch: bool,
-    /// Use no colours; NO_COLOR in the environment says the same
+    /// Use no colours, as with NO_COLOR in the environment
     #[arg(long)]
     pub no_color: bool,
     /// Write the log to this file, too
@@ -233,7 +233,7 @@ pub struct Screen {
     /// Print nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
-    /// Show the log of plans from 'debug' on
+    /// Show what plans log, from 'debug' on
     #[arg(short, long)]
     pub verbose: bool,
     /// Show the table of status codes also when all are the same
@@ -247,7 +247,7 @@ pub struct Screen {
     pub backtrace: bool,
 }
 
-/// What makes the exit code 1.
+/// Options that make the exit code 1.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct Verdict {
@@ -275,7 +275,7 @@ pub struct Verdict {
     pub allow_short: bool,
 }
 
-/// What lgoose itself may use.
+/// Options for the resources that lgoose itself may use.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Machine")]
 pub struct Machine {
@@ -285,13 +285,13 @@ pub struct Machine {
     /// A variable for the plan's env() (repeatable)
     #[arg(short, long, value_name = "NAME=VALUE", value_parser = variable)]
     pub env: Vec<(String, String)>,
-    /// A file of such variables, NAME=VALUE a line; --env goes before
+    /// A file of such variables, one NAME=VALUE per line; --env takes precedence
     #[arg(long, value_name = "FILE")]
     pub env_file: Option<PathBuf>,
     /// Memory that a user's VM may take [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub lua_memory: Option<u64>,
-    /// Lua that a task may compute without waiting [default: 1s]
+    /// Time that the Lua of a task may compute without waiting [default: 1s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub lua_time: Option<Duration>,
 }

@@ -1,12 +1,12 @@
-//! Values of options that are read here and not by what they are made for: each says what it is not and what to
-//! write instead.
+//! Values of options that are parsed here and not by the module that uses them: each error says what the value is
+//! not and what to write instead.
 
 use crate::config::{MOST_USERS, Stage};
 use crate::error::carets;
 use crate::threshold::{GRAMMAR, Threshold};
 use crate::units;
 
-/// All stages of one option; a plain list would be read as an option that is given several times.
+/// All stages of one option; clap would read a plain list as an option that is given several times.
 #[derive(Debug, Clone)]
 pub struct TestPlan(pub(super) Vec<Stage>);
 
@@ -14,7 +14,7 @@ pub(super) fn test_plan(text: &str) -> Result<TestPlan, String> {
     Stage::parse_test_plan(text).map(TestPlan)
 }
 
-/// A mistake is shown below the text, with carets at its place.
+/// Parses a threshold; a mistake is shown below the text, with carets at its place.
 pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
     let shown = |message: &str, place| {
         let below = carets(text, place);
@@ -64,7 +64,7 @@ pub(super) fn variable(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What was given at least once.
+/// Returns the values, if at least one was given.
 pub(super) fn some<T: Clone>(given: &[T]) -> Option<Vec<T>> {
     (!given.is_empty()).then(|| given.to_vec())
 }

@@ -1,17 +1,18 @@
-//! Whether and how the requests that late users could not make are filled in.
+//! The correction of coordinated omission: whether and how the requests that late users could not make are filled
+//! in.
 
 use super::Value;
 
-/// What a user's cycle is compared with to find out that it was late.
+/// The cadence that a user's cycle is compared with to find out that it was late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CoMitigation {
-    /// With nothing: only what was measured is reported.
+    /// None: only measured figures are reported.
     Disabled,
-    /// With the mean of its cycles so far.
+    /// The mean of the user's cycles so far.
     Average,
-    /// With the shortest of them.
+    /// The shortest of them.
     Minimum,
-    /// With the longest of them.
+    /// The longest of them.
     Maximum,
 }
 

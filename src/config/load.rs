@@ -1,4 +1,4 @@
-//! How the load is told: users at a fixed number, stages of users, or iterations at a rate. Reads stages and
+//! The options of the load: a fixed number of users, stages of users, or iterations at a rate. Reads stages and
 //! names the options that contradict each other, with the way out.
 
 use super::{CoMitigation, Settings};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The most users that anything may ask for.
 pub const MOST_USERS: u64 = 1_000_000;
 
-/// The most users at a time of a run at a rate that names no other number.
+/// The most users at a time of a run at a rate that sets no other number.
 const USERS_OF_A_RATE: u64 = 1_000;
 
 const STAGE_GRAMMAR: &str = "write a stage as '5m:100', its time and the users at its end, or as '5m:200/s' with the \
@@ -17,43 +17,43 @@ const STAGE_GRAMMAR: &str = "write a stage as '5m:100', its time and the users a
 const TEST_PLAN_GRAMMAR: &str =
     "write a test plan as '10,5m;10,30m;0,1m', the users at the end of each stage and its time";
 
-/// A stage of a load: within its time a straight line to where it leads.
+/// A stage of a load: a straight line to its target within its time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
-    /// How long it takes.
+    /// The stage's length.
     pub time: Duration,
-    /// What is reached at its end.
+    /// The target at its end.
     pub to: Goal,
 }
 
-/// What a stage leads to.
+/// The target of a stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goal {
-    /// So many users.
+    /// A number of users.
     Users(u64),
-    /// So many iterations started per second.
+    /// A number of iterations started per second.
     Rate(f64),
 }
 
-/// How arrivals at a rate are spaced.
+/// The spacing of arrivals at a rate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Spacing {
-    /// At equal distances.
+    /// Equal distances.
     #[default]
     Even,
-    /// At random, each independent of all others, as visitors come who do not know of each other.
+    /// Random distances, each independent of all others, as between visitors who do not know of each other.
     Poisson,
 }
 
-/// What all options of the load mean together.
+/// The load, from all its options together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Load {
     /// A fixed number of users, started at a rate.
     #[default]
     Users,
-    /// So many users at the end of each stage.
+    /// Stages of users: a number at the end of each.
     Stages(Vec<(Duration, u64)>),
-    /// The open model: iterations start on schedule, at a rate that each stage leads to. A stage without a
+    /// The open model: iterations start on schedule, at a rate given for the end of each stage. A stage without a
     /// length is a jump; the last rate stays.
     Rate(Vec<(Duration, f64)>, Spacing),
 }
@@ -97,7 +97,7 @@ impl Stage {
     }
 }
 
-/// A rate that may be 0, which other rates may not.
+/// Reads a rate that may be 0, which other rates may not.
 fn stage_rate(text: &str) -> Option<f64> {
     let number = text.split('/').next().unwrap_or_default().trim();
     match !number.is_empty() && number.bytes().all(|byte| b"0.".contains(&byte)) {
@@ -131,8 +131,8 @@ impl Spacing {
 }
 
 impl Load {
-    /// What the settings say, with the most users at a time and how long the run takes; `users` is the
-    /// number of a run of users that does not say.
+    /// Returns the load, the most users at a time and the length of the run; `users` is the default number of
+    /// users.
     ///
     /// # Errors
     /// A [`Diagnostic`] that names options that contradict each other.
@@ -175,7 +175,7 @@ impl Load {
 }
 
 impl Settings {
-    /// Whether the options of the load agree with each other.
+    /// Checks that the options of the load agree with each other.
     ///
     /// # Errors
     /// A [`Diagnostic`] that names two that do not, and the way out.
@@ -183,15 +183,15 @@ impl Settings {
         contradiction(self).map_or(Ok(()), Err)
     }
 
-    /// Whether the load is one of iterations at a rate.
+    /// Returns whether the load is one of iterations at a rate.
     fn is_open(&self) -> bool {
         let rates = |stage: &Stage| matches!(stage.to, Goal::Rate(_));
         let stages = self.stages.iter().flatten();
         self.rate.is_some() || stages.into_iter().any(rates)
     }
 
-    /// This layer without the shape of load that `above` replaces by another: `--stage` on the command line
-    /// does not contradict `users` in the plan, it comes before it.
+    /// Returns this layer without the load options that `above` replaces: `--stage` on the command line does not
+    /// contradict `users` in the plan, it takes precedence.
     pub(super) fn giving_way_to(mut self, above: &Settings) -> Settings {
         let staged = above.stages.is_some() || above.test_plan.is_some();
         let numbered =
@@ -213,7 +213,7 @@ impl Settings {
     }
 }
 
-/// Which two options contradict each other, and the way out.
+/// Returns a mistake that names two contradicting options and the way out, if there are any.
 fn contradiction(settings: &Settings) -> Option<Diagnostic> {
     let given = [
         ("--users", settings.users.is_some()),
@@ -261,7 +261,7 @@ fn contradiction(settings: &Settings) -> Option<Diagnostic> {
     open_mistake(settings, first(&["--max-users", "--arrivals"]))
 }
 
-/// What is wrong with the stages themselves.
+/// Returns the mistake in the stages themselves, if there is one.
 fn stages_mistake(settings: &Settings, flag: &'static str) -> Option<Diagnostic> {
     let stages = settings.stages.as_ref().or(settings.test_plan.as_ref())?;
     let rates = stages
@@ -294,7 +294,7 @@ fn stages_mistake(settings: &Settings, flag: &'static str) -> Option<Diagnostic>
     Some(Diagnostic::new(mistake.0).help(mistake.1))
 }
 
-/// What is about arrivals at a rate and stands in a run of users, or the other way round.
+/// Returns the mistake of an option for arrivals at a rate in a run of users, or the other way round.
 fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Option<Diagnostic> {
     match (settings.is_open(), about_rates) {
         (false, Some(flag)) => Some(

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 /// A file that takes a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What its ending says.
+    /// The format, by the file's ending.
     pub format: LogFormat,
 }
 
-/// How a log is written.
+/// The format of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Comma-separated values below a line of names.
+    /// Comma-separated values with a header line.
     Csv,
-    /// An object of JSON a line.
+    /// One JSON object per line.
     Jsonl,
 }
 
@@ -42,7 +42,7 @@ impl LogFile {
         Ok(LogFile { path, format })
     }
 
-    /// The same as seen from `folder`.
+    /// Returns the same file with its path resolved against `folder`.
     pub(super) fn within(&mut self, folder: &Path) {
         self.path = folder.join(&self.path);
     }
@@ -51,23 +51,23 @@ impl LogFile {
 /// The logs of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Logs {
-    /// Every request.
+    /// The log of every request.
     pub request: Option<LogFile>,
-    /// Every run of a task or transaction.
+    /// The log of every run of a task or transaction.
     pub task: Option<LogFile>,
-    /// What failed of both.
+    /// The log of failed requests and runs.
     pub error: Option<LogFile>,
-    /// Failed requests with headers and bodies.
+    /// The log of failed requests with headers and bodies.
     pub debug: Option<LogFile>,
     /// Whether the request log is sorted by connection and time.
     pub sorted: bool,
 }
 
 impl Logs {
-    /// What the settings say of them.
+    /// Returns the logs of the settings.
     ///
     /// # Errors
-    /// Two logs in one file, or an order of no log.
+    /// Two logs in one file, or a sorted request log without its file.
     pub(super) fn of(settings: &mut Settings) -> Result<Logs, Diagnostic> {
         let logs = Logs {
             request: settings.request_log.take(),

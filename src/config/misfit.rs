@@ -1,10 +1,10 @@
-//! Why a value of `plan {}` does not fit its option: the rest of a sentence that begins with the field's
-//! name, and, where the value has a grammar of its own, the place in it and the help.
+//! The reason why a value of `plan {}` does not fit its option: the rest of a sentence that begins with the field's
+//! name, and, where the value has a grammar of its own, the wrong part of it and the help.
 
 use crate::error::Diagnostic;
 use std::ops::Range;
 
-/// Why a value does not fit.
+/// The reason why a value does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     problem: String,
@@ -13,7 +13,7 @@ pub struct Misfit {
 }
 
 impl Misfit {
-    /// The place in a text of the value that it is about.
+    /// Marks the wrong part of the value's text.
     pub(super) fn mark(mut self, text: &str, place: Range<usize>) -> Misfit {
         self.mark = Some((text.to_owned(), place));
         self
@@ -24,7 +24,7 @@ impl Misfit {
         self
     }
 
-    /// The mistake as the author sees it.
+    /// Returns the mistake as a diagnostic for the author.
     pub(super) fn in_field(self, name: &str) -> Diagnostic {
         let mut diagnostic = Diagnostic::new(format!("field '{name}' of plan: {}", self.problem));
         if let Some(help) = self.help {

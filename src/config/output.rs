@@ -1,11 +1,11 @@
-//! Where reports go: `-o FORMAT=PATH`.
+//! The outputs of reports: `-o FORMAT=PATH`.
 
 use std::path::PathBuf;
 
-/// Where a report goes.
+/// An output: the format and the place of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// How it is written.
+    /// The format of the report.
     pub format: Format,
     /// The file, or `None` for standard output.
     pub path: Option<PathBuf>,
@@ -18,15 +18,15 @@ pub enum Format {
     Json,
     /// The same data as JSON.
     Yaml,
-    /// A row a name, and a file of the series beside it.
+    /// CSV: a row for each name, and a file with the series beside it.
     Csv,
-    /// A histogram a name, as HdrHistogram's log.
+    /// A log of HdrHistogram: a histogram for each name.
     Hdr,
-    /// One page with charts.
+    /// HTML: one page with charts.
     Html,
-    /// Tables for a pull request.
+    /// Markdown: tables for a pull request.
     Md,
-    /// Verdicts as test cases.
+    /// JUnit's XML: verdicts as test cases.
     Junit,
 }
 
@@ -42,7 +42,7 @@ const FORMATS: [(&str, Format); 7] = [
 ];
 
 impl Format {
-    /// The word that chooses it.
+    /// Returns the word that chooses the format.
     pub fn word(self) -> &'static str {
         let known = FORMATS.iter().find(|(_, format)| *format == self);
         known.map_or("", |(word, _)| word)
@@ -79,7 +79,7 @@ impl Output {
         }
     }
 
-    /// Why outputs cannot be written together: two would go to one place.
+    /// Returns why outputs cannot be written together: two would go to one place.
     pub fn clash(outputs: &[Output]) -> Option<String> {
         let mut rest = outputs;
         while let [first, others @ ..] = rest {

@@ -38,8 +38,8 @@ macro_rules! settings {
                 }
             }
 
-            /// This layer over `below`: a field set here wins, field by field.
-            /// Another shape of load replaces the lower layer's as a whole; headers are added to its headers.
+            /// Returns this layer merged over `below`: a field set here wins. Another kind of load replaces the
+            /// lower layer's as a whole; headers are added to its headers.
             pub fn over(mut self, below: Settings) -> Settings {
                 let below = below.giving_way_to(&self);
                 if let (Some(headers), Some(more)) = (&mut self.headers, &below.headers) {
@@ -54,51 +54,51 @@ macro_rules! settings {
 settings! {
     /// The base URL, or `demo:NAME`.
     host: String = Value::text;
-    /// How many users run at the same time.
+    /// The number of users at the same time.
     users: u64 = |value| value.whole(1);
     /// Users started per second.
     hatch_rate: f64 = Value::rate;
-    /// Spread the start of all users over this time.
+    /// The time over which the start of all users is spread.
     startup_time: Duration = Value::duration;
-    /// How long to run once all users have started.
+    /// The run time once all users have started.
     run_time: Duration = Value::duration;
     /// Stages of the load, one after the other.
     stages: Vec<Stage> = |value| value.each(Stage::parse);
-    /// Stages in one text.
+    /// All stages in one text.
     test_plan: Vec<Stage> = |value| Stage::parse_test_plan(&value.text()?);
     /// Iterations started per second.
     rate: f64 = Value::rate;
     /// The most users at a time of a run at a rate.
     max_users: u64 = |value| value.whole(1);
-    /// How the iterations of a run at a rate are spaced.
+    /// The spacing of the iterations of a run at a rate.
     arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.
     iterations: u64 = |value| value.whole(1);
-    /// Requests per second of all users together, at most.
+    /// The most requests per second of all users together.
     throttle_requests: f64 = Value::rate;
-    /// What every pause is multiplied by.
+    /// The factor by which every pause is multiplied.
     wait_factor: f64 = Value::factor;
     /// The scenarios that run; '*' stands for any text.
     scenarios: Vec<String> = |value| value.each(|name| Ok(name.to_owned()));
     /// The tags of the tasks that run.
     tags: Vec<String> = |value| value.each(|tag| Ok(tag.to_owned()));
-    /// How long figures are kept apart.
+    /// The warm-up, whose figures are kept apart.
     warmup: Duration = Value::duration;
-    /// Whether what came before all users had started is dropped.
+    /// Whether figures from before all users had started are dropped.
     reset_stats: bool = Value::flag;
-    /// How long running tasks may take to finish after a stop.
+    /// The time that running tasks may take to finish after a stop.
     stop_timeout: Duration = Value::duration;
     /// A request's timeout.
     timeout: Duration = Value::duration;
     /// The largest body read, in bytes.
     max_body: u64 = Value::size;
-    /// Which HTTP is spoken.
+    /// The version of HTTP.
     http: Http = |value| value.text().and_then(|text| Http::parse(&text));
-    /// What sends the requests.
+    /// The client that sends the requests.
     client: Client = |value| value.text().and_then(|text| Client::parse(&text));
-    /// What they go through.
+    /// The proxy that requests go through.
     proxy: Proxy = |value| value.text().and_then(|text| Proxy::parse(&text));
-    /// Trust every certificate.
+    /// Whether every certificate is trusted.
     insecure: bool = Value::flag;
     /// Certificates to trust instead of the system's.
     ca: PathBuf = |value| value.text().map(PathBuf::from);
@@ -108,15 +108,15 @@ settings! {
     key: PathBuf = |value| value.text().map(PathBuf::from);
     /// Addresses of hosts that are not looked up.
     resolve: Vec<Pin> = |value| value.each(Pin::parse);
-    /// How long an answer of DNS is kept.
+    /// The time for which an answer of DNS is kept.
     dns_ttl: Duration = Value::duration;
     /// The address that connections come from.
     local_address: IpAddr = |value| value.text().and_then(|text| address(&text));
-    /// Open a connection for each request.
+    /// Whether each request opens a connection.
     no_keepalive: bool = Value::flag;
-    /// Keep no cookies.
+    /// Whether cookies are ignored.
     no_cookies: bool = Value::flag;
-    /// A user that is redirected to another host goes on there.
+    /// Whether a user that is redirected to another host continues there.
     sticky_follow: bool = Value::flag;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map;
@@ -124,27 +124,27 @@ settings! {
     co_mitigation: CoMitigation = CoMitigation::read;
     /// Limits that figures have to keep.
     thresholds: Vec<Threshold> = thresholds;
-    /// Make the exit code 1 if any request or task failed.
+    /// Whether the exit code is 1 if any request or task failed.
     fail_on_error: bool = Value::flag;
-    /// Make the exit code 1 if lgoose and not the target set the latency.
+    /// Whether the exit code is 1 if lgoose and not the target determined the latency.
     fail_on_saturation: bool = Value::flag;
-    /// Judge thresholds also in a run that is cut short.
+    /// Whether thresholds are judged also in a run that is cut short.
     allow_short: bool = Value::flag;
-    /// Print the tables at the end only.
+    /// Whether only the tables at the end are printed.
     only_summary: bool = Value::flag;
-    /// Show the table of status codes also when all are the same.
+    /// Whether the table of status codes is shown also when all are the same.
     status_codes: bool = Value::flag;
-    /// How often the running figures are printed.
+    /// The interval at which the running figures are printed.
     running_metrics: Duration = Value::duration;
-    /// A log of every request.
+    /// The log of every request.
     request_log: LogFile = |value| value.text().and_then(|text| LogFile::parse(&text));
-    /// A log of every run of a task or transaction.
+    /// The log of every run of a task or transaction.
     task_log: LogFile = |value| value.text().and_then(|text| LogFile::parse(&text));
-    /// A log of all that failed.
+    /// The log of failed requests and runs.
     error_log: LogFile = |value| value.text().and_then(|text| LogFile::parse(&text));
-    /// A log of failed requests with their headers and bodies.
+    /// The log of failed requests with their headers and bodies.
     debug_log: LogFile = |value| value.text().and_then(|text| LogFile::parse(&text));
-    /// Sort the log of every request by connection and time.
+    /// Whether the log of every request is sorted by connection and time.
     request_log_sorted: bool = Value::flag;
     /// The seed of all random choices.
     seed: u64 = |value| value.whole(0);
@@ -157,7 +157,7 @@ settings! {
 }
 
 impl Settings {
-    /// The same with files as seen from `folder`, which is where the plan is.
+    /// Returns the same settings with files resolved against `folder`, the folder of the plan.
     pub fn relative_to(mut self, folder: &Path) -> Settings {
         for path in [&mut self.ca, &mut self.cert, &mut self.key]
             .into_iter()
@@ -192,7 +192,7 @@ impl Settings {
     }
 }
 
-/// Adds the headers that have no value of their own yet, whatever the case of their names.
+/// Adds the headers whose names are not set yet, whatever their case.
 fn add_missing(headers: &mut BTreeMap<String, String>, more: &BTreeMap<String, String>) {
     for (name, value) in more {
         if !headers.keys().any(|known| known.eq_ignore_ascii_case(name)) {
@@ -201,7 +201,7 @@ fn add_missing(headers: &mut BTreeMap<String, String>, more: &BTreeMap<String, S
     }
 }
 
-/// The diagnostic for a word that is not among the valid ones: names the nearest and lists them all.
+/// Returns the diagnostic for a word that is not among the valid ones: names the nearest and lists them all.
 pub fn unknown_word(kind: &str, word: &str, owner: &str, valid: &[&str]) -> Diagnostic {
     // 'task 'front page'' has the fields of any task.
     let any = match owner.split_once(" '") {

@@ -1,8 +1,8 @@
-//! How the target is reached: `--http`, `--resolve`, `--local-address`.
+//! Options for reaching the target: `--http`, `--resolve`, `--local-address`.
 
 use std::net::IpAddr;
 
-/// Which HTTP is spoken.
+/// The version of HTTP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Http {
     /// HTTP/2 where the server offers it over TLS, else HTTP/1.1.
@@ -30,14 +30,14 @@ impl Http {
     }
 }
 
-/// The address of one host and port, given instead of looked up.
+/// A given address of a host and port, in place of DNS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
     /// The host as URLs name it.
     pub host: String,
     /// The port as URLs name it, defaults included.
     pub port: u16,
-    /// Where it is.
+    /// The IP address.
     pub address: IpAddr,
 }
 

@@ -1,5 +1,4 @@
-//! Thresholds as a plan writes them: texts, and tables that give some a name or say what follows when one is
-//! broken.
+//! Thresholds as a plan writes them: texts, and tables that give some a name or options such as `abort`.
 
 use super::{Misfit, Value};
 use crate::error::nearest;
@@ -10,10 +9,10 @@ use std::time::Duration;
 const SHAPE: &str = "write thresholds = { \"p95 < 300ms\", [\"GET /cart\"] = \"failures < 1%\", \
      { \"failures < 5%\", abort = true, after = \"30s\" } }";
 
-/// What a table form may say beside its texts.
+/// The options that a table may have beside its texts.
 pub const OPTIONS: [&str; 3] = ["abort", "after", "during"];
 
-/// What a table around texts says of all of them.
+/// The options of a table, which apply to all texts in it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Options<'a> {
     name: Option<&'a str>,
@@ -42,7 +41,7 @@ pub(super) fn thresholds(value: &Value) -> Result<Vec<Threshold>, Misfit> {
     Ok(found)
 }
 
-/// The list of a table, and what has a name in it.
+/// Returns the list of a table, and its named entries.
 fn table(value: &Value) -> Option<(Vec<Value>, BTreeMap<String, Value>)> {
     match value {
         Value::List(texts) => {
@@ -76,7 +75,7 @@ fn named_one(name: &str, value: &Value, found: &mut Vec<Threshold>) -> Result<()
     read(value, named, found)
 }
 
-/// Reads a text, or a table of texts with what holds for all of them.
+/// Reads a text, or a table of texts with the options that apply to all of them.
 fn read(value: &Value, around: Options<'_>, found: &mut Vec<Threshold>) -> Result<(), Misfit> {
     if let Value::Text(text) = value {
         found.push(one(text, around)?);
@@ -160,7 +159,7 @@ mod tests {
         Value::Table(list.to_vec(), named.collect())
     }
 
-    /// Each as `NAME: TEXT`.
+    /// Returns each threshold as `NAME: TEXT`.
     fn shown(value: &Value) -> Result<Vec<String>, String> {
         let found =
             thresholds(value).map_err(|misfit| misfit.in_field("thresholds").to_string())?;

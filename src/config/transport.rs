@@ -1,9 +1,9 @@
-//! Who carries requests out, and through which proxy: `--client`, `--proxy`.
+//! The client that sends requests, and its proxy: `--client`, `--proxy`.
 
 use crate::error::Diagnostic;
 use url::Url;
 
-/// What sends the requests.
+/// The client that sends the requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Client {
     /// lgoose's own client.
@@ -29,15 +29,15 @@ impl Client {
     }
 }
 
-/// What requests go through.
+/// The proxy that requests go through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Proxy {
-    /// Nothing, whatever the environment says.
+    /// No proxy, whatever the environment says.
     #[default]
     None,
-    /// What `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
+    /// The proxies that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` set.
     Environment,
-    /// This one, for every host.
+    /// This proxy, for every host.
     At(Url),
 }
 
@@ -84,7 +84,7 @@ impl Proxy {
     }
 }
 
-/// The client of a run: only reqwest can use a proxy, so a proxy chooses it.
+/// Returns the client of a run: only reqwest can use a proxy, so a proxy chooses it.
 ///
 /// # Errors
 /// A [`Diagnostic`] if the other client is asked for beside a proxy.

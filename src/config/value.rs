@@ -1,5 +1,5 @@
-//! A value of `plan {}` and how each kind of option reads it. Every reader's error is the rest of a sentence
-//! that begins with the field's name.
+//! Values of `plan {}`, and how each kind of option reads them. Every reader's error is the rest of a sentence that
+//! begins with the field's name.
 
 use crate::units;
 use std::collections::BTreeMap;
@@ -18,9 +18,9 @@ pub enum Value {
     List(Vec<String>),
     /// A table of named strings, or an empty one.
     Map(BTreeMap<String, String>),
-    /// Any other table: its list, and what has a name.
+    /// Any other table: its list and its named entries.
     Table(Vec<Value>, BTreeMap<String, Value>),
-    /// Anything else; the name of its Lua type.
+    /// Any other value; the name of its Lua type.
     Other(&'static str),
 }
 
@@ -118,7 +118,7 @@ impl Value {
         }
     }
 
-    /// A table of strings, such as the headers of every request.
+    /// Reads a table of strings, such as the headers of every request.
     pub(super) fn map(&self) -> Result<BTreeMap<String, String>, String> {
         const WANTED: &str =
             "a table of strings is wanted, such as { [\"Accept\"] = \"text/html\" }";

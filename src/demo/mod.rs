@@ -29,7 +29,7 @@ use tokio::sync::watch;
 
 pub use behaviour::Behaviour;
 
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use counts::RouteCounts;
 use server::{Handler, SiteState, Worker};
 
@@ -91,7 +91,7 @@ impl Demo {
         threads: usize,
     ) -> Result<Demo, Error> {
         let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let trouble = |cause| cannot_start(wanted, &cause);
+        let trouble = |cause| cannot_start(wanted, cause);
         let listener = listen(wanted).map_err(trouble)?;
         let address = listener.local_addr().map_err(trouble)?;
         let site = site.handler();
@@ -150,7 +150,7 @@ impl Drop for Demo {
     }
 }
 
-fn cannot_start(address: SocketAddr, cause: &io::Error) -> Error {
+fn cannot_start(address: SocketAddr, cause: io::Error) -> Error {
     let remedy = match cause.kind() {
         io::ErrorKind::AddrInUse => {
             "another program listens there: choose another port, or 0 for any free one"
@@ -158,9 +158,11 @@ fn cannot_start(address: SocketAddr, cause: &io::Error) -> Error {
         io::ErrorKind::PermissionDenied => "ports below 1024 need privileges: choose a higher one",
         _ => "check the limits on open files and threads ('ulimit -n', 'ulimit -u')",
     };
-    Error::Trouble(format!(
-        "cannot serve the demo site on {address}: {cause}; {remedy}"
-    ))
+    Trouble::cannot("serve the demo site on")
+        .with_address(address)
+        .because(cause)
+        .help(remedy)
+        .into()
 }
 
 /// The listening socket, made by tokio because the standard library's backlog is 128.

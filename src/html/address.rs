@@ -1,4 +1,4 @@
-//! From an address as a page writes it to an absolute URL. Driven by `assets`.
+//! Resolution of addresses as a page writes them to absolute URLs. Driven by `assets`.
 //!
 //! `Url::join` takes 300–500 ns, so addresses that it would only copy (an absolute path, a path beside the page,
 //! the site's own absolute URL; no dots, no spaces, ASCII) are put together as strings, and a test holds both
@@ -10,16 +10,16 @@ use url::{Position, Url};
 
 use super::entities::decode_entities;
 
-/// Whose address it is.
+/// The owner of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Host {
-    /// Scheme, host and port of the page itself.
+    /// The page's own site: the same scheme, host and port.
     Own,
     /// Another site.
     Foreign,
 }
 
-/// Resolves the addresses of one page.
+/// A resolver of the addresses of one page.
 pub(super) struct Resolver {
     page: Url,
     /// The page's `http://host:port`.
@@ -27,19 +27,20 @@ pub(super) struct Resolver {
     base: Base,
 }
 
-/// What relative addresses are joined to.
+/// The base that relative addresses are joined to.
 struct Base {
     url: Url,
     origin: String,
     /// The URL up to the last `/` of its path.
     directory: String,
     host: Host,
-    /// Set by a `<base href>`; only the first counts.
+    /// Whether a `<base href>` was met; only the first counts.
     declared: bool,
 }
 
 impl Resolver {
-    /// For a page at this URL. User name and password of the URL are not passed on to its assets.
+    /// Creates a resolver for a page at this URL. User name and password of the URL are not passed on to its
+    /// assets.
     pub(super) fn new(page: &Url) -> Self {
         let mut page = page.clone();
         page.set_fragment(None);
@@ -53,7 +54,7 @@ impl Resolver {
         }
     }
 
-    /// Takes the page's `<base href>`.
+    /// Applies the page's `<base href>`.
     pub(super) fn set_base(&mut self, href: &str) {
         if self.base.declared {
             return;
@@ -64,7 +65,8 @@ impl Resolver {
         self.base = Base::new(url, host, true);
     }
 
-    /// Writes the absolute URL of `raw`, without its fragment, to `out`. `None` for what is not fetched over HTTP.
+    /// Appends the absolute URL of `raw`, without its fragment, to `out`. `None` for addresses that are not fetched
+    /// over HTTP.
     pub(super) fn resolve(&self, raw: &str, out: &mut String) -> Option<Host> {
         let raw = raw.trim_matches(|c: char| c <= ' ');
         out.clear();
@@ -83,7 +85,7 @@ impl Resolver {
         Some(self.host(&url))
     }
 
-    /// The address by string work alone, if that is enough.
+    /// Resolves the address by string operations alone, if they are enough.
     fn copy(&self, raw: &str, out: &mut String) -> Option<Host> {
         let first = *raw.as_bytes().first()?;
         if let Some(path) = raw.strip_prefix(&*self.page_origin) {
@@ -128,7 +130,7 @@ impl Base {
     }
 }
 
-/// The text of an attribute's bytes, entities decoded.
+/// Returns the text of an attribute's bytes, entities decoded.
 pub(super) fn attribute_text(value: &[u8]) -> Cow<'_, str> {
     match String::from_utf8_lossy(value) {
         Cow::Borrowed(text) => decode_entities(text),
@@ -140,12 +142,13 @@ fn is_http(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
 }
 
-/// `http://host:port` as URLs of this site begin; the default port is left out.
+/// Returns `http://host:port` as URLs of this site begin; the default port is left out.
 fn origin(url: &Url) -> String {
     url[..Position::BeforePath].to_owned()
 }
 
-/// Whether `Url::join` would copy this path and query byte by byte: nothing to encode, no `.` or `..` segment.
+/// Returns whether `Url::join` would copy this path and query byte by byte: nothing to encode, no `.` or `..`
+/// segment.
 fn is_plain(path: &str) -> bool {
     let mut before = b'/';
     path.bytes().all(|byte| {
@@ -155,7 +158,7 @@ fn is_plain(path: &str) -> bool {
     })
 }
 
-/// Bytes that mean themselves in a path and in a query.
+/// Returns whether a byte stands for itself in a path and in a query.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0;

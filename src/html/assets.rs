@@ -1,5 +1,5 @@
-//! The assets a browser loads with a page, and the page's links. Driven by `response:assets()` and
-//! `response:links()`; a page is read once, and only what is returned is allocated.
+//! The assets that a browser loads with a page, and the page's links. Driven by `response:assets()` and
+//! `response:links()`; a page is read once, and only the results are allocated.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use super::address::{Host, Resolver, attribute_text};
 use super::imports::imports;
 use super::scan::{Element, Scanner};
 
-/// The URLs that a browser fetches for this page from the page's own host (scheme, host and port), in the order of
-/// the page, absolute, without fragment, each once.
+/// Returns the URLs that a browser fetches for this page from the page's own host (scheme, host and port), in the
+/// order of the page, absolute, without fragment, each once.
 ///
 /// They are: `script src`; `img src` and every candidate of `srcset` (a browser picks one by its screen; so that a
 /// run does not depend on a screen, all are listed); `source srcset`; `link href` whose `rel` is a stylesheet,
@@ -50,8 +50,8 @@ pub fn assets(body: &[u8], page: &Url) -> Vec<String> {
     found.into_urls()
 }
 
-/// The targets of `<a href>`, in the order of the page: absolute, `http` and `https` only, any host, without fragment,
-/// each once. Jumps within the page (`#top`) are left out.
+/// Returns the targets of `<a href>`, in the order of the page: absolute, `http` and `https` only, any host,
+/// without fragment, each once. Jumps within the page (`#top`) are left out.
 pub fn links(body: &[u8], page: &Url) -> Vec<String> {
     let mut found = Listing::new(page, None);
     let mut scanner = Scanner::new(body);
@@ -87,7 +87,7 @@ fn read<'a, const N: usize>(scanner: &mut Scanner<'a>, names: [&[u8]; N]) -> [Op
     }
 }
 
-/// Whether a browser fetches a `<link>` of this `rel` and `as`.
+/// Returns whether a browser fetches a `<link>` of this `rel` and `as`.
 fn loads(rel: &[u8], kind: &[u8]) -> bool {
     rel.split(u8::is_ascii_whitespace).any(|word| {
         [
@@ -102,7 +102,7 @@ fn loads(rel: &[u8], kind: &[u8]) -> bool {
     })
 }
 
-/// The addresses in a `srcset`: `/a.jpg 1x, /b.jpg 2x`. An address may hold commas, but not end in one.
+/// Returns the addresses in a `srcset`: `/a.jpg 1x, /b.jpg 2x`. An address may hold commas, but not end in one.
 fn candidates(srcset: &str) -> impl Iterator<Item = &str> {
     let mut rest = srcset;
     std::iter::from_fn(move || {
@@ -126,7 +126,7 @@ struct Listing {
     resolver: Resolver,
     only: Option<Host>,
     urls: HashMap<String, usize>,
-    /// Where the next URL is put together.
+    /// The buffer in which the next URL is put together.
     url: String,
 }
 

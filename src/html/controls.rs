@@ -12,25 +12,25 @@ use scraper::{ElementRef, Node};
 use super::collapse;
 use super::document::Document;
 
-/// The entry list while it is collected in one walk.
+/// The entry list as it is collected in one walk.
 #[derive(Default)]
 pub(super) struct Entries {
     /// Name and value of each field, in the order of the page.
     pub(super) fields: Vec<(String, String)>,
-    /// The first submit button once it is met, whether or not it has a name.
+    /// The first submit button, once it was met, whether or not it has a name.
     pub(super) submit: Option<Option<(String, String)>>,
-    /// The walk is inside the form element.
+    /// Whether the walk is inside the form element.
     inside: bool,
-    /// How many elements are open whose controls are never sent: `<template>`, `<datalist>`.
+    /// The number of open elements whose controls are never sent: `<template>`, `<datalist>`.
     inert: usize,
-    /// How many disabled fieldsets are open around the walk, not counting those whose legend it is in.
+    /// The number of open disabled fieldsets around the walk, not counting those whose legend it is in.
     disabled: usize,
-    /// The open disabled fieldsets, and of each its first legend, which is exempt.
+    /// The open disabled fieldsets, each with its first legend, which is exempt.
     fieldsets: Vec<Option<NodeId>>,
 }
 
 impl Entries {
-    /// The entries of a form of this document.
+    /// Returns the entries of a form of this document.
     pub(super) fn of(doc: &Document, form: ElementRef<'_>) -> Self {
         let mut entries = Self::default();
         entries.collect(doc, form);
@@ -132,7 +132,7 @@ impl Entries {
     }
 }
 
-/// The values of a `<select>` that are sent.
+/// Returns the values of a `<select>` that are sent.
 fn chosen(select: ElementRef<'_>) -> Vec<String> {
     let options = || {
         select
@@ -176,7 +176,7 @@ fn is_enabled(option: &ElementRef<'_>) -> bool {
 mod tests {
     use crate::html::{Document, encode_form, find_form, fixtures};
 
-    /// The fields of a form that holds these controls, as they would be sent.
+    /// Returns the fields of a form that holds these controls, as they would be sent.
     fn sent(controls: &str) -> String {
         let page = Document::parse(format!("<form id=f>{controls}").as_bytes());
         let form = find_form(&page, None, &fixtures::page_url()).expect("the form");

@@ -1,4 +1,4 @@
-//! Keeps pages that nest without end away from the HTML parser. Driven by `document`.
+//! A limit on nesting that keeps endlessly nested pages away from the HTML parser. Driven by `document`.
 //!
 //! The parser walks its open elements at nearly every tag, and a query walks up from every element: 40,000 nested
 //! `<div>` (200 kB) took 3.7 s to parse, and 66,000 nested `<b>` 22 s to query. Browsers stop nesting at 512 elements.
@@ -6,11 +6,11 @@
 use super::names::packed;
 use super::scan::{Scanner, Tag};
 
-/// How many elements may be open at once; ten times what any page written by people needs.
+/// The most elements that may be open at once; ten times what any page written by people needs.
 const DEEPEST: usize = 1024;
 
-/// The page up to the tag that would nest deeper than [`DEEPEST`], which for nearly every page is all of it. An
-/// estimate: elements that need no end tag are not counted.
+/// Returns the page up to the tag that would nest deeper than [`DEEPEST`], which for nearly every page is all of
+/// it. An estimate: elements that need no end tag are not counted.
 pub(super) fn shallow(page: &[u8]) -> &[u8] {
     let mut scanner = Scanner::new(page);
     let mut open = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn shallow(page: &[u8]) -> &[u8] {
     page
 }
 
-/// Elements without content, and those that the next of their kind closes.
+/// Returns whether an element has no content, or is closed by the next of its kind.
 fn ends_by_itself(name: u64) -> bool {
     ENDING.contains(&name)
 }

@@ -33,7 +33,7 @@ impl Selector {
     }
 }
 
-/// The parser's name of a mistake as words: `DanglingCombinator` is "dangling combinator".
+/// Returns the parser's name of a mistake as words: `DanglingCombinator` is "dangling combinator".
 fn in_words(name: &str) -> String {
     let mut words = String::new();
     for letter in name.chars() {
@@ -62,8 +62,8 @@ impl Document {
         ))))
     }
 
-    /// The elements that match, in the order of the page; with `within`, only those inside that element, which is
-    /// then what `:scope` means.
+    /// Returns the elements that match, in the order of the page; with `within`, only those inside that element,
+    /// which `:scope` then refers to.
     pub fn select(&self, selector: &Selector, within: Option<NodeKey>) -> Vec<NodeKey> {
         let scope = match within {
             Some(key) => self.element(key),
@@ -81,25 +81,25 @@ impl Document {
             .collect()
     }
 
-    /// All text inside the element, white space collapsed and trimmed; text of scripts and styles too.
+    /// Returns all text inside the element, white space collapsed and trimmed; text of scripts and styles too.
     pub fn text(&self, key: NodeKey) -> String {
         self.element(key)
             .map_or_else(String::new, |element| collapse(element.text()))
     }
 
-    /// The value of an attribute; names of HTML attributes are in lower case.
+    /// Returns the value of an attribute; names of HTML attributes are in lower case.
     pub fn attr(&self, key: NodeKey, name: &str) -> Option<&str> {
         self.element(key)?.attr(name)
     }
 
-    /// Every attribute's name and value, in no particular order.
+    /// Returns every attribute's name and value, in no particular order.
     pub fn attrs(&self, key: NodeKey) -> impl Iterator<Item = (&str, &str)> {
         self.element(key)
             .into_iter()
             .flat_map(|element| element.value().attrs())
     }
 
-    /// The element with all that is in it, as HTML.
+    /// Returns the element and its contents as HTML.
     pub fn html(&self, key: NodeKey) -> String {
         self.element(key)
             .map_or_else(String::new, |element| element.html())
@@ -113,7 +113,7 @@ impl Document {
         NodeKey(element.id())
     }
 
-    /// The page itself as an element: `<html>`.
+    /// Returns the page itself as an element: `<html>`.
     pub(super) fn root(&self) -> Option<ElementRef<'_>> {
         self.0.tree.root().children().find_map(ElementRef::wrap)
     }

@@ -1,4 +1,4 @@
-//! Character references (`&amp;`, `&#39;`, `&eacute;`) to characters. Driven by the scanner's callers; the tree of
+//! Decoding of character references (`&amp;`, `&#39;`, `&eacute;`). Driven by the scanner's callers; the tree of
 //! `document` arrives decoded.
 //!
 //! The references that real attribute values carry are decoded here. A text with any other named one goes to the
@@ -8,31 +8,31 @@ use std::borrow::Cow;
 
 use scraper::{ElementRef, Html};
 
-/// The text of an attribute's value: `&amp;` and all other references decoded as the HTML standard does inside
-/// attributes, where `?a=1&copy=2` keeps its ampersand.
+/// Returns the text of an attribute's value: `&amp;` and all other references decoded as the HTML standard does
+/// inside attributes, where `?a=1&copy=2` keeps its ampersand.
 pub fn decode_entities(text: &str) -> Cow<'_, str> {
     decode(text, Place::Attribute)
 }
 
-/// The same for text between tags, where `&copy=2` is a copyright sign.
+/// Returns the same for text between tags, where `&copy=2` is a copyright sign.
 pub(super) fn decode_text(text: &str) -> Cow<'_, str> {
     decode(text, Place::Text)
 }
 
-/// Where the text stands; the standard's rules for a reference without its semicolon differ.
+/// The place of the text; the standard's rules for a reference without its semicolon depend on it.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Attribute,
     Text,
 }
 
-/// What the characters after an ampersand are.
+/// The meaning of the characters after an ampersand.
 enum Reference {
-    /// A character and how many bytes were read.
+    /// A character, and the number of bytes read.
     Character(char, usize),
-    /// Not a reference: the ampersand is itself.
+    /// No reference: the ampersand stands for itself.
     None,
-    /// One for the parser's table.
+    /// A reference to be looked up in the parser's table.
     Unknown,
 }
 
@@ -109,7 +109,7 @@ fn numeric(number: &str) -> Reference {
     }
 }
 
-/// Lets the HTML parser decode, by handing it an element around the text.
+/// Decodes with the HTML parser, by handing it an element around the text.
 fn decode_by_parser(text: &str, place: Place) -> String {
     let page = match place {
         Place::Attribute => format!("<p title=\"{}\">", text.replace('"', "&quot;")),

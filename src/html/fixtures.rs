@@ -2,12 +2,12 @@
 
 use url::Url;
 
-/// Where the pages are said to be.
+/// The address of the pages.
 pub(super) fn page_url() -> Url {
     Url::parse("http://site/node/7").expect("a URL of the tests")
 }
 
-/// A Drupal 7 page: absolute asset URLs, styles by `@import`, the login block, and this many teasers.
+/// Returns a Drupal 7 page: absolute asset URLs, styles by `@import`, the login block, and this many teasers.
 pub(super) fn drupal7(teasers: usize) -> Vec<u8> {
     let mut page = String::from(
         r##"<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML+RDFa 1.0//EN"

@@ -1,5 +1,5 @@
-//! A form as a browser would submit it untouched. Driven by `response:form()` and `user:submit()`.
-//! What each control contributes is the business of `controls`.
+//! Forms as a browser would submit them untouched. Driven by `response:form()` and `user:submit()`. The fields that
+//! each control contributes are found by `controls`.
 
 use scraper::ElementRef;
 use url::Url;
@@ -7,23 +7,23 @@ use url::Url;
 use super::controls::Entries;
 use super::document::{Document, NodeKey, Selector};
 
-/// How a form is sent.
+/// The method by which a form is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormMethod {
-    /// Its fields replace the action's query.
+    /// GET: the fields replace the action's query.
     Get,
-    /// Its fields are the body.
+    /// POST: the fields are the body.
     Post,
 }
 
-/// What submitting a form sends, and where.
+/// The request that submitting a form sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Absolute, without fragment; the page's own URL if the form names none.
+    /// The action's URL: absolute, without fragment; the page's own URL if the form names none.
     pub action: Url,
-    /// `post` or, for everything else a form can say, `get`.
+    /// The method: `post` or, for everything else a form can say, `get`.
     pub method: FormMethod,
-    /// The body is `multipart/form-data` instead of URL-encoded; only with `post`.
+    /// Whether the body is `multipart/form-data` instead of URL-encoded; only with `post`.
     pub multipart: bool,
     /// Name and value of each field as the page presets it, in the order of the page.
     pub fields: Vec<(String, String)>,
@@ -32,8 +32,8 @@ pub struct Form {
     pub submit: Option<(String, String)>,
 }
 
-/// The first form that the selector names, by matching the form itself or an element in it; without a selector the
-/// page's first form.
+/// Returns the first form that the selector names, by matching the form itself or an element in it; without a
+/// selector the page's first form.
 pub fn find_form(doc: &Document, css: Option<&Selector>, page: &Url) -> Option<Form> {
     let key = match css {
         Some(css) => doc.select(css, None).into_iter().find_map(|key| {
@@ -49,8 +49,8 @@ pub fn find_form(doc: &Document, css: Option<&Selector>, page: &Url) -> Option<F
     Some(form(doc, key, page))
 }
 
-/// What submitting this form element of a page would send. A key that is none of this document's elements gives an
-/// empty form that gets the page.
+/// Returns the request that submitting this form element of a page would send. A key that is none of this
+/// document's elements gives an empty form that gets the page.
 pub fn form(doc: &Document, key: NodeKey, page: &Url) -> Form {
     let element = doc.element(key);
     let attr = |name| element.and_then(|form| form.attr(name)).unwrap_or_default();
@@ -71,7 +71,7 @@ pub fn form(doc: &Document, key: NodeKey, page: &Url) -> Form {
     }
 }
 
-/// Fields as `application/x-www-form-urlencoded`.
+/// Encodes fields as `application/x-www-form-urlencoded`.
 pub fn encode_form(fields: &[(String, String)]) -> String {
     url::form_urlencoded::Serializer::new(String::new())
         .extend_pairs(fields)
@@ -93,7 +93,7 @@ fn action(doc: &Document, action: &str, page: &Url) -> Url {
     url
 }
 
-/// What tells the forms of a page apart, as selectors: `#user-login`, `form[action="/search"]`.
+/// Returns selectors that tell the forms of a page apart: `#user-login`, `form[action="/search"]`.
 pub fn form_selectors(doc: &Document) -> Vec<String> {
     let forms = elements(doc).filter(is_form);
     let selector = |form: ElementRef<'_>| {

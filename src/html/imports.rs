@@ -1,9 +1,9 @@
-//! The stylesheets that a `<style>` imports; Drupal 7 loads all of its own so. Driven by `assets`.
+//! The stylesheets that a `<style>` imports; Drupal 7 loads all of its own that way. Driven by `assets`.
 
 use memchr::{memchr, memmem};
 
-/// The addresses of a stylesheet's `@import` rules, as written. They can stand only before all other rules, so
-/// reading ends at the first of those.
+/// Returns the addresses of a stylesheet's `@import` rules, as written. They can stand only before all other rules,
+/// so reading ends at the first of those.
 pub(super) fn imports(style: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = style;
     std::iter::from_fn(move || {

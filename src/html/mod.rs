@@ -1,7 +1,8 @@
-//! What a page says: its title, the assets a browser would load with it, its links, its forms, and CSS queries.
+//! The contents of a page: its title, the assets a browser would load with it, its links, its forms, and CSS
+//! queries.
 //!
 //! Pure functions over a response's bytes, driven by the checks and by the Lua `response` object. Bodies may be
-//! anything (cut short, not UTF-8, not HTML): nothing here panics or fails, it finds less. It knows nothing of
+//! anything (cut short, not UTF-8, not HTML): nothing here panics or fails, it finds less. Knows nothing of
 //! requests, users or Lua.
 //!
 //! Two readers, because they differ by a factor of twenty in time:
@@ -29,7 +30,7 @@ pub use entities::decode_entities;
 pub use forms::{Form, FormMethod, encode_form, find_form, form, form_selectors};
 pub use title::title;
 
-/// Text with each run of ASCII white space made one space, none at the ends. A no-break space stays.
+/// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.
 fn collapse<'a>(pieces: impl Iterator<Item = &'a str>) -> String {
     let mut text = String::new();
     let mut gap = false;

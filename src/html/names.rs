@@ -1,6 +1,6 @@
-//! The names of elements as numbers: `scan` reads a tag's name into one and compares it in one step.
+//! Names of elements as numbers: `scan` reads a tag's name into a number and compares it in one step.
 
-/// Whether this byte ends the name of a tag or an attribute.
+/// Returns whether this byte ends the name of a tag or an attribute.
 pub(super) fn ends_name(byte: u8) -> bool {
     ENDS_NAME[usize::from(byte)]
 }
@@ -15,7 +15,7 @@ const ENDS_NAME: [bool; 256] = {
     ends
 };
 
-/// A name of at most eight lower-case bytes as one number.
+/// Returns a name of at most eight lower-case bytes as one number.
 pub(super) const fn packed(name: &[u8]) -> u64 {
     let mut number = 0;
     let mut at = 0;

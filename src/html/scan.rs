@@ -46,28 +46,28 @@ pub(super) enum Tag {
     End(u64),
 }
 
-/// The place in a page.
+/// A scanner with its position in a page.
 pub(super) struct Scanner<'a> {
     page: &'a [u8],
     at: usize,
-    /// Where the current tag's `<` stands.
+    /// The offset of the current tag's `<`.
     tag_start: usize,
-    /// Between a tag's name and its `>`.
+    /// Whether the scanner is between a tag's name and its `>`.
     in_tag: bool,
-    /// The last tag ended in `/>`.
+    /// Whether the last tag ended in `/>`.
     closes_itself: bool,
-    /// The page ended inside a tag.
+    /// Whether the page ended inside a tag.
     cut: bool,
     /// The element whose content is raw text and has not been read yet.
     raw: Option<u64>,
-    /// How many `<template>` are open.
+    /// The number of open `<template>`.
     templates: u32,
-    /// How many `<svg>` are open.
+    /// The number of open `<svg>`.
     drawings: u32,
 }
 
 impl<'a> Scanner<'a> {
-    /// Starts at a page's first byte.
+    /// Creates a scanner at a page's first byte.
     pub(super) fn new(page: &'a [u8]) -> Self {
         Self {
             page,
@@ -115,7 +115,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The current tag's next attribute: name and value as written. `None` after the last.
+    /// Returns the current tag's next attribute: name and value as written. `None` after the last.
     pub(super) fn attribute(&mut self) -> Option<(&'a [u8], &'a [u8])> {
         if !self.in_tag {
             return None;
@@ -159,7 +159,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The content of the current `<style>`, `<title>` or other raw text element, up to its end tag; empty for others.
+    /// Returns the content of the current `<style>`, `<title>` or other raw text element, up to its end tag; empty
+    /// for others.
     pub(super) fn text(&mut self) -> &'a [u8] {
         while self.attribute().is_some() {}
         let Some(name) = self.raw.take() else {
@@ -186,18 +187,18 @@ impl<'a> Scanner<'a> {
         &page[from..]
     }
 
-    /// Where the current tag begins.
+    /// Returns the offset at which the current tag begins.
     pub(super) fn tag_start(&self) -> usize {
         self.tag_start
     }
 
-    /// Whether the current tag has no content: `<path/>`, which means that only in an `<svg>`.
+    /// Returns whether the current tag has no content: `<path/>`, which means that only in an `<svg>`.
     pub(super) fn closes_itself(&mut self) -> bool {
         while self.attribute().is_some() {}
         self.closes_itself && self.drawings > 0
     }
 
-    /// Whether the page went on until the current tag's `>`; a browser drops a tag that was cut.
+    /// Returns whether the page went on until the current tag's `>`; a browser drops a tag that was cut.
     pub(super) fn is_whole(&self) -> bool {
         !self.cut
     }
@@ -308,7 +309,7 @@ impl<'a> Scanner<'a> {
 mod tests {
     use super::{Element, Scanner};
 
-    /// Every element found, with its attributes as `name=value`.
+    /// Returns every element found, with its attributes as `name=value`.
     fn tags(page: &str) -> Vec<(Element, String)> {
         let mut scanner = Scanner::new(page.as_bytes());
         let mut found = Vec::new();

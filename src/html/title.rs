@@ -4,8 +4,8 @@ use super::collapse;
 use super::entities::decode_text;
 use super::scan::{Element, Scanner};
 
-/// The text of the page's first `<title>`: entities decoded, white space collapsed and trimmed. `None` without one;
-/// a title inside an inline `<svg>`, a comment, a script or a `<template>` is not the page's.
+/// Returns the text of the page's first `<title>`: entities decoded, white space collapsed and trimmed. `None`
+/// without one; a title inside an inline `<svg>`, a comment, a script or a `<template>` is not the page's.
 pub fn title(body: &[u8]) -> Option<String> {
     let mut scanner = Scanner::new(body);
     while scanner.next()? != Element::Title {}

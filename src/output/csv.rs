@@ -4,7 +4,7 @@
 //! Texts are one line without control characters, and one that a spreadsheet would take for a formula has a
 //! `'` before it.
 
-use super::text::one_line;
+use super::display::one_line;
 use crate::error::Error;
 use crate::metrics::{
     Check, Figures, Latency, Metric, MetricKind, Report, ScenarioRow, SeriesPoint, TaskRow,
@@ -69,8 +69,9 @@ const SERIES: [&str; 20] = [
     "own_p99_ms",
 ];
 
-/// A row for each request name, for all of them (`aggregated`), for each request name of `test_start` and
-/// `test_stop` (`start_stop`), and for each scenario, task, check and custom metric. `count` is of requests, of iterations, of runs, of what was checked, and of values. Rates are per second, latencies in
+/// Returns a row for each request name, for all requests together (`aggregated`), for each request name of
+/// `test_start` and `test_stop` (`start_stop`), and for each scenario, task, check and custom metric. `count` is
+/// the number of requests, iterations, runs, checked values or recorded values. Rates are per second, latencies in
 /// milliseconds.
 ///
 /// # Errors
@@ -103,7 +104,7 @@ pub fn names(report: &Report) -> Result<String, Error> {
     table.text()
 }
 
-/// All requests over time, a row for each point.
+/// Returns the series of all requests, a row for each point in time.
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
@@ -115,7 +116,7 @@ pub fn series(report: &Report) -> Result<String, Error> {
     table.text()
 }
 
-/// Where the series goes beside a file of names: `run_series.csv` for `run.csv`.
+/// Returns the path of the series beside a file of names: `run_series.csv` for `run.csv`.
 pub fn series_path(names: &Path) -> PathBuf {
     let mut file = names.file_stem().unwrap_or_default().to_owned();
     file.push("_series");
@@ -129,7 +130,7 @@ pub fn series_path(names: &Path) -> PathBuf {
 /// The cells of a row by their columns.
 type Cells = Vec<(&'static str, String)>;
 
-/// A table that is written as CSV.
+/// A table being written as CSV.
 struct Table {
     columns: &'static [&'static str],
     writer: Writer<Vec<u8>>,
@@ -152,13 +153,14 @@ impl Table {
     }
 
     fn text(self) -> Result<String, Error> {
-        let bytes = self.writer.into_inner().map_err(trouble)?;
+        let bytes = self.writer.into_inner();
+        let bytes = bytes.map_err(|error| trouble(error.into_error()))?;
         String::from_utf8(bytes).map_err(trouble)
     }
 }
 
-fn trouble(error: impl std::fmt::Display) -> Error {
-    Error::Trouble(format!("cannot write the report as CSV: {error}"))
+fn trouble(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::cannot("write the report as CSV", error)
 }
 
 fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> Cells {
@@ -283,8 +285,8 @@ fn figure(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// A text that no spreadsheet takes for a formula; the signs in full width count too, as some do.
-/// See OWASP, "CSV Injection".
+/// Returns a text that no spreadsheet takes for a formula; full-width signs count too, as some spreadsheets accept
+/// them. See OWASP, "CSV Injection".
 fn harmless(text: &str) -> String {
     let text = one_line(text);
     let formula = |c| matches!(c, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠');

@@ -1,5 +1,5 @@
-//! One fixed report that every output's test renders: long, wide, hostile and plain names, failures,
-//! redirects, a warning, and figures from microseconds to minutes.
+//! The fixed report that every output's test renders: long, wide, hostile and plain names, failures, redirects, a
+//! warning, and figures from microseconds to minutes.
 
 mod ended;
 mod golden;
@@ -13,7 +13,7 @@ pub(crate) use hostile::{HOSTILE, assert_harmless, hostile};
 use crate::metrics::*;
 use latencies::{histogram, latency, sketch};
 
-/// The report.
+/// Returns the fixed report.
 pub(crate) fn report() -> Report {
     let front = figures(13_192, 3, 0.61, "0 3 200 13189");
     let article = figures(8_441, 120, 4.25, "200 8321 503 120");

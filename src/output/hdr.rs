@@ -2,7 +2,7 @@
 //! (more in long runs) a line without a tag for all requests, and one for each name with the name as its tag. Values
 //! are microseconds to two significant digits.
 
-use super::text::{one_line, request_name};
+use super::display::{one_line, request_name};
 use crate::error::Error;
 use crate::metrics::Report;
 use base64::Engine as _;
@@ -13,10 +13,11 @@ use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
-/// The tools show an interval's maximum in milliseconds; the histograms stay in microseconds.
+/// The divisor of the maxima: the tools show an interval's maximum in milliseconds, the histograms stay in
+/// microseconds.
 const US_PER_MS: f64 = 1_000.0;
 
-/// The log, compressed histograms of version 2 as the tools expect them.
+/// Renders the log, with compressed histograms of version 2 as the tools expect them.
 ///
 /// # Errors
 /// Trouble that names the row whose histogram cannot be read; only a file that was changed by hand has one.
@@ -40,10 +41,9 @@ pub fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
         .map_err(trouble)?;
     for interval in intervals(report) {
         let histogram = decoded(interval.encoded).ok_or_else(|| {
-            Error::Trouble(format!(
-                "cannot write an HdrHistogram log: a histogram of '{}' in the report cannot be read",
-                interval.name
-            ))
+            let name = &interval.name;
+            let reason = format!("a histogram of '{name}' in the report cannot be read");
+            Error::cannot(ACTION, reason)
         })?;
         let tag = interval.tag.as_deref().and_then(Tag::new);
         let [start, length] = [interval.start_s, interval.length_s]
@@ -54,7 +54,7 @@ pub fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// A line of the log.
+/// One line of the log.
 struct Interval<'a> {
     start_s: f64,
     length_s: f64,
@@ -63,8 +63,8 @@ struct Interval<'a> {
     encoded: &'a str,
 }
 
-/// Every point over time of all requests and of each name, in order of time. A report without them, as earlier
-/// versions wrote it, has one interval: the run.
+/// Returns the points over time of all requests and of each name, ordered by time. A report without points, as
+/// earlier versions wrote it, has one interval: the run.
 fn intervals(report: &Report) -> Vec<Interval<'_>> {
     let mut tags = Tags::default();
     let mut intervals = Vec::new();
@@ -112,11 +112,14 @@ fn intervals(report: &Report) -> Vec<Interval<'_>> {
     intervals
 }
 
-/// What the line of all requests is called in messages.
+/// The action named when the log cannot be written.
+const ACTION: &str = "write an HdrHistogram log";
+
+/// The name of all requests together in messages.
 const ALL: &str = "Aggregated";
 
-fn trouble(error: impl std::fmt::Display) -> Error {
-    Error::Trouble(format!("cannot write an HdrHistogram log: {error}"))
+fn trouble(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::cannot(ACTION, error)
 }
 
 fn decoded(base64: &str) -> Option<Histogram<u64>> {
@@ -124,7 +127,7 @@ fn decoded(base64: &str) -> Option<Histogram<u64>> {
     Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
 }
 
-/// Names as tags, in which the log allows no space and no comma; each tag is given out once.
+/// Tags made of names, unique, and without the spaces and commas that the log does not allow.
 #[derive(Default)]
 struct Tags(HashSet<String>);
 
@@ -208,7 +211,7 @@ mod tests {
         assert_eq!((intervals[0].1.len(), intervals[0].2), (23_863, 60.25));
     }
 
-    /// How well a histogram is compressed is the compressor's business: the file has them uncompressed.
+    /// The golden file has the histograms uncompressed: how they are compressed is up to the compressor.
     #[test]
     fn the_fixed_report_is_the_checked_in_one() {
         let log = to_log(&fixture::report()).expect("histograms of the fixture");

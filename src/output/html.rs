@@ -1,14 +1,14 @@
 //! The report as one HTML page: no network, nothing of a plan or a target trusted, readable without scripts.
 //!
-//! The page is made here, tables and plain charts included; `html/*.js` then makes the charts live and the
-//! tables sortable. What scripts need lies in the page as JSON, one block a name, read only when it is shown.
+//! The tables and static charts are rendered here; `html/*.js` then makes the charts interactive and the tables
+//! sortable. The scripts' data is embedded as JSON, one block a name, read only when it is shown.
 
+mod charts;
 mod data;
 mod distribution;
 mod escape;
 mod exemplar;
 mod measures;
-mod sketch;
 mod summary;
 mod table;
 mod tables;
@@ -19,14 +19,14 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use escape::text;
 use sha2::{Digest as _, Sha256};
 
-/// How the page looks and what moves on it.
+/// The style sheet and the script of the page.
 #[derive(Debug, Clone, Copy)]
 struct Assets<'a> {
     style: &'a str,
     script: &'a str,
 }
 
-/// What is shipped.
+/// The style sheet and the script that are shipped.
 const ASSETS: Assets<'_> = Assets {
     style: include_str!("html/report.css"),
     script: concat!(
@@ -37,7 +37,7 @@ const ASSETS: Assets<'_> = Assets {
     ),
 };
 
-/// The report as a page that opens from a file.
+/// Renders the report as one page that opens from a file.
 pub fn to_html(report: &Report) -> String {
     page(report, ASSETS)
 }
@@ -62,12 +62,13 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
     )
 }
 
-/// The only style and the only script that a browser may obey, whatever else got into the page.
+/// Returns the Content-Security-Policy hash of the style or the script: browsers run no other, whatever else got
+/// into the page.
 fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(Sha256::digest(text)))
 }
 
-/// Links to the parts of the page.
+/// Renders the links to the parts of the page.
 fn contents(sections: &[table::Table]) -> String {
     let links: String = sections
         .iter()
@@ -76,7 +77,7 @@ fn contents(sections: &[table::Table]) -> String {
     format!("<nav aria-label=\"Parts of this page\"><a href=\"#charts\">Charts</a>{links}</nav>\n")
 }
 
-/// The charts, plain as they are without scripts.
+/// Renders the static charts, as the page has them without scripts.
 fn charts(report: &Report) -> String {
     let mut note = String::new();
     if report.series.iter().any(|point| point.saturated) {
@@ -105,26 +106,26 @@ fn charts(report: &Report) -> String {
             "chart-rate",
             "Requests per second",
             false,
-            &sketch::rate(report)
+            &charts::request_rate(report)
         ),
         figure(
             "chart-latency",
             "Latency over time",
             false,
-            &sketch::latency(report)
+            &charts::latency(report)
         ),
         figure(
             "chart-errors",
             "Failures per second",
             false,
-            &sketch::failures(report)
+            &charts::failure_rate(report)
         ),
-        figure("chart-users", "Users", false, &sketch::users(report)),
+        figure("chart-users", "Users", false, &charts::users(report)),
         figure(
             "chart-spread",
             "Distribution of latencies",
             true,
-            &sketch::distribution(report)
+            &charts::distribution(report)
         ),
     )
 }

@@ -4,27 +4,28 @@
 mod layout;
 mod live;
 
-use super::text::turns;
+use super::display::is_bidi_control;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{Report, Snapshot};
 use layout::Layout;
 use live::Live;
 use serde::Serialize as _;
 
-/// The report as indented JSON with a line break at its end.
+/// The action named when the report cannot be written.
+const ACTION: &str = "write the report as JSON";
+
+/// Renders the report as indented JSON that ends with a line break.
 ///
 /// # Errors
 /// None that a report made by lgoose can cause; one with a figure that JSON cannot hold is trouble.
 pub fn to_json(report: &Report) -> Result<String, Error> {
-    let trouble =
-        |reason: String| Error::Trouble(format!("cannot write the report as JSON: {reason}"));
     let mut text = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
     report
         .serialize(&mut serializer)
-        .map_err(|error| trouble(error.to_string()))?;
+        .map_err(|error| Error::cannot(ACTION, error))?;
     text.push(b'\n');
-    let text = String::from_utf8(text).map_err(|error| trouble(error.to_string()))?;
+    let text = String::from_utf8(text).map_err(|error| Error::cannot(ACTION, error))?;
     Ok(escaped(text))
 }
 
@@ -34,14 +35,14 @@ pub fn to_json(report: &Report) -> Result<String, Error> {
 /// None that a snapshot made by lgoose can cause.
 pub fn snapshot(snapshot: &Snapshot) -> Result<String, Error> {
     let text = serde_json::to_string(&Live::of(snapshot));
-    let text =
-        text.map_err(|error| Error::Trouble(format!("cannot write a snapshot as JSON: {error}")))?;
+    let text = text.map_err(|error| Error::cannot("write a snapshot as JSON", error))?;
     Ok(escaped(text))
 }
 
-/// JSON allows in its texts what a terminal obeys or what turns the direction of writing: that is escaped too.
+/// Escapes characters that JSON allows in its texts but that a terminal obeys or that turn the direction of
+/// writing.
 fn escaped(text: String) -> String {
-    let obeyed = |c: char| (c.is_control() && c != '\n') || turns(c);
+    let obeyed = |c: char| (c.is_control() && c != '\n') || is_bidi_control(c);
     if !text.contains(obeyed) {
         return text;
     }
@@ -55,7 +56,7 @@ fn escaped(text: String) -> String {
     safe
 }
 
-/// A report from the text of a file that an earlier run wrote; `path` is for the message.
+/// Parses the text of a file that an earlier run wrote; `path` is named in the error.
 ///
 /// # Errors
 /// A mistake with the line at which the text stops being a report.

@@ -1,10 +1,10 @@
 //! The verdicts as JUnit's XML, which CI servers show as tests: a case for each threshold, check, request name
 //! and task.
 //!
-//! What fails a case is what the verdict has against the run. A check that failed is a failed case as well, unless a
-//! threshold says how many may.
+//! A case fails for what the verdict has against the run. A check that failed is a failed case as well, unless a
+//! threshold says how many may fail.
 
-use super::text::{
+use super::display::{
     broken_line, one_line, request_name, threshold_figure, threshold_name, with_share,
 };
 use super::verdict::{failed, nothing_succeeded, saturated};
@@ -13,10 +13,10 @@ use crate::metrics::{Check, ErrorRow, Report, ThresholdRow};
 use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
-/// Characters of a name or a message; CI servers show no more, and some stumble.
+/// The most characters of a name or a message; CI servers show no more, and some stumble over them.
 const LONGEST: usize = 500;
 
-/// The verdicts as an XML document.
+/// Renders the verdicts as an XML document.
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
@@ -46,7 +46,7 @@ pub fn to_junit(report: &Report) -> Result<String, Error> {
     }
     document
         .to_string()
-        .map_err(|error| Error::Trouble(format!("cannot write the report as JUnit: {error}")))
+        .map_err(|error| Error::cannot("write the report as JUnit", error))
 }
 
 /// A test case: its name, what it measured, and why it failed.
@@ -74,7 +74,7 @@ impl Case {
     }
 }
 
-/// The verdict, how the run ended and what tells it from others.
+/// Returns the verdict, the ending and the plan's hash as properties of the run.
 fn properties(report: &Report) -> Vec<(&'static str, String)> {
     let verdict = report.verdict.as_ref().map(|verdict| &verdict.text);
     let ending = report.ending.as_ref().map(|ending| &ending.text);
@@ -92,7 +92,7 @@ fn properties(report: &Report) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// What is asked of every run. Reasons that have a case of their own elsewhere fail that one.
+/// Returns the cases that every run has. Reasons that have a case of their own elsewhere fail that one.
 fn run(report: &Report) -> Vec<Case> {
     let all = &report.aggregated;
     let share = with_share(all.failures, all.count);
@@ -181,7 +181,7 @@ fn tasks(report: &Report) -> Vec<Case> {
     counted(rows, report)
 }
 
-/// Cases of what fails only where nothing may (`--fail-on-error`), with its most frequent errors.
+/// Builds cases that fail only under `--fail-on-error`, with their most frequent errors.
 fn counted(
     rows: impl Iterator<Item = (String, &'static str, u64, u64)>,
     report: &Report,
@@ -207,7 +207,7 @@ fn counted(
     rows.map(case).collect()
 }
 
-/// A text that XML may hold and a person may read.
+/// Returns a text that XML may hold and a person can read.
 fn harmless(text: &str) -> String {
     let legal = |c| match c {
         '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,

@@ -1,80 +1,65 @@
-//! The logs of a run, written while it goes on: one thread takes what the shards hand over, formats it and
-//! writes the files. No request ever waits for it: what it cannot take in time is left out where it was made,
-//! and how much that was stands in the last line of each log and in the report.
+//! Logs of a run, written while it goes on: one thread takes what the shards hand over, formats it and writes the
+//! files. No request ever waits for it: what it cannot take in time is left out by the shard, and the number of
+//! lines left out stands in the last line of each log and in the report.
 //!
 //! Driven by `app`, which starts it before the run and ends it after. Knows files and formats, no shard.
 
 mod columns;
 mod fields;
-mod order;
+mod progress;
 mod sink;
+mod sorter;
 mod writer;
 
 use crate::config::{LogFile, Logs};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{Journals, LogKind, LogRow, Parcel};
+use progress::{Progress, STALL_LIMIT};
 use sink::Sink;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
 use writer::{Log, Writer};
 
-/// The memory that all lines on their way may take, in bytes.
-const ON_THE_WAY: usize = 64 << 20;
+/// The most memory that all queued lines may take, in bytes.
+const MAX_QUEUED_BYTES: usize = 64 << 20;
 
-/// How long a file may take nothing after the end of a run before it is given up.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What the writer has done so far.
-#[derive(Debug, Default)]
-pub(super) struct Done {
-    /// Lines of each log that its file has taken.
-    lines: [AtomicU64; LogKind::ALL.len()],
-    /// Grows with all that is done.
-    steps: AtomicU64,
-    /// Whether the run is over, so that a file which takes nothing holds up its end.
-    over: AtomicBool,
-    /// Whether nothing more is to be written.
-    abandoned: AtomicBool,
-}
-
-/// Ends the writing of logs from elsewhere.
+/// A handle that ends the writing of logs from another task.
 #[derive(Debug)]
-pub struct Abandon(Arc<Done>);
+pub struct Abandon(Arc<Progress>);
 
 impl Abandon {
-    /// Leaves out what was not written yet.
+    /// Drops everything that was not written yet.
     pub fn now(&self) {
         self.0.abandoned.store(true, Ordering::Relaxed);
     }
 }
 
-/// The logs of a run that is going on.
+/// The writer of a running test's logs.
 #[derive(Debug)]
 pub struct LogWriter {
     journals: Journals,
     files: Vec<(LogKind, LogFile)>,
-    done: Arc<Done>,
+    progress: Arc<Progress>,
     thread: JoinHandle<Vec<Error>>,
     /// Closed when the thread ends.
     ended: mpsc::Receiver<()>,
 }
 
-/// What became of the logs of a run.
+/// The result of writing the logs of a run.
 #[derive(Debug)]
 pub struct Written {
-    /// For the report.
+    /// The rows of the report, one for each log.
     pub rows: Vec<LogRow>,
-    /// For its warnings.
+    /// Warnings for the report: lines that were left out.
     pub warnings: Vec<String>,
-    /// Files that could not be written.
+    /// Errors of the files that could not be written.
     pub troubles: Vec<Error>,
 }
 
 impl LogWriter {
-    /// Opens the files and starts to write. None if no log is asked for.
+    /// Opens the files and starts the thread. `None` if no log is asked for.
     ///
     /// # Errors
     /// A file that cannot be written, as the author's mistake: nothing has been sent yet.
@@ -83,7 +68,7 @@ impl LogWriter {
         let mut wanted = [false; LogKind::ALL.len()];
         let mut open = Vec::new();
         let mut named = Vec::new();
-        let done = Arc::<Done>::default();
+        let progress = Arc::<Progress>::default();
         for (kind, file) in LogKind::ALL.into_iter().zip(files) {
             let Some(file) = file else {
                 continue;
@@ -93,7 +78,7 @@ impl LogWriter {
                 Diagnostic::new(format!("cannot write the log '{path}': {error}"))
                     .help("name a file in a folder that is there and can be written to")
             };
-            let sink = Sink::open(&file.path, done.clone()).map_err(unwritable)?;
+            let sink = Sink::open(&file.path, progress.clone()).map_err(unwritable)?;
             wanted[kind as usize] = true;
             let sorted = logs.sorted && kind == LogKind::Requests;
             open.push(Log::new(kind, file, sink, sorted));
@@ -103,12 +88,12 @@ impl LogWriter {
             return Ok(None);
         }
         let (out, parcels) = mpsc::channel::<Parcel>();
-        let journals = Journals::new(wanted, out, ON_THE_WAY);
+        let journals = Journals::new(wanted, out, MAX_QUEUED_BYTES);
         let (alive, ended) = mpsc::channel();
         let writer = Writer {
             logs: open,
             journals: journals.clone(),
-            done: done.clone(),
+            progress: progress.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("logs".to_owned())
@@ -116,36 +101,34 @@ impl LogWriter {
                 let _until_the_end: mpsc::Sender<()> = alive;
                 writer.write(&parcels)
             })
-            .map_err(|error| {
-                Error::Trouble(format!("cannot start the thread of the logs: {error}"))
-            })?;
+            .map_err(|error| Error::cannot("start the thread of the logs", error))?;
         Ok(Some(LogWriter {
             journals,
             files: named,
-            done,
+            progress,
             thread,
             ended,
         }))
     }
 
-    /// Where the run's shards hand over what happens.
+    /// Returns the journals into which the run's shards record.
     pub fn journals(&self) -> Journals {
         self.journals.clone()
     }
 
-    /// What ends [`LogWriter::finish`] early.
+    /// Returns a handle that ends [`LogWriter::finish`] early.
     pub fn abandon(&self) -> Abandon {
-        Abandon(self.done.clone())
+        Abandon(self.progress.clone())
     }
 
-    /// Writes what is left, as long as the files take it.
+    /// Writes the remaining lines, as long as the files take them, and ends the thread.
     pub fn finish(self) -> Written {
-        self.done.over.store(true, Ordering::Relaxed);
+        self.progress.over.store(true, Ordering::Relaxed);
         self.journals.end();
         let mut before = None;
         let mut hangs = false;
-        while let Err(mpsc::RecvTimeoutError::Timeout) = self.ended.recv_timeout(PATIENCE * 2) {
-            let steps = self.done.steps.load(Ordering::Relaxed);
+        while let Err(mpsc::RecvTimeoutError::Timeout) = self.ended.recv_timeout(STALL_LIMIT * 2) {
+            let steps = self.progress.steps.load(Ordering::Relaxed);
             hangs = before.replace(steps) == Some(steps);
             if hangs {
                 break;
@@ -156,13 +139,13 @@ impl LogWriter {
             true => Vec::new(),
             false => self.thread.join().unwrap_or_else(|_| {
                 let message = "the thread of the logs ended by a fault in lgoose";
-                vec![Error::Trouble(message.to_owned())]
+                vec![Error::trouble(message)]
             }),
         };
         let rows: Vec<LogRow> = self
             .files
             .iter()
-            .map(|(kind, file)| row(*kind, &file.path, &self.journals, &self.done))
+            .map(|(kind, file)| row(*kind, &file.path, &self.journals, &self.progress))
             .collect();
         let short = rows.iter().filter(|row| row.left_out > 0);
         let warnings = short.map(warning).collect();
@@ -174,8 +157,8 @@ impl LogWriter {
     }
 }
 
-fn row(kind: LogKind, path: &Path, journals: &Journals, done: &Done) -> LogRow {
-    let lines = done.lines[kind as usize].load(Ordering::Relaxed);
+fn row(kind: LogKind, path: &Path, journals: &Journals, progress: &Progress) -> LogRow {
+    let lines = progress.lines[kind as usize].load(Ordering::Relaxed);
     LogRow {
         log: name(kind).to_owned(),
         file: path.display().to_string(),
@@ -194,7 +177,7 @@ fn warning(row: &LogRow) -> String {
     )
 }
 
-/// The word for a log in a report.
+/// Returns the name of a log in a report.
 fn name(kind: LogKind) -> &'static str {
     match kind {
         LogKind::Requests => "requests",

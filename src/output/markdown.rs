@@ -1,9 +1,10 @@
 //! The report as Markdown, short enough for a pull request: the verdict, and tables of requests, tasks,
 //! thresholds, checks, metrics and errors.
 //!
-//! Names and messages are code: no sign in it means anything, and nobody is mentioned and nothing linked.
+//! Names and messages are formatted as code: no character in them has a meaning, nobody is mentioned and nothing is
+//! linked.
 
-use super::text::{
+use super::display::{
     cut_middle, metric_cells, moment, one_line, request_name, share, threshold_figure,
     threshold_name, time, with_share,
 };
@@ -11,13 +12,14 @@ use crate::metrics::{Figures, Latency, Report, VerdictResult};
 use crate::units::{show_count, show_duration, three_digits};
 use std::time::Duration;
 
-/// Rows of a table; the rest is counted. Places for comments take some 65,000 characters.
+/// The most rows of a table; the rest is counted. Comments on GitHub and GitLab take some 65,000 characters.
 const MOST_ROWS: usize = 50;
-/// Columns of a name, and characters of a message.
+/// The most columns of a name.
 const LONGEST_NAME: usize = 80;
+/// The most characters of a message.
 const LONGEST_MESSAGE: usize = 300;
 
-/// The report as GitHub's and GitLab's Markdown.
+/// Renders the report as Markdown of GitHub and GitLab.
 pub fn to_markdown(report: &Report) -> String {
     let verdict = report.verdict.as_ref();
     let heading = match verdict.map(|verdict| verdict.result) {
@@ -60,13 +62,13 @@ pub fn to_markdown(report: &Report) -> String {
     out
 }
 
-/// Whether the run was broken off or stopped before its planned end.
+/// Returns whether the run was aborted or stopped before its planned end.
 fn is_short(report: &Report) -> bool {
     let ending = report.ending.as_ref();
     ending.is_none_or(|ending| ending.cut_short)
 }
 
-/// What was run and what came of it, in a line.
+/// Returns a line with the plan's host, the load and the results.
 fn overview(report: &Report) -> String {
     let all = &report.aggregated;
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
@@ -108,7 +110,7 @@ fn requests(report: &Report, out: &mut String) {
     table(columns, rows.map(|(first, row)| cells(first, row)), out);
 }
 
-/// What was requested before the first user and after the last one.
+/// Appends the requests of `test_start` and `test_stop`.
 fn start_stop(report: &Report, out: &mut String) {
     let rows = report.start_stop.iter().map(|row| {
         let figures = &row.figures;
@@ -207,8 +209,8 @@ fn mark(good: bool) -> char {
     if good { '✅' } else { '❌' }
 }
 
-/// A table whose first column is text, as are those with a `<`; nothing without rows. What follows the most rows
-/// is counted.
+/// Appends a table; nothing if there are no rows. The first column is text, as are those that begin with `<`. Rows
+/// beyond [`MOST_ROWS`] are counted.
 fn table(columns: &str, rows: impl Iterator<Item = Vec<String>>, out: &mut String) {
     let columns: Vec<&str> = columns.split('|').collect();
     let mut rows = rows.peekable();
@@ -240,13 +242,13 @@ fn table(columns: &str, rows: impl Iterator<Item = Vec<String>>, out: &mut Strin
     }
 }
 
-/// A name as code, its middle cut out if it is long.
+/// Returns a name as code, its middle cut out if it is long.
 fn name(text: &str) -> String {
     code(&cut_middle(&one_line(text), LONGEST_NAME))
 }
 
-/// A line of text as code. Backticks, bars and backslashes have no safe form between backticks, so a text with
-/// one is a `<code>` whose signs are all written by number.
+/// Returns a line of text as code. Backticks, bars and backslashes have no safe form between backticks, so a text
+/// with one becomes a `<code>` element whose punctuation is written as character references.
 fn code(line: &str) -> String {
     let line = line.trim();
     if line.is_empty() {
@@ -265,8 +267,8 @@ fn code(line: &str) -> String {
     out + "</code>"
 }
 
-/// A line of lgoose's own words, in which names may stand: signs of Markdown are escaped, addresses are no links
-/// and `@name` calls nobody.
+/// Escapes a sentence of lgoose's own, in which names may stand: signs of Markdown are escaped, addresses are not
+/// linked and `@name` mentions nobody.
 fn prose(text: &str) -> String {
     let mut out = String::new();
     for c in one_line(text).chars() {

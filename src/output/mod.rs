@@ -1,7 +1,8 @@
-//! Outputs: each file turns a [`Report`](crate::metrics::Report) into one format and knows nothing else.
-//! Names and texts come from plans and targets: every format makes them harmless in its own way.
+//! Outputs: each file renders a [`Report`](crate::metrics::Report) in one format and knows nothing else. Names and
+//! texts come from plans and targets: every format escapes them in its own way.
 
 pub mod csv;
+mod display;
 pub mod hdr;
 pub mod html;
 pub mod json;
@@ -22,7 +23,7 @@ use crate::error::Error;
 use crate::metrics::Report;
 pub use verdict::judge;
 
-/// The report in one format; of CSV the rows of names, [`csv::series`] is a file of its own.
+/// Renders the report in one format. Of CSV these are the rows of names; [`csv::series`] is a file of its own.
 ///
 /// # Errors
 /// Trouble with a histogram that cannot be read; only a file that was changed by hand has one.

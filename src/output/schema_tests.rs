@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The schema as the types say it.
+/// Returns the schema as the types define it.
 fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12()
         .for_serialize()
@@ -18,7 +18,7 @@ fn schema() -> Value {
     schema
 }
 
-/// The same for documents in which every key must be known.
+/// Returns the schema for documents in which every key must be known.
 fn closed(schema: &Value) -> Value {
     match schema {
         Value::Object(map) => {
@@ -36,7 +36,7 @@ fn closed(schema: &Value) -> Value {
     }
 }
 
-/// The report with all that only some runs have.
+/// Returns the report with every part that only some runs have.
 fn full() -> Report {
     let mut report = fixture::report();
     report.aggregated.service_ms = report.aggregated.latency_ms;

@@ -1,37 +1,30 @@
-//! The report as tables for a terminal, and the lines a run without a screen prints on its way.
+//! The report as tables for a terminal, and the progress lines of a run without a screen.
 //!
-//! Plain text without colour. The caller knows the terminal's width; what is printed where is its business.
+//! Plain text without colour. The caller knows the terminal's width and where the text goes.
 
 mod measures;
 mod omission;
-mod overview;
 mod sections;
 mod table;
 mod thresholds;
 
 use crate::metrics::{ErrorRow, Report, Snapshot};
-use crate::units::{show_count, show_duration, show_long, three_digits};
+use crate::output::display::{cut_middle, facts, one_line, rate, with_share, wrapped};
+use crate::units::{show_count, show_duration, show_long};
 use std::time::Duration;
-use table::{Table, spread};
-
-pub(super) use measures::{metric_cells, number};
-pub(super) use overview::facts;
-pub(super) use sections::{moment, request_name};
-pub(super) use table::{cut_middle, one_line, turns};
-pub use thresholds::broken_line;
-pub(super) use thresholds::{parts as threshold_parts, shown as threshold_figure, threshold_name};
+use table::{Table, rule, spread};
 
 /// Width of a page when the terminal's is not known.
 pub const PLAIN_WIDTH: usize = 80;
 
-/// What [`tables`] shows beyond the usual.
+/// Options of [`tables`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TableOptions {
-    /// Status codes even if there is only one (`--status-codes`).
+    /// Shows status codes even if there is only one (`--status-codes`).
     pub status_codes: bool,
 }
 
-/// The end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, checks and
+/// Renders the end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, checks and
 /// metrics, thresholds, coordinated omission, overview.
 ///
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
@@ -56,11 +49,11 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
         out.push('\n');
         block.render(page, &mut out);
     }
-    overview::overview(report, page, &mut out);
+    overview(report, page, &mut out);
     out
 }
 
-/// The line at the start of a run without a screen: `12 users started in 1.50 s`.
+/// Returns the line at the start of a run without a screen: `12 users started in 1.50 s`.
 pub fn started_line(users: u64, took: Duration) -> String {
     let noun = if users == 1 { "user" } else { "users" };
     format!(
@@ -70,7 +63,7 @@ pub fn started_line(users: u64, took: Duration) -> String {
     )
 }
 
-/// The line that a run without a screen prints every ten seconds: what is so far, and what is now.
+/// Returns the line that a run without a screen prints every ten seconds: totals so far and current figures.
 pub fn progress_line(snapshot: &Snapshot) -> String {
     let total = &snapshot.total;
     let mut line = format!(
@@ -94,7 +87,7 @@ pub fn progress_line(snapshot: &Snapshot) -> String {
     line
 }
 
-/// The line that tells of the first error of a kind while the run goes on.
+/// Returns the line for the first error of a kind, printed while the run goes on.
 pub fn error_line(error: &ErrorRow) -> String {
     let place = error
         .line
@@ -115,38 +108,17 @@ fn title(report: &Report, page: usize) -> String {
     format!("{heavy}{}{heavy}", spread(&name, &host, page))
 }
 
-/// A rate per second; plain `0` so that what did not happen does not look like a figure.
-pub(super) fn rate(per_second: f64) -> String {
-    if per_second == 0.0 {
-        "0".to_owned()
-    } else {
-        three_digits(per_second)
+/// Appends the overview that ends the page.
+fn overview(report: &Report, page: usize, out: &mut String) {
+    out.push_str("\n Overview\n");
+    out.push_str(&rule(page));
+    for (label, text) in facts(report) {
+        let mut label = label;
+        for line in wrapped(&text, page.saturating_sub(14)) {
+            out.push_str(&format!(" {label:<11}  {line}\n"));
+            label = "";
+        }
     }
-}
-
-/// A count and its share of all: `0`, `3 (0.02%)`, `12 (100%)`.
-pub(super) fn with_share(count: u64, of: u64) -> String {
-    match count {
-        0 => "0".to_owned(),
-        _ => format!("{} ({})", show_count(count), share(count, of)),
-    }
-}
-
-/// How much of all a count is: `0%`, `0.02%`, `100%`.
-pub(super) fn share(count: u64, of: u64) -> String {
-    let percent = 100.0 * count as f64 / of.max(1) as f64;
-    match percent {
-        _ if count == 0 => "0%".to_owned(),
-        percent if percent < 0.01 => "<0.01%".to_owned(),
-        // Not all is not 100 %, however near.
-        percent if percent > 99.9 && count < of => ">99.9%".to_owned(),
-        percent => format!("{}%", three_digits(percent)),
-    }
-}
-
-/// Milliseconds of a report with the unit that fits.
-pub(super) fn time(ms: f64) -> String {
-    show_duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -226,19 +198,6 @@ mod tests {
             text.contains("no requests") && text.contains("Overview"),
             "{text}"
         );
-    }
-
-    #[test]
-    fn shares_are_never_rounded_to_none_or_all() {
-        for (count, of, text) in [
-            (0, 0, "0"),
-            (3, 13_192, "3 (0.02%)"),
-            (1, 1_000_000, "1 (<0.01%)"),
-            (9_999_999, 10_000_000, "9,999,999 (>99.9%)"),
-            (12, 12, "12 (100%)"),
-        ] {
-            assert_eq!(with_share(count, of), text);
-        }
     }
 
     #[test]

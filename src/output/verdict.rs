@@ -1,19 +1,19 @@
-//! The verdict on a run: found once, at its end, from what the report holds, and put into it. Every output and the
-//! exit code read it there.
+//! The verdict on a run: found once, at its end, from the report, and stored in it. Every output and the exit code
+//! read it there.
 
-use super::text::{broken_line, one_line, share, threshold_name};
+use super::display::{broken_line, one_line, share, threshold_name};
 use crate::error::{Error, exit};
 use crate::metrics::{Cause, Ending, Report, RunSettings, ThresholdRow, Verdict, VerdictResult};
 use crate::units::{counted, show_count};
 
-/// Tasks and thresholds of which remarks are made; the rest is counted.
+/// The most tasks, and the most thresholds, that get a remark; the rest is counted.
 const MOST_REMARKS: usize = 5;
 
-/// Above this share of failures, quick ones may pull a latency below its limit.
+/// The share of failures above which quick failures may pull a latency below its limit.
 const MANY_FAILURES: f64 = 0.01;
 
-/// The verdict on a report that has its ending and settings. `trouble` is what went wrong inside lgoose. Without an
-/// ending the run goes on, or nobody knows how it ended: then the verdict is one so far.
+/// Judges a report that has its ending and settings. `trouble` is what went wrong inside lgoose. Without an ending
+/// the run is still going on, or its ending is not known: then the verdict is provisional.
 pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     let usual = RunSettings::default();
     let settings = report.settings.as_ref().unwrap_or(&usual);
@@ -43,7 +43,7 @@ pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     }
 }
 
-/// One line for each reason against the run; none: it is good.
+/// Returns one line for each reason why the run failed; none if it is good.
 fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> Vec<String> {
     let ending = report.ending.as_ref();
     let mut reasons: Vec<String> = trouble.map(first_line).into_iter().collect();
@@ -76,10 +76,10 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
     reasons
 }
 
-/// What follows a reason that may be waived.
+/// The remedy after a reason that may be waived.
 const ACCEPT: &str = "; '--allow-short' accepts that";
 
-/// How the run was cut short, if its thresholds are not to be judged then.
+/// Returns how the run was cut short, if that keeps its thresholds from being judged.
 fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<String> {
     let waits = matches!(
         ending.cause,
@@ -90,7 +90,7 @@ fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<Str
     (short && waits).then(|| ending.short())
 }
 
-/// What does not decide but has to be known.
+/// Returns remarks: facts that do not decide the verdict but that a reader has to know.
 fn remarks(report: &Report) -> Vec<String> {
     let always = report
         .tasks
@@ -127,7 +127,8 @@ fn at_most(mut remarks: Vec<String>, noun: &str) -> Vec<String> {
     remarks
 }
 
-/// A limit on the latency of all requests that held although many failed: an error may be quicker than an answer.
+/// Returns a remark on a latency limit over all requests that held although many failed: an error may be quicker
+/// than an answer.
 fn flattered(report: &Report, row: &ThresholdRow) -> Option<String> {
     let of_latency = matches!(&*row.unit, "us" | "ms" | "s");
     let upper = row.threshold.contains(" < ") || row.threshold.contains(" <= ");
@@ -149,7 +150,7 @@ fn flattered(report: &Report, row: &ThresholdRow) -> Option<String> {
     })
 }
 
-/// How many failed, and of how many, of what a threshold of that name is about.
+/// Returns how many requests or tasks with the threshold's name failed, and how many there were.
 fn failures_of(report: &Report, name: Option<&str>) -> (u64, u64) {
     let Some(name) = name else {
         return (report.aggregated.failures, report.aggregated.count);
@@ -167,7 +168,7 @@ fn failures_of(report: &Report, name: Option<&str>) -> (u64, u64) {
     requests.or_else(tasks).unwrap_or_default()
 }
 
-/// The verdict in a line.
+/// Returns the verdict as one line.
 fn text(
     report: &Report,
     settings: &RunSettings,
@@ -201,7 +202,7 @@ fn text(
     }
 }
 
-/// What was judged and good.
+/// Returns what was judged and found good.
 fn held(report: &Report, settings: &RunSettings) -> String {
     match report.thresholds.len() as u64 {
         0 if settings.fail_on_error => "nothing failed".to_owned(),
@@ -210,12 +211,12 @@ fn held(report: &Report, settings: &RunSettings) -> String {
     }
 }
 
-/// Broken thresholds.
+/// Returns the broken thresholds.
 fn broken(report: &Report) -> impl Iterator<Item = &ThresholdRow> {
     report.thresholds.iter().filter(|row| !row.passed)
 }
 
-/// Said when there is no request that did not fail.
+/// Returns the reason that applies when not one request succeeded.
 pub(super) fn nothing_succeeded(report: &Report) -> Option<String> {
     let all = &report.aggregated;
     let why = match all.count {
@@ -225,14 +226,14 @@ pub(super) fn nothing_succeeded(report: &Report) -> Option<String> {
     (all.failures == all.count).then(|| why.to_owned())
 }
 
-/// Said when lgoose was the bottleneck.
+/// Returns the reason that applies when lgoose was the bottleneck.
 pub(super) fn saturated(report: &Report) -> Option<String> {
     let row = report.generator?;
     let why = "lgoose itself was the bottleneck ('--fail-on-saturation')";
     (row.saturated_s > 0.0).then(|| why.to_owned())
 }
 
-/// A line for requests that failed, and one for tasks.
+/// Returns a line for failed requests and one for failed tasks.
 pub(super) fn failed(report: &Report) -> impl Iterator<Item = String> {
     let tasks: u64 = report.tasks.iter().map(|task| task.failures).sum();
     let counts = [(report.aggregated.failures, "requests"), (tasks, "tasks")];
@@ -245,13 +246,13 @@ pub(super) fn failed(report: &Report) -> impl Iterator<Item = String> {
         })
 }
 
-/// What `test_stop` raised.
+/// Returns the error that `test_stop` raised.
 fn test_stop(ending: Option<&Ending>) -> Option<String> {
     let ending = ending.filter(|ending| ending.cause != Cause::NotStarted)?;
     ending.raised.as_deref().map(one_line)
 }
 
-/// An error without its help.
+/// Returns the first line of an error, without its help.
 fn first_line(trouble: &Error) -> String {
     let text = trouble.to_string();
     let first = text.lines().next().unwrap_or_default();

@@ -1,15 +1,15 @@
-//! The report as YAML: the keys and values of the JSON, for people who read or keep it so.
+//! The report as YAML: the keys and values of the JSON.
 
 use crate::error::Error;
 use crate::metrics::Report;
 
-/// The report as a YAML 1.2 document.
+/// Renders the report as a YAML 1.2 document.
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
 pub fn to_yaml(report: &Report) -> Result<String, Error> {
     serde_saphyr::to_string(report)
-        .map_err(|error| Error::Trouble(format!("cannot write the report as YAML: {error}")))
+        .map_err(|error| Error::cannot("write the report as YAML", error))
 }
 
 #[cfg(test)]
@@ -19,7 +19,7 @@ mod tests {
     use serde_json::{Number, Value};
     use yaml_rust2::{Yaml, YamlLoader};
 
-    /// What another library reads, as JSON.
+    /// Parses YAML with another library, as JSON.
     fn read(text: &str) -> Value {
         let documents = YamlLoader::load_from_str(text).expect("YAML");
         assert_eq!(documents.len(), 1);

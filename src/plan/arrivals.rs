@@ -1,16 +1,16 @@
-//! When iterations start in the open model: at a rate that may change in stages, evenly or at random.
+//! Start times of iterations in the open model: at a rate that may change in stages, evenly spaced or at random.
 //!
-//! A [`RateLine`] is a pure function of the time since the test began: how many arrivals are due until then.
-//! The n-th arrival comes when the line reaches n, evenly spaced, or when it reaches a sum of n random
-//! distances of mean 1, which makes a Poisson process of that rate (Çinlar, 1975). A rate that is changed on
-//! the way only changes the line from there on: what has arrived stays where it was.
+//! A [`RateLine`] is a pure function of the time since the test began: how many arrivals are due until then. The
+//! n-th arrival comes when the line reaches n, evenly spaced, or when it reaches a sum of n random distances of
+//! mean 1, which makes a Poisson process of that rate (Çinlar, 1975). A rate that is changed during the run changes
+//! only the line from there on: past arrivals stay where they were.
 
 use super::wait::{open_unit, seconds};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::Duration;
 
-/// Arrivals per second over the time since the test began.
+/// The rate of arrivals per second over the time since the test began.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateLine {
     pieces: Vec<Piece>,
@@ -23,13 +23,13 @@ struct Piece {
     length: f64,
     from: f64,
     to: f64,
-    /// Arrivals before it.
+    /// The number of arrivals before the piece.
     before: f64,
 }
 
 impl RateLine {
-    /// Goes in each stage, within its time, in a straight line to its rate. The first begins at 0. A stage
-    /// without a length is a jump; the last rate stays.
+    /// Creates a line that goes in each stage, within its time, straight to the stage's rate. The first begins at
+    /// 0. A stage without a length is a jump; the last rate stays.
     pub fn new(stages: &[(Duration, f64)]) -> Self {
         let mut line = RateLine { pieces: Vec::new() };
         for (time, to) in stages {
@@ -49,14 +49,14 @@ impl RateLine {
         });
     }
 
-    /// Where the last piece ends, its rate there and the arrivals until then.
+    /// Returns where the last piece ends, its rate there and the arrivals until then.
     fn end(&self) -> (f64, f64, f64) {
         self.pieces.last().map_or((0.0, 0.0, 0.0), |last| {
             (last.start + last.length, last.to, last.before + last.area())
         })
     }
 
-    /// The rate that the line goes to at `elapsed`: that at the end of the stage it is in.
+    /// Returns the rate that the line goes to at `elapsed`: that at the end of the stage it is in.
     pub fn goal_at(&self, elapsed: Duration) -> f64 {
         let at = elapsed.as_secs_f64();
         let mut pieces = self.pieces.iter();
@@ -64,7 +64,7 @@ impl RateLine {
         now.or(self.pieces.last()).map_or(0.0, |piece| piece.to)
     }
 
-    /// This line until `elapsed`, then `rate`.
+    /// Returns this line until `elapsed`, then `rate`.
     pub fn steered(&self, elapsed: Duration, rate: f64) -> Self {
         let at = elapsed.as_secs_f64();
         let mut line = RateLine { pieces: Vec::new() };
@@ -87,7 +87,7 @@ impl RateLine {
         line
     }
 
-    /// The rate right after the jumps at `at`.
+    /// Returns the rate right after the jumps at `at`.
     fn rate_of_jump(&self, at: f64) -> f64 {
         let mut later = self.pieces.iter().rev();
         later
@@ -95,7 +95,7 @@ impl RateLine {
             .map_or(0.0, |piece| piece.to)
     }
 
-    /// When the line reaches `count` arrivals, counted from 0; none if it never does.
+    /// Returns when the line reaches `count` arrivals, counted from 0; `None` if it never does.
     fn time_of(&self, count: f64) -> Option<Duration> {
         let piece = self
             .pieces
@@ -110,13 +110,13 @@ impl RateLine {
 }
 
 impl Piece {
-    /// The arrivals within it.
+    /// Returns the number of arrivals within the piece.
     fn area(&self) -> f64 {
         (self.from + self.to) / 2.0 * self.length
     }
 
-    /// The seconds into it at which so many arrivals have come: the root of a quadratic, in the form that
-    /// loses no digits where the slope is small.
+    /// Returns the seconds into the piece at which `count` arrivals have come: the root of a quadratic, in the form
+    /// that loses no digits where the slope is small.
     fn offset_of(&self, count: f64) -> f64 {
         let slope = (self.to - self.from) / self.length;
         let root = (self.from * self.from + 2.0 * slope * count)
@@ -129,7 +129,7 @@ impl Piece {
     }
 }
 
-/// The arrivals of a run, one after the other. Every shard goes through all of them and takes its own.
+/// The arrivals of a run, one after the other. Every shard iterates over all of them and takes its own.
 #[derive(Debug, Clone)]
 pub struct Arrivals {
     count: f64,
@@ -138,7 +138,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Evenly spaced arrivals.
+    /// Creates evenly spaced arrivals.
     pub fn even() -> Self {
         Arrivals {
             count: 0.0,
@@ -147,7 +147,7 @@ impl Arrivals {
         }
     }
 
-    /// Arrivals at random, repeated by the same seed.
+    /// Creates arrivals at random, repeated by the same seed.
     pub fn poisson(seed: u64) -> Self {
         let mut arrivals = Arrivals {
             random: Some(Xoshiro256PlusPlus::seed_from_u64(seed)),
@@ -157,12 +157,12 @@ impl Arrivals {
         arrivals
     }
 
-    /// The number of the next arrival, from 0, and when it comes; none if the rate is 0 from now on.
+    /// Returns the number of the next arrival, from 0, and its time; `None` if the rate is 0 from now on.
     pub fn peek(&self, line: &RateLine) -> Option<(u64, Duration)> {
         line.time_of(self.count).map(|time| (self.number, time))
     }
 
-    /// Goes on to the one after.
+    /// Advances to the following arrival.
     pub fn advance(&mut self) {
         self.count += self.distance();
         self.number += 1;
@@ -188,7 +188,7 @@ mod tests {
         RateLine::new(&stages.iter().map(stage).collect::<Vec<_>>())
     }
 
-    /// The arrivals before `until` seconds, in seconds.
+    /// Returns the arrivals before `until` seconds, in seconds.
     fn before(mut arrivals: Arrivals, line: &RateLine, until: f64) -> Vec<f64> {
         let next = || {
             let (_, time) = arrivals.peek(line)?;

@@ -1,4 +1,4 @@
-//! Which scenario each user plays: exactly in the proportion of the weights, from the first user on.
+//! Assignment of users to scenarios: exactly in the proportion of the weights, from the first user on.
 //!
 //! Scenarios are paired off, lightest first, into a tree (Huffman, 1952). Between the two sides of a fork
 //! n users divide in the rounded proportion, whatever n is, so after every user each scenario has what is
@@ -14,15 +14,16 @@ const MOST_USERS: u64 = u64::MAX >> 2;
 /// The assignment of users to scenarios.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deal {
-    /// Deals the first users where some scenarios have a fixed number of them; [`WEIGHTED`] gets the rest.
+    /// The assignment of the first users, if some scenarios have a fixed number of users; [`WEIGHTED`] stands for
+    /// the rest.
     fixed: Option<Share>,
-    /// The users of the first ones that `fixed` leaves to the weights.
+    /// The number of those first users that the fixed numbers leave to the weights.
     left: u64,
-    /// Deals the users that are left, by weight.
+    /// The assignment of the remaining users, by weight.
     weighted: Share,
 }
 
-/// A part of the users: one scenario's, or that of two parts together.
+/// A part of the users: one scenario's, or that of two parts combined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Share {
     Scenario {
@@ -35,12 +36,12 @@ enum Share {
     },
 }
 
-/// Stands for all scenarios with a weight among those with a fixed number.
+/// The index that stands for all weighted scenarios among those with a fixed number.
 const WEIGHTED: usize = usize::MAX;
 
 impl Deal {
-    /// Deals `total_users` users. Scenarios with a fixed number of users get exactly that many of them,
-    /// spread over the whole; the weights divide the rest, and whoever comes after the total.
+    /// Creates the assignment of `total_users` users. Scenarios with a fixed number of users get exactly that many
+    /// of them, spread over the whole; the weights divide the rest, and all users after the total.
     ///
     /// If the fixed numbers exceed the total, or if there is no weighted scenario to take the rest, the
     /// fixed numbers act as weights.
@@ -77,7 +78,7 @@ impl Deal {
         }
     }
 
-    /// The index of the scenario that user number `user` plays, counted from 0.
+    /// Returns the index of the scenario that user number `user` plays, counted from 0.
     pub fn scenario_of(&self, user: u64) -> usize {
         let mut user = user.min(MOST_USERS);
         if let Some(fixed) = &self.fixed {
@@ -95,7 +96,7 @@ impl Deal {
 }
 
 impl Share {
-    /// One share of all `shares`, in the order of their declaration.
+    /// Combines all `shares`, given in the order of their declaration, into one.
     fn join(mut shares: Vec<Share>) -> Share {
         loop {
             shares.sort_by_key(|share| std::cmp::Reverse(share.size()));
@@ -113,7 +114,7 @@ impl Share {
         }
     }
 
-    /// How many users of each period it gets.
+    /// Returns how many users of each period the share gets.
     fn size(&self) -> u64 {
         match self {
             Share::Scenario { size, .. } => *size,
@@ -121,7 +122,7 @@ impl Share {
         }
     }
 
-    /// The scenario of user number `user` of this share, and how many users the scenario got before it.
+    /// Returns the scenario of user number `user` of this share, and how many users the scenario got before it.
     fn deal(&self, user: u64) -> (usize, u64) {
         match self {
             Share::Scenario { index, .. } => (*index, user),
@@ -136,7 +137,8 @@ impl Share {
         }
     }
 
-    /// How many of the first `users` users of a fork go to its larger side: its proportion, rounded half up.
+    /// Returns how many of the first `users` users of a fork go to its larger side: its proportion, rounded half
+    /// up.
     fn of_larger(larger: &Share, smaller: &Share, users: u64) -> u64 {
         let (larger, smaller) = (u128::from(larger.size()), u128::from(smaller.size()));
         let both = (larger + smaller).max(1);
@@ -152,7 +154,7 @@ mod tests {
     use super::*;
     use crate::plan::{Order, Wait};
 
-    /// A scenario per entry: a weight, or a fixed number of users.
+    /// Creates a scenario per entry: a weight, or a fixed number of users.
     fn scenarios(kinds: &[(u32, Option<u32>)]) -> Vec<Scenario> {
         kinds
             .iter()
@@ -222,7 +224,7 @@ mod tests {
         assert_eq!(counts(&deal, 0..30, 2), [24, 6]);
     }
 
-    /// The largest distance, over two periods, of a scenario's users from what is due to it.
+    /// Returns the largest distance, over two periods, of a scenario's users from its due share.
     fn worst_distance(shares: &[u32]) -> f64 {
         let deal = Deal::new(&weights(shares), 1);
         let period: u32 = shares.iter().sum();

@@ -1,5 +1,5 @@
-//! What a plan says, as plain data, and the policies that follow from it: what comes next
-//! ([`Schedule`]), who plays whom ([`Deal`]), how many at a time ([`Shape`]) or how often ([`Arrivals`]), how long to wait ([`Wait`]).
+//! A plan as plain data, and the policies that follow from it: the next task ([`Schedule`]), the scenario of each
+//! user ([`Deal`]), the number of users ([`Shape`]) or iterations ([`Arrivals`]) over time, the pauses ([`Wait`]).
 //!
 //! The Lua layer builds these values and the engine obeys them. Nothing here knows Lua, clocks or
 //! sockets: time comes in as elapsed durations, randomness as a generator, and each policy is pure.
@@ -38,10 +38,10 @@ pub enum Event {
 }
 
 impl Event {
-    /// All of them, in their order.
+    /// Every event, in chronological order.
     pub const ALL: [Event; 2] = [Event::TestStart, Event::TestStop];
 
-    /// The name that plans use.
+    /// Returns the name that plans use.
     pub fn name(self) -> &'static str {
         match self {
             Event::TestStart => "test_start",
@@ -50,7 +50,7 @@ impl Event {
     }
 }
 
-/// A kind of user: what it does, in which order, and how many of it there are.
+/// A kind of user: its tasks, their order, and how many such users there are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// Unique within the plan.
@@ -65,26 +65,26 @@ pub struct Scenario {
     pub order: Order,
     /// The pause after each task that has none of its own.
     pub wait: Wait,
-    /// What `--tags` may choose it by, all its tasks with it.
+    /// The tags by which `--tags` may choose it, with all its tasks.
     pub tags: Vec<String>,
     /// The tasks in the order of their declaration.
     pub tasks: Vec<Task>,
 }
 
-/// Something a kind of user does.
+/// One task of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     /// The name in reports; requests without a name of their own are counted under it.
     pub name: Option<String>,
-    /// How often it runs in one pass; at least 1.
+    /// The number of runs in one pass; at least 1.
     pub weight: u32,
     /// Tasks with a sequence run before those without, in ascending order; equal values form a group.
     pub sequence: Option<i64>,
-    /// Runs when a user begins, and is no part of the iteration.
+    /// Whether it runs when a user begins, outside the iterations.
     pub on_start: bool,
-    /// Runs when a user ends, and is no part of the iteration.
+    /// Whether it runs when a user ends, outside the iterations.
     pub on_stop: bool,
-    /// What `--tags` may choose it by.
+    /// The tags by which `--tags` may choose it.
     pub tags: Vec<String>,
     /// The pause after this task; the scenario's if there is none.
     pub wait: Option<Wait>,
@@ -95,7 +95,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Its name, or where it stands.
+    /// Returns the task's name, or where it is declared.
     pub fn title(&self) -> String {
         match &self.name {
             Some(name) => name.clone(),
@@ -105,7 +105,7 @@ impl Task {
 }
 
 impl Scenario {
-    /// The pause after `task`: its own, else the scenario's.
+    /// Returns the pause after `task`: its own, else the scenario's.
     pub fn wait_of<'a>(&'a self, task: &'a Task) -> &'a Wait {
         task.wait.as_ref().unwrap_or(&self.wait)
     }
@@ -117,16 +117,16 @@ pub enum Order {
     /// A new shuffle for every user and every iteration.
     #[default]
     Shuffled,
-    /// One of each in turn: weights 3 and 1 run A B A A.
+    /// One run of each task in turn: weights 3 and 1 run A B A A.
     RoundRobin,
-    /// All of the first, then all of the second.
+    /// All runs of the first task, then all of the second.
     Serial,
-    /// Drawn by weight, with replacement.
+    /// Tasks drawn by weight, with replacement.
     Random,
 }
 
 impl Order {
-    /// Every order, the default first.
+    /// All orders, the default first.
     pub const ALL: [Order; 4] = [
         Order::Shuffled,
         Order::RoundRobin,
@@ -134,7 +134,7 @@ impl Order {
         Order::Random,
     ];
 
-    /// The word for it in a plan.
+    /// Returns the word for the order in a plan.
     pub fn name(self) -> &'static str {
         match self {
             Order::Shuffled => "shuffled",
@@ -144,7 +144,7 @@ impl Order {
         }
     }
 
-    /// The order that a plan calls `name`, if there is one.
+    /// Returns the order that a plan calls `name`, if there is one.
     pub fn parse(name: &str) -> Option<Order> {
         Order::ALL.into_iter().find(|order| order.name() == name)
     }

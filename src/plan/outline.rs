@@ -1,10 +1,10 @@
-//! What a plan will do, for `lgoose check`: its scenarios, their shares, and one iteration of each.
+//! The outline of a plan for `lgoose check`: its scenarios, their shares, and one iteration of each.
 
 use super::{Group, Plan, Scenario, Schedule, Task};
 use std::fmt::Write as _;
 
-/// The outline of a plan as text: shares of users, the tasks of one iteration in the order of their
-/// sequence groups, with how often each runs.
+/// Returns the outline of a plan as text: shares of users, and the tasks of one iteration in the order of their
+/// sequence groups, with the number of runs of each.
 pub fn outline(plan: &Plan) -> String {
     let total: u64 = plan
         .scenarios
@@ -19,7 +19,7 @@ pub fn outline(plan: &Plan) -> String {
     texts.join("\n")
 }
 
-/// The names of a plan's scenarios and, indented below each, of its tasks, one per line.
+/// Returns the names of a plan's scenarios and, indented below each, of its tasks, one per line.
 pub fn list(plan: &Plan) -> String {
     let mut text = String::new();
     for scenario in &plan.scenarios {

@@ -1,4 +1,4 @@
-//! Which task comes next: a scenario's tasks by sequence, order and weight, exactly.
+//! The order of tasks: a scenario's tasks by sequence, order and weight, exactly.
 //!
 //! One [`Schedule`] per scenario is shared read-only by all of its users; each user has a [`Cursor`] that
 //! counts down what is left of its iteration. A cursor holds a number per task, not per run of a task, so
@@ -10,7 +10,7 @@ use rand::{Rng, RngExt};
 
 use super::{Order, Scenario, Task};
 
-/// What every user of one scenario runs, in groups that follow each other.
+/// The tasks that every user of one scenario runs, in groups that follow each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     order: Order,
@@ -19,10 +19,10 @@ pub struct Schedule {
     on_stop: Vec<Group>,
 }
 
-/// Tasks of one sequence value, among which order and weight hold.
+/// The tasks of one sequence value, to which order and weight apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// The value they share; none for the last group, of the tasks without a sequence.
+    /// The sequence value that they share; `None` for the last group, of the tasks without one.
     pub sequence: Option<i64>,
     /// The tasks in the order of their declaration; never empty.
     pub slots: Vec<Slot>,
@@ -33,7 +33,7 @@ pub struct Group {
 pub struct Slot {
     /// The index of the task in its scenario.
     pub task: usize,
-    /// How often the task runs in one pass.
+    /// The number of runs of the task in one pass.
     pub weight: u32,
 }
 
@@ -46,7 +46,7 @@ pub struct Step {
     pub last_of_iteration: bool,
 }
 
-/// Where one user stands in its iteration. Belongs to one schedule for life.
+/// The position of one user in its iteration. Belongs to one schedule for life.
 #[derive(Debug, Clone, Default)]
 pub struct Cursor {
     group: usize,
@@ -54,12 +54,12 @@ pub struct Cursor {
     left: u64,
     /// Runs left of each task of this group. Random order draws with replacement and leaves them alone.
     runs: Vec<u32>,
-    /// The slot whose turn is next in round-robin order.
+    /// The slot that is next in round-robin order.
     turn: usize,
 }
 
 impl Schedule {
-    /// The schedule of a scenario's tasks.
+    /// Creates the schedule of a scenario's tasks.
     pub fn new(scenario: &Scenario) -> Self {
         let groups = |belongs: fn(&Task) -> bool| groups(&scenario.tasks, belongs);
         Schedule {
@@ -70,28 +70,28 @@ impl Schedule {
         }
     }
 
-    /// The groups of one iteration, in the order in which they run.
+    /// Returns the groups of one iteration, in the order in which they run.
     pub fn groups(&self) -> &[Group] {
         &self.iteration
     }
 
-    /// How many tasks one iteration runs.
+    /// Returns how many tasks one iteration runs.
     pub fn iteration_len(&self) -> u64 {
         self.iteration.iter().map(Group::weight).sum()
     }
 
-    /// The tasks that a user runs once at its beginning, in this order.
+    /// Returns the tasks that a user runs once at its beginning, in order.
     pub fn on_start<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<usize> {
         self.once(&self.on_start, rng)
     }
 
-    /// The tasks that a user runs once at its end, in this order.
+    /// Returns the tasks that a user runs once at its end, in order.
     pub fn on_stop<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<usize> {
         self.once(&self.on_stop, rng)
     }
 
-    /// One pass over `groups`. Random order is a shuffle here: drawing with replacement would leave out
-    /// the login of some users, and these tasks have no next iteration to appear in.
+    /// Returns one pass over `groups`. Random order is a shuffle here: drawing with replacement would leave out the
+    /// login of some users, and these tasks have no next iteration to appear in.
     fn once<R: Rng + ?Sized>(&self, groups: &[Group], rng: &mut R) -> Vec<usize> {
         let order = match self.order {
             Order::Random => Order::Shuffled,
@@ -110,19 +110,19 @@ impl Schedule {
 }
 
 impl Group {
-    /// How many tasks one pass through this group runs.
+    /// Returns how many tasks one pass through this group runs.
     pub fn weight(&self) -> u64 {
         self.slots.iter().map(|slot| u64::from(slot.weight)).sum()
     }
 }
 
 impl Cursor {
-    /// The beginning of a user's first iteration.
+    /// Creates the position at the beginning of a user's first iteration.
     pub fn new() -> Self {
         Cursor::default()
     }
 
-    /// The next task of the user, without end; none if the scenario has only `on_start` and `on_stop`
+    /// Returns the next task of the user, without end; `None` if the scenario has only `on_start` and `on_stop`
     /// tasks.
     pub fn next<R: Rng + ?Sized>(&mut self, schedule: &Schedule, rng: &mut R) -> Option<Step> {
         self.step(&schedule.iteration, schedule.order, rng)
@@ -173,7 +173,7 @@ impl Cursor {
         slot
     }
 
-    /// The first slot with runs left, looking from `start` on and then from the front.
+    /// Returns the first slot with runs left, searching from `start` on and then from the front.
     fn first_left(&self, start: usize) -> usize {
         let slots = self.runs.len();
         (start..start + slots)
@@ -183,7 +183,7 @@ impl Cursor {
     }
 }
 
-/// The slot that holds unit number `unit` when each slot holds `weights` of them.
+/// Returns the slot that holds unit number `unit` when each slot holds `weights` of them.
 fn slot_of(weights: impl Iterator<Item = u32>, unit: u64) -> usize {
     let mut end = 0;
     weights
@@ -194,7 +194,7 @@ fn slot_of(weights: impl Iterator<Item = u32>, unit: u64) -> usize {
         .count()
 }
 
-/// Tasks that belong, by ascending sequence, those without one last.
+/// Groups the tasks that `belongs` accepts by ascending sequence, those without one last.
 fn groups(tasks: &[Task], belongs: fn(&Task) -> bool) -> Vec<Group> {
     let mut groups: BTreeMap<(bool, Option<i64>), Vec<Slot>> = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {

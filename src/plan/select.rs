@@ -1,13 +1,14 @@
-//! Which part of a plan runs: the scenarios that `--scenario` names, the tasks that have one of `--tags`.
+//! Selection of a part of a plan: the scenarios that `--scenario` names, the tasks that have one of `--tags`.
 
 use super::{Plan, Scenario, Task};
 use crate::error::{Diagnostic, nearest};
 
 impl Plan {
-    /// Keeps the scenarios that fit one of the names, in which `*` stands for any text; all if there is none.
+    /// Keeps the scenarios whose name matches one of the patterns, in which `*` stands for any text; all if there
+    /// is no pattern.
     ///
     /// # Errors
-    /// A name that no scenario fits, with the nearest one and all there are.
+    /// A pattern that matches no scenario, with the nearest name and all there are.
     pub fn keep_scenarios(&mut self, names: &[String]) -> Result<(), Diagnostic> {
         let known: Vec<&str> = self.scenarios.iter().map(|s| &*s.name).collect();
         for name in names {
@@ -26,8 +27,9 @@ impl Plan {
         Ok(())
     }
 
-    /// Keeps the tasks that have one of the tags, by themselves or by their scenario; all if there is none. A
-    /// scenario that keeps a task also keeps those that begin and end its users; one that keeps none is left out.
+    /// Keeps the tasks that have one of the tags, themselves or by their scenario; all if there is no tag. A
+    /// scenario that keeps a task also keeps its `on_start` and `on_stop` tasks; a scenario that keeps none is left
+    /// out.
     ///
     /// # Errors
     /// A tag that nothing has, with the nearest one and all there are.
@@ -64,7 +66,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Every tag once, in the order of the plan.
+    /// Returns every tag once, in the order of the plan.
     fn tags(&self) -> Vec<String> {
         let of_scenario = |scenario: &Scenario| {
             let of_tasks = scenario.tasks.iter().flat_map(|task| task.tags.clone());
@@ -81,8 +83,8 @@ impl Plan {
     }
 }
 
-/// Whether a name is what a pattern says. Every part between stars must follow the one before it; taking the
-/// first place that fits is enough, as the last part is held against the end.
+/// Returns whether a name matches a pattern. Every part between stars must follow the one before it; taking the
+/// first match is enough, as the last part is compared with the end.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == name;

@@ -1,4 +1,4 @@
-//! How many users run at each moment: a ramp at a fixed rate, or stages that a line joins.
+//! The number of users over time: a ramp at a fixed rate, or stages joined by a line.
 //!
 //! The engine compares [`Shape::users_at`] with what runs and starts or stops the difference. Both
 //! questions, how many at a moment and when the n-th, are answered from the same absolute schedule, so a
@@ -17,13 +17,13 @@ pub struct Shape {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Line {
-    /// Up at `rate` users per second, then level for `run_time`, or for ever.
+    /// A ramp at `rate` users per second, then a level for `run_time`, or without end.
     Ramp {
         users: u64,
         rate: f64,
         run_time: Option<Duration>,
     },
-    /// From one corner to the next, the first of 0 users at 0.
+    /// Straight pieces from one corner to the next, the first of 0 users at 0.
     Stages(Vec<Stage>),
 }
 
@@ -37,8 +37,8 @@ struct Stage {
 }
 
 impl Shape {
-    /// Starts `users` users at `rate` per second, user n after exactly n / rate seconds, and lets all of
-    /// them run for `run_time`, or until something else ends the test. `rate` is above 0.
+    /// Creates a shape that starts `users` users at `rate` per second, user n after exactly n / rate seconds, and
+    /// lets all of them run for `run_time`, or until something else ends the test. `rate` is above 0.
     pub fn ramp(users: u64, rate: f64, run_time: Option<Duration>) -> Self {
         Shape {
             line: Line::Ramp {
@@ -49,13 +49,14 @@ impl Shape {
         }
     }
 
-    /// Spreads the start of `users` users evenly over `startup_time`; else as [`Shape::ramp`].
+    /// Creates a shape that spreads the start of `users` users evenly over `startup_time`; otherwise as
+    /// [`Shape::ramp`].
     pub fn spread(users: u64, startup_time: Duration, run_time: Option<Duration>) -> Self {
         Shape::ramp(users, users as f64 / startup_time.as_secs_f64(), run_time)
     }
 
-    /// Goes in each stage, within its time, in a straight line to its number of users. The first stage
-    /// begins with none. A stage without a length is a jump.
+    /// Creates a shape that goes in each stage, within its time, straight to the stage's number of users. The first
+    /// stage begins with none. A stage without a length is a jump.
     pub fn stages(stages: &[(Duration, u64)]) -> Self {
         let (mut start, mut from) = (Duration::ZERO, 0);
         let stages = stages.iter().map(|&(length, to)| {
@@ -73,8 +74,8 @@ impl Shape {
         }
     }
 
-    /// How many users are to run at `elapsed` since the test began. After [`Shape::duration`] it stays
-    /// what it was last: ending the test is the caller's business.
+    /// Returns how many users are to run at `elapsed` since the test began. After [`Shape::duration`] it stays at
+    /// the last number: ending the test is the caller's task.
     pub fn users_at(&self, elapsed: Duration) -> u64 {
         match &self.line {
             Line::Ramp { users, rate, .. } => started(*users, *rate, elapsed),
@@ -86,7 +87,7 @@ impl Shape {
         }
     }
 
-    /// The number of users that the line goes to at `elapsed`: those at the end of the stage it is in.
+    /// Returns the number of users that the line goes to at `elapsed`: those at the end of the stage it is in.
     pub fn goal_at(&self, elapsed: Duration) -> u64 {
         match &self.line {
             Line::Ramp { users, .. } => *users,
@@ -97,7 +98,7 @@ impl Shape {
         }
     }
 
-    /// When user `n`, counted from 0, starts for the first time; none if there are never so many.
+    /// Returns when user `n`, counted from 0, starts for the first time; `None` if there are never so many.
     pub fn start_of(&self, n: u64) -> Option<Duration> {
         match &self.line {
             Line::Ramp { users, rate, .. } => (n < *users).then(|| start_at_rate(n, *rate)),
@@ -108,7 +109,7 @@ impl Shape {
         }
     }
 
-    /// The first moment after `elapsed` from which another number of users is to run; none if it stays.
+    /// Returns the first moment after `elapsed` at which the number of users changes; `None` if it stays.
     pub fn next_change(&self, elapsed: Duration) -> Option<Duration> {
         let now = self.users_at(elapsed);
         let stages = match &self.line {
@@ -125,7 +126,7 @@ impl Shape {
         }
     }
 
-    /// This shape until `elapsed`, then a straight line to `users`, at `rate` users per second, who stay.
+    /// Returns this shape until `elapsed`, then a straight line to `users`, at `rate` users per second, who stay.
     pub fn steered(&self, elapsed: Duration, users: u64, rate: f64) -> Self {
         let from = self.users_at(elapsed);
         let stage = Stage {
@@ -139,7 +140,7 @@ impl Shape {
         }
     }
 
-    /// The largest number of users that run at one time.
+    /// Returns the largest number of users that run at one time.
     pub fn peak(&self) -> u64 {
         match &self.line {
             Line::Ramp { users, .. } => *users,
@@ -147,7 +148,7 @@ impl Shape {
         }
     }
 
-    /// The moment from which all users run: when the last of them first starts.
+    /// Returns the moment from which all users run: when the last of them first starts.
     pub fn all_running_at(&self) -> Duration {
         self.peak()
             .checked_sub(1)
@@ -155,7 +156,8 @@ impl Shape {
             .unwrap_or_default()
     }
 
-    /// How long the test takes in all, none for ever. A run time counts from the moment all users run.
+    /// Returns how long the test takes in all; `None` if it has no end. A run time counts from the moment all users
+    /// run.
     pub fn duration(&self) -> Option<Duration> {
         match &self.line {
             Line::Ramp { run_time, .. } => {
@@ -166,13 +168,13 @@ impl Shape {
     }
 }
 
-/// When user `n` starts at `rate` users per second.
+/// Returns when user `n` starts at `rate` users per second.
 fn start_at_rate(n: u64, rate: f64) -> Duration {
     seconds(n as f64 / rate)
 }
 
-/// How many of `users` have started by `elapsed`. Searched in the schedule itself instead of computed from
-/// elapsed * rate, which rounds to the other side of a start now and then.
+/// Returns how many of `users` have started by `elapsed`. Searched in the schedule itself instead of computed from
+/// elapsed * rate, which now and then rounds to the other side of a start.
 fn started(users: u64, rate: f64, elapsed: Duration) -> u64 {
     let (mut low, mut high) = (0, users);
     while low < high {
@@ -191,7 +193,7 @@ impl Stage {
         self.start.saturating_add(self.length)
     }
 
-    /// When user `n` starts, for `n` below `to`; at once if it runs already when the stage begins.
+    /// Returns when user `n` starts, for `n` below `to`; at once if it runs already when the stage begins.
     fn start_of(&self, n: u64) -> Duration {
         let (nth, rise) = (
             n.saturating_sub(self.from),
@@ -201,7 +203,7 @@ impl Stage {
         self.start.saturating_add(Duration::from_nanos_u128(offset))
     }
 
-    /// The next moment after `at` at which its number of users may be another one, at most its end.
+    /// Returns the next moment after `at` at which the stage's number of users may change, at most its end.
     fn next_step(&self, at: Duration) -> Duration {
         if at < self.start {
             return self.start;
@@ -222,8 +224,8 @@ impl Stage {
         moment.min(self.end())
     }
 
-    /// How many users run at `offset` into a stage that lasts longer than that: those whose moment, on
-    /// whole nanoseconds rounded down, has come, and not those whose moment to stop has.
+    /// Returns how many users run at `offset` into a stage that lasts longer than that: those whose start, on whole
+    /// nanoseconds rounded down, has come, and whose stop has not.
     fn users_at(&self, offset: Duration) -> u64 {
         let change = self.from.abs_diff(self.to);
         let passed =

@@ -1,4 +1,4 @@
-//! The pause after a task: how long it is, given when the task or the iteration was due and how long it took.
+//! The pause after a task: its length, given when the task or the iteration was due and how long it took.
 //!
 //! The engine asks and sleeps; nothing here reads a clock.
 
@@ -7,36 +7,36 @@ use std::time::Duration;
 
 use rand::{Rng, RngExt};
 
-/// How long a user pauses after a task.
+/// The rule for a user's pause after a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Wait {
-    /// Not at all.
+    /// No pause.
     #[default]
     None,
-    /// Always this long.
+    /// A pause of always this length.
     Constant(Duration),
-    /// Anything between the two, evenly.
+    /// A pause between the two, uniformly distributed.
     Uniform(Duration, Duration),
-    /// Around a mean, as a bell curve; what falls below zero is zero.
+    /// A normally distributed pause; values below zero count as zero.
     Normal {
-        /// The middle of the curve.
+        /// The mean pause.
         mean: Duration,
         /// The standard deviation.
         deviation: Duration,
     },
-    /// Short pauses often, long ones rarely, as between independent arrivals.
+    /// Exponentially distributed pauses, as between independent arrivals.
     Exponential {
         /// The mean pause.
         mean: Duration,
     },
-    /// One iteration per this time, whatever it took: a pause only after an iteration's last task.
+    /// One iteration per this time, however long it took: a pause only after an iteration's last task.
     Pacing(Duration),
-    /// This many tasks per second and user, whatever they took.
+    /// This many tasks per second and user, however long they took.
     Throughput(f64),
 }
 
 impl Wait {
-    /// The rest after a task, given the task and, if it was the last of its iteration, the iteration.
+    /// Returns the pause after a task, given the task and, if it was the last of its iteration, the iteration.
     ///
     /// Pacing and throughput keep to a schedule: what is late is not later for it the next time.
     pub fn after_task<R: Rng + ?Sized>(
@@ -65,31 +65,31 @@ impl Wait {
     }
 }
 
-/// How far a start may lie behind its schedule and still be made up for by starting the next ones at once. It
-/// covers late timers and short stalls of the machine; what is later moves the schedule.
+/// The longest delay behind its schedule that a start makes up for by starting the next ones at once. It covers
+/// late timers and short stalls of the machine; longer delays move the schedule.
 const CATCH_UP: Duration = Duration::from_millis(50);
 
-/// How a task or an iteration went.
+/// The timing of a task or an iteration.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Work {
-    /// How long after it was due it began.
+    /// The delay between its due time and its start.
     pub late: Duration,
-    /// How long it took from then on.
+    /// Its duration from the start on.
     pub took: Duration,
 }
 
-/// What follows after a task.
+/// The pause after a task, and the schedule of the next one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rest {
     /// The time until the next task begins.
     pub pause: Duration,
-    /// How long ago the next task was due; with no pause only.
+    /// The time since the next task was due; only without a pause.
     pub late: Duration,
 }
 
 impl Work {
-    /// What is left of a share of `every`. Work that took longer than its share moves the schedule by what it
-    /// overran: the next begins at once and nothing of that is caught up.
+    /// Returns what is left of a share of `every`. Work that took longer than its share moves the schedule by the
+    /// excess: the next begins at once and the excess is not caught up.
     fn rest_of(self, every: Duration) -> Rest {
         let gone = self.late.saturating_add(self.took.min(every));
         let behind = gone.saturating_sub(every);
@@ -104,7 +104,7 @@ impl Work {
     }
 }
 
-/// A pause so many times as long; no more than the longest there is.
+/// Multiplies a pause; the result is at most the longest duration.
 pub fn scaled(pause: Duration, factor: f64) -> Duration {
     match factor == 1.0 {
         true => pause,
@@ -112,18 +112,18 @@ pub fn scaled(pause: Duration, factor: f64) -> Duration {
     }
 }
 
-/// A draw from the normal distribution of mean 0 and deviation 1 (Box and Muller, 1958).
+/// Draws from the normal distribution of mean 0 and deviation 1 (Box and Muller, 1958).
 fn standard_normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     let radius = (-2.0 * open_unit(rng).ln()).sqrt();
     radius * (TAU * rng.random::<f64>()).cos()
 }
 
-/// A draw from (0, 1], whose logarithm is finite.
+/// Draws from (0, 1], whose logarithm is finite.
 pub(super) fn open_unit<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     1.0 - rng.random::<f64>()
 }
 
-/// A number of seconds as a duration: nothing below zero, the longest there is for what does not fit.
+/// Converts seconds to a duration: zero for negative numbers, the longest duration for what does not fit.
 pub(super) fn seconds(seconds: f64) -> Duration {
     if seconds > 0.0 {
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)

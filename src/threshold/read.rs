@@ -1,5 +1,5 @@
-//! The text of a threshold: `[NAME:] FIGURE < LIMIT [during D] [abort] [after D]`. Every mistake knows its
-//! place in the text.
+//! The text of a threshold: `[NAME:] FIGURE < LIMIT [during D] [abort] [after D]`. Every mistake has its place in
+//! the text.
 
 use super::{Among, Comparison, Figure, Threshold, Unit};
 use crate::error::nearest;
@@ -7,7 +7,7 @@ use crate::units;
 use std::ops::Range;
 use std::time::Duration;
 
-/// How a threshold is written, for messages.
+/// The grammar of a threshold, for messages.
 pub const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or 'GET /cart: failures < 1%'; figures: \
      p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value oldest; 'ok' or 'corrected' may stand before a latency; \
      units: us ms s % /s";
@@ -25,12 +25,12 @@ const FIGURES: [(&str, Figure); 9] = [
     ("oldest", Figure::Oldest),
 ];
 
-/// What is wrong with the text of a threshold.
+/// A mistake in the text of a threshold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misread {
-    /// One lower-case sentence.
+    /// The message: one lower-case sentence.
     pub message: String,
-    /// The bytes of the text that it is about.
+    /// The bytes of the text that are wrong.
     pub place: Range<usize>,
 }
 
@@ -47,7 +47,7 @@ impl Threshold {
     /// Reads a threshold. A name ends at the last colon of the text, so it may have some itself.
     ///
     /// # Errors
-    /// What is wrong and where. Whether the parts go together is for [`Threshold::check`].
+    /// The mistake and its place. [`Threshold::check`] finds whether the parts fit together.
     pub fn read(text: &str) -> Result<Threshold, Misread> {
         match text.rfind(':') {
             None => Threshold::limit(None, text, 0),
@@ -97,7 +97,7 @@ impl Threshold {
         Ok(threshold)
     }
 
-    /// Whether the figure has that unit. Numbers of a custom metric have none.
+    /// Checks that the figure can have that unit. Numbers of a custom metric have none.
     fn fits(&self, number: Range<usize>, unit: Range<usize>) -> Result<(), Misread> {
         let figure = self.figure;
         let is_time = self.unit.per_millisecond().is_some();
@@ -147,14 +147,14 @@ impl Threshold {
     }
 }
 
-/// Goes through a text from left to right.
+/// A reader that goes through a text from left to right.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// What comes next of which all characters are `wanted`, spaces before it passed over.
+    /// Returns the next characters that are all `wanted`, after skipping spaces.
     fn take(&mut self, wanted: impl Fn(char) -> bool) -> (&'a str, Range<usize>) {
         let rest = &self.text[self.at..];
         let from = self.at + rest.len() - rest.trim_start().len();
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         self.take(|c| !c.is_whitespace() && !"<>=".contains(c))
     }
 
-    /// A figure with what may stand before it.
+    /// Reads a figure, and `ok` or `corrected` before it if one is there.
     fn figure_among(&mut self) -> Result<(Among, Figure), Misread> {
         let (word, place) = self.word();
         let among = match word {

@@ -149,7 +149,7 @@ impl Director {
             }
             SignalKind::Lost => {
                 let fault = "a thread of users ended by a fault in lgoose".to_owned();
-                self.trouble.get_or_insert(Error::Trouble(fault));
+                self.trouble.get_or_insert(Error::trouble(fault));
                 self.lose(shard);
                 self.stop(Cause::Trouble, None);
             }

@@ -30,7 +30,7 @@ pub(crate) fn start_thread(
         .name(format!("shard {index}"))
         .spawn(move || run_shard(index, &context, channels));
     thread.map(Some).map_err(|error| {
-        Error::Trouble(format!(
+        Error::trouble(format!(
             "cannot start thread {index}: {error}; lower '--threads'"
         ))
     })

@@ -29,7 +29,7 @@ use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::thresholds;
-use crate::error::Error;
+use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{Aim, Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
 use crate::plan::Event;
@@ -134,7 +134,7 @@ pub(crate) async fn run_on(
         let report = store.report(context.begin.elapsed());
         return Ok(Outcome {
             report: ended(report, ending, &config, &plan_version),
-            trouble: Some(Error::Trouble(raised)),
+            trouble: Some(Diagnostic::new(raised).into()),
         });
     }
     if plan_version.plan.events.contains(&Event::TestStart) {

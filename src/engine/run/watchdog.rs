@@ -95,7 +95,7 @@ pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
         None => format!("the top level of {file}"),
     };
     let seen = line.map_or_else(String::new, |line| format!(", last seen at line {line}"));
-    Error::Trouble(format!(
+    Error::trouble(format!(
         "user {} is caught in {who}{seen}, in one call that cannot be interrupted; the run ends here, \
          its figures are those until then\n  give the calls of that task less to work on",
         running.user

@@ -44,7 +44,7 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
         Ok(runtime) => runtime,
         Err(error) => {
             let message = format!("cannot start a thread's runtime: {error}");
-            return channels.send(SignalKind::Failed(Error::Trouble(message)));
+            return channels.send(SignalKind::Failed(Error::trouble(message)));
         }
     };
     let mut shard = Shard::new(index, context, &mut channels);
@@ -310,7 +310,7 @@ impl Shard {
             }
             Err(error) if error.is_panic() => {
                 let message = "a user ended by a fault in lgoose; please report it";
-                channels.send(SignalKind::Failed(Error::Trouble(message.to_owned())));
+                channels.send(SignalKind::Failed(Error::trouble(message)));
             }
             Err(_) => {}
         }

@@ -27,7 +27,7 @@ pub fn load(
     // An editor's byte order mark and a '#!' line are no Lua.
     let source = source.trim_start_matches('\u{feff}');
     let prelude =
-        compile("=lgoose", PRELUDE, true).map_err(|error| Error::Trouble(error.to_string()))?;
+        compile("=lgoose", PRELUDE, true).map_err(|error| Error::trouble(error.to_string()))?;
     let mut program = Program::new(name, source, prelude, variables, seed);
     program.plan = compile(&format!("@{name}"), source, false)
         .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;

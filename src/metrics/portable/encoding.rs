@@ -29,7 +29,7 @@ impl PortableDelta {
     /// Trouble if they are of another version or no such bytes.
     pub fn decode(bytes: &[u8]) -> Result<PortableDelta, Error> {
         let trouble =
-            |what: &str| Error::Trouble(format!("cannot read figures that were sent: {what}"));
+            |what: &str| Error::trouble(format!("cannot read figures that were sent: {what}"));
         let (version, deflated) = bytes
             .split_first()
             .ok_or_else(|| trouble("nothing is there"))?;

@@ -1,23 +1,23 @@
-//! What the page's scripts draw from: JSON in script elements that no browser runs.
+//! Data of the page's scripts: JSON in script elements that no browser runs.
 //!
-//! One block for all requests, and one for each name that a browser need not read before its line is shown:
-//! an hour of 100 names is megabytes.
+//! One block holds all requests, and one each name, which a browser need not read before its line is shown: an hour
+//! of 100 names is megabytes.
 
 use super::distribution::{self, STEPS};
 use super::escape::{json, shown};
 use crate::metrics::{Event, EventKind, NameSeries, Report, RequestRow, SeriesPoint};
-use crate::output::text::{one_line, request_name};
+use crate::output::display::{one_line, request_name};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// Latencies of names are told in steps of which so many double them: within 0.07 %, as in a histogram.
+/// The number of steps that double a latency of a name: exact within 0.07 %, as in a histogram.
 const OCTAVE: f64 = 512.0;
-/// Where the steps begin, in milliseconds.
+/// The latency of the first step, in milliseconds.
 const LEAST_MS: f64 = 1e-4;
 
-/// The script elements.
+/// Renders the script elements.
 pub(super) fn blocks(report: &Report) -> String {
     let stretches = stretches(report);
     let places = stretches
@@ -86,12 +86,13 @@ fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
     })
 }
 
-/// How long the figures go on, pauses included: where the axis of time ends.
+/// Returns the length of the time axis in seconds, pauses included.
 pub(super) fn wall_s(report: &Report) -> f64 {
     report.elapsed_s + report.paused_s
 }
 
-/// What is marked in the charts, but for what they show otherwise: its beginning, its length, its kind and its text.
+/// Returns the events marked in the charts, except for those that the charts show anyway: beginning, length, kind
+/// and text of each.
 pub(super) fn events(report: &Report) -> Vec<(f64, Option<f64>, EventKind, String)> {
     let marked =
         |event: &&Event| event.kind != EventKind::Saturation && event.kind != EventKind::End;
@@ -108,7 +109,7 @@ pub(super) fn events(report: &Report) -> Vec<(f64, Option<f64>, EventKind, Strin
         .collect()
 }
 
-/// The stretches that the names' series are about: a name tells only which of them it has.
+/// Returns the stretches of time that the names' series refer to by their positions.
 fn stretches(report: &Report) -> BTreeMap<u64, f64> {
     let mut stretches = BTreeMap::new();
     for NameSeries {
@@ -120,7 +121,7 @@ fn stretches(report: &Report) -> BTreeMap<u64, f64> {
     stretches
 }
 
-/// Where a name's series has points: the first stretch of each unbroken run of them, and how many they are.
+/// Returns where a name's series has points: the first stretch and the length of each unbroken run of them.
 fn runs(series: &NameSeries, places: &HashMap<u64, usize>) -> Vec<[usize; 2]> {
     let mut runs: Vec<[usize; 2]> = Vec::new();
     for at in series.second.iter().filter_map(|second| places.get(second)) {
@@ -157,7 +158,7 @@ fn name(row: &RequestRow, places: &HashMap<u64, usize>) -> Value {
     value
 }
 
-/// Numbers that change little from one to the next, as text: base64 of the differences in groups of seven
+/// Packs numbers that change little from one to the next into text: base64 of the differences in groups of seven
 /// bits, the lowest first, the sign in the lowest bit.
 fn pack(values: impl Iterator<Item = i64>) -> String {
     let (mut bytes, mut last) = (Vec::new(), 0_i64);
@@ -178,7 +179,7 @@ fn column<T: serde::Serialize>(points: &[SeriesPoint], of: impl Fn(&SeriesPoint)
     json!(points.iter().map(of).collect::<Vec<T>>())
 }
 
-/// Stretches in which the generator set the latency, neighbours joined.
+/// Returns the stretches in which the generator determined the latency, neighbours joined.
 pub(super) fn saturated(points: &[SeriesPoint]) -> Vec<[f64; 2]> {
     let mut stretches: Vec<[f64; 2]> = Vec::new();
     for point in points.iter().filter(|point| point.saturated) {
@@ -198,7 +199,7 @@ fn pairs(steps: &BTreeMap<u32, u64>) -> Vec<[u64; 2]> {
         .collect()
 }
 
-/// Milliseconds with three to four significant digits: as many as a histogram has.
+/// Rounds milliseconds to three or four significant digits: as many as a histogram has.
 fn short(ms: f64) -> f64 {
     match ms {
         ms if ms < 1.0 => rounded(ms, 1e4),

@@ -6,11 +6,11 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use std::collections::BTreeMap;
 
-/// Steps of a factor of ten; each is 5.9 % wide.
+/// The number of steps in a factor of ten; each is 5.9 % wide.
 pub(super) const STEPS: f64 = 40.0;
 
-/// Steps and the requests within: step `n` begins at `10^(n / STEPS)` µs. Empty for what is no histogram of
-/// lgoose, which a report from a file may hold.
+/// Returns the number of requests in each step: step `n` begins at `10^(n / STEPS)` µs. Empty if the text is no
+/// histogram of lgoose, as in a report that was edited.
 pub(super) fn steps(histogram: &str) -> BTreeMap<u32, u64> {
     let mut steps = BTreeMap::new();
     let Ok(bytes) = BASE64.decode(histogram) else {

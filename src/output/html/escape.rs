@@ -1,23 +1,23 @@
-//! Foreign text made harmless: nothing that a plan or a target says can become a tag, a script, an escape
-//! sequence or a page of a megabyte.
+//! Escaping of foreign text: nothing that a plan or a target says can become a tag, a script, an escape sequence or
+//! a page of a megabyte.
 
-use crate::output::text::one_line;
+use crate::output::display::one_line;
 use crate::units::show_count;
 use serde::Serialize;
 
-/// Longer texts lose their middle.
+/// The length in characters above which a text loses its middle.
 const LONGEST: usize = 600;
-/// What is kept of their end.
+/// The characters kept of its end.
 const TAIL: usize = 150;
-/// Longer blocks lose their end.
+/// The length in characters above which a block loses its end.
 const LONGEST_BLOCK: usize = 4_096;
 
-/// Text for between tags and for quoted attributes, as one line.
+/// Escapes text for use between tags and in quoted attributes, as one line.
 pub(super) fn text(foreign: &str) -> String {
     without_tags(&shown(foreign))
 }
 
-/// Text for within `<pre>`, which keeps its lines; the first 4,096 characters.
+/// Escapes text for use within `<pre>`, which keeps its lines; the first 4,096 characters.
 pub(super) fn block(foreign: &str) -> String {
     let end = foreign.char_indices().nth(LONGEST_BLOCK);
     let kept = &foreign[..end.map_or(foreign.len(), |(end, _)| end)];
@@ -43,7 +43,7 @@ fn without_tags(shown: &str) -> String {
     safe
 }
 
-/// Text as it is shown, not yet safe for HTML: one line, not too long.
+/// Returns text as it is shown, not yet safe for HTML: one line, not too long.
 pub(super) fn shown(foreign: &str) -> String {
     let Some((cut, _)) = foreign.char_indices().nth(LONGEST) else {
         return one_line(foreign);
@@ -65,7 +65,7 @@ pub(super) fn shown(foreign: &str) -> String {
     )
 }
 
-/// JSON for within a script element, which it cannot end.
+/// Returns JSON for use within a script element, which it cannot end.
 pub(super) fn json(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
     if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {

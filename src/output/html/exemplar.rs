@@ -1,11 +1,12 @@
-//! What unfolds below an error: its whole message, and requests that ended so with all that went over the wire.
+//! The details below an error: its whole message, and sample requests that ended so with everything that went over
+//! the wire.
 
 use super::escape::{block, text};
 use crate::metrics::{ErrorRow, Exemplar};
-use crate::output::text::{moment, time};
+use crate::output::display::{moment, time};
 use crate::units::{show_count, show_size};
 
-/// The label of what unfolds and its HTML; `whole` says that the row itself has the whole message.
+/// Returns the label of the details and their HTML; `whole` says that the row itself has the whole message.
 pub(super) fn detail(error: &ErrorRow, whole: bool) -> Option<(String, String)> {
     let message = match whole {
         true => String::new(),
@@ -56,7 +57,7 @@ fn html(exemplar: &Exemplar) -> String {
     )
 }
 
-/// When, by whom and what the latency was made of, in a line.
+/// Returns a line with the time, the user and the phases of the request.
 fn whereabouts(exemplar: &Exemplar) -> String {
     let phases = &exemplar.phases_ms;
     let phases = [

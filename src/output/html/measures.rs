@@ -1,9 +1,8 @@
-//! The tables of what a plan demands and measures itself, of coordinated omission, and the overview.
+//! The tables of thresholds, checks, custom metrics and coordinated omission, and the overview.
 
-use super::table::{Cell, Table};
-use super::tables::{count, times};
+use super::table::{Cell, Table, count, times};
 use crate::metrics::{Cadence, CoFigures, Latency, Metric, MetricKind, Report};
-use crate::output::text::{
+use crate::output::display::{
     facts, moment, number, request_name, share, threshold_figure, threshold_parts,
 };
 

@@ -1,15 +1,15 @@
-//! The first screen: did it pass, how fast, how many errors, and was the generator honest.
+//! The first screen of the page: verdict, speed, errors, and whether the generator kept up.
 
 use super::escape::text;
 use crate::metrics::{Report, VerdictResult};
-use crate::output::text::{rate, share, time as duration};
+use crate::output::display::{rate, share, time as duration};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
-/// Sentences beside the verdict; the rest is counted.
+/// The most sentences beside the verdict; the rest is counted.
 const MOST_REASONS: usize = 5;
 
-/// The head of the page: what was run, the verdict, the figures that matter, warnings.
+/// Renders the head of the page: what was run, the verdict, the main figures, warnings.
 pub(super) fn head(report: &Report) -> String {
     let started = report.started.split('.').next().unwrap_or_default();
     let started = started.replacen('T', " ", 1);
@@ -62,7 +62,7 @@ fn verdict(report: &Report) -> String {
     )
 }
 
-/// The first of some sentences; the rest is counted. A single reason stands in the verdict's own line.
+/// Renders the first of several sentences; the rest is counted. A single reason stands in the verdict's own line.
 fn list(class: &str, sentences: &[String]) -> String {
     let shown = match sentences.len() {
         0 => return String::new(),
@@ -139,7 +139,7 @@ fn cards(report: &Report) -> String {
     )
 }
 
-/// Whether lgoose itself kept up, and how hard it worked.
+/// Renders whether lgoose itself kept up, and how busy it was.
 fn generator(report: &Report) -> (&'static str, String, String) {
     let Some(row) = &report.generator else {
         return ("card", "–".to_owned(), "not measured".to_owned());
@@ -198,7 +198,7 @@ fn elapsed(report: &Report) -> String {
     }
 }
 
-/// A time whose unit stays with it.
+/// Formats a time with a no-break space before its unit.
 fn time(ms: f64) -> String {
     duration(ms).replace(' ', "\u{a0}")
 }

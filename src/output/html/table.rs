@@ -1,37 +1,40 @@
-//! A table of the page: sortable by script, plain without.
+//! A table of the page: sortable by script, static without.
 
 use super::escape::text;
+use crate::metrics::Latency;
+use crate::output::display::time;
+use crate::units::show_count;
 
 /// A table with its heading.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Where links point to.
+    /// The anchor that links point to.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     note: String,
-    /// Titles and whether numbers stand below.
+    /// The title of each column, and whether it holds numbers.
     columns: Vec<(String, bool)>,
     body: String,
     foot: String,
 }
 
-/// One cell.
+/// One cell of a table.
 #[derive(Debug, Clone)]
 pub(super) enum Cell {
     /// Foreign text.
     Text(String),
-    /// A number for sorting and how it is shown.
+    /// A number for sorting and its text.
     Number(f64, String),
-    /// A number that is bad news.
+    /// A number that is bad news, and its text.
     Bad(f64, String),
-    /// Whether something held.
+    /// A mark: whether something held.
     Mark(bool),
     /// No figure.
     None,
 }
 
 impl Table {
-    /// `columns` begin with `#` where numbers stand below.
+    /// Creates an empty table; titles of columns with numbers begin with `#`.
     pub(super) fn new(id: &'static str, title: &'static str, columns: &[&str]) -> Self {
         let columns = columns.iter().map(|title| match title.strip_prefix('#') {
             Some(title) => (title.to_owned(), true),
@@ -47,7 +50,7 @@ impl Table {
         }
     }
 
-    /// Our own words below the heading.
+    /// Adds lgoose's own words below the heading.
     pub(super) fn note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
         self
@@ -59,7 +62,7 @@ impl Table {
             .push_str(&format!("<tbody><tr>{row}</tr></tbody>\n"));
     }
 
-    /// A row and what unfolds below it, which stays with it when the table is sorted. `detail` is HTML.
+    /// Adds a row and details that unfold below it and stay with it when the table is sorted. `detail` is HTML.
     pub(super) fn row_with_detail(&mut self, cells: &[Cell], summary: &str, detail: &str) {
         let (row, width) = (self.cells(cells), self.columns.len());
         self.body.push_str(&format!(
@@ -68,7 +71,7 @@ impl Table {
         ));
     }
 
-    /// A row that stays at the end.
+    /// Adds a row that stays at the end.
     pub(super) fn total(&mut self, cells: &[Cell]) {
         let row = self.cells(cells);
         self.foot.push_str(&format!("<tr>{row}</tr>\n"));
@@ -126,5 +129,26 @@ impl Cell {
             Cell::None if numeric => "<td class=\"num none\">–</td>".to_owned(),
             Cell::None => "<td></td>".to_owned(),
         }
+    }
+}
+
+/// Returns a cell with a count.
+pub(super) fn count(n: u64) -> Cell {
+    Cell::Number(n as f64, show_count(n))
+}
+
+/// Returns a cell with a time in milliseconds.
+pub(super) fn duration(ms: f64) -> Cell {
+    Cell::Number(ms, time(ms))
+}
+
+/// Returns the cells of a latency, without figures if there was none.
+pub(super) fn times<const N: usize>(
+    latency: Option<&Latency>,
+    values: impl Fn(&Latency) -> [f64; N],
+) -> Vec<Cell> {
+    match latency {
+        Some(latency) => values(latency).map(duration).to_vec(),
+        None => vec![Cell::None; N],
     }
 }

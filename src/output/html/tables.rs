@@ -1,16 +1,16 @@
 //! The tables of requests, tasks and errors, and the order of all tables.
 
-use super::table::{Cell, Table};
+use super::table::{Cell, Table, count, duration, times};
 use super::{exemplar, measures};
 use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
-use crate::output::text::{moment, rate, request_name, time, with_share};
+use crate::output::display::{moment, rate, request_name, with_share};
 use crate::units::{show_count, show_size};
 use std::collections::BTreeSet;
 
-/// Messages longer than this are shown whole only when asked for.
+/// The length in characters above which a message is shown whole only on demand.
 const LONG_MESSAGE: usize = 160;
 
-/// The tables in the order they are read; one without rows is left out.
+/// Returns the tables in reading order; those without rows are left out.
 pub(super) fn sections(report: &Report) -> Vec<Table> {
     let mut all = Vec::new();
     all.extend(measures::thresholds(report));
@@ -30,7 +30,7 @@ pub(super) fn sections(report: &Report) -> Vec<Table> {
     all
 }
 
-/// A row for every request name and one for all.
+/// Adds a row for every request name and one for all requests.
 fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec<Cell>) {
     for row in &report.requests {
         let mut all = vec![Cell::Text(request_name(&row.method, &row.name))];
@@ -105,7 +105,7 @@ fn percentiles(report: &Report) -> Table {
     table
 }
 
-/// In a run at a rate the tables before count from the scheduled start.
+/// Returns the service times of a run at a rate, where the other tables count from the scheduled start.
 fn service(report: &Report) -> Option<Table> {
     report.aggregated.service_ms?;
     let columns = [
@@ -270,27 +270,9 @@ fn task_cells(task: &TaskRow, elapsed_s: f64) -> Vec<Cell> {
     cells
 }
 
-pub(super) fn count(n: u64) -> Cell {
-    Cell::Number(n as f64, show_count(n))
-}
-
 fn failures(n: u64, of: u64) -> Cell {
     match n {
         0 => count(0),
         n => Cell::Bad(n as f64, with_share(n, of)),
-    }
-}
-
-fn duration(ms: f64) -> Cell {
-    Cell::Number(ms, time(ms))
-}
-
-pub(super) fn times<const N: usize>(
-    latency: Option<&Latency>,
-    values: impl Fn(&Latency) -> [f64; N],
-) -> Vec<Cell> {
-    match latency {
-        Some(latency) => values(latency).map(duration).to_vec(),
-        None => vec![Cell::None; N],
     }
 }

@@ -1,4 +1,4 @@
-//! The page read back by a parser of HTML that knows nothing of how it was made.
+//! Tests of the page, read back by a parser of HTML that shares no code with it.
 
 use super::*;
 use crate::metrics::{ErrorRow, Figures, Latency, RequestRow, SeriesPoint};
@@ -21,7 +21,7 @@ fn words(element: ElementRef<'_>) -> String {
     element.text().collect()
 }
 
-/// The numbers of the row of a table whose text has this; missing figures are left out.
+/// Returns the numbers of the table row that contains a text; missing figures are left out.
 fn row(page: &Html, table: &str, name: &str) -> Vec<f64> {
     let rows = select(page, &format!("#{table} tr"));
     let row = rows
@@ -223,7 +223,7 @@ fn a_run_without_a_request_has_a_page() {
     assert_eq!(select(&page, "#overview").len(), 1);
 }
 
-/// What the page's scripts do to a packed column.
+/// Unpacks a column as the page's scripts do.
 fn unpacked(packed: &Value) -> Vec<f64> {
     let bytes = BASE64
         .decode(packed.as_str().expect("text"))
@@ -281,7 +281,7 @@ fn scripts_find_every_point_of_every_name() {
     }
 }
 
-/// A report in which every text that a plan or a target chooses is `hostile`.
+/// Returns a report in which every text that a plan or a target chooses is `hostile`.
 fn hostile_report(hostile: &str) -> Report {
     let mut report = fixture::report();
     let request: RequestRow = report.requests[0].clone();

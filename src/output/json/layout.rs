@@ -1,14 +1,14 @@
-//! JSON that a person can read and that stays small: indented, but with numbers of a list in one line.
+//! Layout of JSON that is readable and small: indented, but with the numbers of a list in one line.
 
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
 
-/// The layout; how deep the text is, and what the innermost list holds.
+/// The layout's state: the depth and the contents of the innermost list.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    /// For each open list or object: whether something stands in a line of its own.
+    /// For each open list or object, whether something in it has a line of its own.
     open: Vec<bool>,
-    /// An element of a list is due, and nothing of it is written.
+    /// Whether an element of a list is due of which nothing is written yet.
     due: bool,
 }
 

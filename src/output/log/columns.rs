@@ -1,9 +1,9 @@
-//! What stands in a line of each log, in the order of its columns.
+//! The columns of each log, in their order.
 
 use super::fields::Fields;
 use crate::metrics::{LogKind, Messages, RequestEntry, TaskEntry};
 
-/// The fields of a request in that log; false if it has no line for it.
+/// Writes the fields of a request in that log; false if the log has no line for it.
 pub(super) fn request(log: LogKind, entry: &RequestEntry<'_>, to: &mut impl Fields) -> bool {
     match log {
         LogKind::Requests => every(entry, to),
@@ -17,7 +17,7 @@ pub(super) fn request(log: LogKind, entry: &RequestEntry<'_>, to: &mut impl Fiel
     true
 }
 
-/// The fields of a run of a task in that log; false if it has no line for it.
+/// Writes the fields of a task's run in that log; false if the log has no line for it.
 pub(super) fn task(log: LogKind, entry: &TaskEntry<'_>, to: &mut impl Fields) -> bool {
     match log {
         LogKind::Tasks => run(entry, to),
@@ -67,7 +67,7 @@ fn failed(entry: &RequestEntry<'_>, to: &mut impl Fields) {
     end(entry.class, entry.error, entry.line, to);
 }
 
-/// In the columns of [`failed`].
+/// Writes a failed run of a task in the columns of [`failed`].
 fn failed_run(entry: &TaskEntry<'_>, to: &mut impl Fields) {
     to.text("kind", kind(entry));
     to.number("user", entry.user);

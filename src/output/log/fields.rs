@@ -1,21 +1,21 @@
-//! One line of a log in either format, field by field. Built by hand: at full speed there are a hundred
-//! thousand lines a second, and their cost is the generator's.
+//! One line of a log in either format, field by field. Own code, not a serializer: at full speed there are a
+//! hundred thousand lines a second, and their cost is the generator's.
 //!
 //! Texts come from plans and targets. A line stays one line whatever is in them: JSON escapes control
 //! characters; CSV shows them as `\x1b`, quotes what needs it and sets a `'` before what a spreadsheet would
 //! take for a formula.
 
-/// Takes the fields of a line in the order of the columns.
+/// A receiver of a line's fields, in the order of the columns.
 pub(super) trait Fields {
     fn text(&mut self, name: &'static str, value: &str);
     fn optional_text(&mut self, name: &'static str, value: Option<&str>);
     fn number(&mut self, name: &'static str, value: u64);
     fn optional_number(&mut self, name: &'static str, value: Option<u64>);
-    /// The lines of a text as a list.
+    /// Adds the lines of a text as a list.
     fn list(&mut self, name: &'static str, lines: &str);
 }
 
-/// The line of names over a CSV file.
+/// The header line of a CSV file.
 pub(super) struct Names<'a>(pub(super) &'a mut Vec<u8>);
 
 impl Names<'_> {
@@ -43,7 +43,7 @@ impl Fields for Names<'_> {
     }
 }
 
-/// A row; the comma after its last field is the caller's to replace.
+/// A row of CSV; the caller replaces the comma after its last field.
 pub(super) struct Csv<'a>(pub(super) &'a mut Vec<u8>);
 
 impl Fields for Csv<'_> {
@@ -69,7 +69,7 @@ impl Fields for Csv<'_> {
     }
 }
 
-/// An object; its braces are the caller's, the comma after its last field the caller's to replace.
+/// A JSON object; the caller adds its braces and replaces the comma after its last field.
 pub(super) struct Jsonl<'a>(pub(super) &'a mut Vec<u8>);
 
 impl Jsonl<'_> {

@@ -1,7 +1,7 @@
-//! The file of a log. What takes nothing for a while (a pipe that nobody reads) is waited for with patience
-//! during the run and given up some time after its end; a line that was taken in part is none.
+//! The file of a log. One that takes nothing for a while (a pipe that nobody reads) is waited for during the run
+//! and given up some time after its end; a line that was written in part does not count.
 
-use super::{Done, PATIENCE};
+use super::progress::{Progress, STALL_LIMIT};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
@@ -12,27 +12,27 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// A file that is written.
+/// A file being written.
 #[derive(Debug)]
 pub(super) struct Sink {
     file: File,
-    done: Arc<Done>,
-    /// Bytes up to the end of the last whole line.
+    progress: Arc<Progress>,
+    /// The number of bytes up to the end of the last whole line.
     whole: u64,
 }
 
-/// Why a file takes no more.
+/// The reason why a file takes no more.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// It cannot be written.
+    /// The file cannot be written.
     Broken(Error),
-    /// The run is over and it has taken nothing for long, or nobody wants to wait for it.
+    /// The run is over and the file has taken nothing for long, or the writing was abandoned.
     Stalled,
 }
 
 impl Sink {
-    /// Makes the file, or empties the one that is there.
-    pub(super) fn open(path: &Path, done: Arc<Done>) -> Result<Sink, Error> {
+    /// Creates the file, or truncates an existing one.
+    pub(super) fn open(path: &Path, progress: Arc<Progress>) -> Result<Sink, Error> {
         let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
@@ -47,12 +47,12 @@ impl Sink {
         };
         Ok(Sink {
             file,
-            done,
+            progress,
             whole: 0,
         })
     }
 
-    /// Writes lines; how many of them the file has taken, and why not all.
+    /// Writes lines. Returns how many of them the file has taken, and why not all.
     pub(super) fn write(&mut self, lines: &[u8]) -> (u64, Result<(), Ended>) {
         let (taken, outcome) = self.put(lines);
         let taken = &lines[..taken];
@@ -71,7 +71,7 @@ impl Sink {
         // Since when it takes nothing although the run is over.
         let mut stuck = None;
         while taken < bytes.len() {
-            if self.done.abandoned.load(Ordering::Relaxed) {
+            if self.progress.abandoned.load(Ordering::Relaxed) {
                 return (taken, Err(Ended::Stalled));
             }
             match self.file.write(&bytes[taken..]) {
@@ -79,12 +79,12 @@ impl Sink {
                 Ok(count) => {
                     taken += count;
                     stuck = None;
-                    self.done.steps.fetch_add(1, Ordering::Relaxed);
+                    self.progress.steps.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.done.over.load(Ordering::Relaxed)
-                        && stuck.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+                    if self.progress.over.load(Ordering::Relaxed)
+                        && stuck.get_or_insert_with(Instant::now).elapsed() > STALL_LIMIT
                     {
                         return (taken, Err(Ended::Stalled));
                     }
@@ -96,7 +96,7 @@ impl Sink {
         (taken, Ok(()))
     }
 
-    /// Until the file may take something, a tenth of a second at most: the run may end meanwhile.
+    /// Waits until the file can take something, a tenth of a second at most: the run may end meanwhile.
     fn wait(&self) {
         let tenth = Timespec {
             tv_sec: 0,

@@ -1,10 +1,10 @@
-//! Whole logs, written and read back by the parsers that others use.
+//! Tests of whole logs, read back by the parsers that others use.
 
 use super::*;
 use crate::metrics::{Account, Context, Failure, Phases, Recorder, Sample, TaskContext, TaskRun};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// What a hostile plan or target may put anywhere.
+/// Texts that a hostile plan or target may put anywhere.
 const HOSTILE: [&str; 9] = [
     "plain",
     "a,b;c\td",
@@ -44,7 +44,7 @@ impl Account for Asked<'_> {
     }
 }
 
-/// A failed request and a failed task of each text.
+/// Records a failed request and a failed task for each text.
 fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
     for text in texts {
         let failure = Some(Failure {
@@ -87,7 +87,7 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
     }
 }
 
-/// All four logs in a folder of their own, of those texts.
+/// Writes all four logs with those texts into a folder of their own.
 fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> Written {
     let file = |name: &str| {
         LogFile::parse(&folder.join(name).with_extension(ending).to_string_lossy()).ok()
@@ -212,8 +212,8 @@ fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
         let (out, parcels) = mpsc::channel();
         // Room for no chunk at all.
         let journals = Journals::new([true, false, false, false], out, 0);
-        let done = Arc::<Done>::default();
-        let sink = Sink::open(&path, done.clone()).expect("a file");
+        let progress = Arc::<Progress>::default();
+        let sink = Sink::open(&path, progress.clone()).expect("a file");
         let origin = Instant::now();
         let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
         fail(&mut recorder, origin, &["a", "b"]);
@@ -223,7 +223,7 @@ fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
         let writer = Writer {
             logs,
             journals,
-            done,
+            progress,
         };
         assert!(writer.write(&parcels).is_empty());
         let text = std::fs::read_to_string(&path).expect("text");

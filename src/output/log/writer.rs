@@ -1,43 +1,43 @@
-//! The thread that writes the logs: formats what it is handed and gives it to the files.
+//! The thread that writes the logs: it formats the entries it receives and passes them to the files.
 
-use super::Done;
 use super::columns;
 use super::fields::{Csv, Jsonl, Names};
-use super::order::Order;
+use super::progress::Progress;
 use super::sink::{Ended, Sink};
+use super::sorter::Sorter;
 use crate::config::{LogFile, LogFormat};
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use crate::metrics::{Chunk, Entry, Journals, LogKind, Parcel, RequestEntry, TaskEntry};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 
-/// Lines are given to a file when there are so many bytes of them, or a chunk has ended.
-const ENOUGH: usize = 256 * 1024;
+/// The number of bytes after which lines are passed to a file; the end of a chunk flushes them, too.
+const FLUSH_BYTES: usize = 256 * 1024;
 
 /// All logs of a run.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) logs: Vec<Log>,
     pub(super) journals: Journals,
-    pub(super) done: Arc<Done>,
+    pub(super) progress: Arc<Progress>,
 }
 
 impl Writer {
-    /// Writes until there is no more. The files that could not be written.
+    /// Writes until the channel closes. Returns the errors of the files that could not be written.
     pub(super) fn write(mut self, parcels: &mpsc::Receiver<Parcel>) -> Vec<Error> {
         while let Ok(Parcel::Chunk(chunk)) = parcels.recv() {
             self.add(&chunk);
-            self.done.steps.fetch_add(1, Ordering::Relaxed);
+            self.progress.steps.fetch_add(1, Ordering::Relaxed);
         }
         let Writer {
             logs,
             journals,
-            done,
+            progress,
         } = self;
         let ended = logs.into_iter().map(|mut log| {
-            log.in_order(&done);
-            let lines = done.lines[log.kind as usize].load(Ordering::Relaxed);
+            log.write_sorted(&progress);
+            let lines = progress.lines[log.kind as usize].load(Ordering::Relaxed);
             log.last_line(journals.made(log.kind).saturating_sub(lines));
             log.trouble
         });
@@ -47,16 +47,16 @@ impl Writer {
     fn add(&mut self, chunk: &Chunk) {
         for entry in chunk.entries() {
             for log in &mut self.logs {
-                log.enter(&entry, &self.done);
+                log.enter(&entry, &self.progress);
             }
         }
         for log in &mut self.logs {
-            log.flush(&self.done);
+            log.flush(&self.progress);
         }
     }
 }
 
-/// One log.
+/// One log and its file.
 #[derive(Debug)]
 pub(super) struct Log {
     kind: LogKind,
@@ -64,16 +64,16 @@ pub(super) struct Log {
     path: PathBuf,
     sink: Sink,
     buffer: Vec<u8>,
-    order: Option<Order>,
-    /// Whether the line of names is still to be taken, which counts as none.
+    sorter: Option<Sorter>,
+    /// Whether the header line, which does not count, has not been taken yet.
     names_due: bool,
-    /// Nothing is written any more.
+    /// Whether nothing is written any more.
     ended: bool,
     trouble: Option<Error>,
 }
 
 impl Log {
-    /// A log into that file.
+    /// Creates a log that goes into that file.
     pub(super) fn new(kind: LogKind, file: &LogFile, sink: Sink, sorted: bool) -> Log {
         let folder = file.path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
@@ -88,13 +88,13 @@ impl Log {
             sink,
             names_due: file.format == LogFormat::Csv,
             buffer,
-            order: sorted.then(|| Order::new(folder.to_owned())),
+            sorter: sorted.then(|| Sorter::new(folder.to_owned())),
             ended: false,
             trouble: None,
         }
     }
 
-    fn enter(&mut self, entry: &Entry<'_>, done: &Done) {
+    fn enter(&mut self, entry: &Entry<'_>, progress: &Progress) {
         if self.ended {
             return;
         }
@@ -102,20 +102,20 @@ impl Log {
         if !line(self.kind, self.format, entry, &mut self.buffer) {
             return;
         }
-        if let (Some(order), Entry::Request(request)) = (&mut self.order, entry) {
+        if let (Some(sorter), Entry::Request(request)) = (&mut self.sorter, entry) {
             let connection = request.connection.map_or(u64::MAX, |number| number.get());
-            let added = order.add((connection, request.start_ns), &self.buffer[begin..]);
+            let added = sorter.add((connection, request.start_ns), &self.buffer[begin..]);
             self.buffer.truncate(begin);
             if let Err(error) = added {
-                self.order = None;
+                self.sorter = None;
                 self.end(Ended::Broken(error));
             }
-        } else if self.buffer.len() >= ENOUGH {
-            self.flush(done);
+        } else if self.buffer.len() >= FLUSH_BYTES {
+            self.flush(progress);
         }
     }
 
-    fn flush(&mut self, done: &Done) {
+    fn flush(&mut self, progress: &Progress) {
         if self.ended || self.buffer.is_empty() {
             return;
         }
@@ -125,7 +125,7 @@ impl Log {
             self.names_due = false;
             lines -= 1;
         }
-        done.lines[self.kind as usize].fetch_add(lines, Ordering::Relaxed);
+        progress.lines[self.kind as usize].fetch_add(lines, Ordering::Relaxed);
         if let Err(ended) = outcome {
             self.end(ended);
         }
@@ -134,31 +134,30 @@ impl Log {
     fn end(&mut self, ended: Ended) {
         self.ended = true;
         if let Ended::Broken(error) = ended {
-            let path = self.path.display();
-            let message = format!("cannot write the log '{path}': {error}");
-            self.trouble = Some(Error::Trouble(message));
+            let trouble = Trouble::cannot("write the log").with_path(&self.path);
+            self.trouble = Some(trouble.because(error).into());
         }
     }
 
     /// Writes the lines that were to be sorted.
-    fn in_order(&mut self, done: &Done) {
-        let Some(order) = self.order.take() else {
-            return self.flush(done);
+    fn write_sorted(&mut self, progress: &Progress) {
+        let Some(sorter) = self.sorter.take() else {
+            return self.flush(progress);
         };
-        let read = order.each(|line| {
+        let read = sorter.each(|line| {
             self.buffer.extend_from_slice(line);
-            if self.buffer.len() >= ENOUGH {
-                self.flush(done);
+            if self.buffer.len() >= FLUSH_BYTES {
+                self.flush(progress);
             }
             !self.ended
         });
-        self.flush(done);
+        self.flush(progress);
         if let Err(error) = read {
             self.end(Ended::Broken(error));
         }
     }
 
-    /// Says what was left out, in the log itself if it still takes anything.
+    /// Writes how many lines were left out, if the file still takes anything.
     fn last_line(&mut self, left_out: u64) {
         if left_out == 0 {
             return;
@@ -184,7 +183,7 @@ impl Log {
     }
 }
 
-/// Appends the line of an entry, if that log has one.
+/// Appends the line of an entry; false if the log has none for it.
 fn line(kind: LogKind, format: LogFormat, entry: &Entry<'_>, out: &mut Vec<u8>) -> bool {
     let begin = out.len();
     let has_one = match (format, entry) {
@@ -211,7 +210,7 @@ fn line(kind: LogKind, format: LogFormat, entry: &Entry<'_>, out: &mut Vec<u8>) 
     true
 }
 
-/// The names of a log's columns, as its own lines have them.
+/// Appends the header line: the names of a log's columns, taken from its own lines.
 fn names(kind: LogKind, out: &mut Vec<u8>) {
     let request = RequestEntry {
         error: Some(""),

@@ -1,11 +1,11 @@
-//! What a plan measured itself, as tables: its checks, and its metrics by kind.
+//! Tables of a plan's own measurements: its checks, and its metrics by kind.
 
-use super::share;
-use super::table::{Table, one_line};
-use crate::metrics::{Metric, MetricKind, Report};
-use crate::units::{show_count, three_digits};
+use super::table::Table;
+use crate::metrics::{MetricKind, Report};
+use crate::output::display::{metric_cells, one_line, share};
+use crate::units::show_count;
 
-/// The kinds in the order they are shown, and what the value of each is.
+/// The kinds in the order they are shown, with the meaning of each value.
 const KINDS: [(MetricKind, &str, &str); 4] = [
     (MetricKind::Counter, "Counters", "value: the sum"),
     (MetricKind::Gauge, "Gauges", "value: the latest"),
@@ -13,7 +13,7 @@ const KINDS: [(MetricKind, &str, &str); 4] = [
     (MetricKind::Trend, "Trends", "value: the mean"),
 ];
 
-/// The tables of checks and of metrics, each only when it was used.
+/// Returns the tables of checks and of metrics, each only if it was used.
 pub(super) fn tables(report: &Report) -> Vec<Table> {
     let mut tables = Vec::new();
     if !report.checks.is_empty() {
@@ -56,60 +56,4 @@ fn metrics(report: &Report) -> Table {
         }
     }
     table
-}
-
-/// A metric's figures; those that its kind does not have stay empty.
-pub(in crate::output) fn metric_cells(row: &Metric) -> Vec<String> {
-    let value = match (row.kind, row.value) {
-        // The mean of ones and zeros: the nearest whole number is how many there were.
-        (MetricKind::Rate, Some(value)) => {
-            share((value * row.count as f64).round() as u64, row.count)
-        }
-        (_, value) => figure(value),
-    };
-    let others = [row.min, row.max, row.p50, row.p90, row.p95, row.p99];
-    let mut cells = vec![show_count(row.count), value];
-    cells.extend(others.map(figure));
-    cells
-}
-
-fn figure(value: Option<f64>) -> String {
-    value.map_or_else(String::new, number)
-}
-
-/// A number without a unit: whole ones exactly, others with three significant digits, and as powers of ten
-/// what is too small or too large to be read.
-pub(in crate::output) fn number(value: f64) -> String {
-    let sign = if value < 0.0 { "-" } else { "" };
-    match value.abs() {
-        v if v.fract() == 0.0 && v < 1e12 => format!("{sign}{}", show_count(v as u64)),
-        v if (1.0..1e12).contains(&v) => format!("{sign}{}", three_digits(v)),
-        v if (0.001..1.0).contains(&v) => {
-            let leading_zeros = (-v.log10()).ceil() as usize;
-            format!("{sign}{v:.*}", leading_zeros + 2)
-        }
-        v => format!("{sign}{v:.2e}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_any_size_are_readable() {
-        for (value, text) in [
-            (0.0, "0"),
-            (13_192.0, "13,192"),
-            (-5_210.0, "-5,210"),
-            (0.48, "0.480"),
-            (-0.012_25, "-0.0123"),
-            (4.256, "4.26"),
-            (-1_234.5, "-1,235"),
-            (0.000_123, "1.23e-4"),
-            (6.02e23, "6.02e23"),
-        ] {
-            assert_eq!(number(value), text);
-        }
-    }
 }

@@ -1,12 +1,13 @@
-//! Coordinated omission: what was measured, and beside it what it is with the requests filled in that late
-//! users could not make.
+//! The table of coordinated omission: measured figures, and beside them the figures with the requests filled in
+//! that late users could not make.
 
-use super::sections::{request_name, times};
+use super::sections::times;
 use super::table::Table;
 use crate::metrics::{Cadence, CoFigures, CoMitigation, Figures, Latency, Report};
+use crate::output::display::{request_name, time};
 use crate::units::{counted, show_count};
 
-/// The table, if it was asked for.
+/// Returns the table, if it was asked for.
 pub(super) fn table(report: &Report) -> Option<Table> {
     let filled = report.co_mitigation.as_ref()?;
     let columns = &["# reqs", "Avg", "50%", "95%", "99%", "99.9%", "Max"];
@@ -49,12 +50,12 @@ fn heading(filled: &CoMitigation) -> (String, String) {
         }
         Some(ms) => (
             counted(filled.late_cycles, "late iteration"),
-            format!("over twice the {cadence}, {}", super::time(ms)),
+            format!("over twice the {cadence}, {}", time(ms)),
         ),
     }
 }
 
-/// A row as measured, and one with what was filled in.
+/// Adds a row as measured, and one with the requests filled in.
 fn pair(table: &mut Table, name: String, raw: Option<&Figures>, filled: &CoFigures) {
     if let Some(raw) = raw {
         table.row(name, cells(raw.count, raw.latency_ms.as_ref()));

@@ -1,16 +1,17 @@
-//! The parts of the report's text, in the order they are read.
+//! The sections of the report's text, in reading order.
 
-use super::table::{Table, cut_middle, one_line, pad_left, pad_right, rule, spread, wrapped};
-use super::{rate, time, with_share};
+use super::table::{Table, pad_left, pad_right, rule, spread};
 use crate::metrics::{ErrorRow, Figures, Latency, Report, TaskRow};
-use crate::units::{counted, show_count, show_long, show_size};
-use std::time::Duration;
+use crate::output::display::{
+    cut_middle, moment, one_line, per_second, rate, request_name, time, with_share, wrapped,
+};
+use crate::units::{counted, show_count, show_size};
 use unicode_width::UnicodeWidthStr as _;
 
-/// Kinds of errors shown; the rest is counted.
+/// The most kinds of errors shown; the rest is counted.
 const MOST_ERRORS: usize = 20;
 
-/// The tables of figures: requests, latency, percentiles, tasks.
+/// Returns the tables of figures: requests, latency, percentiles, tasks.
 pub(super) fn tables(report: &Report) -> Vec<Table> {
     let mut tables = Vec::new();
     if report.aggregated.count > 0 {
@@ -26,7 +27,7 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
     tables
 }
 
-/// What was requested before the first user and after the last one.
+/// Returns the requests of `test_start` and `test_stop`.
 fn start_stop(report: &Report) -> Table {
     let columns = &["# reqs", "# fails", "Avg", "Min", "Max"];
     let mut table = Table::new("Test start and stop", columns);
@@ -43,7 +44,7 @@ fn start_stop(report: &Report) -> Table {
     table
 }
 
-/// What a reader has to know before believing a figure.
+/// Appends the warnings, which a reader has to know before believing a figure.
 pub(super) fn warnings(report: &Report, page: usize, out: &mut String) {
     for warning in &report.warnings {
         for (at, line) in wrapped(&one_line(warning), page.saturating_sub(4))
@@ -67,8 +68,8 @@ fn requests(report: &Report) -> Table {
             show_count(figures.count),
             with_share(figures.failures, figures.count),
             rate(figures.rate),
-            rate(per_second(figures.failures as f64, report)),
-            show_size(per_second(figures.bytes as f64, report)),
+            rate(per_second(figures.failures as f64, report.elapsed_s)),
+            show_size(per_second(figures.bytes as f64, report.elapsed_s)),
         ]
     });
     table
@@ -92,7 +93,7 @@ fn percentiles(report: &Report) -> Table {
     table
 }
 
-/// In a run at a rate the tables before count from the scheduled start.
+/// Returns the service times of a run at a rate, where the other tables count from the scheduled start.
 fn service(report: &Report) -> Table {
     let columns = &["Avg", "Min", "Max", "50%", "90%", "95%", "99%"];
     let mut table = Table::new("Service time", columns);
@@ -145,23 +146,19 @@ fn task_cells(task: &TaskRow, report: &Report) -> Vec<String> {
     let mut cells = vec![
         show_count(task.runs),
         show_count(task.failures),
-        rate(per_second(task.runs as f64, report)),
+        rate(per_second(task.runs as f64, report.elapsed_s)),
     ];
     cells.extend(times(task.latency_ms.as_ref(), extremes));
     cells
 }
 
-/// A row for every request name and one for all.
+/// Adds a row for every request name and one for all requests.
 fn each_name(report: &Report, table: &mut Table, cells: impl Fn(&Figures) -> Vec<String>) {
     for row in &report.requests {
         table.row(request_name(&row.method, &row.name), cells(&row.figures));
     }
     table.rule();
     table.row("Aggregated", cells(&report.aggregated));
-}
-
-pub(in crate::output) fn request_name(method: &str, name: &str) -> String {
-    one_line(format!("{method} {name}").trim_start())
 }
 
 fn extremes(latency: &Latency) -> [f64; 4] {
@@ -178,7 +175,7 @@ pub(super) fn times<const N: usize>(
     }
 }
 
-/// Status codes by name, when there is more than one code or `asked`.
+/// Appends the status codes by name, if there is more than one code or `asked`.
 pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut String) {
     let codes = &report.aggregated.status;
     if codes.is_empty() || (codes.len() == 1 && !asked) {
@@ -212,7 +209,7 @@ pub(super) fn status_codes(report: &Report, asked: bool, page: usize, out: &mut 
     }
 }
 
-/// `13,192 [200]`; no-break spaces keep it together when lines are broken.
+/// Formats a status code and its count, `13,192 [200]`; no-break spaces keep it together when lines are broken.
 fn status(code: &str, count: u64) -> String {
     let code = if code == "0" {
         "no\u{a0}response".to_owned()
@@ -222,7 +219,7 @@ fn status(code: &str, count: u64) -> String {
     format!("{}\u{a0}[{code}]", show_count(count))
 }
 
-/// Errors, the most frequent first.
+/// Appends the errors, the most frequent first.
 pub(super) fn errors(report: &Report, page: usize, out: &mut String) {
     if report.errors.is_empty() {
         return;
@@ -264,21 +261,5 @@ fn error_lines(error: &ErrorRow, count_width: usize, page: usize, out: &mut Stri
     let text = format!("{}{}", one_line(&error.message), line.unwrap_or_default());
     for line in wrapped(&text, page.saturating_sub(indent)) {
         out.push_str(&format!("{}{line}\n", " ".repeat(indent)));
-    }
-}
-
-/// A moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
-pub(in crate::output) fn moment(seconds: f64) -> String {
-    match seconds {
-        s if s < 59.95 => format!("{s:.1} s"),
-        s => show_long(Duration::try_from_secs_f64(s).unwrap_or_default()),
-    }
-}
-
-pub(super) fn per_second(amount: f64, report: &Report) -> f64 {
-    if report.elapsed_s > 0.0 {
-        amount / report.elapsed_s
-    } else {
-        0.0
     }
 }

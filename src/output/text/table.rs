@@ -1,17 +1,17 @@
-//! Laying out text: columns that never give way, names that do, in the middle.
+//! Layout of text in columns: figures are never cut, names are shortened in the middle.
 //!
 //! Widths are terminal columns, not characters: a CJK sign takes two, a combining accent none.
 
-use crate::error::printable;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use crate::output::display::cut_middle;
+use unicode_width::UnicodeWidthStr as _;
 
-/// Free columns between two columns of a table.
+/// The gap between two columns of a table.
 const GAP: usize = 2;
-/// Columns left of everything.
+/// The columns left of everything.
 const MARGIN: usize = 1;
-/// Names longer than this are cut; when not even this is left to them, figures come closer together.
+/// The width above which names are cut; if not even this is left to them, figures come closer together.
 const FAIR_NAME: usize = 24;
-/// Names are never cut to less.
+/// The least width of names.
 const LEAST_NAME: usize = 10;
 
 /// A name column and right-aligned columns of figures.
@@ -30,7 +30,7 @@ enum Row {
 }
 
 impl Table {
-    /// `title` heads the column of names.
+    /// Creates an empty table; `title` heads the column of names.
     pub(super) fn new(title: &'static str, columns: &'static [&'static str]) -> Self {
         Table {
             title,
@@ -43,7 +43,7 @@ impl Table {
         self.rows.push(Row::Cells(name.into(), cells));
     }
 
-    /// A line across the table, `note` at its right end.
+    /// Adds a line across the table, `note` at its right end.
     pub(super) fn heading(&mut self, name: impl Into<String>, note: impl Into<String>) {
         self.rows.push(Row::Heading(name.into(), note.into()));
     }
@@ -52,7 +52,7 @@ impl Table {
         self.rows.push(Row::Rule);
     }
 
-    /// The width at which nothing is cut.
+    /// Returns the width at which nothing is cut.
     pub(super) fn natural_width(&self) -> usize {
         let figures: usize = self.widths(false).iter().map(|width| width + GAP).sum();
         MARGIN + self.longest_name() + figures
@@ -125,7 +125,7 @@ impl Table {
     }
 }
 
-/// A figure without the space before its unit: `12.4ms`. A share in brackets keeps its distance.
+/// Returns a figure without the space before its unit: `12.4ms`. A share in brackets keeps its distance.
 fn tightened(cell: &str) -> String {
     if cell.contains('(') {
         cell.to_owned()
@@ -134,93 +134,18 @@ fn tightened(cell: &str) -> String {
     }
 }
 
-/// A line across the page.
+/// Returns a line across the page.
 pub(super) fn rule(page: usize) -> String {
     format!("{}\n", "─".repeat(page))
 }
 
-/// A line with one text at its left and one at its right end; the left one is cut to fit.
+/// Returns a line with one text at its left and one at its right end; the left one is cut to fit.
 pub(super) fn spread(left: &str, right: &str, page: usize) -> String {
     let room = page
         .saturating_sub(MARGIN + GAP + right.width())
         .max(LEAST_NAME);
     let left = pad_right(&cut_middle(left, room), room);
     format!("{}{left}{}{right}\n", " ".repeat(MARGIN), " ".repeat(GAP))
-}
-
-/// Text from a plan or a target as one harmless line: control characters and those that turn the direction
-/// of writing show as escapes, line breaks and tabs as spaces.
-pub(in crate::output) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in printable(text).chars() {
-        match c {
-            '\n' | '\t' => line.push(' '),
-            c if turns(c) => line.extend(c.escape_unicode()),
-            _ => line.push(c),
-        }
-    }
-    line
-}
-
-/// Whether a sign turns the direction of writing, and with it the meaning of what is read.
-pub(in crate::output) fn turns(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// At most `width` columns of a text: the middle gives way to `…`.
-pub(in crate::output) fn cut_middle(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let keep = width.saturating_sub(1);
-    let head = within(text.chars(), keep.div_ceil(2));
-    let tail: Vec<char> = within(text.chars().rev(), keep / 2).chars().rev().collect();
-    // An accent whose letter was cut away must not land on the dots.
-    let tail = tail.iter().skip_while(|c| c.width() == Some(0));
-    format!(
-        "{}…{}",
-        head.trim_end(),
-        tail.collect::<String>().trim_start()
-    )
-}
-
-fn within(chars: impl Iterator<Item = char>, width: usize) -> String {
-    let mut used = 0;
-    chars
-        .take_while(|c| {
-            used += c.width().unwrap_or(0);
-            used <= width
-        })
-        .collect()
-}
-
-/// A text in lines of at most `width` columns, broken at spaces where there are some.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let mut word = word.to_owned();
-        loop {
-            let line = lines.last_mut().expect("there is always a last line");
-            let gap = usize::from(!line.is_empty());
-            if line.width() + gap + word.width() <= width {
-                line.push_str(&" "[..gap]);
-                line.push_str(&word);
-                break;
-            }
-            if !line.is_empty() {
-                lines.push(String::new());
-                continue;
-            }
-            // At least one character, or a narrow page would never end.
-            let first = word.chars().next().map_or(0, char::len_utf8);
-            let part = within(word.chars(), width).len().max(first);
-            line.push_str(&word[..part]);
-            word.drain(..part);
-            lines.push(String::new());
-        }
-    }
-    lines.retain(|line| !line.is_empty());
-    lines
 }
 
 pub(super) fn pad_right(text: &str, width: usize) -> String {
@@ -234,43 +159,6 @@ pub(super) fn pad_left(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_long_name_loses_its_middle() {
-        assert_eq!(
-            cut_middle("GET /a/very/long/path.html", 13),
-            "GET /a…h.html"
-        );
-        assert_eq!(cut_middle("short", 5), "short");
-    }
-
-    #[test]
-    fn wide_and_combining_signs_keep_to_their_columns() {
-        for text in [
-            "検索結果ページの一覧",
-            "e\u{301}a\u{301}o\u{301}u\u{301}i\u{301}e\u{301}",
-            "👩‍👩‍👧 family page of all",
-        ] {
-            for width in 3..12 {
-                let cut = cut_middle(text, width);
-                assert!(cut.width() <= width, "{cut} in {width}");
-                assert!(!cut.contains("…\u{301}"), "{cut}");
-            }
-        }
-    }
-
-    #[test]
-    fn text_breaks_at_spaces_and_long_words_anywhere() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
-        assert_eq!(wrapped("検索", 1), ["検", "索"]);
-        assert!(wrapped("", 5).is_empty());
-    }
-
-    #[test]
-    fn what_could_move_the_cursor_or_turn_the_text_is_shown_instead() {
-        assert_eq!(one_line("a\x1b[2J\nb\u{202e}c"), "a\\x1b[2J b\\u{202e}c");
-    }
 
     #[test]
     fn figures_keep_their_columns_when_the_page_is_too_narrow() {

@@ -1,13 +1,10 @@
-//! Thresholds: which held, their figures and their limits.
+//! The table of thresholds: which held, their figures and their limits.
 
-use super::measures::number;
-use super::sections::moment;
-use super::table::{Table, one_line};
-use super::{rate, time};
-use crate::metrics::{Report, ThresholdRow};
-use crate::units::three_digits;
+use super::table::Table;
+use crate::metrics::Report;
+use crate::output::display::{moment, threshold_figure, threshold_parts};
 
-/// The table of thresholds, if there are any.
+/// Returns the table, if there are thresholds.
 pub(super) fn table(report: &Report) -> Option<Table> {
     let rows = &report.thresholds;
     let when = rows.iter().any(|row| row.broken_s.is_some());
@@ -18,151 +15,12 @@ pub(super) fn table(report: &Report) -> Option<Table> {
     };
     for row in rows {
         let mark = if row.passed { '✓' } else { '✗' };
-        let (figure, limit) = parts(row);
-        let mut cells = vec![limit, shown(row)];
+        let (figure, limit) = threshold_parts(row);
+        let mut cells = vec![limit, threshold_figure(row)];
         if when {
             cells.push(row.broken_s.map_or_else(String::new, moment));
         }
         table.row(format!("{mark} {figure}"), cells);
     }
     Some(table)
-}
-
-/// Why a threshold decides the exit code: `the threshold 'p95 < 300ms' is broken: 412 ms`.
-pub fn broken_line(row: &ThresholdRow) -> String {
-    let at = row.broken_s.map(moment);
-    let at = at.map_or_else(String::new, |at| format!(" at {at}"));
-    let text = threshold_name(row);
-    match row.value {
-        Some(_) => format!("the threshold '{text}' is broken: {}{at}", shown(row)),
-        None => format!("the threshold '{text}' has no data"),
-    }
-}
-
-/// The threshold as the command line takes it: `GET /: p95 < 300ms`.
-pub(in crate::output) fn threshold_name(row: &ThresholdRow) -> String {
-    let name = row.name.as_deref();
-    let name = name.map_or_else(String::new, |name| format!("{name}: "));
-    one_line(&format!("{name}{}", row.threshold))
-}
-
-/// `GET /: ok p95 during 30s` and `< 300ms`.
-pub(in crate::output) fn parts(row: &ThresholdRow) -> (String, String) {
-    let among = ["ok ", "corrected "];
-    let among = among
-        .into_iter()
-        .find(|among| row.threshold.starts_with(among));
-    let among = among.unwrap_or_default();
-    let mut words = row.threshold[among.len()..].splitn(4, ' ');
-    let mut next = || words.next().unwrap_or_default();
-    let (figure, comparison, limit, options) = (next(), next(), next(), next());
-    let name = row.name.as_deref();
-    let name = name.map_or_else(String::new, |name| format!("{name}: "));
-    let what = format!("{name}{among}{figure} {options}");
-    (
-        one_line(what.trim_end()),
-        one_line(&format!("{comparison} {limit}")),
-    )
-}
-
-/// The figure; with more digits where three would make it look like the limit.
-pub(in crate::output) fn shown(row: &ThresholdRow) -> String {
-    let Some(value) = row.value else {
-        return "no data".to_owned();
-    };
-    let text = in_unit(value, &row.unit);
-    match text == in_unit(row.limit, &row.unit) && value != row.limit {
-        true => format!("{}{}", six_digits(value), one_line(&row.unit)),
-        false => text,
-    }
-}
-
-fn in_unit(value: f64, unit: &str) -> String {
-    match unit {
-        "us" => time(value / 1e3),
-        "ms" => time(value),
-        "s" => time(value * 1e3),
-        "%" if value == 0.0 => "0%".to_owned(),
-        "%" if value < 0.01 => "<0.01%".to_owned(),
-        "%" => format!("{}%", three_digits(value)),
-        "/s" => format!("{}/s", rate(value)),
-        _ => number(value),
-    }
-}
-
-fn six_digits(value: f64) -> String {
-    let whole = value.abs().max(1.0).log10() as usize + 1;
-    let text = format!("{value:.*}", 6_usize.saturating_sub(whole));
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(threshold: &str, unit: &str, limit: f64, value: Option<f64>) -> ThresholdRow {
-        ThresholdRow {
-            threshold: threshold.to_owned(),
-            name: None,
-            value,
-            limit,
-            unit: unit.to_owned(),
-            passed: false,
-            broken_s: None,
-        }
-    }
-
-    #[test]
-    fn a_figure_has_the_unit_that_fits_and_never_looks_like_a_limit_that_it_is_not() {
-        for (unit, limit, value, text) in [
-            ("ms", 300.0, 412.0, "412 ms"),
-            ("ms", 300.0, 300.2, "300.2ms"),
-            ("ms", 300.0, 300.0, "300 ms"),
-            ("s", 0.3, 0.012_4, "12.4 ms"),
-            ("us", 1.0, 1_500.0, "1.50 ms"),
-            ("%", 1.0, 1.004, "1.004%"),
-            ("%", 1.0, 0.0, "0%"),
-            ("%", 1.0, 0.000_1, "<0.01%"),
-            ("/s", 100.0, 1_234.5, "1,235/s"),
-            ("", 10.0, 41.0, "41"),
-        ] {
-            assert_eq!(shown(&row("", unit, limit, Some(value))), text);
-        }
-    }
-
-    #[test]
-    fn what_is_limited_stands_apart_from_the_limit() {
-        for (text, what, limit) in [
-            (
-                "p95 < 300ms during 30s abort",
-                "p95 during 30s abort",
-                "< 300ms",
-            ),
-            ("ok p95 <= 1s", "ok p95", "<= 1s"),
-            (
-                "corrected p99 < 300ms after 5s",
-                "corrected p99 after 5s",
-                "< 300ms",
-            ),
-        ] {
-            let parts = parts(&row(text, "ms", 300.0, None));
-            assert_eq!(parts, (what.to_owned(), limit.to_owned()));
-        }
-    }
-
-    #[test]
-    fn the_reason_for_the_exit_code_is_one_line() {
-        let mut broken = row("p95 < 300ms abort", "ms", 300.0, Some(412.0));
-        broken.name = Some("GET a\nb".to_owned());
-        broken.broken_s = Some(12.0);
-        assert_eq!(
-            broken_line(&broken),
-            "the threshold 'GET a b: p95 < 300ms abort' is broken: 412 ms at 12.0 s"
-        );
-        let silent = row("p95 < 300ms", "ms", 300.0, None);
-        assert_eq!(
-            broken_line(&silent),
-            "the threshold 'p95 < 300ms' has no data"
-        );
-    }
 }

@@ -1,4 +1,4 @@
-//! What speaks against a run, and what is only remarked.
+//! Tests of the verdict's reasons and remarks.
 
 mod endings;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::metrics::TaskRow;
 use crate::output::fixture;
 
-/// The fixed report where nothing is judged yet.
+/// Returns the fixed report with nothing judged yet.
 fn plain() -> Report {
     let mut report = fixture::report();
     report.thresholds.clear();
@@ -109,7 +109,7 @@ fn a_run_that_goes_on_has_passed_only_so_far() {
 
 #[test]
 fn of_an_error_with_help_the_verdict_has_the_first_line() {
-    let trouble = Error::Trouble("cannot write 'log.csv'\n  give another place".to_owned());
+    let trouble = Error::trouble("cannot write 'log.csv'\n  give another place".to_owned());
     let verdict = judge(&plain(), Some(&trouble));
     assert_eq!(verdict.text, "failed: cannot write 'log.csv'");
     assert_eq!(verdict.exit_code, exit::TROUBLE);

@@ -1,4 +1,4 @@
-//! What the schedule promises, order by order: counts that are exact and sequences that hold.
+//! Tests of the schedule, order by order: exact counts, and sequences that hold.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -49,7 +49,7 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
-/// The tasks of the next iteration of a user.
+/// Returns the tasks of the next iteration of a user.
 fn iteration(cursor: &mut Cursor, schedule: &Schedule, rng: &mut impl Rng) -> Vec<usize> {
     let mut tasks = Vec::new();
     while let Some(step) = cursor.next(schedule, rng) {

@@ -1,4 +1,4 @@
-//! Shapes as tables: users at every moment, starts, changes.
+//! Tests of shapes as tables: users at every moment, starts, changes.
 
 use super::*;
 
@@ -136,7 +136,7 @@ fn the_count_and_the_starts_agree_to_the_nanosecond() {
     }
 }
 
-/// Every moment from which another number of users runs, and that number.
+/// Returns every moment at which the number of users changes, and that number.
 fn changes(shape: &Shape) -> Vec<(u64, u64)> {
     let mut at = Duration::ZERO;
     let mut changes = Vec::new();

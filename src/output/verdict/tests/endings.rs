@@ -96,7 +96,7 @@ impl Run {
     }
 
     fn trouble(mut self, text: &str) -> Run {
-        self.trouble = Some(Error::Trouble(text.to_owned()));
+        self.trouble = Some(Error::trouble(text));
         self
     }
 

@@ -1,10 +1,10 @@
-//! The charts as they are without scripts: lines over round grids, drawn as SVG.
+//! Static charts, shown without scripts: lines over round grids, drawn as SVG.
 
 use super::data::{events, saturated, wall_s};
 use super::distribution::{self, STEPS};
 use super::escape::text as escaped;
 use crate::metrics::{Report, SeriesPoint};
-use crate::output::text::{rate as per_second, time};
+use crate::output::display::{rate, time};
 use crate::units::{show_count, show_long};
 use std::time::Duration;
 
@@ -14,35 +14,35 @@ const LEFT: f64 = 62.0;
 const RIGHT: f64 = 10.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 26.0;
-/// Points a line has at most; neighbours give their largest.
+/// The most points of a line; neighbouring points are merged into their largest.
 const MOST_POINTS: usize = 300;
 
-/// How a line looks (a class of the style), what it is called, its moments and values.
+/// A line: its class in the style sheet, its label, its moments and values.
 type Line<'a> = (&'a str, &'a str, Vec<(f64, f64)>);
 
-/// Requests per second.
-pub(super) fn rate(report: &Report) -> String {
+/// Draws requests per second.
+pub(super) fn request_rate(report: &Report) -> String {
     let line = over_time(report, |point| point.rate());
     chart(report, &[("k0", "requests/s", line)], &|v| {
-        format!("{}/s", per_second(v))
+        format!("{}/s", rate(v))
     })
 }
 
-/// Failures per second.
-pub(super) fn failures(report: &Report) -> String {
+/// Draws failures per second.
+pub(super) fn failure_rate(report: &Report) -> String {
     let line = over_time(report, |point| point.rate_of(point.failures));
     chart(report, &[("kbad", "failures/s", line)], &|v| {
-        format!("{}/s", per_second(v))
+        format!("{}/s", rate(v))
     })
 }
 
-/// Users at work.
+/// Draws the number of running users.
 pub(super) fn users(report: &Report) -> String {
     let line = over_time(report, |point| Some(point.users as f64));
     chart(report, &[("k6", "users", line)], &|v| show_count(v as u64))
 }
 
-/// p50, p95 and p99 over time.
+/// Draws p50, p95 and p99 over time.
 pub(super) fn latency(report: &Report) -> String {
     let lines = [
         ("k2", "p50", over_time(report, |point| point.p50_ms)),
@@ -52,7 +52,7 @@ pub(super) fn latency(report: &Report) -> String {
     chart(report, &lines, &time)
 }
 
-/// All latencies on a logarithmic scale.
+/// Draws the distribution of all latencies on a logarithmic scale.
 pub(super) fn distribution(report: &Report) -> String {
     let steps = distribution::steps(&report.aggregated.histogram);
     let (Some(first), Some(last)) = (steps.keys().next(), steps.keys().next_back()) else {
@@ -87,7 +87,7 @@ pub(super) fn distribution(report: &Report) -> String {
     svg("Distribution of latencies", &format!("{bars}{labels}"))
 }
 
-/// Moments in the middle of their stretches and values; long runs are thinned out.
+/// Returns the values with the moments in the middle of their stretches; long runs are thinned out.
 fn over_time(report: &Report, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Vec<(f64, f64)> {
     let points: Vec<(f64, f64)> = report
         .series
@@ -185,7 +185,7 @@ fn label(x: f64, y: f64, anchor: &str, text: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>")
 }
 
-/// Labels at the ends of an axis stay within the picture.
+/// Anchors labels so that those at the ends of an axis stay within the picture.
 fn anchor(part: f64) -> &'static str {
     match part {
         0.0 => "start",
@@ -194,7 +194,7 @@ fn anchor(part: f64) -> &'static str {
     }
 }
 
-/// One and three times the powers of ten between two exponents; at a short scale also two and five times.
+/// Returns 1 and 3 times the powers of ten between two exponents; on a short scale also 2 and 5 times.
 fn round_powers((from, to): (f64, f64)) -> impl Iterator<Item = f64> {
     let factors: &[f64] = if to - from < 1.5 {
         &[1.0, 2.0, 5.0]
@@ -210,7 +210,7 @@ fn round_powers((from, to): (f64, f64)) -> impl Iterator<Item = f64> {
         .filter(move |value| (from..=to).contains(&value.log10()))
 }
 
-/// The next 1, 2 or 5 times a power of ten.
+/// Returns the next 1, 2 or 5 times a power of ten.
 fn round_step(least: f64) -> f64 {
     if least <= 0.0 || !least.is_finite() {
         return 1.0;

@@ -1,5 +1,5 @@
 //! The sorter of a request log: puts its lines in order without keeping them all in memory. What has come is sorted and
-//! set aside in a file without a name beside the log, and all of that is merged at the end.
+//! spilled to a file without a name beside the log, and all of that is merged at the end.
 //!
 //! Own code in place of the crates for external sorting, which bound the number of lines and not the memory they take.
 //! A run with a sorted log took 1.08 and 1.10 of the CPU of one without a log (`benches/README.md`, logs).
@@ -11,93 +11,93 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-/// The memory of lines that were not set aside, in bytes. What grows may take twice as much: 64 MiB.
-const IN_MEMORY: usize = 32 << 20;
+/// The memory of lines that were not spilled, in bytes. The growing buffers may take twice as much: 64 MiB.
+const MEMORY_BYTES: usize = 32 << 20;
 
-/// What is read at a time of each sorted part.
-const AT_A_TIME: usize = 64 * 1024;
+/// The bytes read at a time of each sorted part.
+const READ_BYTES: usize = 64 * 1024;
 
-/// By what lines are ordered: the connection, unknown ones last, then the time.
+/// The key that orders lines: the connection, unknown ones last, then the time.
 pub(super) type Key = (u64, u64);
 
-/// A line's key and length, before the line itself.
-const HEAD: usize = 20;
+/// The size in bytes of a spilled line's header: its key and length.
+const HEADER_BYTES: usize = 20;
 
-/// Lines to be put in order.
+/// Lines to be sorted.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct Sorter {
     folder: PathBuf,
     most: usize,
     text: Vec<u8>,
-    /// Where each line is in `text`.
+    /// Key, offset and length of each line in `text`.
     lines: Vec<(Key, usize, usize)>,
-    aside: Option<File>,
-    /// Where each sorted part begins, and where the last one ends.
+    spilled: Option<File>,
+    /// The offset in the file of each sorted part, and of the end of the last one.
     parts: Vec<u64>,
 }
 
-impl Order {
-    /// An order that sets lines aside in this folder.
-    pub(super) fn new(folder: PathBuf) -> Order {
-        Order::within(folder, IN_MEMORY)
+impl Sorter {
+    /// Creates a sorter that spills lines to a file in this folder.
+    pub(super) fn new(folder: PathBuf) -> Sorter {
+        Sorter::within(folder, MEMORY_BYTES)
     }
 
-    fn within(folder: PathBuf, most: usize) -> Order {
-        Order {
+    fn within(folder: PathBuf, most: usize) -> Sorter {
+        Sorter {
             folder,
             most,
             text: Vec::new(),
             lines: Vec::new(),
-            aside: None,
+            spilled: None,
             parts: vec![0],
         }
     }
 
-    /// Takes the bytes from `begin` to the end of `buffer`, which are one line.
+    /// Adds one line.
     ///
     /// # Errors
-    /// No room to set lines aside.
+    /// No room to spill lines.
     pub(super) fn add(&mut self, key: Key, line: &[u8]) -> io::Result<()> {
         self.lines.push((key, self.text.len(), line.len()));
         self.text.extend_from_slice(line);
         match self.text.len() + self.lines.len() * size_of::<(Key, usize, usize)>() > self.most {
-            true => self.set_aside(),
+            true => self.spill(),
             false => Ok(()),
         }
     }
 
-    fn set_aside(&mut self) -> io::Result<()> {
-        let mut file = match self.aside.take() {
+    fn spill(&mut self) -> io::Result<()> {
+        let mut file = match self.spilled.take() {
             Some(file) => file,
             None => tempfile::tempfile_in(&self.folder)?,
         };
         self.lines.sort_unstable();
         let mut end = self.parts.last().copied().unwrap_or_default();
-        let mut out = io::BufWriter::with_capacity(AT_A_TIME, &mut file);
+        let mut out = io::BufWriter::with_capacity(READ_BYTES, &mut file);
         for ((connection, start), at, length) in self.lines.drain(..) {
             out.write_all(&connection.to_ne_bytes())?;
             out.write_all(&start.to_ne_bytes())?;
             out.write_all(&(length as u32).to_ne_bytes())?;
             out.write_all(&self.text[at..at + length])?;
-            end += (HEAD + length) as u64;
+            end += (HEADER_BYTES + length) as u64;
         }
         out.flush()?;
         drop(out);
         self.text.clear();
         self.parts.push(end);
-        self.aside = Some(file);
+        self.spilled = Some(file);
         Ok(())
     }
 
-    /// Gives all lines in order until `put` says false.
+    /// Passes all lines to `put` in order, until it returns false.
     ///
     /// # Errors
-    /// What was set aside cannot be read.
+    /// Spilled lines that cannot be read.
     pub(super) fn each(mut self, mut put: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
         self.lines.sort_unstable();
         let mut memory = self.lines.iter().peekable();
         let mut parts = Vec::new();
-        if let Some(file) = &self.aside {
+        if let Some(file) = &self.spilled {
             for ends in self.parts.windows(2) {
                 parts.push(Part::new(file, ends[0], ends[1]));
             }
@@ -107,9 +107,9 @@ impl Order {
             next.extend(part.key()?.map(|key| Reverse((key, number))));
         }
         loop {
-            let aside = next.peek().map(|Reverse((key, _))| *key);
+            let spilled = next.peek().map(|Reverse((key, _))| *key);
             let line = match memory.peek() {
-                Some((key, at, length)) if aside.is_none_or(|aside| *key < aside) => {
+                Some((key, at, length)) if spilled.is_none_or(|spilled| *key < spilled) => {
                     let line = &self.text[*at..*at + *length];
                     memory.next();
                     line
@@ -131,15 +131,15 @@ impl Order {
     }
 }
 
-/// One sorted part as it is read.
+/// A sorted part being read.
 #[derive(Debug)]
 struct Part<'a> {
     file: &'a File,
-    /// What of the file was not read yet.
+    /// The offset in the file up to which the part was read.
     at: u64,
     end: u64,
     buffer: Vec<u8>,
-    /// How much of the buffer was given.
+    /// The number of bytes of the buffer that were consumed.
     given: usize,
     line: Vec<u8>,
 }
@@ -156,36 +156,37 @@ impl Part<'_> {
         }
     }
 
-    /// The key of the next line; none at the end.
+    /// Returns the key of the next line; `None` at the end.
     fn key(&mut self) -> io::Result<Option<Key>> {
         if self.given == self.buffer.len() && self.at == self.end {
             return Ok(None);
         }
-        let head = self.ahead(HEAD)?;
+        let head = self.ahead(HEADER_BYTES)?;
         let number = |at: usize| head[at..at + 8].try_into().map(u64::from_ne_bytes);
         Ok(number(0).ok().zip(number(8).ok()))
     }
 
     /// Reads the next line.
     fn line(&mut self) -> io::Result<()> {
-        let head = self.ahead(HEAD)?;
-        let length = u32::from_ne_bytes(head[16..HEAD].try_into().unwrap_or_default()) as usize;
+        let head = self.ahead(HEADER_BYTES)?;
+        let length =
+            u32::from_ne_bytes(head[16..HEADER_BYTES].try_into().unwrap_or_default()) as usize;
         let mut line = std::mem::take(&mut self.line);
         line.clear();
-        line.extend_from_slice(&self.ahead(HEAD + length)?[HEAD..]);
+        line.extend_from_slice(&self.ahead(HEADER_BYTES + length)?[HEADER_BYTES..]);
         self.line = line;
-        self.given += HEAD + length;
+        self.given += HEADER_BYTES + length;
         Ok(())
     }
 
-    /// The next bytes, so many, which are not given by that.
+    /// Returns the next `count` bytes without consuming them.
     fn ahead(&mut self, count: usize) -> io::Result<&[u8]> {
         if self.buffer.len() - self.given < count {
             self.buffer.drain(..self.given);
             self.given = 0;
             let old = self.buffer.len();
             let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-            let more = (count - old).max(AT_A_TIME).min(left);
+            let more = (count - old).max(READ_BYTES).min(left);
             self.buffer.resize(old + more, 0);
             self.file.read_exact_at(&mut self.buffer[old..], self.at)?;
             self.at += more as u64;
@@ -206,7 +207,7 @@ mod tests {
         // A fixed shuffle: 7 and 5,000 have no common factor.
         shuffled.iter_mut().for_each(|n| *n = *n * 7 % 5_000);
         for most in [64 << 20, 20_000, 100] {
-            let mut order = Order::within(std::env::temp_dir(), most);
+            let mut sorter = Sorter::within(std::env::temp_dir(), most);
             for n in &shuffled {
                 // Lengths differ, some are longer than what is read at a time.
                 let filler = "x".repeat(if n % 1_000 == 7 {
@@ -215,10 +216,10 @@ mod tests {
                     (n % 50) as usize
                 });
                 let line = format!("{n} {filler}\n");
-                order.add((n % 10, *n), line.as_bytes()).expect("room");
+                sorter.add((n % 10, *n), line.as_bytes()).expect("room");
             }
             let mut seen = Vec::new();
-            order
+            sorter
                 .each(|line| {
                     let line = std::str::from_utf8(line).expect("text");
                     assert!(line.ends_with('\n'));
@@ -227,7 +228,7 @@ mod tests {
                     seen.push((n % 10, n));
                     true
                 })
-                .expect("what was set aside can be read");
+                .expect("what was spilled can be read");
             assert_eq!(seen.len(), 5_000);
             assert!(seen.is_sorted(), "{most}");
         }

@@ -1,14 +1,13 @@
-//! The overview at the end of the page: the run's facts and warnings.
+//! The facts of a run as labels with a few words each: what was run, what came of it, warnings and the verdict.
 
-use super::sections::per_second;
-use super::table::{one_line, rule, wrapped};
-use super::{rate, time, with_share};
+use super::figures::{per_second, rate, time, with_share};
+use super::line::one_line;
 use crate::metrics::{Figures, GeneratorRow, Report};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
-/// What was run and what came of it: labels and a few words for each.
-pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
+/// Returns the facts as labels with a few words each: what was run and its results.
+pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let total = &report.aggregated;
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
     let requests = match total.count {
@@ -21,7 +20,7 @@ pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ),
     };
     let transferred = show_size(total.bytes as f64);
-    let per_second = show_size(per_second(total.bytes as f64, report));
+    let per_second = show_size(per_second(total.bytes as f64, report.elapsed_s));
     let mut lines = vec![
         ("plan", one_line(&report.plan)),
         ("host", one_line(&report.host)),
@@ -114,20 +113,7 @@ pub(in crate::output) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// The end of the page.
-pub(super) fn overview(report: &Report, page: usize, out: &mut String) {
-    out.push_str("\n Overview\n");
-    out.push_str(&rule(page));
-    for (label, text) in facts(report) {
-        let mut label = label;
-        for line in wrapped(&text, page.saturating_sub(14)) {
-            out.push_str(&format!(" {label:<11}  {line}\n"));
-            label = "";
-        }
-    }
-}
-
-/// How hard lgoose itself worked.
+/// Returns the generator's own figures: threads, CPU, late timers and connections.
 fn generator_line(generator: &GeneratorRow, total: &Figures) -> String {
     let percent = |share: f64| format!("{}%", three_digits(share * 100.0));
     let connections = match generator.connections {
@@ -146,7 +132,7 @@ fn generator_line(generator: &GeneratorRow, total: &Figures) -> String {
     )
 }
 
-/// `60.3 s`, and from a minute on also as the command line takes it: `1h2m3s (3,723 s)`.
+/// Formats the elapsed time: `60.3 s`, and from a minute on also as the command line takes it: `1h2m3s (3,723 s)`.
 fn exact_seconds(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     match seconds {

@@ -1,0 +1,14 @@
+//! Display of a report's contents, whatever the format: names and texts as harmless lines, figures with their
+//! units, thresholds, and the facts of a run.
+//!
+//! All readable formats and the verdict take their words from here, so that they say the same. Knows no format.
+
+mod facts;
+mod figures;
+mod line;
+mod thresholds;
+
+pub(super) use facts::facts;
+pub(super) use figures::{metric_cells, moment, number, per_second, rate, share, time, with_share};
+pub(super) use line::{cut_middle, is_bidi_control, one_line, request_name, wrapped};
+pub(super) use thresholds::{broken_line, threshold_figure, threshold_name, threshold_parts};

@@ -1,0 +1,128 @@
+//! Text from a plan or a target as lines that are safe to show and fit a width.
+//!
+//! Widths are terminal columns, not characters: a CJK character takes two, a combining accent none.
+
+use crate::error::printable;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Returns a text from a plan or a target as one harmless line: control characters and those that turn the
+/// direction of writing show as escapes, line breaks and tabs as spaces.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        match c {
+            '\n' | '\t' => line.push(' '),
+            c if is_bidi_control(c) => line.extend(c.escape_unicode()),
+            _ => line.push(c),
+        }
+    }
+    line
+}
+
+/// Returns whether a character turns the direction of writing, and with it the meaning of the text.
+pub(crate) fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Shortens a text to at most `width` columns: `…` replaces the middle.
+pub(crate) fn cut_middle(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let keep = width.saturating_sub(1);
+    let head = within(text.chars(), keep.div_ceil(2));
+    let tail: Vec<char> = within(text.chars().rev(), keep / 2).chars().rev().collect();
+    // An accent whose letter was cut away must not land on the dots.
+    let tail = tail.iter().skip_while(|c| c.width() == Some(0));
+    format!(
+        "{}…{}",
+        head.trim_end(),
+        tail.collect::<String>().trim_start()
+    )
+}
+
+fn within(chars: impl Iterator<Item = char>, width: usize) -> String {
+    let mut used = 0;
+    chars
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= width
+        })
+        .collect()
+}
+
+/// Breaks a text into lines of at most `width` columns, at spaces where there are some.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word = word.to_owned();
+        loop {
+            let line = lines.last_mut().expect("there is always a last line");
+            let gap = usize::from(!line.is_empty());
+            if line.width() + gap + word.width() <= width {
+                line.push_str(&" "[..gap]);
+                line.push_str(&word);
+                break;
+            }
+            if !line.is_empty() {
+                lines.push(String::new());
+                continue;
+            }
+            // At least one character, or a narrow page would never end.
+            let first = word.chars().next().map_or(0, char::len_utf8);
+            let part = within(word.chars(), width).len().max(first);
+            line.push_str(&word[..part]);
+            word.drain(..part);
+            lines.push(String::new());
+        }
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+/// Returns a request's method and name as one line, as every output shows them.
+pub(crate) fn request_name(method: &str, name: &str) -> String {
+    one_line(format!("{method} {name}").trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_loses_its_middle() {
+        assert_eq!(
+            cut_middle("GET /a/very/long/path.html", 13),
+            "GET /a…h.html"
+        );
+        assert_eq!(cut_middle("short", 5), "short");
+    }
+
+    #[test]
+    fn wide_and_combining_signs_keep_to_their_columns() {
+        for text in [
+            "検索結果ページの一覧",
+            "e\u{301}a\u{301}o\u{301}u\u{301}i\u{301}e\u{301}",
+            "👩‍👩‍👧 family page of all",
+        ] {
+            for width in 3..12 {
+                let cut = cut_middle(text, width);
+                assert!(cut.width() <= width, "{cut} in {width}");
+                assert!(!cut.contains("…\u{301}"), "{cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_breaks_at_spaces_and_long_words_anywhere() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert_eq!(wrapped("検索", 1), ["検", "索"]);
+        assert!(wrapped("", 5).is_empty());
+    }
+
+    #[test]
+    fn what_could_move_the_cursor_or_turn_the_text_is_shown_instead() {
+        assert_eq!(one_line("a\x1b[2J\nb\u{202e}c"), "a\\x1b[2J b\\u{202e}c");
+    }
+}

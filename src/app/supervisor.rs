@@ -222,10 +222,12 @@ async fn conduct<F: Future<Output = Error>>(
     };
     let beside = beside(handle.clone());
     tokio::select! {
-        outcome = engine::run(run, calls, offers, snapshots) => outcome,
-        error = reloading => Err(error),
+        // Signals are listened for before anything runs: one that comes at once must not kill the process.
+        biased;
         error = signals.listen(&handle) => Err(error),
+        error = reloading => Err(error),
         error = beside => Err(error),
+        outcome = engine::run(run, calls, offers, snapshots) => outcome,
     }
 }
 

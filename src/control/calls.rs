@@ -30,31 +30,35 @@ impl Reply {
 #[derive(Debug)]
 pub struct Calls {
     inbox: mpsc::UnboundedReceiver<Call>,
-    /// One interrupt has come.
-    interrupted: bool,
+    /// The run was asked to stop.
+    stopped: bool,
 }
 
 impl Calls {
     pub(super) fn new(inbox: mpsc::UnboundedReceiver<Call>) -> Calls {
         Calls {
             inbox,
-            interrupted: false,
+            stopped: false,
         }
     }
 
-    /// The next one; `None` when no handle is left. Of interrupts only the first comes as one: a further one is an
-    /// abort. Nothing is lost when it is dropped before it is ready.
+    /// The next one; `None` when no handle is left. Of interrupts only the first comes as one: a further one, or one
+    /// after a stop, is an abort. Nothing is lost when it is dropped before it is ready.
     pub async fn next(&mut self) -> Option<Call> {
         match self.inbox.recv().await? {
             Call::Command(Command::Interrupt(from), reply) => {
                 Some(Call::Command(self.interrupt(from), reply))
+            }
+            Call::Command(Command::Stop, reply) => {
+                self.stopped = true;
+                Some(Call::Command(Command::Stop, reply))
             }
             call => Some(call),
         }
     }
 
     fn interrupt(&mut self, from: Interrupt) -> Command {
-        match std::mem::replace(&mut self.interrupted, true) {
+        match std::mem::replace(&mut self.stopped, true) {
             false => Command::Interrupt(from),
             true => Command::Abort,
         }

@@ -5,7 +5,8 @@
 pub enum Command {
     /// Start no new task, let running ones finish, run `on_stop`, report: a person or a program wants it.
     Stop,
-    /// What Ctrl-C asks for: the first stops, each that follows aborts, wherever they come from.
+    /// What Ctrl-C asks for: the first stops, each that follows or comes after [`Command::Stop`] aborts, wherever they
+    /// come from.
     Interrupt(Interrupt),
     /// Let so many users run: reached in a straight line at the hatch rate, the newest stopping first. In a
     /// run at a rate, the most users at a time. The stages still to come are dropped; the run ends when it

@@ -148,8 +148,8 @@ mod tests {
         let signal = Command::Interrupt(Interrupt::Signal);
         let key = Command::Interrupt(Interrupt::Key);
         for (handle, sent, arrives) in [
-            (&handle, Command::Stop, Command::Stop),
             (&other, key, key),
+            (&handle, Command::Stop, Command::Stop),
             (&handle, signal, Command::Abort),
             (&other, key, Command::Abort),
         ] {
@@ -162,6 +162,19 @@ mod tests {
                 call => panic!("{call:?}"),
             }
             assert_eq!(asked.await.expect("it is done"), Done::Stopping);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_interrupt_after_a_stop_is_an_abort() {
+        let (handle, mut control) = Control::open();
+        let _asked = handle.ask(Command::Stop);
+        let _asked_again = handle.ask(Command::Interrupt(Interrupt::Key));
+        for arrives in [Command::Stop, Command::Abort] {
+            match control.calls.next().await {
+                Some(Call::Command(command, _)) => assert_eq!(command, arrives),
+                call => panic!("{call:?}"),
+            }
         }
     }
 

@@ -31,6 +31,7 @@ const MISFITS: [(&str, &str, &[&str]); 55] = [
         &["'none' is not a whole number of at least 1"],
     ),
     ("--arrivals", "odd", &["'odd'", "even", "poisson"]),
+    ("--part", "5/4", &["write '2/4' for the second of four"]),
     ("--throttle-requests", "0", &["'0' is not a rate"]),
     ("--wait-factor", "-1", &["'-1' is not a factor", "0.1"]),
     ("--scenario", "nobody", &["nobody", "AnonBrowsingUser"]),

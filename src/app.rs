@@ -21,7 +21,7 @@ use crate::control::Handle;
 use crate::demo::{Behaviour, Demo};
 use crate::engine::Outcome;
 use crate::error::{Error, exit};
-use crate::tui::Facts;
+use crate::tui::ViewContext;
 use crate::{lua, machine, output, plan};
 use prepare::{prepare, site_named, target};
 use reload::Source;
@@ -114,7 +114,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     }
     tell(flags, &announcement(prepared))?;
     let config = prepared.config.clone();
-    let facts = Facts {
+    let facts = ViewContext {
         plan: prepared.name.clone(),
         host: target(prepared),
         colours: screen::may_colour(flags),
@@ -136,7 +136,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Error> {
 /// Shows a run as it goes on: in the live view, which takes the terminal at once, or line by line.
 fn show(
     handle: Handle,
-    facts: Facts,
+    facts: ViewContext,
     config: &Config,
     flags: &cli::Run,
 ) -> impl Future<Output = Error> {

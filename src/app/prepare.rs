@@ -12,7 +12,7 @@ use crate::engine;
 use crate::error::{Diagnostic, Error, nearest};
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{self, Program};
-use crate::metrics::Journals;
+use crate::metrics::RunLogs;
 use crate::plan::{Plan, Scenario};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(super) struct Prepared {
 
 impl Prepared {
     /// What the engine is told, and the built-in sites that have to outlive the run.
-    pub(super) fn into_run(self, journals: Option<Journals>) -> (engine::Run, Vec<(String, Demo)>) {
+    pub(super) fn into_run(self, run_logs: Option<RunLogs>) -> (engine::Run, Vec<(String, Demo)>) {
         let target = target(&self);
         let plan_version =
             engine::PlanVersion::new(self.program, self.plan, self.hosts, self.config.clone());
@@ -44,7 +44,7 @@ impl Prepared {
             target,
             client: self.client,
             resolver: Arc::new(self.resolver),
-            journals,
+            run_logs,
         };
         (run, self.demos)
     }

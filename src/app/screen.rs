@@ -26,7 +26,7 @@ pub(super) async fn report_progress(
     let (users, every) = (config.part.share(config.users), config.running_metrics);
     let mut next = (!every.is_zero()).then_some(every);
     let mut started = false;
-    let mut told = Told::default();
+    let mut told = ReportedErrors::default();
     loop {
         if pictures.changed().await.is_err() {
             return std::future::pending().await;
@@ -69,9 +69,9 @@ pub(super) async fn report_news(mut news: Reader<News>) -> Error {
 
 /// The kinds of errors that have been told of.
 #[derive(Default)]
-struct Told(HashSet<(String, String, Option<String>)>);
+struct ReportedErrors(HashSet<(String, String, Option<String>)>);
 
-impl Told {
+impl ReportedErrors {
     /// The errors of a kind that was not told of before. What goes beyond the most is in the tables at the
     /// end.
     fn new_in<'a>(&mut self, errors: &'a [ErrorRow]) -> Vec<&'a ErrorRow> {

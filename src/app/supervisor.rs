@@ -9,7 +9,7 @@ use super::signals::Signals;
 use crate::control::{Control, Handle, Stage};
 use crate::engine::{self, Outcome, PlanVersions};
 use crate::error::Error;
-use crate::metrics::{Cause, Journals};
+use crate::metrics::{Cause, RunLogs};
 use crate::output;
 use crate::output::log::{LogWriter, Written};
 use tokio::sync::watch;
@@ -153,12 +153,12 @@ impl Begun {
         } = self;
         let ended: Result<Outcome, Error> = async {
             let logs = LogWriter::start(&prepared.config.logs)?;
-            let journals = logs.as_ref().map(LogWriter::journals);
+            let run_logs = logs.as_ref().map(LogWriter::run_logs);
             let outcome = conduct(
                 signals,
                 handle,
                 control,
-                (prepared, journals),
+                (prepared, run_logs),
                 source,
                 beside,
             );
@@ -192,7 +192,7 @@ async fn conduct<F: Future<Output = Error>>(
     signals: Signals,
     handle: Handle,
     control: Control,
-    (prepared, journals): (Prepared, Option<Journals>),
+    (prepared, run_logs): (Prepared, Option<RunLogs>),
     source: Option<Source<'_>>,
     beside: impl FnOnce(Handle) -> F,
 ) -> Result<Outcome, Error> {
@@ -206,7 +206,7 @@ async fn conduct<F: Future<Output = Error>>(
     let _feed = Feed::start(log);
     let (plan_versions, offers) = PlanVersions::open();
     let (config, program) = (prepared.config.clone(), prepared.program.clone());
-    let (run, demos) = prepared.into_run(journals);
+    let (run, demos) = prepared.into_run(run_logs);
     let reloading = async {
         match source {
             Some(source) => {

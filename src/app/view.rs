@@ -8,7 +8,7 @@ use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Read
 use crate::error::Error;
 use crate::metrics::{Report, RunPhase, Snapshot};
 use crate::output;
-use crate::tui::{Dialog, Facts, Input, Screen, State, Typed, Wish};
+use crate::tui::{Dialog, Input, Screen, State, Typed, ViewContext, Wish};
 use crate::units::counted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ const REPORT_AGE: Duration = Duration::from_millis(900);
 pub(super) struct View {
     screen: Screen,
     input: Input,
-    facts: Facts,
+    facts: ViewContext,
     state: State,
     outputs: Vec<Output>,
     handle: Handle,
@@ -48,7 +48,7 @@ enum Back {
 
 impl View {
     /// Takes the terminal over; `None` if that is not possible, and then the run goes on without a view.
-    pub(super) fn open(facts: Facts, outputs: &[Output], handle: Handle) -> Option<View> {
+    pub(super) fn open(facts: ViewContext, outputs: &[Output], handle: Handle) -> Option<View> {
         let screen = Screen::open().ok()?;
         log::keep_off_terminal(true);
         let (back, answers) = mpsc::unbounded_channel();

@@ -47,14 +47,14 @@ struct Stretch {
 struct Row {
     points: Vec<Point>,
     /// By their seconds; two or three at a time.
-    open: Vec<(u64, Open)>,
+    open: Vec<(u64, OpenStretch)>,
     /// Emptied ones, for reuse.
-    spare: Vec<Open>,
+    spare: Vec<OpenStretch>,
 }
 
 /// The point being filled.
 #[derive(Debug, Default)]
-struct Open {
+struct OpenStretch {
     exact: Exact,
     failures: i64,
     latencies: Burst,
@@ -71,7 +71,7 @@ struct Point {
 
 /// What is added to a second of one name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct More<'a> {
+pub(super) struct Addition<'a> {
     pub(super) exact: Exact,
     pub(super) failures: i64,
     pub(super) latencies: &'a Burst,
@@ -94,7 +94,7 @@ impl Default for ByName {
 
 impl ByName {
     /// Adds what one name had in a second.
-    pub(super) fn add(&mut self, row: usize, second: u64, more: More<'_>) {
+    pub(super) fn add(&mut self, row: usize, second: u64, more: Addition<'_>) {
         if self.rows.len() <= row {
             self.rows.resize_with(row + 1, Row::default);
         }
@@ -114,11 +114,11 @@ impl ByName {
     }
 
     /// Adds to a second that is closed.
-    fn amend(&mut self, row: usize, second: u64, more: More<'_>) {
+    fn amend(&mut self, row: usize, second: u64, more: Addition<'_>) {
         let after = self
             .stretches
             .partition_point(|stretch| stretch.second <= second);
-        let mut late = Open::default();
+        let mut late = OpenStretch::default();
         late.add(&more);
         let point = late.point(after.saturating_sub(1) as u32, &mut self.sketcher);
         let points = &mut self.rows[row].points;
@@ -261,8 +261,8 @@ impl ByName {
     }
 }
 
-impl Open {
-    fn add(&mut self, more: &More<'_>) {
+impl OpenStretch {
+    fn add(&mut self, more: &Addition<'_>) {
         self.exact = self.exact.merged(&more.exact);
         self.failures += more.failures;
         self.latencies.merge(more.latencies);

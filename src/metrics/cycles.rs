@@ -145,7 +145,7 @@ impl Cycles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{CoMitigation, Facts, Phases, Sample, Store};
+    use crate::metrics::{CoMitigation, Phases, RunIdentity, Sample, Store};
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -180,10 +180,10 @@ mod tests {
             }
             user.end(took, &mut recorder);
         }
-        let mut store = Store::new(Facts {
+        let mut store = Store::new(RunIdentity {
             co_mitigation: Some(cadence),
             co_wanted: true,
-            ..Facts::default()
+            ..RunIdentity::default()
         });
         store.merge(recorder.take());
         let report = store.report(Duration::from_secs(1));

@@ -3,9 +3,9 @@
 //!
 //! What lgoose keeps of headers is here too, for exemplars and the debug log alike: credentials are masked.
 
-use super::journal::Messages;
 use super::report::{Exemplar, PhasesMs};
-use super::sample::{Account, Context, Sample};
+use super::request_log::Messages;
+use super::sample::{Context, ExchangeDetails, Sample};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,10 +25,10 @@ const MASK: &str = "***";
 
 impl Exemplar {
     fn of(sample: &Sample<'_>, context: &Context<'_>, origin: Instant) -> Exemplar {
-        let account = context.account;
+        let details = context.details;
         let mut url = String::new();
-        account.url(&mut |origin, path| url = format!("{origin}{path}"));
-        let heard = messages(account, MOST_HEADERS, MOST_BODY);
+        details.url(&mut |origin, path| url = format!("{origin}{path}"));
+        let heard = messages(details, MOST_HEADERS, MOST_BODY);
         let ms = |time: std::time::Duration| time.as_secs_f64() * 1000.0;
         let [dns, connect, tls, send, first_byte, receive] = sample
             .phases
@@ -40,11 +40,11 @@ impl Exemplar {
             user: context.user,
             scenario: context.scenario.to_owned(),
             task: context.task.to_owned(),
-            method: account.method().to_owned(),
+            method: details.method().to_owned(),
             url: start_of(&url, MOST_URL).to_owned(),
             final_url: match sample.redirects {
                 0 => String::new(),
-                _ => start_of(&account.final_url(), MOST_URL).to_owned(),
+                _ => start_of(&details.final_url(), MOST_URL).to_owned(),
             },
             status: sample.status,
             latency_ms: ms(sample.latency),
@@ -167,11 +167,15 @@ impl Heard {
 }
 
 /// What was sent and what came back, each side's headers and the body as long as given at most.
-pub(super) fn messages(account: &dyn Account, most_headers: usize, most_body: usize) -> Heard {
-    let body = account.body();
+pub(super) fn messages(
+    details: &dyn ExchangeDetails,
+    most_headers: usize,
+    most_body: usize,
+) -> Heard {
+    let body = details.body();
     Heard {
-        request_headers: header_lines(&account.request_headers(), most_headers),
-        response_headers: header_lines(&account.response_headers(), most_headers),
+        request_headers: header_lines(&details.request_headers(), most_headers),
+        response_headers: header_lines(&details.response_headers(), most_headers),
         body: start_of_bytes(body, most_body),
         body_bytes: body.len() as u64,
     }

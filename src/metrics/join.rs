@@ -4,7 +4,7 @@
 //! Parts are put beside each other by the time since each began. What only a run itself can know (steering, the end)
 //! is that of the first part that has it.
 
-use super::facts::Facts;
+use super::identity::RunIdentity;
 use super::portable::PortableDelta;
 use super::report::{EventKind, PartRow, Report};
 use super::store::Store;
@@ -126,7 +126,7 @@ fn difference(a: &Report, b: &Report) -> Option<&'static str> {
 
 fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Store {
     let (_, first) = &parts[0];
-    let mut store = Store::new(Facts {
+    let mut store = Store::new(RunIdentity {
         version: first.version.clone(),
         plan: first.plan.clone(),
         host: first.host.clone(),

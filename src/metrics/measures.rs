@@ -5,8 +5,8 @@
 
 use super::names::{Label, Names};
 use super::report::{Check, Metric, MetricKind};
-use super::sight::{Sight, Subject};
 use super::spread::Spread;
+use super::threshold_figures::{Subject, ThresholdFigures};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ impl Measure {
     }
 
     /// For thresholds.
-    pub(super) fn sight(&self) -> Sight {
+    pub(super) fn threshold_figures(&self) -> ThresholdFigures {
         let (subject, has_truth) = match self.kind {
             Kind::Check => (Subject::Checks, true),
             Kind::Metric(kind) => (Subject::Metric(kind), kind == MetricKind::Rate),
@@ -120,12 +120,12 @@ impl Measure {
         } else {
             0
         };
-        Sight {
+        ThresholdFigures {
             sum: self.sum,
             min: self.min,
             max: self.max,
             last: self.last.map(|(_, value)| value),
-            ..Sight::numbers(subject, self.count, failures, &self.spread)
+            ..ThresholdFigures::numbers(subject, self.count, failures, &self.spread)
         }
     }
 
@@ -221,11 +221,11 @@ impl MeasureLog {
     }
 
     /// All checks together; `None` if there were none.
-    pub(super) fn all_checks(&self) -> Option<Sight> {
+    pub(super) fn all_checks(&self) -> Option<ThresholdFigures> {
         let used = self.rows.iter().filter(|row| !row.is_empty());
         let checks = used
             .filter(|row| row.kind == Kind::Check)
-            .map(Measure::sight);
+            .map(Measure::threshold_figures);
         checks.reduce(|mut all, check| {
             all.add(&check);
             all
@@ -233,13 +233,13 @@ impl MeasureLog {
     }
 
     /// The metric or else the check of that name.
-    pub(super) fn named(&self, name: &str) -> Option<Sight> {
+    pub(super) fn named(&self, name: &str) -> Option<ThresholdFigures> {
         let labels = self.names.labels().iter();
         let rows = labels
             .zip(&self.rows)
             .filter(|(label, row)| *label.name == *name && !row.is_empty());
         let found = rows.max_by_key(|(_, row)| row.kind != Kind::Check)?;
-        Some(found.1.sight())
+        Some(found.1.threshold_figures())
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = String> {
@@ -258,13 +258,13 @@ impl MeasureLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Facts, Recorder, Store};
+    use crate::metrics::{Recorder, RunIdentity, Store};
     use std::time::{Duration, Instant};
 
     const SECOND: Duration = Duration::from_secs(1);
 
     fn report_of(recorders: &mut [Recorder]) -> crate::metrics::Report {
-        let mut store = Store::new(Facts::default());
+        let mut store = Store::new(RunIdentity::default());
         for recorder in recorders {
             let empty = store.merge(recorder.take());
             recorder.recycle(empty);
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn what_was_taken_or_reset_is_not_counted_again() {
-        let mut store = Store::new(Facts::default());
+        let mut store = Store::new(RunIdentity::default());
         let mut recorder = Recorder::new(0);
         recorder.check("title", true);
         recorder.trend("size", 3.0);

@@ -14,11 +14,10 @@ mod distribution;
 mod errors;
 mod events;
 mod exemplars;
-mod facts;
 mod filled;
 mod generator;
+mod identity;
 mod join;
-mod journal;
 mod latency;
 mod lateness;
 mod measures;
@@ -29,9 +28,9 @@ mod recorder;
 mod recording;
 mod report;
 mod request;
+mod request_log;
 mod sample;
 mod series;
-mod sight;
 mod silence;
 mod sketch;
 mod slices;
@@ -39,6 +38,7 @@ mod snapshot;
 mod spread;
 mod store;
 mod tally;
+mod threshold_figures;
 mod thresholds;
 mod under_way;
 mod users;
@@ -47,12 +47,9 @@ pub use crate::phases::Phases;
 pub use columns::NameSeries;
 pub use cycles::Cycles;
 pub use delta::Delta;
-pub use facts::Facts;
 pub use generator::Effort;
+pub use identity::RunIdentity;
 pub use join::join;
-pub use journal::{
-    Chunk, Entry, Journals, LogKind, Messages, Parcel, RequestEntry, TaskEntry, Wanted,
-};
 pub use lateness::Lateness;
 pub use portable::PortableDelta;
 pub use recorder::Recorder;
@@ -62,8 +59,11 @@ pub use report::{
     PartRow, PhasesMs, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, TaskRow,
     ThresholdRow, Verdict, VerdictResult,
 };
+pub use request_log::{
+    Chunk, Entry, LogKind, LogMessage, LogSelection, Messages, RequestEntry, RunLogs, TaskEntry,
+};
 pub use sample::{
-    Account, Context, Entered, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
+    Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
 pub use snapshot::{Aim, LiveRow, RunPhase, Snapshot};
 pub use store::Store;

@@ -5,11 +5,11 @@
 
 use super::delta::{Delta, SliceDelta, Source};
 use super::generator::Effort;
-use super::journal::{Journal, Journals};
 use super::latency::nanoseconds;
 use super::measures::{Kind, Measure, MeasureDelta};
 use super::names::{MAX_NAMES, Names};
 use super::report::MetricKind;
+use super::request_log::{LogRecorder, RunLogs};
 use super::sample::{Entered, Failure, RequestId, Sample, TaskId, TaskRun};
 use super::slices::Slices;
 use super::under_way::Flight;
@@ -36,7 +36,7 @@ pub struct Recorder {
     /// Where the times of logs and exemplars count from.
     origin: Instant,
     /// None if no log is kept.
-    journal: Option<Box<Journal>>,
+    request_log: Option<Box<LogRecorder>>,
 }
 
 impl Recorder {
@@ -52,15 +52,15 @@ impl Recorder {
             slices,
             told: HashSet::new(),
             overflowed: false,
-            journal: None,
+            request_log: None,
         }
     }
 
     /// The same for a run that began at `begin`, with logs if they are kept; their times count from `origin`.
-    pub fn of_run(mut self, origin: Instant, begin: Instant, journals: Option<&Journals>) -> Self {
+    pub fn of_run(mut self, origin: Instant, begin: Instant, run_logs: Option<&RunLogs>) -> Self {
         self.slices.start(begin);
         self.origin = origin;
-        self.journal = journals.map(|journals| Box::new(journals.journal(origin)));
+        self.request_log = run_logs.map(|run_logs| Box::new(run_logs.request_log(origin)));
         self
     }
 
@@ -168,9 +168,9 @@ impl Recorder {
     }
 
     fn log(&mut self, sample: &Sample<'_>) {
-        if let (Some(journal), Some(context)) = (&mut self.journal, &sample.context) {
+        if let (Some(request_log), Some(context)) = (&mut self.request_log, &sample.context) {
             let label = &self.requests.labels()[sample.request.0 as usize];
-            journal.request(label, sample, context);
+            request_log.request(label, sample, context);
         }
     }
 
@@ -194,8 +194,8 @@ impl Recorder {
                 slice.fail(Source::Task(id), failure, 1);
             }
         }
-        if let Some(journal) = &mut self.journal {
-            journal.task(run);
+        if let Some(request_log) = &mut self.request_log {
+            request_log.task(run);
         }
     }
 
@@ -315,8 +315,8 @@ impl Recorder {
 
     /// Hands over what was measured since the last call and starts anew.
     pub fn take(&mut self) -> Delta {
-        if let Some(journal) = &mut self.journal {
-            journal.hand_over();
+        if let Some(request_log) = &mut self.request_log {
+            request_log.hand_over();
         }
         self.slices.take()
     }

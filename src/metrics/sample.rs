@@ -52,11 +52,11 @@ pub struct Context<'a> {
     /// The number of the connection that carried it, if one did and it is known.
     pub connection: Option<NonZeroU64>,
     /// What was sent and what came back.
-    pub account: &'a dyn Account,
+    pub details: &'a dyn ExchangeDetails,
 }
 
 /// What was sent and what came back, asked for only where a log or an exemplar wants it.
-pub trait Account: std::fmt::Debug {
+pub trait ExchangeDetails: std::fmt::Debug {
     /// The method asked for.
     fn method(&self) -> &str;
     /// Gives the URL asked for in two pieces, once.

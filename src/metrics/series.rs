@@ -26,15 +26,15 @@ pub(super) struct Series {
     width_s: u64,
     /// The first second that is open, and what is known of it and of those after it.
     next: u64,
-    open: VecDeque<Open>,
+    open: VecDeque<OpenSecond>,
     /// Emptied ones, for reuse.
-    spare: Vec<Open>,
+    spare: Vec<OpenSecond>,
     sketcher: Sketcher,
 }
 
 /// A second that is being filled.
 #[derive(Debug)]
-struct Open {
+struct OpenSecond {
     exact: Exact,
     /// Fewer than none where a verdict was taken back.
     failures: i64,
@@ -75,7 +75,7 @@ impl Default for Series {
 
 /// What is added to a second.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct More<'a> {
+pub(super) struct Addition<'a> {
     pub(super) exact: Exact,
     pub(super) failures: i64,
     pub(super) bytes: u64,
@@ -84,7 +84,7 @@ pub(super) struct More<'a> {
 
 impl Series {
     /// Adds requests that ended in a second.
-    pub(super) fn add(&mut self, second: u64, more: More<'_>) {
+    pub(super) fn add(&mut self, second: u64, more: Addition<'_>) {
         if second < self.next {
             return self.amend(second, more);
         }
@@ -107,7 +107,7 @@ impl Series {
         }
     }
 
-    fn open(&mut self, second: u64) -> &mut Open {
+    fn open(&mut self, second: u64) -> &mut OpenSecond {
         let place = (second - self.next) as usize;
         while self.open.len() <= place {
             self.open.push_back(self.spare.pop().unwrap_or_default());
@@ -122,7 +122,7 @@ impl Series {
     }
 
     /// Adds to a point that is closed.
-    fn amend(&mut self, second: u64, more: More<'_>) {
+    fn amend(&mut self, second: u64, more: Addition<'_>) {
         let sketch = self.sketcher.of(more.latencies);
         let mut sketcher = std::mem::take(&mut self.sketcher);
         if let Some(point) = self.point(second) {
@@ -265,9 +265,9 @@ impl Series {
     }
 }
 
-impl Default for Open {
+impl Default for OpenSecond {
     fn default() -> Self {
-        Open {
+        OpenSecond {
             exact: Exact::default(),
             failures: 0,
             bytes: 0,
@@ -277,7 +277,7 @@ impl Default for Open {
     }
 }
 
-impl Open {
+impl OpenSecond {
     /// Its latencies, if there is a request, those of so many users within so much time.
     fn told(&self, users: u64, lasted: Duration) -> Option<Latencies> {
         let told = Latencies::of(&self.exact, &self.latencies)?;

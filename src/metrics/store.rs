@@ -21,8 +21,8 @@ use super::by_name::{self, ByName};
 use super::delta::{Delta, SliceDelta};
 use super::errors::ErrorLog;
 use super::events::{EventLog, Pauses};
-use super::facts::Facts;
 use super::generator::{Effort, GeneratorLog};
+use super::identity::RunIdentity;
 use super::latency::{self, Exact};
 use super::measures::MeasureLog;
 use super::recent::{Counts, Recent};
@@ -47,7 +47,7 @@ const PATIENCE: u64 = 2 * SECOND;
 /// Everything measured in a run. Grows with the number of names, not of requests.
 #[derive(Debug)]
 pub struct Store {
-    facts: Facts,
+    identity: RunIdentity,
     requests: Table<RequestTally>,
     tasks: Table<TaskTally>,
     scenarios: Vec<Scenario>,
@@ -96,9 +96,9 @@ pub(super) struct Scenario {
 
 impl Store {
     /// An empty store.
-    pub fn new(facts: Facts) -> Self {
+    pub fn new(identity: RunIdentity) -> Self {
         Store {
-            facts,
+            identity,
             requests: Table::new(),
             tasks: Table::new(),
             scenarios: Vec::new(),
@@ -297,9 +297,9 @@ impl Store {
         }
     }
 
-    /// The order of rows from now on, as [`Facts::order`].
+    /// The order of rows from now on, as [`RunIdentity::order`].
     pub fn order_by(&mut self, order: Vec<(String, String)>) {
-        self.facts.order = order;
+        self.identity.order = order;
     }
 
     /// How far the run has come and what is wanted of it, for views.
@@ -332,7 +332,7 @@ impl Store {
             exact = exact.merged(&row.counts.all);
             failures += row.counts.failures_change();
             bytes += row.counts.bytes;
-            let more = by_name::More {
+            let more = by_name::Addition {
                 exact: row.counts.all,
                 failures: row.counts.failures_change(),
                 latencies: &row.all,
@@ -346,7 +346,7 @@ impl Store {
         }
         if exact.count > 0 || failures != 0 {
             self.total.add_latencies(&self.fresh);
-            let more = series::More {
+            let more = series::Addition {
                 exact,
                 failures,
                 bytes,

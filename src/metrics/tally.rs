@@ -5,7 +5,7 @@ use super::filled::Filled;
 use super::latency::{self, Exact, summary as latency};
 use super::report::{CoFigures, Figures, Latency, PhasesMs};
 use super::request::{PhaseSum, RequestCounts, RequestDelta};
-use super::sight::Sight;
+use super::threshold_figures::ThresholdFigures;
 use crate::threshold::Among;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -82,9 +82,9 @@ impl RequestTally {
     }
 
     /// Adds its figures to what a threshold looks at.
-    pub(super) fn show(&self, sight: &mut Sight, among: Among) {
+    pub(super) fn show(&self, threshold_figures: &mut ThresholdFigures, among: Among) {
         let (failed, filled) = (self.failed.as_ref(), self.filled.as_deref());
-        sight.add_requests(among, &self.counts, &self.all, failed, filled);
+        threshold_figures.add_requests(among, &self.counts, &self.all, failed, filled);
     }
 
     /// The figures with what was filled in.
@@ -169,8 +169,8 @@ impl TaskTally {
         self.ok.count + self.failed.count
     }
 
-    pub(super) fn show(&self, sight: &mut Sight) {
-        sight.add_tasks(&self.ok, &self.failed, |all| latency::add(all, &self.all));
+    pub(super) fn show(&self, threshold_figures: &mut ThresholdFigures) {
+        threshold_figures.add_tasks(&self.ok, &self.failed, |all| latency::add(all, &self.all));
     }
 
     pub(super) fn latency(&self) -> Option<Latency> {

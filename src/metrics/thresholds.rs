@@ -9,8 +9,8 @@ mod gathering;
 
 use super::delta::SliceDelta;
 use super::report::ThresholdRow;
-use super::sight::Sight;
 use super::silence::Silence;
+use super::threshold_figures::ThresholdFigures;
 use crate::threshold::{Figure, Threshold};
 use gathering::Gathered;
 pub(super) use gathering::{ALL_CHECKS, is_called};
@@ -44,7 +44,7 @@ pub(super) struct View<'a> {
     /// Up to when everything is known.
     pub(super) until: u64,
     /// The figures of the whole run that a threshold is about; `None` if nothing of that name was seen.
-    pub(super) whole: &'a dyn Fn(&Threshold) -> Option<Sight>,
+    pub(super) whole: &'a dyn Fn(&Threshold) -> Option<ThresholdFigures>,
     /// How much of a stretch, given by its two ends, was not spent in a pause.
     pub(super) lasted: &'a dyn Fn(u64, u64) -> Duration,
     /// Times without any answer while users waited, the one that goes on included.
@@ -199,14 +199,14 @@ impl Judge {
     /// The figure of all that is not left out.
     fn whole(&self, view: &View<'_>) -> Result<Option<f64>, &'static str> {
         let threshold = &self.threshold;
-        let (sight, from) = match &self.gathered {
+        let (threshold_figures, from) = match &self.gathered {
             Some(gathered) => (gathered.all(), gathered.after),
             None => ((view.whole)(threshold), 0),
         };
-        match sight {
-            Some(sight) => {
+        match threshold_figures {
+            Some(threshold_figures) => {
                 let lasted = (view.lasted)(from, view.until.max(from));
-                sight.value(threshold, lasted.as_secs_f64())
+                threshold_figures.value(threshold, lasted.as_secs_f64())
             }
             None => Ok(None),
         }

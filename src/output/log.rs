@@ -13,7 +13,7 @@ mod writer;
 
 use crate::config::{LogFile, Logs};
 use crate::error::{Diagnostic, Error};
-use crate::metrics::{Journals, LogKind, LogRow, Parcel};
+use crate::metrics::{LogKind, LogMessage, LogRow, RunLogs};
 use progress::{Progress, STALL_LIMIT};
 use sink::Sink;
 use std::path::Path;
@@ -39,7 +39,7 @@ impl Abandon {
 /// The writer of a running test's logs.
 #[derive(Debug)]
 pub struct LogWriter {
-    journals: Journals,
+    run_logs: RunLogs,
     files: Vec<(LogKind, LogFile)>,
     progress: Arc<Progress>,
     thread: JoinHandle<Vec<Error>>,
@@ -87,12 +87,12 @@ impl LogWriter {
         if open.is_empty() {
             return Ok(None);
         }
-        let (out, parcels) = mpsc::channel::<Parcel>();
-        let journals = Journals::new(wanted, out, MAX_QUEUED_BYTES);
+        let (out, parcels) = mpsc::channel::<LogMessage>();
+        let run_logs = RunLogs::new(wanted, out, MAX_QUEUED_BYTES);
         let (alive, ended) = mpsc::channel();
         let writer = Writer {
             logs: open,
-            journals: journals.clone(),
+            run_logs: run_logs.clone(),
             progress: progress.clone(),
         };
         let thread = std::thread::Builder::new()
@@ -103,7 +103,7 @@ impl LogWriter {
             })
             .map_err(|error| Error::cannot("start the thread of the logs", error))?;
         Ok(Some(LogWriter {
-            journals,
+            run_logs,
             files: named,
             progress,
             thread,
@@ -111,9 +111,9 @@ impl LogWriter {
         }))
     }
 
-    /// Returns the journals into which the run's shards record.
-    pub fn journals(&self) -> Journals {
-        self.journals.clone()
+    /// Returns the logs into which the run's shards record.
+    pub fn run_logs(&self) -> RunLogs {
+        self.run_logs.clone()
     }
 
     /// Returns a handle that ends [`LogWriter::finish`] early.
@@ -124,7 +124,7 @@ impl LogWriter {
     /// Writes the remaining lines, as long as the files take them, and ends the thread.
     pub fn finish(self) -> Written {
         self.progress.over.store(true, Ordering::Relaxed);
-        self.journals.end();
+        self.run_logs.end();
         let mut before = None;
         let mut hangs = false;
         while let Err(mpsc::RecvTimeoutError::Timeout) = self.ended.recv_timeout(STALL_LIMIT * 2) {
@@ -145,7 +145,7 @@ impl LogWriter {
         let rows: Vec<LogRow> = self
             .files
             .iter()
-            .map(|(kind, file)| row(*kind, &file.path, &self.journals, &self.progress))
+            .map(|(kind, file)| row(*kind, &file.path, &self.run_logs, &self.progress))
             .collect();
         let short = rows.iter().filter(|row| row.left_out > 0);
         let warnings = short.map(warning).collect();
@@ -157,13 +157,13 @@ impl LogWriter {
     }
 }
 
-fn row(kind: LogKind, path: &Path, journals: &Journals, progress: &Progress) -> LogRow {
+fn row(kind: LogKind, path: &Path, run_logs: &RunLogs, progress: &Progress) -> LogRow {
     let lines = progress.lines[kind as usize].load(Ordering::Relaxed);
     LogRow {
         log: name(kind).to_owned(),
         file: path.display().to_string(),
         lines,
-        left_out: journals.made(kind).saturating_sub(lines),
+        left_out: run_logs.made(kind).saturating_sub(lines),
     }
 }
 

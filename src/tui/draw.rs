@@ -4,7 +4,7 @@ mod detail;
 mod dialogs;
 mod header;
 
-use super::Facts;
+use super::ViewContext;
 use super::listing::cut_middle;
 use super::pages::listing;
 use super::state::{Dialog, State, Tab};
@@ -16,7 +16,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// Draws a run at one moment into an area of any size. How many rows of the page fit.
 pub fn draw(
-    facts: &Facts,
+    facts: &ViewContext,
     state: &State,
     snapshot: &Snapshot,
     area: Rect,

@@ -1,6 +1,6 @@
 //! The live view on a terminal: what a run does now, and the keys that steer it.
 //!
-//! [`draw`] is pure: the same [`Facts`], [`State`] and snapshot give the same screen. [`State::take`] turns a key
+//! [`draw`] is pure: the same [`ViewContext`], [`State`] and snapshot give the same screen. [`State::take`] turns a key
 //! into what it changes on the screen and a [`Wish`] for whoever owns the run. [`Screen`] is the only part that
 //! touches the terminal, and gives it back whatever happens.
 
@@ -20,7 +20,7 @@ pub use state::{Dialog, State, Tab};
 
 /// What the view knows of a run from its beginning.
 #[derive(Debug, Clone, Default)]
-pub struct Facts {
+pub struct ViewContext {
     /// The plan's path.
     pub plan: String,
     /// The target as it is shown.

@@ -1,7 +1,7 @@
 //! The terminal, taken over for the view and given back whatever happens: at the end, on a panic, and while the
 //! process is suspended.
 
-use super::{Facts, State, draw};
+use super::{State, ViewContext, draw};
 use crate::metrics::Snapshot;
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{poll, read};
@@ -54,7 +54,7 @@ impl Screen {
     /// What the terminal said.
     pub fn draw(
         &mut self,
-        facts: &Facts,
+        facts: &ViewContext,
         state: &mut State,
         snapshot: &Snapshot,
     ) -> io::Result<()> {

@@ -77,7 +77,7 @@ fn steer(
         target: server.url(),
         client: Default::default(),
         resolver: Default::default(),
-        journals: None,
+        run_logs: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -6,7 +6,7 @@ use crate::engine::load_model::throttle::Throttle;
 use crate::engine::timing::timers::Timers;
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::Heartbeat;
-use crate::metrics::{Cadence, Journals, Recorder};
+use crate::metrics::{Cadence, Recorder, RunLogs};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) struct RunContext {
     pub(crate) begin: Instant,
     /// Where the times of logs count from: before `test_start`.
     pub(crate) origin: Instant,
-    journals: Option<Journals>,
+    run_logs: Option<RunLogs>,
 }
 
 impl RunContext {
@@ -49,7 +49,7 @@ impl RunContext {
     /// The recorder of that number.
     pub(crate) fn recorder(&self, number: usize) -> Recorder {
         let (origin, begin) = (self.origin.into_std(), self.begin.into_std());
-        Recorder::new(number).of_run(origin, begin, self.journals.as_ref())
+        Recorder::new(number).of_run(origin, begin, self.run_logs.as_ref())
     }
 
     /// The timers of one shard.
@@ -68,7 +68,7 @@ pub(crate) fn context(
     config: Arc<Config>,
     client: ClientConfig,
     resolver: Arc<Resolver>,
-    journals: Option<Journals>,
+    run_logs: Option<RunLogs>,
 ) -> RunContext {
     let throttle = config.throttle_requests;
     let begin = Instant::now();
@@ -81,7 +81,7 @@ pub(crate) fn context(
         heartbeats: (0..config.threads).map(|_| Arc::default()).collect(),
         begin,
         origin: begin,
-        journals,
+        run_logs,
         config,
     }
 }

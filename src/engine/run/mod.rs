@@ -31,7 +31,9 @@ use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::thresholds;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
-use crate::metrics::{Aim, Cause, Ending, EventKind, Facts, Journals, Report, Snapshot, Store};
+use crate::metrics::{
+    Aim, Cause, Ending, EventKind, Report, RunIdentity, RunLogs, Snapshot, Store,
+};
 use crate::plan::Event;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -54,7 +56,7 @@ pub struct Run {
     /// Where hosts are.
     pub resolver: Arc<Resolver>,
     /// What takes its logs, if any are kept.
-    pub journals: Option<Journals>,
+    pub run_logs: Option<RunLogs>,
 }
 
 /// What a run leaves behind.
@@ -91,11 +93,11 @@ pub(crate) async fn run_on(
 ) -> Result<Outcome, Error> {
     let config = run.config.clone();
     let plan_version = run.plan_version.clone();
-    let mut store = Store::new(Facts {
+    let mut store = Store::new(RunIdentity {
         order: run.plan_version.order(),
         co_mitigation: cadence(&config),
         co_wanted: config.co_wanted,
-        ..Facts::new(
+        ..RunIdentity::new(
             run.name.clone(),
             run.target.clone(),
             config.seed,
@@ -110,7 +112,7 @@ pub(crate) async fn run_on(
         store.record_part(config.part.number, config.part.of);
     }
     let name = run.name.clone();
-    let mut context = context(run.config, run.client, run.resolver, run.journals);
+    let mut context = context(run.config, run.client, run.resolver, run.run_logs);
     let (timetable, end) = Timetable::of(&config);
     snapshots.send_replace(Some(Arc::new(Snapshot {
         wanted: Aim {

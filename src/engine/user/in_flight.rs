@@ -2,7 +2,7 @@
 //! it came to an end.
 
 use crate::engine::user::User;
-use crate::engine::user::open_requests::Told;
+use crate::engine::user::open_requests::RequestOutcome;
 use crate::http::{ErrorClass, Exchange};
 use crate::lua::RequestOp;
 use crate::metrics::{Failure, Flight, Phases, RequestId, Sample};
@@ -58,7 +58,7 @@ impl Drop for InFlight<'_> {
         let latency = self.begin.elapsed();
         self.land(latency, false);
         let user = self.user;
-        let told = Told {
+        let told = RequestOutcome {
             session: &user.session,
             base: user.open.base.as_deref(),
             op: self.op,

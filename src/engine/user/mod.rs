@@ -15,7 +15,7 @@ pub(crate) use shared::Shared;
 
 use crate::engine::load_model::user_pool::Start;
 use crate::engine::protocol::context::cadence;
-use crate::engine::user::open_requests::{Identity, Open};
+use crate::engine::user::open_requests::{Identity, LatestOperation};
 use crate::engine::user::pace::Begun;
 use crate::engine::user::stop::Stop;
 use crate::error::Error;
@@ -54,7 +54,7 @@ pub(crate) struct User {
     /// In a run at a rate: how late the iteration began, zero once a request has counted it.
     pub(crate) delay: Option<Duration>,
     /// The latest operation, whose requests are counted when their verdicts are final.
-    pub(crate) open: Open,
+    pub(crate) open: LatestOperation,
     /// As the plan counts users, from 1; 0 runs an event.
     pub(crate) number: u64,
     /// The index of the task that runs; none in an event.
@@ -130,7 +130,7 @@ impl User {
             role,
             shared,
             delay: None,
-            open: Open::default(),
+            open: LatestOperation::default(),
             number: user,
             task: None,
             refusals: 0,

@@ -4,14 +4,14 @@
 use crate::engine::user::Role;
 use crate::http::{ErrorClass, Session, Target, absolute};
 use crate::lua::{Finished, RequestOp};
-use crate::metrics::{Account, Context, RequestId};
+use crate::metrics::{Context, ExchangeDetails, RequestId};
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Duration;
 
 /// The latest operation of a user.
 #[derive(Debug, Default)]
-pub(crate) struct Open {
+pub(crate) struct LatestOperation {
     /// Where each of its requests is counted.
     pub(crate) rows: Vec<RequestId>,
     /// How late it began, if that belongs to it.
@@ -34,7 +34,7 @@ enum Asked {
     Many(Vec<RequestOp>),
 }
 
-impl Open {
+impl LatestOperation {
     /// Keeps what was asked for until it is counted; bodies are not needed any more.
     pub(crate) fn keep(&mut self, mut op: RequestOp) {
         op.request.body.clear();
@@ -86,21 +86,21 @@ impl<'a> Identity<'a> {
     pub(crate) fn context(
         self,
         connection: Option<NonZeroU64>,
-        account: &'a dyn Account,
+        details: &'a dyn ExchangeDetails,
     ) -> Context<'a> {
         Context {
             user: self.user,
             scenario: self.scenario,
             task: self.task,
             connection,
-            account,
+            details,
         }
     }
 }
 
 /// What is known of one request.
 #[derive(Debug)]
-pub(crate) struct Told<'a> {
+pub(crate) struct RequestOutcome<'a> {
     pub(crate) session: &'a Session,
     pub(crate) base: Option<&'a Target>,
     pub(crate) op: &'a RequestOp,
@@ -108,7 +108,7 @@ pub(crate) struct Told<'a> {
     pub(crate) finished: Option<&'a Finished>,
 }
 
-impl Account for Told<'_> {
+impl ExchangeDetails for RequestOutcome<'_> {
     fn method(&self) -> &str {
         self.op.request.method.as_str()
     }

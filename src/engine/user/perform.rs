@@ -2,7 +2,7 @@
 
 use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
-use crate::engine::user::open_requests::{Identity, Open, Told};
+use crate::engine::user::open_requests::{Identity, LatestOperation, RequestOutcome};
 use crate::engine::user::show::show;
 use crate::http::{Exchange, Session};
 use crate::lua::{Counted, Finished, Op, RequestOp, Step};
@@ -228,7 +228,7 @@ impl User {
 
 /// A request that has ended, with the verdict on it as it stands.
 fn sample<'a>(
-    open: &Open,
+    open: &LatestOperation,
     place: usize,
     finished: &'a Finished,
     verdict: Option<&'a str>,
@@ -254,12 +254,12 @@ fn sample<'a>(
 
 /// What logs and exemplars tell of a request.
 fn told<'a>(
-    open: &'a Open,
+    open: &'a LatestOperation,
     session: &'a Session,
     op: Option<&'a RequestOp>,
     finished: &'a Finished,
-) -> Option<Told<'a>> {
-    Some(Told {
+) -> Option<RequestOutcome<'a>> {
+    Some(RequestOutcome {
         session,
         base: open.base.as_deref(),
         op: op?,

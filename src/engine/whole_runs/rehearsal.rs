@@ -75,7 +75,7 @@ impl Rehearsal {
                 ..ClientConfig::default()
             },
             resolver: Arc::default(),
-            journals: None,
+            run_logs: None,
         };
         let (versions, offers) = PlanVersions::open();
         let (handle, control) = Control::open();

@@ -10,7 +10,7 @@ fn add(series: &mut ByName, second: u64, row: usize, latencies_ms: &[u64]) {
         exact.record(ms * 1_000_000);
         burst.record(ms * 1_000_000);
     }
-    let more = More {
+    let more = Addition {
         exact,
         failures: 1,
         latencies: &burst,

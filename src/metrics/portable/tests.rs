@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::metrics::{
-    Facts, Failure, Phases, Recorder, Report, RunSettings, Sample, Store, TaskRun, join,
+    Failure, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, Store, TaskRun, join,
 };
 use crate::threshold::Threshold;
 use base64::Engine as _;
@@ -107,7 +107,7 @@ fn sum<'a>(deltas: impl IntoIterator<Item = &'a PortableDelta>) -> PortableDelta
 }
 
 fn store(shards: usize) -> Store {
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     store.expect(shards);
     store
 }

@@ -11,7 +11,7 @@ fn add(series: &mut Series, second: u64, latencies_us: &[u64]) {
         exact.record(us * 1_000);
         latency::record(&mut latencies, *us as u32);
     }
-    let more = More {
+    let more = Addition {
         exact,
         failures: 0,
         bytes: 10,

@@ -25,14 +25,14 @@ impl Store {
 
     /// The figures with what was filled in, if that is on and either asked for or makes a difference.
     pub(super) fn co_mitigation(&self) -> Option<CoMitigation> {
-        let cadence = self.facts.co_mitigation?;
+        let cadence = self.identity.co_mitigation?;
         let aggregated = self.total.corrected();
         let differs = || {
             let measured = latency(&self.total.exact(), &self.total.all);
             let pair = measured.zip(aggregated.latency_ms);
             pair.is_some_and(|(measured, corrected)| differ(&measured, &corrected))
         };
-        if !self.facts.co_wanted && !differs() {
+        if !self.identity.co_wanted && !differs() {
             return None;
         }
         let rows = self.requests.named();
@@ -44,7 +44,7 @@ impl Store {
                 figures: row.corrected(),
             })
             .collect();
-        requests.sort_by_key(|row| self.facts.place_of_name(&row.name));
+        requests.sort_by_key(|row| self.identity.place_of_name(&row.name));
         Some(CoMitigation {
             cadence,
             late_cycles: self.late.count,

@@ -14,7 +14,7 @@ const LEAST: Duration = Duration::from_secs(1);
 impl Store {
     /// The load begins so long after the logs' clock.
     pub fn begin_at(&mut self, since_origin: Duration) {
-        self.facts.begin_ns = nanoseconds(since_origin);
+        self.identity.begin_ns = nanoseconds(since_origin);
     }
 
     /// Something happened `at` that time since the start of the run.

@@ -1,7 +1,7 @@
 //! Which rows a threshold is about, and what the store tells of those that are about none.
 
 use super::super::report::{Report, ThresholdRow};
-use super::super::sight::{Sight, Subject};
+use super::super::threshold_figures::{Subject, ThresholdFigures};
 use super::super::thresholds::{ALL_CHECKS, Judges, View, is_called};
 use super::{Store, latency};
 use crate::error::nearest;
@@ -44,7 +44,7 @@ impl Store {
         let lasted = |from, to| Duration::from_nanos(pauses.lasted(origin + from, origin + to));
         see(&View {
             until,
-            whole: &|threshold| self.sight(threshold),
+            whole: &|threshold| self.threshold_figures(threshold),
             lasted: &lasted,
             silences: &self.silences(),
         })
@@ -65,7 +65,9 @@ impl Store {
                 {
                     "the run was over before the part of it that 'after' leaves in".to_owned()
                 }
-                (None, Some(name)) if self.sight(threshold).is_none() => self.nobody(name),
+                (None, Some(name)) if self.threshold_figures(threshold).is_none() => {
+                    self.nobody(name)
+                }
                 _ => continue,
             };
             let name = threshold.name.as_deref();
@@ -77,14 +79,14 @@ impl Store {
     }
 
     /// What a threshold is about; `None` if nothing of that name was seen.
-    fn sight(&self, threshold: &Threshold) -> Option<Sight> {
+    fn threshold_figures(&self, threshold: &Threshold) -> Option<ThresholdFigures> {
         let among = threshold.among;
         match (threshold.name.as_deref(), threshold.figure) {
             (None, Figure::Checks) | (Some(ALL_CHECKS), _) => self.measures.all_checks(),
             (None, _) => {
-                let mut sight = Sight::nothing(Subject::Requests);
-                self.total.show(&mut sight, among);
-                Some(sight)
+                let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
+                self.total.show(&mut threshold_figures, among);
+                Some(threshold_figures)
             }
             (Some(name), _) => self
                 .requests_named(name, among)
@@ -94,28 +96,28 @@ impl Store {
     }
 
     /// Requests of a name, of all methods if it has none.
-    fn requests_named(&self, name: &str, among: Among) -> Option<Sight> {
+    fn requests_named(&self, name: &str, among: Among) -> Option<ThresholdFigures> {
         let rows = self.requests.named();
         let mut rows = rows
             .filter(|(label, row)| is_called(label, name) && row.counts.count() > 0)
             .peekable();
         rows.peek()?;
-        let mut sight = Sight::nothing(Subject::Requests);
-        rows.for_each(|(_, row)| row.show(&mut sight, among));
-        Some(sight)
+        let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
+        rows.for_each(|(_, row)| row.show(&mut threshold_figures, among));
+        Some(threshold_figures)
     }
 
     /// Tasks and transactions of a name, of all scenarios.
-    fn tasks_named(&self, name: &str) -> Option<Sight> {
+    fn tasks_named(&self, name: &str) -> Option<ThresholdFigures> {
         let name = name.strip_prefix("task ").unwrap_or(name);
         let rows = self.tasks.named();
         let mut rows = rows
             .filter(|(label, row)| *label.name == *name && row.runs() > 0)
             .peekable();
         rows.peek()?;
-        let mut sight = Sight::nothing(Subject::Tasks);
-        rows.for_each(|(_, row)| row.show(&mut sight));
-        Some(sight)
+        let mut threshold_figures = ThresholdFigures::nothing(Subject::Tasks);
+        rows.for_each(|(_, row)| row.show(&mut threshold_figures));
+        Some(threshold_figures)
     }
 
     /// That a name was never used, and which is most like it.

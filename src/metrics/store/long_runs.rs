@@ -8,7 +8,7 @@ const NAMES: u64 = 12;
 /// The report of so many hours with one request of each of twelve names every so many seconds, in turn, and bytes that
 /// its points took. `latency_us` gives the latency of a name in a second.
 fn hours(hours: u64, every: u64, latency_us: impl Fn(u64, u64) -> u64) -> (Report, usize) {
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     store.expect(1);
     let mut recorder = Recorder::new(0);
     let zero = recorder.zero();

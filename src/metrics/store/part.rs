@@ -25,10 +25,10 @@ impl Store {
             origin_ns,
             ended_ns: nanoseconds(elapsed),
             co_mitigation: self
-                .facts
+                .identity
                 .co_mitigation
-                .map(|cadence| (cadence, self.facts.co_wanted)),
-            order: self.facts.order.clone(),
+                .map(|cadence| (cadence, self.identity.co_wanted)),
+            order: self.identity.order.clone(),
             warnings: self.warnings.to_vec(),
             measured: recording.pieces.clone(),
             start_stop: recording.start_stop.clone(),

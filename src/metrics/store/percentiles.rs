@@ -1,6 +1,8 @@
 //! Percentiles of reports against the sorted samples, for latencies of many shapes; and names without end.
 
-use crate::metrics::{Facts, Failure, Figures, Latency, Phases, Recorder, Report, Sample, Store};
+use crate::metrics::{
+    Failure, Figures, Latency, Phases, Recorder, Report, RunIdentity, Sample, Store,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -62,7 +64,7 @@ fn sample(recorder: &mut Recorder, name: &str, ns: u64, failed: bool) {
 
 /// What so many shards report of the samples, dealt in turn, with ticks in between. Every seventh failed.
 fn report_of(shards: usize, samples: &[u64]) -> Report {
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     let mut recorders: Vec<_> = (0..shards).map(Recorder::new).collect();
     for (n, ns) in samples.iter().enumerate() {
         sample(&mut recorders[n % shards], "/", *ns, n % 7 == 6);
@@ -148,7 +150,7 @@ fn percentiles_agree_with_sorting_whatever_the_shape_the_number_and_the_shards()
 
 #[test]
 fn a_hundred_thousand_names_are_two_thousand_rows_and_one() {
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     let mut recorders = [Recorder::new(0), Recorder::new(1)];
     for n in 0..100_000_u64 {
         let failed = n.is_multiple_of(2);

@@ -52,18 +52,18 @@ impl Store {
         let silent = self.silence_warning();
         let omission = self.co_mitigation();
         let mut report = Report {
-            version: self.facts.version.clone(),
-            plan: self.facts.plan.clone(),
-            host: self.facts.host.clone(),
-            started: self.facts.started.clone(),
+            version: self.identity.version.clone(),
+            plan: self.identity.plan.clone(),
+            host: self.identity.host.clone(),
+            started: self.identity.started.clone(),
             elapsed_s: measured.as_secs_f64(),
             part,
             paused_s: Duration::from_nanos(until)
                 .saturating_sub(measured)
                 .as_secs_f64(),
-            origin_ns: origin + self.facts.begin_ns,
+            origin_ns: origin + self.identity.begin_ns,
             users: self.users.peak(),
-            seed: self.facts.seed,
+            seed: self.identity.seed,
             warnings: saturated
                 .into_iter()
                 .chain(self.warnings.iter().cloned())
@@ -97,10 +97,10 @@ impl Store {
         };
         report
             .requests
-            .sort_by_key(|row| self.facts.place_of_name(&row.name));
+            .sort_by_key(|row| self.identity.place_of_name(&row.name));
         report
             .tasks
-            .sort_by_key(|row| self.facts.place_of_task(row));
+            .sort_by_key(|row| self.identity.place_of_task(row));
         self.judge(until, &mut report);
         report
     }

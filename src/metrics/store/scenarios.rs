@@ -33,7 +33,7 @@ impl Store {
             iterations: scenario.iterations,
         };
         let mut rows: Vec<ScenarioRow> = self.scenarios.iter().map(row).collect();
-        rows.sort_by_key(|row| self.facts.place_of_scenario(row));
+        rows.sort_by_key(|row| self.identity.place_of_scenario(row));
         rows
     }
 }

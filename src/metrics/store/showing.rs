@@ -28,7 +28,7 @@ impl Store {
             .filter(|(_, (_, row))| row.counts.count() > 0)
             .map(|(at, (label, row))| live_row(label, row, measured, recent.rates(at)))
             .collect();
-        rows.sort_by_cached_key(|row| self.facts.place_of_name(&row.name));
+        rows.sort_by_cached_key(|row| self.identity.place_of_name(&row.name));
         Snapshot {
             elapsed: self.now,
             measured: self.measured(self.now),

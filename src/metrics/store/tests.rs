@@ -43,7 +43,7 @@ fn record(recorder: &mut Recorder, n: u64) {
 
 /// The report of 5,000 samples dealt to so many shards, with a tick every hundred samples.
 fn report_of(shards: usize) -> Report {
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     let mut recorders: Vec<_> = (0..shards).map(Recorder::new).collect();
     let begin = recorders[0].zero();
     recorders[0].user_started("visitor", begin);
@@ -130,7 +130,7 @@ fn a_percentile_stays_between_the_exact_extremes() {
 
 #[test]
 fn successes_alone_do_not_feel_the_slow_failures() {
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     let mut recorder = Recorder::new(0);
     let request = recorder.request("GET", "/");
     for n in 0..100 {
@@ -163,7 +163,7 @@ fn successes_alone_do_not_feel_the_slow_failures() {
 
 #[test]
 fn a_run_without_requests_has_no_latency_and_no_rate() {
-    let report = Store::new(Facts::default()).report(Duration::ZERO);
+    let report = Store::new(RunIdentity::default()).report(Duration::ZERO);
     assert_eq!((report.aggregated.count, report.aggregated.rate), (0, 0.0));
     assert_eq!(report.aggregated.latency_ms, None);
     assert!(report.requests.is_empty() && report.series.is_empty());
@@ -173,7 +173,7 @@ fn a_run_without_requests_has_no_latency_and_no_rate() {
 
 #[test]
 fn the_two_thousand_and_first_name_counts_as_other_and_says_so() {
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     let mut recorder = Recorder::new(0);
     for n in 0..2_001 {
         let request = recorder.request("GET", &format!("/product/{n}"));
@@ -203,7 +203,7 @@ fn the_two_thousand_and_first_name_counts_as_other_and_says_so() {
 
 #[test]
 fn a_snapshot_shows_the_last_ten_seconds_beside_the_whole() {
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     let mut recorder = Recorder::new(0);
     recorder.user_started("visitor", recorder.zero());
     let mut last = Arc::default();
@@ -224,7 +224,7 @@ fn a_snapshot_shows_the_last_ten_seconds_beside_the_whole() {
 
 #[test]
 fn after_a_reset_only_what_follows_counts_and_users_stay() {
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     let mut recorder = Recorder::new(0);
     recorder.user_started("visitor", recorder.zero());
     for n in 0..100 {
@@ -261,8 +261,8 @@ fn the_histogram_can_be_read_back_by_other_tools() {
 
 #[test]
 fn a_run_starts_at_a_moment_written_as_rfc_3339() {
-    let facts = Facts::new("plan.lua", "http://a", 1, SystemTime::UNIX_EPOCH);
-    assert_eq!(facts.started, "1970-01-01T00:00:00.000Z");
+    let identity = RunIdentity::new("plan.lua", "http://a", 1, SystemTime::UNIX_EPOCH);
+    assert_eq!(identity.started, "1970-01-01T00:00:00.000Z");
 }
 
 #[test]

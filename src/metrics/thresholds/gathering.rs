@@ -4,8 +4,8 @@
 use super::super::axis::GRID;
 use super::super::delta::SliceDelta;
 use super::super::names::Label;
-use super::super::sight::{Sight, Subject};
 use super::super::silence::Silence;
+use super::super::threshold_figures::{Subject, ThresholdFigures};
 use super::{View, nanoseconds};
 use crate::threshold::{Figure, Threshold};
 use std::collections::BTreeMap;
@@ -30,12 +30,12 @@ pub(super) struct Gathered {
 #[derive(Debug)]
 enum Kept {
     /// Everything together.
-    All(Option<Box<Sight>>),
+    All(Option<Box<ThresholdFigures>>),
     /// By cells, each known by its beginning.
     Cells {
         length: u64,
         step: u64,
-        cells: BTreeMap<u64, Sight>,
+        cells: BTreeMap<u64, ThresholdFigures>,
         /// Where the latest stretch that was judged ended.
         judged: u64,
     },
@@ -46,7 +46,7 @@ enum Kept {
 pub(super) struct Stretch {
     from: u64,
     pub(super) to: u64,
-    sight: Option<Sight>,
+    threshold_figures: Option<ThresholdFigures>,
 }
 
 impl Gathered {
@@ -82,25 +82,28 @@ impl Gathered {
         if from < self.after {
             return;
         }
-        let Some(mut sight) = seen(threshold, slice) else {
+        let Some(mut threshold_figures) = seen(threshold, slice) else {
             return;
         };
-        if self.subject.is_some_and(|known| known != sight.subject) {
+        if self
+            .subject
+            .is_some_and(|known| known != threshold_figures.subject)
+        {
             // The name stood for something else before.
             self.forget();
         }
-        self.subject = Some(sight.subject);
+        self.subject = Some(threshold_figures.subject);
         if let Some(border) = &slice.border {
-            sight.oldest = sight.oldest.max(border.oldest as f64 / 1e6);
+            threshold_figures.oldest = threshold_figures.oldest.max(border.oldest as f64 / 1e6);
         }
         match &mut self.kept {
-            Kept::All(Some(all)) => all.add(&sight),
-            Kept::All(none) => *none = Some(Box::new(sight)),
+            Kept::All(Some(all)) => all.add(&threshold_figures),
+            Kept::All(none) => *none = Some(Box::new(threshold_figures)),
             Kept::Cells { step, cells, .. } => {
                 let cell = (from / *step * *step).max(self.after);
                 match cells.get_mut(&cell) {
-                    Some(known) => known.add(&sight),
-                    None => drop(cells.insert(cell, sight)),
+                    Some(known) => known.add(&threshold_figures),
+                    None => drop(cells.insert(cell, threshold_figures)),
                 }
             }
         }
@@ -114,15 +117,18 @@ impl Gathered {
     }
 
     /// Everything that is kept.
-    pub(super) fn all(&self) -> Option<Sight> {
+    pub(super) fn all(&self) -> Option<ThresholdFigures> {
         match &self.kept {
             Kept::All(all) => all.as_deref().cloned(),
             Kept::Cells { cells, .. } => self.sum(cells.values()),
         }
     }
 
-    fn sum<'a>(&self, cells: impl Iterator<Item = &'a Sight>) -> Option<Sight> {
-        let mut sum = Sight::nothing(self.subject?);
+    fn sum<'a>(
+        &self,
+        cells: impl Iterator<Item = &'a ThresholdFigures>,
+    ) -> Option<ThresholdFigures> {
+        let mut sum = ThresholdFigures::nothing(self.subject?);
         cells.for_each(|cell| sum.add(cell));
         Some(sum)
     }
@@ -159,7 +165,7 @@ impl Gathered {
             found.push(Stretch {
                 from,
                 to: next,
-                sight: self.sum(cells.range(from..next).map(|(_, cell)| cell)),
+                threshold_figures: self.sum(cells.range(from..next).map(|(_, cell)| cell)),
             });
         }
         if let Kept::Cells {
@@ -198,8 +204,8 @@ impl Stretch {
                 self.wait_for(silence, lasted);
             }
         }
-        match &self.sight {
-            Some(sight) => sight.value(threshold, lasted.as_secs_f64()),
+        match &self.threshold_figures {
+            Some(threshold_figures) => threshold_figures.value(threshold, lasted.as_secs_f64()),
             None => Ok(None),
         }
     }
@@ -209,30 +215,34 @@ impl Stretch {
         if from >= to {
             return;
         }
-        let sight = self
-            .sight
-            .get_or_insert_with(|| Sight::nothing(Subject::Requests));
+        let threshold_figures = self
+            .threshold_figures
+            .get_or_insert_with(|| ThresholdFigures::nothing(Subject::Requests));
         let age = Duration::from_nanos(to - silence.from);
-        sight.oldest = sight.oldest.max(age.as_secs_f64() * 1e3);
+        threshold_figures.oldest = threshold_figures.oldest.max(age.as_secs_f64() * 1e3);
         let silent = Duration::from_nanos(to - from).as_secs_f64();
         let answered = lasted.as_secs_f64() - silent;
         let missed = match answered > 0.1 * lasted.as_secs_f64() {
-            true => (sight.count as f64 * silent / answered) as u64,
-            false => sight.count,
+            true => (threshold_figures.count as f64 * silent / answered) as u64,
+            false => threshold_figures.count,
         };
         // Whoever would have asked during the silence waits until it is over, as far as that is known.
         let longest = Duration::from_nanos(silence.to - from);
-        sight.wait_evenly(missed.max(silence.waiting), longest);
+        threshold_figures.wait_evenly(missed.max(silence.waiting), longest);
     }
 }
 
 /// What a threshold is about within a slice; `None` if nothing of it came.
-fn seen(threshold: &Threshold, slice: &SliceDelta) -> Option<Sight> {
+fn seen(threshold: &Threshold, slice: &SliceDelta) -> Option<ThresholdFigures> {
     match (threshold.name.as_deref(), threshold.figure) {
         (None, Figure::Checks) | (Some(ALL_CHECKS), _) => measured(slice, |_, is_check| is_check),
         (None, _) => {
             let any = requests(threshold, slice, |_| true);
-            any.or_else(|| slice.border.map(|_| Sight::nothing(Subject::Requests)))
+            any.or_else(|| {
+                slice
+                    .border
+                    .map(|_| ThresholdFigures::nothing(Subject::Requests))
+            })
         }
         (Some(name), _) => requests(threshold, slice, |label| is_called(label, name))
             .or_else(|| tasks(slice, name))
@@ -245,40 +255,42 @@ fn requests(
     threshold: &Threshold,
     slice: &SliceDelta,
     wanted: impl Fn(&Label) -> bool,
-) -> Option<Sight> {
+) -> Option<ThresholdFigures> {
     let mut rows = slice.requests.iter();
     let mut rows = rows
         .by_ref()
         .filter(|row| !row.counts.is_empty() && wanted(&row.label))
         .peekable();
     rows.peek()?;
-    let mut sight = Sight::nothing(Subject::Requests);
-    rows.for_each(|row| sight.add_slice(threshold.among, row));
-    Some(sight)
+    let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
+    rows.for_each(|row| threshold_figures.add_slice(threshold.among, row));
+    Some(threshold_figures)
 }
 
-fn tasks(slice: &SliceDelta, name: &str) -> Option<Sight> {
+fn tasks(slice: &SliceDelta, name: &str) -> Option<ThresholdFigures> {
     let name = name.strip_prefix("task ").unwrap_or(name);
     let rows = slice.tasks.iter();
     let mut rows = rows
         .filter(|row| row.ok.count + row.failed.count > 0 && *row.label.name == *name)
         .peekable();
     rows.peek()?;
-    let mut sight = Sight::nothing(Subject::Tasks);
+    let mut threshold_figures = ThresholdFigures::nothing(Subject::Tasks);
     for row in rows {
-        sight.add_tasks(&row.ok, &row.failed, |all| row.all.add_to(all));
+        threshold_figures.add_tasks(&row.ok, &row.failed, |all| row.all.add_to(all));
     }
-    Some(sight)
+    Some(threshold_figures)
 }
 
-fn measured(slice: &SliceDelta, wanted: impl Fn(&Label, bool) -> bool) -> Option<Sight> {
+fn measured(slice: &SliceDelta, wanted: impl Fn(&Label, bool) -> bool) -> Option<ThresholdFigures> {
     let rows = slice.measures.iter();
     let found = rows
         .filter(|row| !row.measure.is_empty() && wanted(&row.label, row.measure.kind.is_check()));
-    found.map(|row| row.measure.sight()).reduce(|mut all, row| {
-        all.add(&row);
-        all
-    })
+    found
+        .map(|row| row.measure.threshold_figures())
+        .reduce(|mut all, row| {
+            all.add(&row);
+            all
+        })
 }
 
 /// Whether a request has that name, with or without its method.

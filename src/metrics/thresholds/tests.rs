@@ -1,7 +1,7 @@
 //! Tests of verdicts, from samples through the store to the report.
 
 use crate::metrics::{
-    Facts, Failure, Phases, Recorder, Report, Sample, Store, TaskRun, ThresholdRow,
+    Failure, Phases, Recorder, Report, RunIdentity, Sample, Store, TaskRun, ThresholdRow,
 };
 use crate::threshold::Threshold;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ struct Run {
 
 impl Run {
     fn judged_by(texts: &[&str]) -> Run {
-        let mut store = Store::new(Facts::default());
+        let mut store = Store::new(RunIdentity::default());
         store.judge_by(read(texts));
         Run {
             store,

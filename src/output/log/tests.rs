@@ -1,7 +1,9 @@
 //! Tests of whole logs, read back by the parsers that others use.
 
 use super::*;
-use crate::metrics::{Account, Context, Failure, Phases, Recorder, Sample, TaskContext, TaskRun};
+use crate::metrics::{
+    Context, ExchangeDetails, Failure, Phases, Recorder, Sample, TaskContext, TaskRun,
+};
 use std::time::{Duration, Instant};
 
 /// Texts that a hostile plan or target may put anywhere.
@@ -20,7 +22,7 @@ const HOSTILE: [&str; 9] = [
 #[derive(Debug)]
 struct Asked<'a>(&'a str);
 
-impl Account for Asked<'_> {
+impl ExchangeDetails for Asked<'_> {
     fn method(&self) -> &str {
         self.0
     }
@@ -68,7 +70,7 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
                 scenario: text,
                 task: text,
                 connection: None,
-                account: &Asked(text),
+                details: &Asked(text),
             }),
         });
         let task = recorder.task(text, text);
@@ -103,7 +105,7 @@ fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> Written {
         .expect("the files can be written")
         .expect("there are logs");
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&writer.journals()));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&writer.run_logs()));
     fail(&mut recorder, origin, texts);
     drop(recorder);
     writer.finish()
@@ -211,18 +213,18 @@ fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
         let file = LogFile::parse(&path.to_string_lossy()).expect("an ending");
         let (out, parcels) = mpsc::channel();
         // Room for no chunk at all.
-        let journals = Journals::new([true, false, false, false], out, 0);
+        let run_logs = RunLogs::new([true, false, false, false], out, 0);
         let progress = Arc::<Progress>::default();
         let sink = Sink::open(&path, progress.clone()).expect("a file");
         let origin = Instant::now();
-        let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
+        let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
         fail(&mut recorder, origin, &["a", "b"]);
         drop(recorder);
-        journals.end();
+        run_logs.end();
         let logs = vec![Log::new(LogKind::Requests, &file, sink, false)];
         let writer = Writer {
             logs,
-            journals,
+            run_logs,
             progress,
         };
         assert!(writer.write(&parcels).is_empty());

@@ -7,7 +7,7 @@ use super::sink::{Ended, Sink};
 use super::sorter::Sorter;
 use crate::config::{LogFile, LogFormat};
 use crate::error::{Error, Trouble};
-use crate::metrics::{Chunk, Entry, Journals, LogKind, Parcel, RequestEntry, TaskEntry};
+use crate::metrics::{Chunk, Entry, LogKind, LogMessage, RequestEntry, RunLogs, TaskEntry};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -19,26 +19,26 @@ const FLUSH_BYTES: usize = 256 * 1024;
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) logs: Vec<Log>,
-    pub(super) journals: Journals,
+    pub(super) run_logs: RunLogs,
     pub(super) progress: Arc<Progress>,
 }
 
 impl Writer {
     /// Writes until the channel closes. Returns the errors of the files that could not be written.
-    pub(super) fn write(mut self, parcels: &mpsc::Receiver<Parcel>) -> Vec<Error> {
-        while let Ok(Parcel::Chunk(chunk)) = parcels.recv() {
+    pub(super) fn write(mut self, parcels: &mpsc::Receiver<LogMessage>) -> Vec<Error> {
+        while let Ok(LogMessage::Chunk(chunk)) = parcels.recv() {
             self.add(&chunk);
             self.progress.steps.fetch_add(1, Ordering::Relaxed);
         }
         let Writer {
             logs,
-            journals,
+            run_logs,
             progress,
         } = self;
         let ended = logs.into_iter().map(|mut log| {
             log.write_sorted(&progress);
             let lines = progress.lines[log.kind as usize].load(Ordering::Relaxed);
-            log.last_line(journals.made(log.kind).saturating_sub(lines));
+            log.last_line(run_logs.made(log.kind).saturating_sub(lines));
             log.trouble
         });
         ended.flatten().collect()

@@ -1,6 +1,6 @@
 //! The top of the screen: what runs, how far it is, its figures now, and how they went over the last minutes.
 
-use super::super::Facts;
+use super::super::ViewContext;
 use super::super::listing::{cut_middle, one_line};
 use super::super::pages::{ms_text, rate, tight};
 use super::super::style::{Meaning, Styles};
@@ -17,7 +17,7 @@ const BAR: usize = 16;
 
 /// Three lines: plan and target, progress and generator, figures.
 pub(super) fn draw(
-    facts: &Facts,
+    facts: &ViewContext,
     snapshot: &Snapshot,
     area: Rect,
     buffer: &mut Buffer,

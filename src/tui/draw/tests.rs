@@ -194,8 +194,8 @@ fn run(names: usize) -> (Snapshot, Arc<Report>) {
     (snapshot, Arc::new(report))
 }
 
-fn facts() -> Facts {
-    Facts {
+fn facts() -> ViewContext {
+    ViewContext {
         plan: "plans/drupal.lua".to_owned(),
         host: "demo:drupal at http://127.0.0.1:43757".to_owned(),
         colours: true,
@@ -329,7 +329,7 @@ fn without_colours_nothing_is_coloured_and_nothing_is_lost() {
     let (mut plain, mut coloured) = (Buffer::empty(area), Buffer::empty(area));
     let state = watched(&run);
     draw(&facts(), &state, snapshot, area, &mut coloured);
-    let facts = Facts {
+    let facts = ViewContext {
         colours: false,
         ..facts()
     };

@@ -7,7 +7,7 @@ use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::user::perform::*;
 use crate::engine::user::{Role, Shared};
 use crate::http::ClientConfig;
-use crate::metrics::{Facts, Recorder, Store};
+use crate::metrics::{Recorder, RunIdentity, Store};
 use crate::plan::Schedule;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -45,7 +45,7 @@ async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_afte
     // The pause is long by now.
     user.refusals = 7;
     let shared = user.shared.clone();
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     {
         let mut life = std::pin::pin!(user.live());
         while store.tick(Duration::ZERO).checks.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::lua::testing::{recorder, setup};
 use crate::lua::{Op, Program, Step, Vm, load};
-use crate::metrics::{Facts, MetricKind, Report, Store};
+use crate::metrics::{MetricKind, Report, RunIdentity, Store};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn run(source: &str) -> (Vec<Step>, Report) {
         step
     });
     let ends = ends.collect();
-    let mut store = Store::new(Facts::default());
+    let mut store = Store::new(RunIdentity::default());
     store.merge(recorder.borrow_mut().take());
     (ends, store.report(Duration::from_secs(1)))
 }

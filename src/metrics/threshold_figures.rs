@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Everything that is known of one subject at one moment.
 #[derive(Debug, Clone)]
-pub(super) struct Sight {
+pub(super) struct ThresholdFigures {
     pub(super) subject: Subject,
     pub(super) count: u64,
     /// Failed ones, checks that did not hold, values of a rate that were false.
@@ -45,10 +45,10 @@ pub(super) enum Values {
     Numbers(Spread),
 }
 
-impl Sight {
+impl ThresholdFigures {
     /// Nothing was seen.
-    pub(super) fn nothing(subject: Subject) -> Sight {
-        Sight {
+    pub(super) fn nothing(subject: Subject) -> ThresholdFigures {
+        ThresholdFigures {
             subject,
             count: 0,
             failures: 0,
@@ -66,12 +66,17 @@ impl Sight {
     }
 
     /// Of checks or a metric.
-    pub(super) fn numbers(subject: Subject, count: u64, failures: u64, values: &Spread) -> Sight {
-        Sight {
+    pub(super) fn numbers(
+        subject: Subject,
+        count: u64,
+        failures: u64,
+        values: &Spread,
+    ) -> ThresholdFigures {
+        ThresholdFigures {
             count,
             failures,
             values: Values::Numbers(values.clone()),
-            ..Sight::nothing(subject)
+            ..ThresholdFigures::nothing(subject)
         }
     }
 
@@ -155,7 +160,7 @@ impl Sight {
     }
 
     /// Adds the figures of another row, or of a later stretch of the same.
-    pub(super) fn add(&mut self, other: &Sight) {
+    pub(super) fn add(&mut self, other: &ThresholdFigures) {
         self.count += other.count;
         self.failures += other.failures;
         self.sum += other.sum;

@@ -1,7 +1,7 @@
 //! The logs of a run on their way from the shards to whoever writes them: every request and every task, one
 //! after the other, as bytes.
 //!
-//! A [`Journal`] belongs to one shard's [`Recorder`](super::Recorder) and is filled where a request is counted,
+//! A [`LogRecorder`] belongs to one shard's [`Recorder`](super::Recorder) and is filled where a request is counted,
 //! so that both can never differ. It hands over whole [`Chunk`]s, at each tick and when one is full, and waits
 //! for nobody: what does not fit into the memory that logs may take is left out and counted. It knows no
 //! file and no format.
@@ -52,14 +52,14 @@ impl LogKind {
 }
 
 /// Which logs are kept, by their numbers.
-pub type Wanted = [bool; LogKind::ALL.len()];
+pub type LogSelection = [bool; LogKind::ALL.len()];
 
 /// Lines of each log.
 type Lines = [u64; LogKind::ALL.len()];
 
 /// What goes from a shard to the writer of logs.
 #[derive(Debug)]
-pub enum Parcel {
+pub enum LogMessage {
     /// Entries.
     Chunk(Chunk),
     /// No more is to come.
@@ -87,11 +87,11 @@ impl Drop for Chunk {
     }
 }
 
-/// Makes the journals of a run's shards.
+/// Makes the log recorders of a run's shards.
 #[derive(Debug, Clone)]
-pub struct Journals {
-    wanted: Wanted,
-    out: Sender<Parcel>,
+pub struct RunLogs {
+    wanted: LogSelection,
+    out: Sender<LogMessage>,
     shared: Arc<Shared>,
 }
 
@@ -105,11 +105,11 @@ struct Shared {
     made: [AtomicU64; LogKind::ALL.len()],
 }
 
-impl Journals {
-    /// Journals for the logs that are wanted, which send their chunks to `out` and leave out what would make
+impl RunLogs {
+    /// RunLogs for the logs that are wanted, which send their chunks to `out` and leave out what would make
     /// chunks on the way take more than `most` bytes.
-    pub fn new(wanted: Wanted, out: Sender<Parcel>, most: usize) -> Journals {
-        Journals {
+    pub fn new(wanted: LogSelection, out: Sender<LogMessage>, most: usize) -> RunLogs {
+        RunLogs {
             wanted,
             out,
             shared: Arc::new(Shared {
@@ -128,13 +128,13 @@ impl Journals {
     /// Says that no more is to come.
     pub fn end(&self) {
         // A writer that has ended needs no telling.
-        let _ended = self.out.send(Parcel::End);
+        let _ended = self.out.send(LogMessage::End);
     }
 
-    /// A journal for one shard; its times count from `origin`.
-    pub(super) fn journal(&self, origin: Instant) -> Journal {
-        Journal {
-            journals: self.clone(),
+    /// A log recorder for one shard; its times count from `origin`.
+    pub(super) fn request_log(&self, origin: Instant) -> LogRecorder {
+        LogRecorder {
+            run_logs: self.clone(),
             origin,
             bytes: Vec::new(),
             lines: Lines::default(),
@@ -144,16 +144,16 @@ impl Journals {
 
 /// The entries of one shard that were not handed over yet.
 #[derive(Debug)]
-pub(super) struct Journal {
-    journals: Journals,
+pub(super) struct LogRecorder {
+    run_logs: RunLogs,
     origin: Instant,
     bytes: Vec<u8>,
     lines: Lines,
 }
 
-impl Journal {
+impl LogRecorder {
     fn wants(&self, log: LogKind) -> bool {
-        self.journals.wanted[log as usize]
+        self.run_logs.wanted[log as usize]
     }
 
     /// Enters a request if a log wants it.
@@ -165,23 +165,23 @@ impl Journal {
             failed && self.wants(LogKind::Errors),
             failed && self.wants(LogKind::Debug),
         ];
-        if logs == Wanted::default() {
+        if logs == LogSelection::default() {
             return;
         }
-        let account = context.account;
+        let details = context.details;
         let start = since(self.origin, sample.begin);
         let messages =
-            logs[LogKind::Debug as usize].then(|| messages(account, MOST_HEADERS, MOST_BODY));
+            logs[LogKind::Debug as usize].then(|| messages(details, MOST_HEADERS, MOST_BODY));
         let final_url = match sample.redirects {
             0 => String::new(),
-            _ => account.final_url(),
+            _ => details.final_url(),
         };
         let entry = RequestEntry {
             user: context.user,
             scenario: cut(context.scenario),
             task: cut(context.task),
             name: cut(&label.name),
-            method: cut(account.method()),
+            method: cut(details.method()),
             url: "",
             final_url: cut(&final_url),
             status: sample.status,
@@ -193,13 +193,13 @@ impl Journal {
             bytes: sample.bytes,
             redirects: sample.redirects,
             retries: sample.retries,
-            class: account.class(),
+            class: details.class(),
             error: sample.failure.map(|failure| cut(failure.message)),
             line: sample.failure.and_then(|failure| failure.line),
             messages: messages.as_ref().map(|kept| kept.as_entry()),
         };
         let bytes = &mut self.bytes;
-        account.url(&mut |origin, path| {
+        details.url(&mut |origin, path| {
             let origin = cut(origin);
             let rest = path.floor_char_boundary(MOST_TEXT - origin.len());
             entry.encode(bytes, [origin, &path[..rest]]);
@@ -219,7 +219,7 @@ impl Journal {
             failed && self.wants(LogKind::Errors),
             false,
         ];
-        if logs == Wanted::default() {
+        if logs == LogSelection::default() {
             return;
         }
         let start = since(self.origin, run.begin);
@@ -237,7 +237,7 @@ impl Journal {
         self.entered(logs);
     }
 
-    fn entered(&mut self, logs: Wanted) {
+    fn entered(&mut self, logs: LogSelection) {
         for (lines, entered) in self.lines.iter_mut().zip(logs) {
             *lines += u64::from(entered);
         }
@@ -251,7 +251,7 @@ impl Journal {
         if self.bytes.is_empty() {
             return;
         }
-        let shared = &self.journals.shared;
+        let shared = &self.run_logs.shared;
         for (made, lines) in shared.made.iter().zip(std::mem::take(&mut self.lines)) {
             made.fetch_add(lines, Ordering::Relaxed);
         }
@@ -271,11 +271,11 @@ impl Journal {
             shared: shared.clone(),
         };
         // Without a writer nothing is written; what was made is counted all the same.
-        let _ended = self.journals.out.send(Parcel::Chunk(chunk));
+        let _ended = self.run_logs.out.send(LogMessage::Chunk(chunk));
     }
 }
 
-impl Drop for Journal {
+impl Drop for LogRecorder {
     fn drop(&mut self) {
         self.hand_over();
     }

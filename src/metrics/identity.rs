@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 /// What is known of a run before it begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct RunIdentity {
     /// Version of lgoose.
     pub version: String,
     /// The plan's path as given.
@@ -27,8 +27,8 @@ pub struct Facts {
     pub order: Vec<(String, String)>,
 }
 
-impl Facts {
-    /// The facts of a run by this version that begins at `started`.
+impl RunIdentity {
+    /// The identity of a run by this version that begins at `started`.
     pub fn new(
         plan: impl Into<String>,
         host: impl Into<String>,
@@ -36,7 +36,7 @@ impl Facts {
         started: SystemTime,
     ) -> Self {
         let seconds = jiff::Timestamp::try_from(started).unwrap_or_default();
-        Facts {
+        RunIdentity {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             plan: plan.into(),
             host: host.into(),

@@ -1,4 +1,4 @@
-//! Journals without a writer: what goes in comes out, and what does not fit is counted.
+//! RunLogs without a writer: what goes in comes out, and what does not fit is counted.
 
 use super::*;
 use crate::metrics::{Failure, Phases, Recorder};
@@ -13,7 +13,7 @@ struct Asked<'a> {
     body: &'a [u8],
 }
 
-impl crate::metrics::Account for Asked<'_> {
+impl crate::metrics::ExchangeDetails for Asked<'_> {
     fn method(&self) -> &str {
         "GET"
     }
@@ -60,18 +60,18 @@ fn record(recorder: &mut Recorder, origin: Instant, count: u64, asked: &Asked<'_
                 scenario: "s",
                 task: "t",
                 connection: NonZeroU64::new(9),
-                account: asked,
+                details: asked,
             }),
         });
     }
 }
 
-fn received(parcels: &Receiver<Parcel>) -> Vec<Chunk> {
+fn received(parcels: &Receiver<LogMessage>) -> Vec<Chunk> {
     parcels
         .try_iter()
         .filter_map(|parcel| match parcel {
-            Parcel::Chunk(chunk) => Some(chunk),
-            Parcel::End => None,
+            LogMessage::Chunk(chunk) => Some(chunk),
+            LogMessage::End => None,
         })
         .collect()
 }
@@ -85,9 +85,9 @@ const PLAIN: Asked<'_> = Asked {
 #[test]
 fn what_was_entered_comes_out_as_it_was() {
     let (out, parcels) = channel();
-    let journals = Journals::new([true, true, true, true], out, usize::MAX);
+    let run_logs = RunLogs::new([true, true, true, true], out, usize::MAX);
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
     record(&mut recorder, origin, 2, &PLAIN, false);
     record(&mut recorder, origin, 1, &PLAIN, true);
     let task = recorder.task("s", "t");
@@ -144,20 +144,20 @@ fn what_was_entered_comes_out_as_it_was() {
         ..TaskEntry::default()
     };
     assert_eq!(entries[3..], [Entry::Task(run)]);
-    assert_eq!(LogKind::ALL.map(|log| journals.made(log)), [3, 1, 1, 1]);
+    assert_eq!(LogKind::ALL.map(|log| run_logs.made(log)), [3, 1, 1, 1]);
 }
 
 #[test]
 fn what_does_not_fit_is_left_out_and_counted_until_there_is_room_again() {
     let (out, parcels) = channel();
-    let journals = Journals::new([true, false, false, false], out, 2 * CHUNK);
+    let run_logs = RunLogs::new([true, false, false, false], out, 2 * CHUNK);
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
     record(&mut recorder, origin, 10_000, &PLAIN, false);
     recorder.take();
     let lines = |chunks: &[Chunk]| chunks.iter().flat_map(Chunk::entries).count() as u64;
     let first = received(&parcels);
-    assert_eq!(journals.made(LogKind::Requests), 10_000);
+    assert_eq!(run_logs.made(LogKind::Requests), 10_000);
     assert!((1..10_000).contains(&lines(&first)), "{}", lines(&first));
     record(&mut recorder, origin, 1, &PLAIN, false);
     let full = first.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() > CHUNK;
@@ -165,15 +165,15 @@ fn what_does_not_fit_is_left_out_and_counted_until_there_is_room_again() {
     drop(first);
     recorder.take();
     assert_eq!(lines(&received(&parcels)), 1);
-    assert_eq!(journals.made(LogKind::Requests), 10_001);
+    assert_eq!(run_logs.made(LogKind::Requests), 10_001);
 }
 
 #[test]
 fn endless_texts_are_cut() {
     let (out, parcels) = channel();
-    let journals = Journals::new([true, false, false, true], out, usize::MAX);
+    let run_logs = RunLogs::new([true, false, false, true], out, usize::MAX);
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
     let endless = "\u{e4}".repeat(1 << 20);
     let asked = Asked {
         origin: "http://a",
@@ -193,11 +193,11 @@ fn endless_texts_are_cut() {
 }
 
 #[test]
-fn a_journal_that_goes_away_hands_over_what_it_has() {
+fn a_log_recorder_that_goes_away_hands_over_what_it_has() {
     let (out, parcels) = channel();
-    let journals = Journals::new([true, false, false, false], out, usize::MAX);
+    let run_logs = RunLogs::new([true, false, false, false], out, usize::MAX);
     let origin = Instant::now();
-    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&journals));
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
     record(&mut recorder, origin, 1, &PLAIN, false);
     drop(recorder);
     assert_eq!(received(&parcels).len(), 1);

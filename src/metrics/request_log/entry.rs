@@ -1,4 +1,4 @@
-//! One entry of a journal as bytes and back: numbers first, then texts with their lengths. Written and read
+//! One entry of a log as bytes and back: numbers first, then texts with their lengths. Written and read
 //! within one process, so there is no version and no other order of bytes.
 
 use std::num::NonZeroU64;

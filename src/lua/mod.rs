@@ -29,8 +29,8 @@ mod vm;
 
 pub use diagnostics::Raised;
 pub use limits::{Heartbeat, RunningCode};
-pub use loading::{STUBS, load, read, review};
-pub use plan_files::Program;
+pub use loading::{STUBS, load, load_bundle, read, review};
+pub use plan_files::{Bundle, Program};
 pub use requests::{Counted, Expect, Finished, Op, RequestOp};
 pub use sandbox::stream;
 pub use vm::{Step, Vm, VmSetup};

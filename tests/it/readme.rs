@@ -143,9 +143,18 @@ fn the_files_that_the_readme_links_to_exist() {
     let text = readme();
     let links = text.split("](").skip(1);
     let links = links.filter_map(|rest| rest.split(')').next());
-    let local: Vec<_> = links.filter(|link| !link.contains("://")).collect();
+    let (local, sections): (Vec<_>, Vec<_>) = links
+        .filter(|link| !link.contains("://"))
+        .partition(|link| !link.starts_with('#'));
     assert!(local.len() > 20, "{local:?}");
     for link in local {
         assert!(in_repository(link).exists(), "{link}");
+    }
+    let headings = text.lines().filter_map(|line| line.strip_prefix("### "));
+    let anchors: Vec<String> = headings
+        .map(|heading| format!("#{}", heading.to_lowercase().replace(' ', "-")))
+        .collect();
+    for section in sections {
+        assert!(anchors.iter().any(|anchor| anchor == section), "{section}");
     }
 }

@@ -4,11 +4,12 @@ use super::declare;
 use crate::config::Settings;
 use crate::error::{Diagnostic, Error};
 use crate::lua::diagnostics;
-use crate::lua::plan_files::{Program, compile};
+use crate::lua::plan_files::{Bundle, Program, compile};
 use crate::plan::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use tempfile::TempDir;
 
 const PRELUDE: &str = include_str!("../../../lua/prelude.lua");
 
@@ -24,11 +25,36 @@ pub fn load(
     variables: BTreeMap<String, String>,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
+    load_from(name, source, variables, seed, None)
+}
+
+/// Loads a plan that another process has bundled. Nothing of this machine but the bundle decides what it is.
+///
+/// # Errors
+/// As [`load`], and trouble with unpacking it.
+pub fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Error> {
+    let (variables, folder) = (bundle.variables.clone(), bundle.unpack()?);
+    load_from(
+        &bundle.name,
+        &bundle.source,
+        variables,
+        bundle.seed,
+        Some(folder),
+    )
+}
+
+fn load_from(
+    name: &str,
+    source: &str,
+    variables: BTreeMap<String, String>,
+    seed: u64,
+    unpacked: Option<TempDir>,
+) -> Result<(Arc<Program>, Plan, Settings), Error> {
     // An editor's byte order mark and a '#!' line are no Lua.
     let source = source.trim_start_matches('\u{feff}');
     let prelude =
         compile("=lgoose", PRELUDE, true).map_err(|error| Error::trouble(error.to_string()))?;
-    let mut program = Program::new(name, source, prelude, variables, seed);
+    let mut program = Program::new(name, source, prelude, variables, seed, unpacked);
     program.plan = compile(&format!("@{name}"), source, false)
         .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
     let program = Arc::new(program);

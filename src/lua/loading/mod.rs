@@ -7,6 +7,6 @@ mod review;
 mod setting;
 mod stubs;
 
-pub use load::{load, read};
+pub use load::{load, load_bundle, read};
 pub use review::review;
 pub use stubs::STUBS;

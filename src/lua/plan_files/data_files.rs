@@ -52,6 +52,8 @@ impl RowOrder {
 #[derive(Debug)]
 pub(in crate::lua) struct DataFiles {
     folder: PathBuf,
+    /// The folder that its files are read from, if that is another one.
+    root: Option<PathBuf>,
     files: Cache<Rows>,
     /// The part of the load that this process drives, once that is known.
     part: Arc<OnceLock<Part>>,
@@ -97,13 +99,14 @@ pub(in crate::lua) enum DataRow<'a> {
 
 impl DataFiles {
     /// Creates the collection for the folder of a plan; `plan` is the plan's name as messages show it.
-    pub(in crate::lua) fn beside(plan: &str) -> DataFiles {
+    pub(in crate::lua) fn beside(plan: &str, root: Option<&Path>) -> DataFiles {
         let folder = match Path::new(plan).parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
         DataFiles {
             folder: folder.to_owned(),
+            root: root.map(Path::to_owned),
             files: Cache::new(usize::MAX),
             part: Arc::default(),
         }
@@ -165,7 +168,7 @@ impl DataFiles {
     }
 
     /// Resolves a file name to its real path in the plan's folder.
-    fn resolve(&self, file: &str) -> Result<PathBuf, String> {
+    pub(super) fn resolve(&self, file: &str) -> Result<PathBuf, String> {
         let outside = || {
             format!(
                 "'{file}' is outside of the plan's folder; plans read files beside them and below"
@@ -184,7 +187,8 @@ impl DataFiles {
             }
             _ => format!("cannot read '{file}': {error}"),
         };
-        let folder = self.folder.canonicalize().map_err(fault)?;
+        let folder = self.root.as_ref().unwrap_or(&self.folder);
+        let folder = folder.canonicalize().map_err(fault)?;
         let path = folder.join(file).canonicalize().map_err(fault)?;
         if !path.starts_with(&folder) {
             return Err(outside());

@@ -24,6 +24,11 @@ pub(super) fn of_file(path: &Path) -> io::Result<Digest> {
     }
 }
 
+/// Computes the digest of a file's bytes.
+pub(super) fn of_bytes(bytes: &[u8]) -> Digest {
+    Sha256::digest(bytes).into()
+}
+
 /// Computes the digest of a plan in hexadecimal digits. `sources` are the texts of its files, its own first; `data` are
 /// the data files by their paths as seen from the plan.
 pub(super) fn of_plan(plan: &str, sources: &[Arc<Source>], data: Vec<(String, Digest)>) -> String {

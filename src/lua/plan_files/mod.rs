@@ -1,5 +1,6 @@
 //! The files of a plan, read and compiled once per process and shared by all VMs. Knows nothing of users and tasks.
 
+mod bundle;
 mod bytecode;
 mod cache;
 mod data_files;
@@ -8,6 +9,7 @@ mod modules;
 mod program;
 mod sources;
 
+pub use bundle::Bundle;
 pub(super) use bytecode::{compile, compile_once, libraries};
 pub(super) use data_files::{DataFormat, DataRow, RowOrder, Rows};
 #[cfg(test)]

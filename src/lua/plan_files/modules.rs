@@ -19,6 +19,8 @@ pub(in crate::lua) const BUILT_IN: [(&str, &str); 1] = [(
 pub(in crate::lua) struct Modules {
     /// The folder of the plan as it was written, for messages.
     folder: PathBuf,
+    /// The folder that its files are read from, if that is another one.
+    root: Option<PathBuf>,
     // Held while a module is compiled, so that VMs that start together compile it once.
     compiled: Mutex<HashMap<String, Arc<Vec<u8>>>>,
 }
@@ -34,12 +36,13 @@ pub(in crate::lua) enum ModuleError {
 
 impl Modules {
     /// Creates the collection for the plan with this file name.
-    pub(in crate::lua) fn beside(plan: &str) -> Modules {
+    pub(in crate::lua) fn beside(plan: &str, root: Option<&Path>) -> Modules {
         Modules {
             folder: Path::new(plan)
                 .parent()
                 .map(Path::to_owned)
                 .unwrap_or_default(),
+            root: root.map(Path::to_owned),
             compiled: Mutex::default(),
         }
     }
@@ -73,9 +76,10 @@ impl Modules {
     fn read(&self, name: &str) -> Result<(String, String), String> {
         let path = relative_path(name)?;
         let shown = self.folder.join(&path).display().to_string();
-        let folder = match self.folder.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => &self.folder,
+        let folder = match &self.root {
+            Some(root) => root,
+            None if self.folder.as_os_str().is_empty() => Path::new("."),
+            None => &self.folder,
         };
         let unreadable =
             |error: std::io::Error| format!("cannot read module '{name}' from '{shown}': {error}");
@@ -172,7 +176,7 @@ mod tests {
 
     #[test]
     fn lgooses_own_modules_compile_and_are_compiled_once() {
-        let (modules, sources) = (Modules::beside("plan.lua"), Sources::default());
+        let (modules, sources) = (Modules::beside("plan.lua", None), Sources::default());
         for (name, _) in BUILT_IN {
             let first = modules.find(name, &sources).expect("it compiles");
             let second = modules.find(name, &sources).expect("it compiles");
@@ -183,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_missing_module_names_the_file_that_was_looked_for() {
-        let modules = Modules::beside("plans/a.lua");
+        let modules = Modules::beside("plans/a.lua", None);
         let Err(ModuleError::Rejected(told)) = modules.find("lgoose.drupl", &Sources::default())
         else {
             panic!("there is none");

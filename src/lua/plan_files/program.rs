@@ -9,10 +9,10 @@ use crate::config::Part;
 use crate::html::Selector;
 use regex::bytes::Regex;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tempfile::TempDir;
 
 /// The number of patterns of one kind that are kept: more than a person writes, but a plan that makes a new one for
 /// every request must not fill the memory.
@@ -50,6 +50,10 @@ pub struct Program {
     pub(in crate::lua) task_locations: Vec<TaskLocation>,
     /// The data files that the plan reads.
     pub(in crate::lua) data: DataFiles,
+    /// The variables of the environment that the plan has asked for.
+    asked: Mutex<BTreeMap<String, String>>,
+    /// The folder that its modules and data were unpacked into, if they came in a bundle.
+    _unpacked: Option<TempDir>,
     regexes: Cache<Regex>,
     selectors: Cache<Selector>,
 }
@@ -62,19 +66,23 @@ impl Program {
         prelude: Vec<u8>,
         variables: BTreeMap<String, String>,
         seed: u64,
+        unpacked: Option<TempDir>,
     ) -> Program {
+        let root = unpacked.as_ref().map(TempDir::path);
         Program {
             file: name.to_owned(),
             prelude,
             plan: Vec::new(),
             sources: Sources::of_plan(name, source),
-            modules: Modules::beside(name),
+            modules: Modules::beside(name, root),
             variables,
             seed,
             task_names: Vec::new(),
             shared: OnceLock::new(),
             task_locations: Vec::new(),
-            data: DataFiles::beside(name),
+            data: DataFiles::beside(name, root),
+            asked: Mutex::default(),
+            _unpacked: unpacked,
             regexes: Cache::new(MOST_PATTERNS),
             selectors: Cache::new(MOST_PATTERNS),
         }
@@ -120,10 +128,25 @@ impl Program {
 
     /// Returns the bytes of a variable: of `-e` first, then of the environment.
     pub(in crate::lua) fn variable(&self, name: &str) -> Option<Vec<u8>> {
-        let given = self.variables.get(name);
-        given
-            .map(|value| value.clone().into_bytes())
-            .or_else(|| std::env::var_os(name).map(OsString::into_vec))
+        if let Some(given) = self.variables.get(name) {
+            return Some(given.clone().into_bytes());
+        }
+        let value = std::env::var_os(name)?;
+        if let Some(text) = value.to_str() {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            if !asked.contains_key(name) {
+                asked.insert(name.to_owned(), text.to_owned());
+            }
+        }
+        Some(value.into_vec())
+    }
+
+    /// Returns the variables that were set, and those of the environment that the plan has asked for so far.
+    pub(super) fn known_variables(&self) -> BTreeMap<String, String> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = asked.clone();
+        known.extend(self.variables.clone());
+        known
     }
 }
 

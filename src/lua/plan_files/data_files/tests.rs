@@ -18,7 +18,7 @@ impl Folder {
     }
 
     fn library(&self) -> DataFiles {
-        DataFiles::beside(&self.0.join("plan.lua").to_string_lossy())
+        DataFiles::beside(&self.0.join("plan.lua").to_string_lossy(), None)
     }
 }
 

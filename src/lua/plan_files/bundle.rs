@@ -1,0 +1,160 @@
+//! Everything that another machine needs to load the same plan: its text, the modules and data files that it has read,
+//! and the variables.
+
+use super::digest;
+use super::program::Program;
+use crate::error::Error;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use tempfile::TempDir;
+
+/// A plan with all that it has read. Its files are named as seen from the plan's folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bundle {
+    /// The plan's name as messages show it.
+    pub name: String,
+    /// The plan's text.
+    pub source: String,
+    /// The texts of its modules.
+    pub modules: BTreeMap<PathBuf, String>,
+    /// The bytes of its data files.
+    pub data: BTreeMap<PathBuf, Vec<u8>>,
+    /// The variables that were set for it, and those of the environment that it has asked for. May hold secrets.
+    pub variables: BTreeMap<String, String>,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+impl Program {
+    /// Collects what the plan has read so far. Data files are read again and must be what they were.
+    ///
+    /// # Errors
+    /// Trouble that names the file that cannot be read or has changed.
+    pub fn bundle(&self) -> Result<Bundle, Error> {
+        let sources = self.sources.all();
+        let folder = Path::new(&self.file).parent().unwrap_or(Path::new(""));
+        let mut sources = sources.iter();
+        let plan = sources.next().map(|source| source.text.clone());
+        let modules = sources.map(|source| {
+            let path = Path::new(&source.name);
+            let path = path.strip_prefix(folder).unwrap_or(path);
+            (path.to_owned(), source.text.clone())
+        });
+        let mut data = BTreeMap::new();
+        for (file, known) in self.data.digests() {
+            let path = self.data.resolve(&file).map_err(Error::trouble)?;
+            let cannot = |error| Error::cannot(&format!("read '{file}'"), error);
+            let bytes = fs::read(&path).map_err(cannot)?;
+            if digest::of_bytes(&bytes) != known {
+                let changed =
+                    format!("'{file}' has changed since the plan read it: load the plan anew");
+                return Err(Error::trouble(changed));
+            }
+            data.insert(PathBuf::from(file), bytes);
+        }
+        Ok(Bundle {
+            name: self.file.clone(),
+            source: plan.unwrap_or_default(),
+            modules: modules.collect(),
+            data,
+            variables: self.known_variables(),
+            seed: self.seed,
+        })
+    }
+}
+
+impl Bundle {
+    /// Writes modules and data into a folder of their own, which goes when it is dropped.
+    ///
+    /// # Errors
+    /// Trouble that names the file that cannot be written, or that lies outside of the folder.
+    pub(in crate::lua) fn unpack(&self) -> Result<TempDir, Error> {
+        let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;
+        let modules = self.modules.iter();
+        let texts = modules.map(|(path, text)| (path, text.as_bytes()));
+        let data = self
+            .data
+            .iter()
+            .map(|(path, bytes)| (path, bytes.as_slice()));
+        for (path, bytes) in texts.chain(data) {
+            let inside =
+                |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+            if !path.components().all(inside) {
+                let outside = format!(
+                    "a plan's file '{}' lies outside of its folder",
+                    path.display()
+                );
+                return Err(Error::trouble(outside));
+            }
+            let target = folder.path().join(path);
+            let parent = target.parent().unwrap_or(folder.path());
+            let written = fs::create_dir_all(parent).and_then(|()| fs::write(&target, bytes));
+            written
+                .map_err(|error| Error::cannot(&format!("write '{}'", path.display()), error))?;
+        }
+        Ok(folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lua::{load, load_bundle};
+
+    /// A plan with a module, data and variables, in a folder that is gone when it is loaded again.
+    fn bundle() -> (Bundle, String) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |file: &str, text: &str| {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("it is made");
+            fs::write(path, text).expect("it is written");
+        };
+        write("lib/names.lua", "return { first = \"front page\" }");
+        write("data/users.csv", "name\nann\nbob\n");
+        let source = "local names = require \"lib.names\"\n\
+            local users = data.csv \"data/users.csv\"\n\
+            plan { users = #users * tonumber(env(\"TIMES\", \"1\")) }\n\
+            task { names.first, function(user) user:get(\"/\") end }";
+        let name = folder.path().join("plan.lua").display().to_string();
+        let variables = BTreeMap::from([("TIMES".to_owned(), "3".to_owned())]);
+        let (program, ..) = load(&name, source, variables, 7).expect("a plan");
+        (program.bundle().expect("all is there"), program.digest())
+    }
+
+    #[test]
+    fn a_bundle_loads_where_the_plans_files_are_not() {
+        let (bundle, digest) = bundle();
+        let json = serde_json::to_vec(&bundle).expect("plain data");
+        let bundle: Bundle = serde_json::from_slice(&json).expect("what was written");
+        let (program, plan, settings) = load_bundle(&bundle).expect("it brings all");
+        assert_eq!(program.digest(), digest);
+        assert_eq!(settings.users, Some(6));
+        assert_eq!(plan.scenarios[0].tasks[0].title(), "front page");
+        assert_eq!(program.bundle().expect("all is there"), bundle, "and again");
+    }
+
+    #[test]
+    fn a_file_that_has_changed_is_not_bundled() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = folder.path().join("rows.txt");
+        fs::write(&data, "a\n").expect("it is written");
+        let name = folder.path().join("plan.lua").display().to_string();
+        let source = "local rows = data.lines \"rows.txt\"\ntask { function() end }";
+        let (program, ..) = load(&name, source, BTreeMap::new(), 1).expect("a plan");
+        fs::write(&data, "b\n").expect("it is written");
+        let told = program.bundle().expect_err("it has changed").to_string();
+        assert!(told.contains("'rows.txt' has changed"), "{told}");
+    }
+
+    #[test]
+    fn no_file_of_a_bundle_is_written_outside_of_its_folder() {
+        let (mut bundle, _) = bundle();
+        for path in ["../evil.lua", "/tmp/evil.lua", "a/../../evil.lua"] {
+            bundle.modules = BTreeMap::from([(PathBuf::from(path), String::new())]);
+            let told = load_bundle(&bundle).expect_err(path).to_string();
+            assert!(told.contains("outside of its folder"), "{told}");
+        }
+    }
+}

@@ -6,7 +6,7 @@
 
 use super::identity::RunIdentity;
 use super::portable::PortableDelta;
-use super::report::{EventKind, PartRow, Report};
+use super::report::{EventKind, MachineRow, PartRow, Report, RunSettings};
 use super::store::Store;
 use crate::threshold::Threshold;
 use base64::Engine as _;
@@ -103,22 +103,14 @@ fn difference(a: &Report, b: &Report) -> Option<&'static str> {
     if a.plan_sha256 != b.plan_sha256 {
         return Some("plans");
     }
-    let same = (
-        &a.users,
-        &a.stages,
-        &a.rate,
-        &a.run_time,
-        &a.iterations,
-        &a.warmup,
-    ) == (
-        &b.users,
-        &b.stages,
-        &b.rate,
-        &b.run_time,
-        &b.iterations,
-        &b.warmup,
-    );
-    if !same || a.thresholds != b.thresholds || a.scenarios != b.scenarios || a.tags != b.tags {
+    // What is each machine's own.
+    let common = |settings: &RunSettings| RunSettings {
+        threads: 0,
+        local_address: None,
+        machine: MachineRow::default(),
+        ..settings.clone()
+    };
+    if common(a) != common(b) {
         return Some("options");
     }
     None

@@ -153,20 +153,9 @@ impl Series {
                 .or_else(|| self.spare.pop())
                 .unwrap_or_default();
             let lasted = lasted(second * SECOND, (second + 1) * SECOND);
-            let percentiles = open.exact.quantiles(&open.latencies, QUANTILES);
             let told = open.told(open.border.users, lasted);
             let strain = generator.close(second, told.as_ref(), lasted);
-            let point = Point {
-                second,
-                lasted,
-                exact: open.exact,
-                failures: open.failures,
-                bytes: open.bytes,
-                percentiles,
-                sketch: self.sketcher.of(&open.latencies),
-                border: open.border,
-                strain,
-            };
+            let point = open.point(second, lasted, strain, &mut self.sketcher);
             self.next += 1;
             open.clear();
             self.spare.push(open);
@@ -224,16 +213,10 @@ impl Series {
                 border.users = users;
             }
             let lasted = lasted(from, to);
+            let strain = generator.strain(second, open.told(border.users, lasted).as_ref());
             let point = Point {
-                second,
-                lasted,
-                exact: open.exact,
-                failures: open.failures,
-                bytes: open.bytes,
-                percentiles: open.exact.quantiles(&open.latencies, QUANTILES),
-                sketch: self.sketcher.of(&open.latencies),
                 border,
-                strain: generator.strain(second, open.told(border.users, lasted).as_ref()),
+                ..open.point(second, lasted, strain, &mut self.sketcher)
             };
             let mut row = point.row();
             if whole {
@@ -282,6 +265,27 @@ impl OpenSecond {
     fn told(&self, users: u64, lasted: Duration) -> Option<Latencies> {
         let told = Latencies::of(&self.exact, &self.latencies)?;
         Some(told.by(users, lasted))
+    }
+
+    /// The point that it makes.
+    fn point(
+        &self,
+        second: u64,
+        lasted: Duration,
+        strain: Strain,
+        sketcher: &mut Sketcher,
+    ) -> Point {
+        Point {
+            second,
+            lasted,
+            exact: self.exact,
+            failures: self.failures,
+            bytes: self.bytes,
+            percentiles: self.exact.quantiles(&self.latencies, QUANTILES),
+            sketch: sketcher.of(&self.latencies),
+            border: self.border,
+            strain,
+        }
     }
 
     /// Empties it and keeps its memory.

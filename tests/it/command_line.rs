@@ -171,7 +171,10 @@ fn help_and_version_are_no_mistakes() {
 fn the_short_help_fits_one_screen_and_the_long_one_explains() {
     let brief = Lgoose::new(["-h"]).finish().stdout;
     assert!(brief.lines().count() <= 40, "{brief}");
-    assert!(brief.lines().all(|line| line.chars().count() <= 80), "{brief}");
+    assert!(
+        brief.lines().all(|line| line.chars().count() <= 80),
+        "{brief}"
+    );
     assert_eq!(
         brief
             .lines()

@@ -1,7 +1,7 @@
 //! Reports of whole runs in every format, each read by a parser that lgoose does not write with; reports that cannot be
 //! written; and saved runs shown and converted again.
 
-use crate::program::{Ended, Lgoose, plan, scratch, wait_until};
+use crate::program::{Ended, Lgoose, in_repository, plan, scratch, wait_until};
 use crate::server::Server;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use pulldown_cmark::{Event, Options, Parser, Tag};
@@ -461,4 +461,36 @@ fn paths_without_end_are_bounded_and_say_how_to_name_them() {
         warnings.contains("more than 2,000 request names"),
         "{warnings}"
     );
+}
+
+#[test]
+fn every_format_is_in_both_helps_in_the_readme_and_in_a_test() {
+    let refused = Lgoose::new(["plans/drupal.lua", "-o", "nope=x"]).finish();
+    let list = refused.stderr.split("formats: ").nth(1).unwrap_or_default();
+    let list = list.lines().next().unwrap_or_default();
+    let words: Vec<&str> = list.split_whitespace().collect();
+    assert!(
+        words.contains(&"json") && words.contains(&"junit"),
+        "{}",
+        refused.stderr
+    );
+    let readme = fs::read_to_string(in_repository("README.md")).expect("it is there");
+    let helps = [["--help", ""], ["report", "--help"]].map(|arguments| {
+        let arguments = arguments.iter().filter(|argument| !argument.is_empty());
+        Lgoose::new(arguments).finish().stdout
+    });
+    for word in words {
+        assert!(
+            readme.contains(&format!("| `{word}` |")),
+            "{word} in the README"
+        );
+        for help in &helps {
+            assert!(help.contains(word), "{word} in\n{help}");
+        }
+        let tests = [include_str!("outputs.rs"), include_str!("page.rs")];
+        let tested = tests
+            .iter()
+            .any(|text| text.contains(&format!("\"{word}=")));
+        assert!(tested, "{word} is written by no test here");
+    }
 }

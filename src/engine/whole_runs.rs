@@ -121,14 +121,14 @@ async fn a_thousand_users_a_second_are_a_hundred_in_each_tenth() {
 #[tokio::test(start_paused = true)]
 async fn on_the_way_down_the_newest_finish_their_task_and_go_first() {
     let source = "scenario { \"s\",\n  \
-         task { function(user) user:get(\"/work/\" .. user.id) end },\n  \
+         task { function(user) user:get(\"/task/\" .. user.id) end },\n  \
          task { on_stop = true, function(user) user:get(\"/out/\" .. user.id) end },\n}";
     let settings = Settings {
         stages: stages("0:20 2s:20 2s:0"),
         ..Settings::default()
     };
     let rehearsal = Rehearsal {
-        answer: |_, path| ms(if path.starts_with("/work/") { 30 } else { 0 }),
+        answer: |_, path| ms(if path.starts_with("/task/") { 30 } else { 0 }),
         ..Rehearsal::new(source, settings)
     };
     let (arrived, outcome) = rehearsal.play().await;

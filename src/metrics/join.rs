@@ -11,7 +11,6 @@ use super::store::Store;
 use crate::threshold::Threshold;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Joins the reports of parts, given with the names of their files.
@@ -30,14 +29,26 @@ pub fn join(mut parts: Vec<(String, Report)>) -> Result<Report, String> {
             })
         })
         .collect::<Result<_, _>>()?;
+    for ((file, _), row) in parts.iter().zip(&rows) {
+        if !row.is_plausible() {
+            return Err(format!(
+                "'{file}' is damaged: no run of a part is like that"
+            ));
+        }
+    }
     agree(&parts, &rows)?;
     let (_, first) = &parts[0];
-    let mut store = store_of(&parts, &rows);
+    let mut store = store_of(&parts, &rows)?;
     let (mut measured, mut start_stop) = (PortableDelta::default(), Vec::new());
     let mut shards = 0;
     for ((file, _), row) in parts.iter().zip(&rows) {
         for piece in &row.measured {
             let piece = decode(file, piece)?;
+            if !piece.fits(row.shards, row.ended_ns) {
+                return Err(format!(
+                    "'{file}' is damaged: its figures are not of its run"
+                ));
+            }
             measured.merge(&piece.rebased(row.epoch, row.origin_ns, shards));
         }
         for piece in &row.start_stop {
@@ -116,8 +127,9 @@ fn difference(a: &Report, b: &Report) -> Option<&'static str> {
     None
 }
 
-fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Store {
-    let (_, first) = &parts[0];
+/// A store that judges as the parts did.
+fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Result<Store, String> {
+    let (file, first) = &parts[0];
     let mut store = Store::new(RunIdentity {
         version: first.version.clone(),
         plan: first.plan.clone(),
@@ -137,17 +149,16 @@ fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Store {
     store.expect(shards as usize);
     let settings = first.settings.iter();
     let thresholds = settings.flat_map(|settings| &settings.thresholds);
-    store.judge_by(
-        thresholds
-            .filter_map(|text| Threshold::read(text).ok())
-            .collect(),
-    );
+    let thresholds = thresholds.map(|text| {
+        Threshold::read(text).map_err(|_| format!("'{file}' is damaged: '{text}' is no threshold"))
+    });
+    store.judge_by(thresholds.collect::<Result<_, _>>()?);
     for row in rows {
         for warning in &row.warnings {
             store.warn(warning.clone());
         }
     }
-    store
+    Ok(store)
 }
 
 /// Enters what the store cannot find out from what was measured.
@@ -158,7 +169,7 @@ fn happened(store: &mut Store, first: &Report) {
         match event.kind {
             EventKind::Pause => {
                 store.pause(at);
-                store.resume(at + seconds(event.lasted_s.unwrap_or_default()));
+                store.resume(at.saturating_add(seconds(event.lasted_s.unwrap_or_default())));
             }
             EventKind::Silence | EventKind::Saturation => {}
             kind => store.happened(at, kind, event.text.clone()),
@@ -191,9 +202,8 @@ fn completed(mut report: Report, parts: &[(String, Report)], rows: &[&PartRow]) 
         .iter()
         .flat_map(|(_, report)| report.logs.clone())
         .collect();
-    let there: BTreeMap<u64, ()> = rows.iter().map(|row| (row.number, ())).collect();
     let missing: Vec<String> = (1..=rows[0].of)
-        .filter(|number| !there.contains_key(number))
+        .filter(|number| rows.iter().all(|row| row.number != *number))
         .map(|number| number.to_string())
         .collect();
     if !missing.is_empty() {

@@ -102,6 +102,21 @@ impl PortableDelta {
         self.warnings.extend(other.warnings.iter().cloned());
     }
 
+    /// Whether it can be of so many shards, in a run that has lasted so many nanoseconds.
+    pub(super) fn fits(&self, shards: u64, ended: u64) -> bool {
+        /// A slice ends later than what is in it.
+        const SLICE: u64 = 1_000_000_000;
+        let known = |shard: u64| shard < shards;
+        let mut slices = self.slices.iter();
+        self.stands.keys().all(|(_, shard)| known(*shard))
+            && slices.all(|((_, from), slice)| {
+                *from <= ended.saturating_add(SLICE)
+                    && slice.to <= ended.saturating_add(SLICE)
+                    && slice.scenarios.keys().all(|(shard, ..)| known(*shard))
+                    && slice.quiet.iter().all(|(shard, _)| known(*shard))
+            })
+    }
+
     /// What belongs to measurement number `epoch`, as if it were the first and had begun with the run, `origin`
     /// nanoseconds later than it did; its shards get numbers that are so much higher.
     pub(super) fn rebased(self, epoch: u64, origin: u64, shards: u64) -> PortableDelta {

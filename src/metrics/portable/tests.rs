@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::metrics::{
-    Failure, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, Store, TaskRun, join,
+    Failure, PartRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, Store, TaskRun,
+    join,
 };
 use crate::threshold::Threshold;
 use base64::Engine as _;
@@ -338,4 +339,56 @@ fn joined_parts_are_the_report_of_all_shards_in_one_process() {
         }
         assert_eq!(whole["thresholds"][0]["passed"], false);
     }
+}
+
+#[test]
+fn a_damaged_part_is_refused_in_words() {
+    let good = report_of(1, Some(1));
+    let part = good.part.clone().expect("it is a part");
+    let huge = u64::MAX;
+    let damaged = [
+        PartRow {
+            number: 3,
+            ..part.clone()
+        },
+        PartRow {
+            shards: huge,
+            ..part.clone()
+        },
+        PartRow {
+            shards: 1,
+            ..part.clone()
+        },
+        PartRow {
+            ended_ns: huge,
+            ..part.clone()
+        },
+        PartRow {
+            origin_ns: part.ended_ns + 1,
+            ..part.clone()
+        },
+        PartRow {
+            measured: vec!["AQ==".to_owned()],
+            ..part.clone()
+        },
+    ];
+    for part in damaged {
+        let report = Report {
+            part: Some(part),
+            ..good.clone()
+        };
+        let other = report_of(1, Some(2));
+        let told = join(vec![
+            ("a.json".to_owned(), report),
+            ("b.json".to_owned(), other),
+        ]);
+        let told = told.expect_err("it is damaged");
+        assert!(told.contains("'a.json'"), "{told}");
+    }
+    let mut odd = good;
+    if let Some(settings) = &mut odd.settings {
+        settings.thresholds = vec!["p95 !".to_owned()];
+    }
+    let told = join(vec![("a.json".to_owned(), odd)]).expect_err("it cannot be judged");
+    assert!(told.contains("'p95 !' is no threshold"), "{told}");
 }

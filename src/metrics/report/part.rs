@@ -30,3 +30,16 @@ pub struct PartRow {
     /// The same of `test_start` and `test_stop`.
     pub start_stop: Vec<String>,
 }
+
+/// More threads than any machine has, and a longer run than anybody waits for: two years in nanoseconds.
+const MOST_SHARDS: u64 = 100_000;
+const LONGEST_NS: u64 = 2 * 366 * 24 * 3_600 * 1_000_000_000;
+
+impl PartRow {
+    /// Whether a run can have left it behind: a file may be damaged.
+    pub(in super::super) fn is_plausible(&self) -> bool {
+        (1..=self.of).contains(&self.number)
+            && (1..=MOST_SHARDS).contains(&self.shards)
+            && (self.origin_ns..=LONGEST_NS).contains(&self.ended_ns)
+    }
+}

@@ -28,12 +28,12 @@ struct Assets<'a> {
 
 /// The style sheet and the script that are shipped.
 const ASSETS: Assets<'_> = Assets {
-    style: include_str!("html/report.css"),
+    style: include_str!("report.css"),
     script: concat!(
         "'use strict';\n",
-        include_str!("html/draw.js"),
-        include_str!("html/charts.js"),
-        include_str!("html/page.js"),
+        include_str!("draw.js"),
+        include_str!("charts.js"),
+        include_str!("page.js"),
     ),
 };
 

@@ -1,6 +1,6 @@
 //! What the run's options mean for its HTTP client.
 
-use crate::config::{self, Config, Http, Proxy};
+use crate::config::{self, Config, Http, Proxy, RunConfig};
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, ReqwestProxy, Resolver, Tls, TlsOptions, Transport, Version};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -11,15 +11,16 @@ use std::sync::Arc;
 /// # Errors
 /// A header or a file that is not what its option wants.
 pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error> {
+    let (config, local) = (&config.run, &config.local);
     let version = match config.http {
         Http::Any => Version::Any,
         Http::Http1 => Version::Http1,
         Http::Http2 => Version::Http2,
     };
     let tls = TlsOptions {
-        ca: config.ca.clone(),
-        cert: config.cert.clone(),
-        key: config.key.clone(),
+        ca: local.ca.clone(),
+        cert: local.cert.clone(),
+        key: local.key.clone(),
         insecure: config.insecure,
     };
     let pinned = config
@@ -36,14 +37,14 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         keep_alive: config.keep_alive,
         cookies: config.cookies,
         sticky_follow: config.sticky_follow,
-        local_address: config.local_address,
+        local_address: local.local_address,
         #[cfg(test)]
         script: None,
     };
     Ok((client, Resolver::new(pinned, config.dns_ttl)))
 }
 
-fn transport(config: &Config) -> Transport {
+fn transport(config: &RunConfig) -> Transport {
     match (config.client, &config.proxy) {
         (config::Client::Direct, _) => Transport::Direct,
         (config::Client::Reqwest, Proxy::None) => Transport::Reqwest(ReqwestProxy::None),
@@ -56,7 +57,7 @@ fn transport(config: &Config) -> Transport {
     }
 }
 
-fn headers(config: &Config) -> Result<HeaderMap, Error> {
+fn headers(config: &RunConfig) -> Result<HeaderMap, Error> {
     let mut map = HeaderMap::new();
     for (name, value) in [
         (

@@ -161,7 +161,7 @@ fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, 
     let written = outputs::write_all(&flags.outputs.output, report);
     if !flags.screen.quiet && !writes_to_stdout(flags) {
         let options = output::text::TableOptions {
-            status_codes: config.status_codes,
+            status_codes: config.screen.status_codes,
         };
         say(&output::text::tables(report, terminal_width(), options))?;
     }

@@ -36,7 +36,7 @@ pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
         ports: machine::local_ports(),
         memory: machine::available_memory(),
     };
-    let users = prepared.config.users;
+    let users = prepared.config.run.users;
     let deal = crate::plan::Deal::new(&prepared.plan.scenarios, users);
     let mut at_hosts = BTreeMap::<&str, u64>::new();
     for user in 0..users {

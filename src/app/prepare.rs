@@ -6,7 +6,7 @@ use super::env_file;
 use super::reload::may_load;
 use super::url_plan::UrlPlan;
 use crate::cli;
-use crate::config::{CoMitigation, Config, Load, Part, Settings, Show};
+use crate::config::{CoMitigation, Config, Load, Part, RunConfig, Settings, Show};
 use crate::demo::{Behaviour, Demo, Site};
 use crate::engine;
 use crate::error::{Diagnostic, Error, nearest};
@@ -35,11 +35,13 @@ impl Prepared {
     /// What the engine is told, and the built-in sites that have to outlive the run.
     pub(super) fn into_run(self, run_logs: Option<RunLogs>) -> (engine::Run, Vec<(String, Demo)>) {
         let target = target(&self);
+        let config = Arc::new(self.config.run.clone());
         let plan_version =
-            engine::PlanVersion::new(self.program, self.plan, self.hosts, self.config.clone());
+            engine::PlanVersion::new(self.program, self.plan, self.hosts, config.clone());
         let run = engine::Run {
             plan_version: Arc::new(plan_version),
-            config: self.config,
+            config,
+            local: self.config.local.clone(),
             name: self.name,
             target,
             client: self.client,
@@ -94,10 +96,10 @@ pub(super) fn assemble(
         name,
     } = compose(given, seed, adapt)?;
     not_empty(&config)?;
-    no_fixed_numbers(&config, &plan)?;
+    no_fixed_numbers(&config.run.load, &plan)?;
     let (client, resolver) = client(&config)?;
     let mut demos = Vec::new();
-    let hosts = hosts_of(&plan, &config, &mut demos)?;
+    let hosts = hosts_of(&plan, &config.run, &mut demos)?;
     let secure = hosts.iter().any(|host| host.starts_with("https:"));
     if secure || client.transport.needs_tls() {
         client.tls.prepare()?;
@@ -119,11 +121,11 @@ pub(super) fn assemble(
 
 /// Whether the part of the load has anybody in it.
 fn not_empty(config: &Config) -> Result<(), Diagnostic> {
-    if config.part.share(config.users) > 0 {
+    if config.local.part.share(config.run.users) > 0 {
         return Ok(());
     }
-    let users = crate::units::counted(config.users, "user");
-    let message = format!("{} of {users} has none", config.part);
+    let users = crate::units::counted(config.run.users, "user");
+    let message = format!("{} of {users} has none", config.local.part);
     Err(Diagnostic::new(message).help("raise '--users', or cut the load into fewer parts"))
 }
 
@@ -145,12 +147,12 @@ pub(super) fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
 pub(super) fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
     if flags.load.once {
         once(config, plan);
-        config.show = match flags.screen.http_debug {
+        config.local.show = match flags.screen.http_debug {
             true => Show::Messages,
             false => Show::Requests,
         };
     }
-    config.part = flags.load.part.unwrap_or(Part::WHOLE);
+    config.local.part = flags.load.part.unwrap_or(Part::WHOLE);
 }
 
 /// Loads a plan and merges what was typed over its options. `seed` counts where neither has one.
@@ -165,10 +167,10 @@ pub(super) fn compose(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let settings = typed.over(settings.relative_to(&given.folder));
     let mut config = Config::new(settings, cores, seed)?;
-    plan.keep_scenarios(&config.scenarios)?;
-    plan.keep_tags(&config.tags)?;
+    plan.keep_scenarios(&config.run.scenarios)?;
+    plan.keep_tags(&config.run.tags)?;
     adapt(&mut config, &mut plan);
-    program.serve_part(config.part);
+    program.serve_part(config.local.part);
     Ok(Composed {
         program,
         plan,
@@ -180,7 +182,7 @@ pub(super) fn compose(
 /// The base URL of each scenario; the built-in sites that they name are started.
 pub(super) fn hosts_of(
     plan: &Plan,
-    config: &Config,
+    config: &RunConfig,
     demos: &mut Vec<(String, Demo)>,
 ) -> Result<Vec<String>, Error> {
     let host = |scenario: &Scenario| {
@@ -213,9 +215,9 @@ fn folder_of(plan: &Path) -> &Path {
 }
 
 /// In a run at a rate users come and go as they are needed.
-pub(super) fn no_fixed_numbers(config: &Config, plan: &Plan) -> Result<(), Diagnostic> {
+pub(super) fn no_fixed_numbers(load: &Load, plan: &Plan) -> Result<(), Diagnostic> {
     let fixed = plan.scenarios.iter().find(|s| s.users.is_some());
-    let Some(scenario) = fixed.filter(|_| matches!(config.load, Load::Rate(..))) else {
+    let Some(scenario) = fixed.filter(|_| matches!(load, Load::Rate(..))) else {
         return Ok(());
     };
     let message = format!(
@@ -232,11 +234,12 @@ fn once(config: &mut Config, plan: &mut Plan) {
     for scenario in &mut plan.scenarios {
         scenario.users = Some(1);
     }
+    config.local.threads = 1;
+    let config = &mut config.run;
     config.users = plan.scenarios.len() as u64;
     config.load = Load::Users;
     config.reset_stats = false;
     config.warmup = None;
-    config.threads = 1;
     config.hatch_rate = f64::INFINITY;
     config.iterations = Some(1);
     config.run_time = None;

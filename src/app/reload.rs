@@ -124,21 +124,19 @@ impl Reloader {
             ..
         } = compose(
             given(&self.path, &self.flags)?,
-            self.config.seed,
+            self.config.run.seed,
             |config, plan| adapt(config, plan, &self.flags),
         )?;
-        no_fixed_numbers(&self.config, &plan)?;
-        let hosts = hosts_of(&plan, &self.config, &mut self.demos)?;
-        let judged = Config {
-            thresholds: config.thresholds.clone(),
-            ..(*self.config).clone()
-        };
+        no_fixed_numbers(&self.config.run.load, &plan)?;
+        let hosts = hosts_of(&plan, &self.config.run, &mut self.demos)?;
+        let mut judged = (*self.config).clone();
+        judged.run.thresholds = config.run.thresholds.clone();
         let mut told = "the plan is loaded anew: users take it at their next iteration".to_owned();
         if config != judged {
             told += "; other settings of 'plan {}' than thresholds count from the next run on";
         }
         self.program = program.clone();
-        let plan_version = PlanVersion::new(program, plan, hosts, Arc::new(judged));
+        let plan_version = PlanVersion::new(program, plan, hosts, Arc::new(judged.run));
         Ok((Arc::new(plan_version), told))
     }
 }

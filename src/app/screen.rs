@@ -20,10 +20,13 @@ pub(super) async fn report_progress(
     config: &Config,
     flags: &cli::Run,
 ) -> Error {
-    if flags.screen.quiet || config.only_summary || writes_to_stdout(flags) {
+    if flags.screen.quiet || config.screen.only_summary || writes_to_stdout(flags) {
         return std::future::pending().await;
     }
-    let (users, every) = (config.part.share(config.users), config.running_metrics);
+    let (users, every) = (
+        config.local.part.share(config.run.users),
+        config.screen.running_metrics,
+    );
     let mut next = (!every.is_zero()).then_some(every);
     let mut started = false;
     let mut told = ReportedErrors::default();
@@ -93,7 +96,7 @@ impl ReportedErrors {
 
 /// What is about to happen: `plans/drupal.lua: 12 users, 1 started per second, for 30s`.
 pub(super) fn announcement(prepared: &Prepared) -> String {
-    let config = &prepared.config;
+    let config = &prepared.config.run;
     let users = units::counted(config.users, "user");
     let each = config
         .iterations
@@ -121,7 +124,7 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
         }
         Load::Users => format!("{users}, all started at once"),
     };
-    let part = match config.part {
+    let part = match prepared.config.local.part {
         Part::WHOLE => String::new(),
         part => format!("{part} of "),
     };

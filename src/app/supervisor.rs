@@ -152,7 +152,7 @@ impl Begun {
             warnings,
         } = self;
         let ended: Result<Outcome, Error> = async {
-            let logs = LogWriter::start(&prepared.config.logs)?;
+            let logs = LogWriter::start(&prepared.config.local.logs)?;
             let run_logs = logs.as_ref().map(LogWriter::run_logs);
             let outcome = conduct(
                 signals,

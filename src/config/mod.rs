@@ -1,5 +1,7 @@
 //! The configuration of a run. [`Settings`] is one layer of it (command line, environment or `plan {}`), all
-//! optional; [`Config`] is the meaning of all layers together, with every value that a run needs.
+//! optional; [`Config`] is the meaning of all layers together, with every value that a run needs. It has three parts:
+//! [`RunConfig`] is the same on every machine that takes part in a run, [`LocalConfig`] belongs to one machine, and
+//! [`ScreenConfig`] to the terminal there.
 
 mod co_mitigation;
 mod load;
@@ -47,6 +49,18 @@ pub enum Show {
 /// The configuration of a run, from all layers together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
+    /// What the run is, on whatever machines.
+    pub run: RunConfig,
+    /// What this machine does for it.
+    pub local: LocalConfig,
+    /// What the terminal shows of it.
+    pub screen: ScreenConfig,
+}
+
+/// What a run is: the load, the target, how users behave, and how the figures are judged. Holds no path and nothing
+/// else that differs from machine to machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunConfig {
     /// The base URL; missing if neither the command line, the environment nor the plan has one.
     pub host: Option<String>,
     /// The most users at the same time.
@@ -87,18 +101,10 @@ pub struct Config {
     pub proxy: Proxy,
     /// Whether every certificate is trusted.
     pub insecure: bool,
-    /// Certificates to trust instead of the system's.
-    pub ca: Option<PathBuf>,
-    /// The client's certificate chain.
-    pub cert: Option<PathBuf>,
-    /// The client's private key; the certificate's file has it if there is none.
-    pub key: Option<PathBuf>,
     /// Addresses of hosts that are not looked up.
     pub resolve: Vec<Pin>,
     /// The time for which an answer of DNS is kept; `None`: for the whole run.
     pub dns_ttl: Option<Duration>,
-    /// The address that connections come from.
-    pub local_address: Option<IpAddr>,
     /// Whether connections are used again.
     pub keep_alive: bool,
     /// Whether cookies are kept.
@@ -117,26 +123,44 @@ pub struct Config {
     pub fail_on_saturation: bool,
     /// Whether thresholds are judged also in a run that is cut short.
     pub allow_short: bool,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// Memory a user's VM may take, in bytes.
+    pub lua_memory: u64,
+    /// Lua time that a task may take without waiting.
+    pub lua_time: Duration,
+}
+
+/// What one machine does for a run: its share, its threads, the files it reads and writes, the address it has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LocalConfig {
+    /// Certificates to trust instead of the system's.
+    pub ca: Option<PathBuf>,
+    /// The client's certificate chain.
+    pub cert: Option<PathBuf>,
+    /// The client's private key; the certificate's file has it if there is none.
+    pub key: Option<PathBuf>,
+    /// The address that connections come from.
+    pub local_address: Option<IpAddr>,
+    /// The logs that are kept.
+    pub logs: Logs,
+    /// The part of the load that this process drives.
+    pub part: Part,
+    /// Threads that drive users.
+    pub threads: usize,
+    /// The details shown of each request.
+    pub show: Show,
+}
+
+/// What the terminal shows of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScreenConfig {
     /// Whether only the tables at the end are printed.
     pub only_summary: bool,
     /// Whether the table of status codes is shown also when all are the same.
     pub status_codes: bool,
     /// The interval at which the running figures are printed; zero: never.
     pub running_metrics: Duration,
-    /// The logs that are kept.
-    pub logs: Logs,
-    /// The seed of all random choices.
-    pub seed: u64,
-    /// The part of the load that this process drives.
-    pub part: Part,
-    /// Threads that drive users.
-    pub threads: usize,
-    /// Memory a user's VM may take, in bytes.
-    pub lua_memory: u64,
-    /// Lua time that a task may take without waiting.
-    pub lua_time: Duration,
-    /// The details shown of each request.
-    pub show: Show,
 }
 
 impl Config {
@@ -155,7 +179,25 @@ impl Config {
         let logs = Logs::of(&mut settings)?;
         let open = matches!(load, Load::Rate(..));
         let proxy = settings.proxy.unwrap_or_default();
-        Ok(Config {
+        let local = LocalConfig {
+            ca: settings.ca,
+            cert: settings.cert,
+            key: settings.key,
+            local_address: settings.local_address,
+            logs,
+            threads: settings
+                .threads
+                .unwrap_or(cores)
+                .clamp(1, users.max(1) as usize),
+            part: Part::WHOLE,
+            show: Show::Nothing,
+        };
+        let screen = ScreenConfig {
+            only_summary: settings.only_summary.unwrap_or(false),
+            status_codes: settings.status_codes.unwrap_or(false),
+            running_metrics: settings.running_metrics.unwrap_or(Duration::from_secs(10)),
+        };
+        let run = RunConfig {
             host: settings.host,
             users,
             hatch_rate,
@@ -176,12 +218,8 @@ impl Config {
             client: transport::chosen(settings.client, &proxy)?,
             proxy,
             insecure: settings.insecure.unwrap_or(false),
-            ca: settings.ca,
-            cert: settings.cert,
-            key: settings.key,
             resolve: settings.resolve.unwrap_or_default(),
             dns_ttl: settings.dns_ttl,
-            local_address: settings.local_address,
             keep_alive: !settings.no_keepalive.unwrap_or(false),
             cookies: !settings.no_cookies.unwrap_or(false),
             sticky_follow: settings.sticky_follow.unwrap_or(false),
@@ -194,20 +232,11 @@ impl Config {
             fail_on_error: settings.fail_on_error.unwrap_or(false),
             fail_on_saturation: settings.fail_on_saturation.unwrap_or(false),
             allow_short: settings.allow_short.unwrap_or(false),
-            only_summary: settings.only_summary.unwrap_or(false),
-            status_codes: settings.status_codes.unwrap_or(false),
-            running_metrics: settings.running_metrics.unwrap_or(Duration::from_secs(10)),
-            logs,
             seed: settings.seed.unwrap_or(seed),
-            threads: settings
-                .threads
-                .unwrap_or(cores)
-                .clamp(1, users.max(1) as usize),
-            part: Part::WHOLE,
             lua_memory: settings.lua_memory.unwrap_or(64 << 20),
             lua_time: settings.lua_time.unwrap_or(Duration::from_secs(1)),
-            show: Show::Nothing,
-        })
+        };
+        Ok(Config { run, local, screen })
     }
 }
 
@@ -227,7 +256,7 @@ mod tests {
             .expect("valid");
         let config = Config::new(command_line.over(plan), 2, 1).expect("valid");
         assert_eq!(
-            (config.users, config.run_time),
+            (config.run.users, config.run.run_time),
             (30, Some(Duration::from_secs(60)))
         );
     }

@@ -1,11 +1,10 @@
 //! Commands during a run, as a view sends them: runs inside this process, steered by what the site has seen.
 
 use crate::server::Server;
-use lgoose::config::{Config, Settings, Value};
-use lgoose::control::{Command, Control, Done, Handle, Interrupt};
-use lgoose::engine::{PlanVersion, PlanVersions, Run, run};
+use lgoose::Test;
+use lgoose::config::Value;
+use lgoose::control::{Command, Done, Handle, Interrupt};
 use lgoose::metrics::{Cause, Report, Snapshot};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -61,42 +60,20 @@ fn steer(
     fields: &[(&str, Value)],
     script: impl AsyncFnOnce(Wheel),
 ) -> Report {
-    let (program, plan, _) =
-        lgoose::lua::load("plan.lua", plan, BTreeMap::new(), 1).expect("the plan is fine");
-    let mut settings = Settings::default();
+    let mut test = Test::from_source(plan).host(server.url()).seed(1);
     for (name, value) in fields {
-        settings.set(name, value).expect("the field is fine");
+        test = test.option(name, value.clone());
     }
-    let config = Arc::new(Config::new(settings, 2, 1).expect("nothing contradicts"));
-    let hosts = vec![server.url(); plan.scenarios.len()];
-    let plan_version = PlanVersion::new(program, plan, hosts, config.clone());
-    let run_it = Run {
-        plan_version: Arc::new(plan_version),
-        config,
-        name: "plan.lua".to_owned(),
-        target: server.url(),
-        client: Default::default(),
-        resolver: Default::default(),
-        run_logs: None,
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    let running = test.option("threads", number(2)).start();
+    let running = running.expect("the run starts");
+    let handle = running.handle().clone();
+    let pictures = handle.snapshots();
+    tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .expect("a runtime can be made");
-    let (handle, control) = Control::open();
-    let Control {
-        calls,
-        snapshots,
-        reloads,
-        ..
-    } = control;
-    drop(reloads);
-    let (_none, offers) = PlanVersions::open();
-    let pictures = handle.snapshots();
-    let wheel = Wheel { handle, pictures };
-    let (outcome, ()) = runtime
-        .block_on(async { tokio::join!(run(run_it, calls, offers, snapshots), script(wheel)) });
-    let outcome = outcome.expect("the run starts");
+        .expect("a runtime can be made")
+        .block_on(script(Wheel { handle, pictures }));
+    let outcome = running.wait().expect("the run starts");
     assert!(outcome.trouble.is_none(), "{:?}", outcome.trouble);
     outcome.report
 }

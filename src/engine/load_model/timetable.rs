@@ -1,6 +1,6 @@
 //! The timetable of a run: how many users are to run, or at what rate iterations are to start, over time.
 
-use crate::config::{Config, Load, Spacing};
+use crate::config::{Load, RunConfig, Spacing};
 use crate::metrics::Aim;
 use crate::plan::{Arrivals, RateLine, Shape};
 use crate::units;
@@ -22,7 +22,7 @@ pub(crate) enum Timetable {
 
 impl Timetable {
     /// What the options say, and how long the run takes.
-    pub(crate) fn of(config: &Config) -> (Timetable, Option<Duration>) {
+    pub(crate) fn of(config: &RunConfig) -> (Timetable, Option<Duration>) {
         match &config.load {
             Load::Users => {
                 let shape = Shape::ramp(config.users, config.hatch_rate, config.run_time);
@@ -68,7 +68,7 @@ impl Timetable {
 }
 
 /// When each stage but the first begins, and what it is.
-pub(crate) fn stages(config: &Config) -> VecDeque<(Duration, String)> {
+pub(crate) fn stages(config: &RunConfig) -> VecDeque<(Duration, String)> {
     let named: Vec<(Duration, String)> = match &config.load {
         Load::Users => Vec::new(),
         Load::Stages(stages) => {
@@ -96,7 +96,7 @@ pub(crate) fn stages(config: &Config) -> VecDeque<(Duration, String)> {
 }
 
 /// The arrivals of a run, the same for every shard.
-pub(crate) fn arrivals(config: &Config) -> Arrivals {
+pub(crate) fn arrivals(config: &RunConfig) -> Arrivals {
     match config.load {
         // Not the stream of a user, which are the seed and a number.
         Load::Rate(_, Spacing::Poisson) => Arrivals::poisson(config.seed.rotate_left(32)),

@@ -1,6 +1,6 @@
 //! What all shards of a run need to know, put together once.
 
-use crate::config::{CoMitigation, Config};
+use crate::config::{CoMitigation, LocalConfig, RunConfig};
 use crate::engine::load_model::share::Share;
 use crate::engine::load_model::throttle::Throttle;
 use crate::engine::timing::timers::Timers;
@@ -15,7 +15,8 @@ use tokio::time::Instant;
 /// What all shards need to know.
 #[derive(Debug)]
 pub(crate) struct RunContext {
-    pub(crate) config: Arc<Config>,
+    pub(crate) config: Arc<RunConfig>,
+    pub(crate) local: LocalConfig,
     pub(crate) client: ClientConfig,
     pub(crate) resolver: Arc<Resolver>,
     /// How many arrivals of other shards each could take over, in a run at a rate.
@@ -33,7 +34,7 @@ pub(crate) struct RunContext {
 impl RunContext {
     /// What the shard of that number serves.
     pub(crate) fn share(&self, index: usize) -> Share {
-        Share::new(self.config.part, index, self.shards)
+        Share::new(self.local.part, index, self.shards)
     }
 
     /// How long the run has gone on.
@@ -65,7 +66,8 @@ impl RunContext {
 
 /// The context of a run that begins now.
 pub(crate) fn context(
-    config: Arc<Config>,
+    config: Arc<RunConfig>,
+    local: LocalConfig,
     client: ClientConfig,
     resolver: Arc<Resolver>,
     run_logs: Option<RunLogs>,
@@ -75,19 +77,20 @@ pub(crate) fn context(
     RunContext {
         client,
         resolver,
-        rooms: (0..config.threads).map(|_| AtomicU64::new(0)).collect(),
-        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate / config.part.of as f64, begin))),
-        shards: config.threads,
-        heartbeats: (0..config.threads).map(|_| Arc::default()).collect(),
+        rooms: (0..local.threads).map(|_| AtomicU64::new(0)).collect(),
+        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate / local.part.of as f64, begin))),
+        shards: local.threads,
+        heartbeats: (0..local.threads).map(|_| Arc::default()).collect(),
         begin,
         origin: begin,
         run_logs,
         config,
+        local,
     }
 }
 
 /// What users are compared with, if what late ones could not ask for is filled in.
-pub(crate) fn cadence(config: &Config) -> Option<Cadence> {
+pub(crate) fn cadence(config: &RunConfig) -> Option<Cadence> {
     match config.co_mitigation {
         CoMitigation::Disabled => None,
         CoMitigation::Average => Some(Cadence::Average),

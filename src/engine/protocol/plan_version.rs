@@ -1,7 +1,7 @@
 //! What users run: the plan, compiled, and whom each of its scenarios goes to. Replaced as a whole when the plan is
 //! loaded anew in the middle of a run.
 
-use crate::config::Config;
+use crate::config::RunConfig;
 use crate::lua::Program;
 use crate::plan::{Deal, Plan, Task};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct PlanVersion {
     /// Which user runs which scenario.
     pub(crate) deal: Deal,
     /// How it is to be judged.
-    pub(crate) config: Arc<Config>,
+    pub(crate) config: Arc<RunConfig>,
 }
 
 impl PlanVersion {
@@ -28,7 +28,7 @@ impl PlanVersion {
         program: Arc<Program>,
         plan: Plan,
         hosts: Vec<String>,
-        config: Arc<Config>,
+        config: Arc<RunConfig>,
     ) -> PlanVersion {
         PlanVersion {
             deal: Deal::new(&plan.scenarios, config.users),

@@ -1,7 +1,7 @@
 //! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
 //! shards by their directive and their signals alone, whatever machine they are on.
 
-use crate::config::Config;
+use crate::config::{LocalConfig, RunConfig};
 use crate::control::{Answer, Call, Calls, Command, Done, Interrupt, Refusal};
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::{Offer, Offers};
@@ -33,7 +33,9 @@ const HAND_OVER: Duration = Duration::from_secs(2);
 
 /// A run as it goes on.
 pub(crate) struct Director {
-    pub(crate) config: Arc<Config>,
+    pub(crate) config: Arc<RunConfig>,
+    /// What of it is this process's.
+    pub(crate) local: LocalConfig,
     /// The plan's name.
     pub(crate) name: String,
     pub(crate) begin: Instant,
@@ -208,7 +210,7 @@ impl Director {
         let ends = self.end.map(|end| end.saturating_add(paused));
         match self.is_stopping() {
             false => Aim {
-                users: self.config.part.share(aim.users),
+                users: self.local.part.share(aim.users),
                 ends,
                 ..aim
             },
@@ -245,9 +247,9 @@ impl Director {
             return report.clone();
         }
         let plan_version = self.directives.borrow().plan_version.clone();
-        let settings = self
-            .settings
-            .get_or_insert_with(|| settings_of(&plan_version.config, &plan_version.program));
+        let settings = self.settings.get_or_insert_with(|| {
+            settings_of(&plan_version.config, &self.local, &plan_version.program)
+        });
         let report = Arc::new(Report {
             settings: Some(settings.clone()),
             ..self.store.report_so_far()

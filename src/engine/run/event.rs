@@ -65,7 +65,11 @@ pub(crate) async fn run_event(
                     })),
                     Call::Report(reply) => {
                         let report = Report {
-                            settings: Some(settings_of(&context.config, &plan_version.program)),
+                            settings: Some(settings_of(
+                        &context.config,
+                        &context.local,
+                        &plan_version.program,
+                    )),
                             ..store.report_so_far()
                         };
                         // Whoever asked may not care any more.

@@ -14,11 +14,11 @@ mod watchdog;
 
 pub use crate::engine::run::settings::settings_of;
 
-use crate::config::{Config, Part};
+use crate::config::{LocalConfig, Part, RunConfig};
 use crate::control::{Calls, Command};
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::{Timetable, stages};
-use crate::engine::protocol::context::{cadence, context};
+use crate::engine::protocol::context::{RunContext, cadence, context};
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::Offers;
 use crate::engine::protocol::plan_version::PlanVersion;
@@ -46,7 +46,9 @@ pub struct Run {
     /// What users run.
     pub plan_version: Arc<PlanVersion>,
     /// How to run it.
-    pub config: Arc<Config>,
+    pub config: Arc<RunConfig>,
+    /// What this process does of it.
+    pub local: LocalConfig,
     /// The plan's name for the report.
     pub name: String,
     /// The target as the report shows it.
@@ -108,11 +110,18 @@ pub(crate) async fn run_on(
     if config.warmup.is_some() || config.reset_stats {
         store.hold_judgement();
     }
-    if config.part != Part::WHOLE {
-        store.record_part(config.part.number, config.part.of);
+    let part = run.local.part;
+    if part != Part::WHOLE {
+        store.record_part(part.number, part.of);
     }
     let name = run.name.clone();
-    let mut context = context(run.config, run.client, run.resolver, run.run_logs);
+    let mut context = context(
+        run.config,
+        run.local,
+        run.client,
+        run.resolver,
+        run.run_logs,
+    );
     let (timetable, end) = Timetable::of(&config);
     snapshots.send_replace(Some(Arc::new(Snapshot {
         wanted: Aim {
@@ -135,7 +144,7 @@ pub(crate) async fn run_on(
         ending.raised = Some(raised.clone());
         let report = store.report(context.begin.elapsed());
         return Ok(Outcome {
-            report: ended(report, ending, &config, &plan_version),
+            report: ended(report, ending, &context, &plan_version),
             trouble: Some(Diagnostic::new(raised).into()),
         });
     }
@@ -157,6 +166,7 @@ pub(crate) async fn run_on(
     let mut director = Director {
         stages: stages(&config),
         config: config.clone(),
+        local: context.local.clone(),
         name,
         begin: context.begin,
         store,
@@ -208,7 +218,7 @@ pub(crate) async fn run_on(
         (ending.cause, ending.cut_short) = (Cause::Aborted, true);
     }
     Ok(Outcome {
-        report: ended(director.report(elapsed), ending, &config, &plan_version),
+        report: ended(director.report(elapsed), ending, &context, &plan_version),
         trouble: director.trouble,
     })
 }
@@ -217,10 +227,10 @@ pub(crate) async fn run_on(
 fn ended(
     mut report: Report,
     ending: Ending,
-    config: &Config,
+    context: &RunContext,
     plan_version: &PlanVersion,
 ) -> Report {
-    let mut settings = settings_of(config, &plan_version.program);
+    let mut settings = settings_of(&context.config, &context.local, &plan_version.program);
     // A plan that was loaded anew has brought its own.
     settings.thresholds = thresholds(&plan_version.config);
     if ending.in_warmup {
@@ -230,7 +240,7 @@ fn ended(
     if report.part.is_some() {
         let only = format!(
             "these are the figures of {} alone: 'lgoose report' joins the JSON reports of all parts",
-            config.part
+            context.local.part
         );
         report.warnings.insert(0, only);
     }

@@ -2,7 +2,7 @@
 //! view asks for it, or when the plan is loaded anew. Every shard is told the moment, and counts what ended before it
 //! and after it apart; when all have come so far, the earlier measurement is over.
 
-use crate::config::Config;
+use crate::config::RunConfig;
 use crate::control::Refusal;
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::directive::{Begins, Measurement};
@@ -60,7 +60,7 @@ enum Cause {
 const MOST_EARLIER: usize = 20;
 
 impl Reset {
-    pub(crate) fn new(config: &Config, timetable: &Timetable) -> Self {
+    pub(crate) fn new(config: &RunConfig, timetable: &Timetable) -> Self {
         let all_running = || timetable.all_running_at().filter(|_| config.reset_stats);
         Reset {
             due: config.warmup.or_else(all_running),

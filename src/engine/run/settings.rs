@@ -1,13 +1,13 @@
 //! What decided a run's load, as its report tells it.
 
-use crate::config::{Client, CoMitigation, Config, Http, Load, Proxy, Spacing};
+use crate::config::{Client, CoMitigation, Http, Load, LocalConfig, Proxy, RunConfig, Spacing};
 use crate::lua::Program;
 use crate::machine;
 use crate::metrics::{MachineRow, RunSettings};
 use std::time::Duration;
 
 /// The settings of a run of that plan, for its report. Of headers only the names, of a proxy no password.
-pub fn settings_of(config: &Config, program: &Program) -> RunSettings {
+pub fn settings_of(config: &RunConfig, local: &LocalConfig, program: &Program) -> RunSettings {
     let seconds = |time: Duration| format!("{}s", time.as_secs_f64());
     let (stages, rate, arrivals) = load(&config.load);
     RunSettings {
@@ -47,7 +47,7 @@ pub fn settings_of(config: &Config, program: &Program) -> RunSettings {
             .map(|pin| format!("{}:{}:{}", pin.host, pin.port, pin.address))
             .collect(),
         dns_ttl: config.dns_ttl.map(seconds),
-        local_address: config.local_address.map(|address| address.to_string()),
+        local_address: local.local_address.map(|address| address.to_string()),
         no_keepalive: !config.keep_alive,
         no_cookies: !config.cookies,
         sticky_follow: config.sticky_follow,
@@ -62,7 +62,7 @@ pub fn settings_of(config: &Config, program: &Program) -> RunSettings {
         fail_on_error: config.fail_on_error,
         fail_on_saturation: config.fail_on_saturation,
         allow_short: config.allow_short,
-        threads: config.threads as u64,
+        threads: local.threads as u64,
         lua_memory: config.lua_memory,
         lua_time: seconds(config.lua_time),
         plan_sha256: program.digest(),
@@ -110,7 +110,7 @@ fn proxy(proxy: &Proxy) -> String {
 }
 
 /// The thresholds as the command line takes them.
-pub(crate) fn thresholds(config: &Config) -> Vec<String> {
+pub(crate) fn thresholds(config: &RunConfig) -> Vec<String> {
     let thresholds = config.thresholds.iter();
     thresholds
         .map(|threshold| match &threshold.name {
@@ -137,7 +137,7 @@ fn machine_row() -> MachineRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Settings, Value};
+    use crate::config::{Config, Settings, Value};
     use std::collections::BTreeMap;
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         let plan = "task { function(user) user:get '/' end }";
         let variables = BTreeMap::from([("KEY".to_owned(), "hidden".to_owned())]);
         let (program, ..) = crate::lua::load("p.lua", plan, variables, 1).expect("a plan");
-        let told = settings_of(&config, &program);
+        let told = settings_of(&config.run, &config.local, &program);
         assert_eq!(told.stages, ["90s:40/s"]);
         assert_eq!(
             (told.rate, told.arrivals.as_deref()),

@@ -1,7 +1,7 @@
 //! What the users of a shard share.
 
 use super::gate::Gate;
-use crate::config::Config;
+use crate::config::{RunConfig, Show};
 use crate::engine::load_model::throttle::Throttle;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::departures::Departures;
@@ -18,7 +18,8 @@ use std::time::Duration;
 /// What the users of a shard share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) config: Arc<Config>,
+    pub(crate) config: Arc<RunConfig>,
+    pub(crate) show: Show,
     pub(crate) client: Rc<Client>,
     // Never borrowed across an await nor while a VM runs: plans measure too.
     pub(crate) recorder: Rc<RefCell<Recorder>>,
@@ -45,6 +46,7 @@ impl Shared {
         let (client, resolver) = (context.client.clone(), context.resolver.clone());
         Rc::new(Shared {
             config: context.config.clone(),
+            show: context.local.show,
             client: Client::for_shard(client, resolver, index as u64, among),
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),

@@ -82,7 +82,7 @@ async fn users_follow_their_stages_at_every_instant() {
     );
     for threads in [1, 3] {
         rehearsal.threads = threads;
-        let Load::Stages(goals) = rehearsal.config().load else {
+        let Load::Stages(goals) = rehearsal.config().run.load else {
             panic!("stages are a load of stages");
         };
         let settings = rehearsal.settings.clone();

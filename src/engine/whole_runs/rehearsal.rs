@@ -1,7 +1,7 @@
 //! Plays a run: time that stands still while anything is to be done, shards on the thread of the test, and a
 //! site that is a script.
 
-use crate::config::{Config, Settings};
+use crate::config::{Config, RunConfig, Settings};
 use crate::control::{Command, Control};
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::offer::PlanVersions;
@@ -56,7 +56,8 @@ impl Rehearsal {
 
     /// Plays the run: what arrived at the site, and what it left behind.
     pub(super) async fn play(self) -> (Vec<Arrived>, Outcome) {
-        let config = Arc::new(self.config());
+        let Config { run, local, .. } = self.config();
+        let config = Arc::new(run);
         let begin = Instant::now();
         let log = Arc::<Mutex<Vec<Arrived>>>::default();
         let (site, answer) = (log.clone(), self.answer);
@@ -68,6 +69,7 @@ impl Rehearsal {
         let run = Run {
             plan_version: Arc::new(plan_version(self.source, config.clone())),
             config,
+            local,
             name: "p.lua".to_owned(),
             target: "site".to_owned(),
             client: ClientConfig {
@@ -85,8 +87,8 @@ impl Rehearsal {
             .map(|(at, source)| (*at, plan_version(source, run.config.clone())))
             .collect();
         let asked = self.commands;
-        let local = LocalSet::new();
-        local.spawn_local(async move {
+        let tasks = LocalSet::new();
+        tasks.spawn_local(async move {
             for (at, command) in asked {
                 tokio::time::sleep_until(begin + at).await;
                 handle.ask(command).await.expect("it makes sense now");
@@ -94,7 +96,7 @@ impl Rehearsal {
             // Held until the run is over.
             std::future::pending::<()>().await;
         });
-        local.spawn_local(async move {
+        tasks.spawn_local(async move {
             for (at, plan_version) in later {
                 tokio::time::sleep_until(begin + at).await;
                 let taken = versions.offer(Arc::new(plan_version)).await;
@@ -102,7 +104,7 @@ impl Rehearsal {
             }
             std::future::pending::<()>().await;
         });
-        let outcome = local
+        let outcome = tasks
             .run_until(run_on(
                 self.start_shard,
                 run,
@@ -118,7 +120,7 @@ impl Rehearsal {
 }
 
 /// A plan whose scenarios all go to the site that is a script.
-fn plan_version(source: &str, config: Arc<Config>) -> PlanVersion {
+fn plan_version(source: &str, config: Arc<RunConfig>) -> PlanVersion {
     let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 7).expect("a plan");
     let hosts = vec!["http://site".to_owned(); plan.scenarios.len()];
     PlanVersion::new(program, plan, hosts, config)

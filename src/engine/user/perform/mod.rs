@@ -143,7 +143,7 @@ impl User {
         let verdict = op.expect.verdict(&exchange);
         let forgiven = op.allow_failure && exchange.outcome.is_ok();
         let finished = Finished::new(exchange, verdict.filter(|_| !forgiven));
-        show(self.shared.config.show, op, task, &finished);
+        show(self.shared.show, op, task, &finished);
         finished
     }
 

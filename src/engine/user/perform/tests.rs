@@ -19,10 +19,11 @@ fn user_without_a_site(source: &str) -> User {
     let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 0).expect("a plan");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
-    let config = Arc::new(Config::new(Settings::default(), 1, 0).expect("the defaults"));
+    let Config { run, local, .. } = Config::new(Settings::default(), 1, 0).expect("the defaults");
+    let config = Arc::new(run);
     let hosts = vec![format!("http://{address}")];
     let plan_version = Arc::new(PlanVersion::new(program, plan, hosts, config.clone()));
-    let context = context(config, ClientConfig::default(), Arc::default(), None);
+    let context = context(config, local, ClientConfig::default(), Arc::default(), None);
     let mut recorder = Recorder::new(0);
     let scenario = plan_version.plan.scenarios[0].clone();
     let role = Role {

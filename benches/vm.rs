@@ -1,13 +1,15 @@
 //! What hosting Lua costs: a VM's size and creation, with and without each library, and each thing that a
-//! task does to a page of 8 KiB. Prints a table; `cargo bench --bench vm` runs it. The answers of these are
+//! task does to a page of 8 KiB. Prints a table; `cargo bench --features internals --bench vm` runs it. The answers of these are
 //! made up, so what is left is Lua and the way between Lua and Rust. The last table is over a real connection.
 
 #![allow(clippy::print_stdout, reason = "printing is what a benchmark is for")]
 #![allow(missing_docs, reason = "a benchmark has no interface")]
 
-use lgoose::http::{Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target};
-use lgoose::lua::{Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load};
-use lgoose::metrics::Recorder;
+use lgoose::internals::Recorder;
+use lgoose::internals::http::{
+    Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target,
+};
+use lgoose::internals::lua::{Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load};
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -20,9 +20,21 @@
 //!
 //! # As a library
 //!
-//! A [`Test`] is a plan and how to run it; [`Test::run`] gives its [`Report`]. A [`Supervisor`] runs one after another.
-//! Everything else that is public here is
-//! what the command is made of, and may change.
+//! A [`Test`] is a plan and how to run it; [`Test::run`] gives its [`Report`], [`Test::start`] a [`Running`] test that can
+//! be watched and steered by its [`Handle`](control::Handle). A [`Supervisor`] runs one test after another.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `cli` | the command |
+//! | `tui` | the command's live view |
+//! | `demo` | the built-in sites, hosts such as `demo:drupal` |
+//! | `reqwest` | the client that can use proxies |
+//!
+//! All are on by default; a program that embeds lgoose leaves out what it does not need:
+//!
+//! ```toml
+//! lgoose = { version = "0.1", default-features = false }
+//! ```
 //!
 //! ```no_run
 //! # fn main() -> Result<(), lgoose::Error> {
@@ -37,25 +49,90 @@
 //! # }
 //! ```
 
-pub mod app;
-pub mod cli;
-pub mod config;
-pub mod control;
-pub mod demo;
-pub mod engine;
-pub mod error;
-pub mod html;
-pub mod http;
-pub mod lua;
-pub mod machine;
-pub mod metrics;
-pub mod output;
-pub mod phases;
-pub mod plan;
-pub mod threshold;
-pub mod tui;
-pub mod units;
+#![cfg_attr(
+    feature = "internals",
+    warn(unreachable_pub, reason = "without it less can be reached")
+)]
+#![cfg_attr(
+    not(all(
+        feature = "cli",
+        feature = "demo",
+        feature = "reqwest",
+        feature = "tui"
+    )),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "what is dead is found with all features"
+    )
+)]
 
+mod app;
+#[cfg(feature = "cli")]
+mod cli;
+mod config;
+pub mod control;
+#[cfg(feature = "demo")]
+pub mod demo;
+mod engine;
+mod error;
+mod html;
+mod http;
+mod lua;
+mod machine;
+mod metrics;
+mod output;
+mod phases;
+mod plan;
+mod threshold;
+#[cfg(feature = "tui")]
+mod tui;
+mod units;
+
+pub mod report {
+    //! What a run leaves behind: the [`Report`], its parts, and the formats that it is written in.
+
+    pub use crate::config::Format;
+    pub use crate::metrics::{
+        Aim, ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
+        EventKind, Exemplar, Figures, GeneratorRow, Latency, LiveRow, LogRow, MachineRow, Metric,
+        MetricKind, PartRow, PhasesMs, Report, RequestRow, RunPhase, RunSettings, ScenarioRow,
+        SeriesPoint, Snapshot, TaskRow, ThresholdRow, Verdict, VerdictResult, join,
+    };
+    pub use crate::output::json::snapshot as render_snapshot;
+    pub use crate::output::render;
+}
+
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use app::main;
 pub use app::{Running, Supervisor, Test};
-pub use error::Error;
-pub use metrics::Report;
+pub use config::Value;
+pub use engine::Outcome;
+pub use error::{Diagnostic, Error, Trouble};
+pub use report::Report;
+
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals {
+    //! What the fuzz targets and the benchmarks of this repository reach. No part of lgoose's interface.
+
+    pub use crate::metrics::Recorder;
+
+    pub mod html {
+        //! Pages.
+        pub use crate::html::{
+            Document, Selector, assets, decode_entities, find_form, links, title,
+        };
+    }
+    pub mod http {
+        //! The client.
+        pub use crate::http::{
+            Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target, fuzzing,
+        };
+    }
+    pub mod lua {
+        //! The virtual machines of users.
+        pub use crate::lua::{Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load};
+    }
+}

@@ -1,7 +1,7 @@
 //! Every form of a page, from any bytes, as it would be sent.
 #![no_main]
 
-use lgoose::html::{Document, Selector, encode_form, find_form, form};
+use lgoose::internals::html::{Document, Selector, find_form};
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 
@@ -10,10 +10,9 @@ fuzz_target!(|body: &[u8]| {
     let document = Document::parse(body);
     let forms = Selector::parse("form").expect("a selector");
     for key in document.select(&forms, None) {
-        let form = form(&document, key, &page);
-        encode_form(&form.fields);
         document.html(key);
     }
+    find_form(&document, Some(&forms), &page);
     let button = Selector::parse("[name=op], input").expect("a selector");
     find_form(&document, Some(&button), &page);
     find_form(&document, None, &page);

@@ -1,7 +1,7 @@
 //! A page's title, assets and links, from any bytes.
 #![no_main]
 
-use lgoose::html;
+use lgoose::internals::html;
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 

@@ -2,7 +2,7 @@
 //! URL standard says, and a URL.
 #![no_main]
 
-use lgoose::http::Target;
+use lgoose::internals::http::Target;
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 

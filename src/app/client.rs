@@ -1,8 +1,12 @@
 //! What the run's options mean for its HTTP client.
 
-use crate::config::{self, Config, Http, Proxy, RunConfig};
+#[cfg(feature = "reqwest")]
+use crate::config::Proxy;
+use crate::config::{self, Config, Http, RunConfig};
 use crate::error::{Diagnostic, Error};
-use crate::http::{ClientConfig, ReqwestProxy, Resolver, Tls, TlsOptions, Transport, Version};
+#[cfg(feature = "reqwest")]
+use crate::http::ReqwestProxy;
+use crate::http::{ClientConfig, Resolver, Tls, TlsOptions, Transport, Version};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::sync::Arc;
 
@@ -31,7 +35,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         timeout: config.timeout,
         max_body: config.max_body,
         headers: headers(config)?,
-        transport: transport(config),
+        transport: transport(config)?,
         version,
         tls: Arc::new(Tls::new(&tls, version)?),
         keep_alive: config.keep_alive,
@@ -44,8 +48,9 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
     Ok((client, Resolver::new(pinned, config.dns_ttl)))
 }
 
-fn transport(config: &RunConfig) -> Transport {
-    match (config.client, &config.proxy) {
+#[cfg(feature = "reqwest")]
+fn transport(config: &RunConfig) -> Result<Transport, Diagnostic> {
+    Ok(match (config.client, &config.proxy) {
         (config::Client::Direct, _) => Transport::Direct,
         (config::Client::Reqwest, Proxy::None) => Transport::Reqwest(ReqwestProxy::None),
         (config::Client::Reqwest, Proxy::Environment) => {
@@ -54,6 +59,15 @@ fn transport(config: &RunConfig) -> Transport {
         (config::Client::Reqwest, Proxy::At(url)) => {
             Transport::Reqwest(ReqwestProxy::At(url.clone()))
         }
+    })
+}
+
+#[cfg(not(feature = "reqwest"))]
+fn transport(config: &RunConfig) -> Result<Transport, Diagnostic> {
+    match config.client {
+        config::Client::Direct => Ok(Transport::Direct),
+        config::Client::Reqwest => Err(Diagnostic::new("this lgoose has no client 'reqwest'")
+            .help("build it with the feature 'reqwest', or leave out '--client' and '--proxy'")),
     }
 }
 

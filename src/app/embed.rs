@@ -19,6 +19,21 @@ use std::time::Duration;
 
 /// A plan and how to run it. Options that are not given are those of the plan, then lgoose's own; `LGOOSE_*` of the
 /// environment is for the command alone.
+///
+/// ```
+/// # fn main() -> Result<(), lgoose::Error> {
+/// let plan = "task { function(user) user:get('/api/products/' .. random.int(1, 100)) end }";
+/// let report = lgoose::Test::from_source(plan)
+///     .host("demo:api")
+///     .users(2)
+///     .hatch_rate(100.0)
+///     .iterations(3)
+///     .run()?;
+/// assert_eq!(report.aggregated.count, 6);
+/// assert_eq!(report.aggregated.failures, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Test {
     name: String,
@@ -104,6 +119,15 @@ impl Test {
     }
 
     /// Any field of `plan {}`, such as `stages` or `thresholds`. One that does not fit is told when the run starts.
+    ///
+    /// ```
+    /// use lgoose::{Test, Value};
+    ///
+    /// let limits = ["p95 < 300ms", "failures < 1%"].map(str::to_owned);
+    /// Test::from_source("task { function(user) user:get '/' end }")
+    ///     .option("run_time", Value::Text("10m".to_owned()))
+    ///     .option("thresholds", Value::List(limits.to_vec()));
+    /// ```
     #[must_use]
     pub fn option(mut self, name: &str, value: Value) -> Test {
         if let Err(mistake) = self.settings.set(name, &value) {
@@ -148,6 +172,19 @@ impl Test {
 }
 
 /// A test that goes on. It also does when this is dropped.
+///
+/// ```
+/// # fn main() -> Result<(), lgoose::Error> {
+/// let plan = "task { wait = 0.01, function(user) user:get '/api/products/1' end }";
+/// let running = lgoose::Test::from_source(plan).host("demo:api").start()?;
+/// while running.snapshot().is_none_or(|snapshot| snapshot.total.count == 0) {
+///     std::thread::yield_now();
+/// }
+/// running.stop();
+/// assert!(running.wait()?.report.aggregated.count > 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Running {
     handle: Handle,

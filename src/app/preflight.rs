@@ -47,7 +47,7 @@ pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
     let need = Need {
         users,
         at_one_host: at_hosts.into_values().max().unwrap_or(0),
-        own_site: !prepared.demos.is_empty(),
+        own_site: prepared.sites.served().next().is_some(),
     };
     shortages(&need, &supply)
 }

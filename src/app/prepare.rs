@@ -2,20 +2,16 @@
 //! built-in site if that is the target.
 
 use super::client::client;
-use super::env_file;
-use super::reload::may_load;
-use super::url_plan::UrlPlan;
-use crate::cli;
-use crate::config::{CoMitigation, Config, Load, Part, RunConfig, Settings, Show};
-use crate::demo::{Behaviour, Demo, Site};
+use super::sites::Sites;
+use crate::config::{Config, Load, RunConfig, Settings};
 use crate::engine;
-use crate::error::{Diagnostic, Error, nearest};
+use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{self, Program};
 use crate::metrics::RunLogs;
 use crate::plan::{Plan, Scenario};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Everything a run needs, put together from the plan and the flags.
@@ -28,12 +24,12 @@ pub(super) struct Prepared {
     pub(super) client: ClientConfig,
     pub(super) resolver: Resolver,
     /// The built-in sites that run for this test.
-    pub(super) demos: Vec<(String, Demo)>,
+    pub(super) sites: Sites,
 }
 
 impl Prepared {
     /// What the engine is told, and the built-in sites that have to outlive the run.
-    pub(super) fn into_run(self, run_logs: Option<RunLogs>) -> (engine::Run, Vec<(String, Demo)>) {
+    pub(super) fn into_run(self, run_logs: Option<RunLogs>) -> (engine::Run, Sites) {
         let target = target(&self);
         let config = Arc::new(self.config.run.clone());
         let plan_version =
@@ -48,7 +44,7 @@ impl Prepared {
             resolver: Arc::new(self.resolver),
             run_logs,
         };
-        (run, self.demos)
+        (run, self.sites)
     }
 }
 
@@ -73,15 +69,6 @@ pub(super) struct Composed {
     pub(super) name: String,
 }
 
-pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> {
-    if flags.screen.watch {
-        may_load(path, flags)?;
-    }
-    assemble(given(path, flags)?, |config, plan| {
-        adapt(config, plan, flags)
-    })
-}
-
 /// Puts a run together; `adapt` has the last word on its configuration.
 pub(super) fn assemble(
     given: Given,
@@ -98,8 +85,8 @@ pub(super) fn assemble(
     not_empty(&config)?;
     no_fixed_numbers(&config.run.load, &plan)?;
     let (client, resolver) = client(&config)?;
-    let mut demos = Vec::new();
-    let hosts = hosts_of(&plan, &config.run, &mut demos)?;
+    let mut sites = Sites::default();
+    let hosts = hosts_of(&plan, &config.run, &mut sites)?;
     let secure = hosts.iter().any(|host| host.starts_with("https:"));
     if secure || client.transport.needs_tls() {
         client.tls.prepare()?;
@@ -115,7 +102,7 @@ pub(super) fn assemble(
         hosts,
         client,
         resolver,
-        demos,
+        sites,
     })
 }
 
@@ -127,32 +114,6 @@ fn not_empty(config: &Config) -> Result<(), Diagnostic> {
     let users = crate::units::counted(config.run.users, "user");
     let message = format!("{} of {users} has none", config.local.part);
     Err(Diagnostic::new(message).help("raise '--users', or cut the load into fewer parts"))
-}
-
-/// What the command line says of the plan at that path.
-pub(super) fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
-    let (name, source, host) = read(path, flags)?;
-    let mut typed = flags.settings();
-    typed.host = host.or(typed.host);
-    Ok(Given {
-        name,
-        source,
-        folder: folder_of(path).to_owned(),
-        typed,
-        variables: variables(flags)?,
-    })
-}
-
-/// What flags say that no plan can.
-pub(super) fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
-    if flags.load.once {
-        once(config, plan);
-        config.local.show = match flags.screen.http_debug {
-            true => Show::Messages,
-            false => Show::Requests,
-        };
-    }
-    config.local.part = flags.load.part.unwrap_or(Part::WHOLE);
 }
 
 /// Loads a plan and merges what was typed over its options. `seed` counts where neither has one.
@@ -183,35 +144,13 @@ pub(super) fn compose(
 pub(super) fn hosts_of(
     plan: &Plan,
     config: &RunConfig,
-    demos: &mut Vec<(String, Demo)>,
+    sites: &mut Sites,
 ) -> Result<Vec<String>, Error> {
     let host = |scenario: &Scenario| {
         let host = scenario.host.as_ref().or(config.host.as_ref());
-        base_url(host, demos)
+        base_url(host, sites)
     };
     plan.scenarios.iter().map(host).collect()
-}
-
-/// The plan's name and text; the host too, if it is a URL.
-pub(super) fn read(
-    path: &Path,
-    flags: &cli::Run,
-) -> Result<(String, String, Option<String>), Error> {
-    match flags.url() {
-        Some(url) => {
-            let plan = UrlPlan::new(url, &flags.request, flags.screen.http_debug)?;
-            Ok((url.to_owned(), plan.source, Some(plan.host)))
-        }
-        None => {
-            let (name, source) = lua::read(path)?;
-            Ok((name, source, None))
-        }
-    }
-}
-
-/// The folder of a plan, as its own paths are seen from.
-fn folder_of(plan: &Path) -> &Path {
-    plan.parent().unwrap_or(Path::new(""))
 }
 
 /// In a run at a rate users come and go as they are needed.
@@ -227,36 +166,6 @@ pub(super) fn no_fixed_numbers(load: &Load, plan: &Plan) -> Result<(), Diagnosti
     Err(Diagnostic::new(message).help(
         "give it a 'weight' instead of 'users', its share of the iterations, or leave out the rate",
     ))
-}
-
-/// One user for each scenario, all at once, one iteration each.
-fn once(config: &mut Config, plan: &mut Plan) {
-    for scenario in &mut plan.scenarios {
-        scenario.users = Some(1);
-    }
-    config.local.threads = 1;
-    let config = &mut config.run;
-    config.users = plan.scenarios.len() as u64;
-    config.load = Load::Users;
-    config.reset_stats = false;
-    config.warmup = None;
-    config.hatch_rate = f64::INFINITY;
-    config.iterations = Some(1);
-    config.run_time = None;
-    // One iteration is for looking, not for judging.
-    config.thresholds.clear();
-    config.co_mitigation = CoMitigation::Disabled;
-    config.co_wanted = false;
-}
-
-/// What the plan's `env()` knows beside the environment.
-pub(super) fn variables(flags: &cli::Run) -> Result<BTreeMap<String, String>, Error> {
-    let mut variables = match &flags.machine.env_file {
-        Some(path) => env_file::read(path)?,
-        None => BTreeMap::new(),
-    };
-    variables.extend(flags.machine.env.iter().cloned());
-    Ok(variables)
 }
 
 /// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.
@@ -275,10 +184,7 @@ pub(super) fn load(
 }
 
 /// The URL behind a host as written; starts the built-in site that it names.
-pub(super) fn base_url(
-    host: Option<&String>,
-    demos: &mut Vec<(String, Demo)>,
-) -> Result<String, Error> {
+pub(super) fn base_url(host: Option<&String>, sites: &mut Sites) -> Result<String, Error> {
     let Some(host) = host else {
         return Err(Diagnostic::new("no host is given")
             .help(
@@ -288,13 +194,7 @@ pub(super) fn base_url(
             .into());
     };
     if let Some(site) = host.strip_prefix("demo:") {
-        if let Some((_, demo)) = demos.iter().find(|(name, _)| name == host) {
-            return Ok(demo.url());
-        }
-        let demo = Demo::start(site_named(site)?, 0, Behaviour::default(), 1)?;
-        let url = demo.url();
-        demos.push((host.clone(), demo));
-        return Ok(url);
+        return sites.url_of(site);
     }
     let with_scheme = match host.contains("://") {
         true => host.clone(),
@@ -307,22 +207,12 @@ pub(super) fn base_url(
     Ok(with_scheme)
 }
 
-pub(super) fn site_named(name: &str) -> Result<Site, Error> {
-    Site::from_name(name).ok_or_else(|| {
-        let near = nearest(name, Site::NAMES.iter().copied());
-        let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-        Diagnostic::new(format!("there is no built-in site '{name}'"))
-            .help(format!("{hint}sites: {}", Site::NAMES.join(", ")))
-            .into()
-    })
-}
-
 /// Each host once; a built-in site by its name.
 pub(super) fn target(prepared: &Prepared) -> String {
     let mut shown: Vec<String> = Vec::new();
     for host in &prepared.hosts {
-        let demo = prepared.demos.iter().find(|(_, demo)| demo.url() == *host);
-        let text = demo.map_or_else(|| host.clone(), |(name, _)| format!("{name} at {host}"));
+        let site = prepared.sites.served().find(|(_, url)| url == host);
+        let text = site.map_or_else(|| host.clone(), |(name, _)| format!("{name} at {host}"));
         if !shown.contains(&text) {
             shown.push(text);
         }

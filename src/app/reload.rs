@@ -1,18 +1,17 @@
 //! Loads the plan anew in the middle of a run: when somebody asks for it, or with `--watch` when one of its files
 //! has changed. A plan with a mistake changes nothing.
 
-use super::prepare::{Composed, adapt, compose, given, hosts_of, no_fixed_numbers};
-use crate::cli;
+use super::prepare::{Composed, hosts_of, no_fixed_numbers};
+use super::sites::Sites;
 use crate::config::Config;
 use crate::control::{Done, News, Refusal, Reloads, Reply};
-use crate::demo::Demo;
 use crate::engine::{PlanVersion, PlanVersions};
-use crate::error::{Diagnostic, Error};
+use crate::error::Error;
 use crate::lua::Program;
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast;
@@ -20,45 +19,46 @@ use tokio::sync::broadcast;
 /// How often `--watch` looks at the files. What an editor writes in two steps has settled by the next look.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Where a plan came from, with the flags of the command line.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub(super) path: &'a Path,
-    pub(super) flags: &'a cli::Run,
+/// Loads the plan as it is now; the seed counts where the plan has none.
+type Compose = Box<dyn FnMut(u64) -> Result<Composed, Error> + Send>;
+
+/// Where the plan of a run is loaded from again.
+pub(super) struct Source {
+    /// Whether a change of its files is enough to do so.
+    pub(super) watch: bool,
+    pub(super) compose: Compose,
 }
 
 /// Loads the plan of a run anew.
 pub(super) struct Reloader {
-    path: PathBuf,
-    flags: cli::Run,
+    source: Source,
     /// As the run began.
     config: Arc<Config>,
     /// What was loaded last.
     program: Arc<Program>,
     watched: Watched,
     /// The built-in sites of the run, which live as long as this.
-    demos: Vec<(String, Demo)>,
+    sites: Sites,
 }
 
 impl Reloader {
     pub(super) fn new(
-        source: Source<'_>,
+        source: Source,
         config: Arc<Config>,
         program: Arc<Program>,
-        demos: Vec<(String, Demo)>,
+        sites: Sites,
     ) -> Reloader {
         let mut watched = Watched::default();
-        if source.flags.screen.watch {
+        if source.watch {
             // Before the run begins: what is saved after its first request is a change.
             watched.look(program.files());
         }
         Reloader {
-            path: source.path.to_owned(),
-            flags: source.flags.clone(),
+            source,
             config,
             program,
             watched,
-            demos,
+            sites,
         }
     }
 
@@ -74,7 +74,7 @@ impl Reloader {
         loop {
             let asked: Option<Reply> = tokio::select! {
                 Some(reply) = wanted.next() => Some(reply),
-                _ = look.tick(), if self.flags.screen.watch => {
+                _ = look.tick(), if self.source.watch => {
                     if !self.watched.look(self.program.files()) {
                         continue;
                     }
@@ -116,19 +116,14 @@ impl Reloader {
 
     /// The plan as it is now, and what to say of it.
     fn load(&mut self) -> Result<(Arc<PlanVersion>, String), Error> {
-        may_load(&self.path, &self.flags)?;
         let Composed {
             program,
             plan,
             config,
             ..
-        } = compose(
-            given(&self.path, &self.flags)?,
-            self.config.run.seed,
-            |config, plan| adapt(config, plan, &self.flags),
-        )?;
+        } = (self.source.compose)(self.config.run.seed)?;
         no_fixed_numbers(&self.config.run.load, &plan)?;
-        let hosts = hosts_of(&plan, &self.config.run, &mut self.demos)?;
+        let hosts = hosts_of(&plan, &self.config.run, &mut self.sites)?;
         let mut judged = (*self.config).clone();
         judged.run.thresholds = config.run.thresholds.clone();
         let mut told = "the plan is loaded anew: users take it at their next iteration".to_owned();
@@ -139,16 +134,6 @@ impl Reloader {
         let plan_version = PlanVersion::new(program, plan, hosts, Arc::new(judged.run));
         Ok((Arc::new(plan_version), told))
     }
-}
-
-/// Whether the plan can be loaded a second time.
-pub(super) fn may_load(path: &Path, flags: &cli::Run) -> Result<(), Diagnostic> {
-    let what = match (flags.url(), path == Path::new("-")) {
-        (Some(_), _) => "a URL is no plan that could change",
-        (None, true) => "a plan from standard input cannot be loaded a second time",
-        (None, false) => return Ok(()),
-    };
-    Err(Diagnostic::new(what).help("write the plan into a file and name that"))
 }
 
 /// What tells one state of a file from another.
@@ -192,6 +177,7 @@ fn stamp(file: &Metadata) -> Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn a_change_is_told_once_when_it_has_settled() {

@@ -2,7 +2,6 @@
 //! the library alike. Whoever steers and watches a test has its handle.
 
 use super::embed::{Running, Test};
-use super::log::Feed;
 use super::prepare::Prepared;
 use super::reload::{Reloader, Source};
 use super::signals::Signals;
@@ -14,7 +13,25 @@ use crate::output;
 use crate::output::log::{LogWriter, Written};
 use tokio::sync::watch;
 
-/// Runs tests one after another.
+/// Runs tests one after another, and says what it is doing to whoever asks.
+///
+/// ```
+/// use lgoose::control::Stage;
+/// use lgoose::{Supervisor, Test};
+///
+/// # fn main() -> Result<(), lgoose::Error> {
+/// let supervisor = Supervisor::default();
+/// let stage = supervisor.stage();
+/// let plan = "task { function(user) user:get '/api/products/1' end }";
+/// for iterations in [1, 2] {
+///     let test = Test::from_source(plan).host("demo:api").users(1).iterations(iterations);
+///     let outcome = supervisor.start(test)?.wait()?;
+///     assert_eq!(outcome.report.aggregated.count, iterations);
+/// }
+/// assert!(matches!(*stage.borrow(), Stage::Done(Ok(_))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Supervisor {
     signals: Signals,
@@ -140,7 +157,7 @@ impl Begun {
     /// was measured.
     pub(super) async fn run<F: Future<Output = Error>>(
         self,
-        source: Option<Source<'_>>,
+        source: Option<Source>,
         beside: impl FnOnce(Handle) -> F,
     ) -> Result<Outcome, Error> {
         let Begun {
@@ -193,7 +210,7 @@ async fn conduct<F: Future<Output = Error>>(
     handle: Handle,
     control: Control,
     (prepared, run_logs): (Prepared, Option<RunLogs>),
-    source: Option<Source<'_>>,
+    source: Option<Source>,
     beside: impl FnOnce(Handle) -> F,
 ) -> Result<Outcome, Error> {
     let Control {
@@ -203,19 +220,22 @@ async fn conduct<F: Future<Output = Error>>(
         news,
         log,
     } = control;
-    let _feed = Feed::start(log);
+    #[cfg(feature = "cli")]
+    let _feed = super::log::Feed::start(log);
+    #[cfg(not(feature = "cli"))]
+    drop(log);
     let (plan_versions, offers) = PlanVersions::open();
     let (config, program) = (prepared.config.clone(), prepared.program.clone());
-    let (run, demos) = prepared.into_run(run_logs);
+    let (run, sites) = prepared.into_run(run_logs);
     let reloading = async {
         match source {
             Some(source) => {
-                let reloader = Reloader::new(source, config, program, demos);
+                let reloader = Reloader::new(source, config, program, sites);
                 reloader.serve(reloads, plan_versions, news).await
             }
             None => {
                 drop(reloads);
-                let _for_the_run = demos;
+                let _for_the_run = sites;
                 std::future::pending().await
             }
         }

@@ -16,13 +16,14 @@ mod transport;
 mod value;
 
 pub use co_mitigation::CoMitigation;
-pub use load::{Goal, Load, MOST_USERS, Spacing, Stage};
+pub use load::{Load, MOST_USERS, Spacing, Stage};
 pub use logs::{LogFile, LogFormat, Logs};
 pub use misfit::Misfit;
 pub use output::{Format, Output};
 pub use part::{Part, share_of};
 pub use settings::{Settings, unknown_word};
 pub use target::{Http, Pin, address};
+#[cfg(test)]
 pub use thresholds::OPTIONS as THRESHOLD_OPTIONS;
 pub use transport::{Client, Proxy};
 pub use value::Value;

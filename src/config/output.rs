@@ -13,6 +13,7 @@ pub struct Output {
 
 /// The formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// The documented JSON schema.
     Json,

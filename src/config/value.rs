@@ -7,6 +7,7 @@ use std::time::Duration;
 
 /// A value as a plan writes it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Value {
     /// A string.
     Text(String),

@@ -13,6 +13,7 @@ pub type News = Result<Arc<str>, Arc<Error>>;
 
 /// What a run does now because of a command.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Done {
     /// Running tasks finish.
     Stopping,
@@ -49,6 +50,7 @@ impl fmt::Display for Done {
 
 /// Why a run does not do what a command asks for. Nothing has changed then.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// `test_start` is at work, and no user is.
     #[error("the run has not begun: 'test_start' is still at work")]

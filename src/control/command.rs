@@ -2,6 +2,7 @@
 
 /// A wish about a run that is under way.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Command {
     /// Start no new task, let running ones finish, run `on_stop`, report: a person or a program wants it.
     Stop,
@@ -30,6 +31,7 @@ pub enum Command {
 
 /// Where an interrupt comes from, which the report tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Interrupt {
     /// Ctrl-C as a key of a view.
     Key,

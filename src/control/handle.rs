@@ -17,6 +17,22 @@ const NEWS: usize = 64;
 
 /// Steers and watches a run. Cheap to clone; any number of them may be used at the same time, and none can hold the
 /// run up. It stays valid when the run is over: everything is refused then.
+///
+/// ```
+/// use lgoose::control::Command;
+///
+/// # fn main() -> Result<(), lgoose::Error> {
+/// let plan = "task { wait = 0.01, function(user) user:get '/api/products/1' end }";
+/// let running = lgoose::Test::from_source(plan).host("demo:api").users(1).start()?;
+/// let handle = running.handle().clone();
+/// handle.ask(Command::SetUsers(3)).wait().expect("it is a run of users");
+/// let refused = handle.ask(Command::SetRate(5.0)).wait().expect_err("it has no rate");
+/// assert!(!refused.to_string().is_empty());
+/// handle.ask(Command::Stop).wait().expect("it is under way");
+/// running.wait()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Handle {
     calls: mpsc::UnboundedSender<Call>,

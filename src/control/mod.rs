@@ -1,5 +1,5 @@
 //! What flows back to a run that is under way: commands, each with its answer, from any number of views, signals and
-//! programs. A [`Handle`] is what all of them hold; a [`Control`] is the run's end of it.
+//! programs. A [`Handle`] is what all of them hold; a `Control` is the run's end of it.
 //!
 //! Whoever asks and whoever answers are found elsewhere: this module knows neither the engine nor a screen.
 
@@ -10,15 +10,17 @@ mod handle;
 mod reader;
 
 pub use answer::{Answer, Done, News, Refusal};
-pub use calls::{Call, Calls, Reloads, Reply};
+pub(crate) use calls::{Call, Calls, Reloads, Reply};
 pub use command::{Command, Interrupt};
-pub use handle::{Asked, Control, Handle};
+pub(crate) use handle::Control;
+pub use handle::{Asked, Handle};
 pub use reader::{Heard, Reader};
 
 use crate::metrics::Verdict;
 
 /// What the process is at that runs one test after another.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Stage {
     /// There has been no test.
     Idle,

@@ -6,6 +6,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 /// What a reader hears.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Heard<T> {
     /// The next entry.
     Entry(T),

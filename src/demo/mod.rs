@@ -38,6 +38,7 @@ const BACKLOG: u32 = 8192;
 
 /// The sites that are imitated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Site {
     /// Drupal 7 with 10,000 articles and 5,000 users, as the published Drupal load tests expect it.
     Drupal,
@@ -71,6 +72,18 @@ impl Site {
 }
 
 /// A running demo site. It ends when this is dropped.
+///
+/// ```
+/// use lgoose::demo::{Behaviour, Demo, Site};
+/// use std::time::Duration;
+///
+/// # fn main() -> Result<(), lgoose::Error> {
+/// let slow = Behaviour { latency: Duration::from_millis(20), ..Behaviour::default() };
+/// let site = Demo::start(Site::Drupal, 0, slow, 1)?;
+/// assert!(site.url().starts_with("http://127.0.0.1:"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Demo {
     address: SocketAddr,
     shared: Arc<SiteState>,

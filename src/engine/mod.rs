@@ -13,6 +13,6 @@ mod user;
 #[cfg(test)]
 mod whole_runs;
 
-pub use protocol::offer::{Offers, PlanVersions};
+pub use protocol::offer::PlanVersions;
 pub use protocol::plan_version::PlanVersion;
-pub use run::{Outcome, Run, run, settings_of};
+pub use run::{Outcome, Run, run};

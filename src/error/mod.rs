@@ -28,6 +28,7 @@ pub mod exit {
 
 /// The reason why lgoose cannot do what it was asked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The plan, a flag or a file that the author wrote is wrong.
     #[error("{0}")]

@@ -104,3 +104,10 @@ pub(super) const UMAMI: &str = r#"<!DOCTYPE html>
 <a href="/es/tags/cocción">cocción</a><noscript><img src="/pixel.gif"></noscript>
 <script src="/sites/default/files/js/js_jQ.js"></script></body></html>
 "#;
+
+/// Encodes fields as `application/x-www-form-urlencoded`.
+pub fn encode_form(fields: &[(String, String)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(fields)
+        .finish()
+}

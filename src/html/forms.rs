@@ -51,7 +51,7 @@ pub fn find_form(doc: &Document, css: Option<&Selector>, page: &Url) -> Option<F
 
 /// Returns the request that submitting this form element of a page would send. A key that is none of this
 /// document's elements gives an empty form that gets the page.
-pub fn form(doc: &Document, key: NodeKey, page: &Url) -> Form {
+fn form(doc: &Document, key: NodeKey, page: &Url) -> Form {
     let element = doc.element(key);
     let attr = |name| element.and_then(|form| form.attr(name)).unwrap_or_default();
     let post = attr("method").eq_ignore_ascii_case("post");
@@ -69,13 +69,6 @@ pub fn form(doc: &Document, key: NodeKey, page: &Url) -> Form {
         fields: entries.fields,
         submit: entries.submit.flatten(),
     }
-}
-
-/// Encodes fields as `application/x-www-form-urlencoded`.
-pub fn encode_form(fields: &[(String, String)]) -> String {
-    url::form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(fields)
-        .finish()
 }
 
 fn action(doc: &Document, action: &str, page: &Url) -> Url {
@@ -119,7 +112,7 @@ fn is_form(element: &ElementRef<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, FormMethod, encode_form, find_form};
+    use super::{Form, FormMethod, find_form};
     use crate::html::{Document, Selector, fixtures};
 
     fn form(page: &str, css: &str) -> Option<Form> {
@@ -138,7 +131,7 @@ mod tests {
         assert_eq!(login.action.as_str(), "http://site/node?destination=node");
         assert_eq!((login.method, login.multipart), (FormMethod::Post, false));
         assert_eq!(
-            encode_form(&login.fields),
+            fixtures::encode_form(&login.fields),
             "name=&pass=&form_build_id=form-Mbk1UNpuB1Vc8YQuHbhkwBqMiAyXWO6M5A0wYy2VGcM&form_id=user_login_block"
         );
         assert_eq!(login.submit, Some(("op".to_owned(), "Log in".to_owned())));
@@ -169,7 +162,7 @@ mod tests {
     fn controls_elsewhere_belong_to_the_form_that_they_name() {
         let page = "<input name=a form=f><form id=f><input name=b><input name=x form=g></form>\
             <form id=g><input name=c></form><input name=d form=f><input name=x>";
-        let fields = |css| encode_form(&form(page, css).expect("the form").fields);
+        let fields = |css| fixtures::encode_form(&form(page, css).expect("the form").fields);
         assert_eq!(fields("#f"), "a=&b=&d=");
         assert_eq!(fields("#g"), "x=&c=");
     }

@@ -26,8 +26,9 @@ mod fixtures;
 
 pub use assets::{assets, links};
 pub use document::{Document, NodeKey, Selector};
+#[cfg(feature = "internals")]
 pub use entities::decode_entities;
-pub use forms::{Form, FormMethod, encode_form, find_form, form, form_selectors};
+pub use forms::{FormMethod, find_form, form_selectors};
 pub use title::title;
 
 /// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.

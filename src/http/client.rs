@@ -31,6 +31,7 @@ struct ConnectionNumbers {
 
 impl Client {
     /// A client for the users of one shard; the resolver is the process's.
+    #[cfg(any(test, feature = "internals"))]
     pub fn new(config: ClientConfig, resolver: Arc<Resolver>) -> Rc<Client> {
         Client::for_shard(config, resolver, 0, 1)
     }

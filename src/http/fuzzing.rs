@@ -1,5 +1,5 @@
 //! Entry points of the fuzz targets in `fuzz/`: everything that reads bytes of a target. No part of lgoose's
-//! interface: they exist with the feature `fuzzing` only, and in tests. Each function panics where a rule is broken
+//! interface: they exist with the feature `internals` only, and in tests. Each function panics where a rule is broken
 //! that must hold.
 
 use super::failure::ErrorClass;

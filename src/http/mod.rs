@@ -16,28 +16,33 @@ mod client;
 mod config;
 mod connect;
 mod failure;
-#[cfg(any(test, feature = "fuzzing"))]
-#[doc(hidden)]
+#[cfg(any(test, feature = "internals"))]
 pub mod fuzzing;
 mod h1;
 mod h2;
 mod hop;
 mod message;
 mod progress;
+#[cfg(feature = "reqwest")]
 mod reqwest;
 mod session;
 mod stopwatch;
 mod target;
 mod transport;
 
+#[cfg(any(test, feature = "internals"))]
 pub use crate::phases::Phases;
 pub use client::Client;
 pub use config::ClientConfig;
 #[cfg(test)]
 pub(crate) use connect::Script;
 pub use connect::{Resolver, Tls, TlsOptions};
-pub use failure::{ErrorClass, Failure};
+pub use failure::ErrorClass;
+#[cfg(test)]
+pub use failure::Failure;
 pub use message::{ACCEPTED_CODINGS, Exchange, Request, Response};
 pub use session::{Session, absolute, check_base};
-pub use target::{Origin, Target};
-pub use transport::{ReqwestProxy, Transport, Version};
+pub use target::Target;
+#[cfg(feature = "reqwest")]
+pub use transport::ReqwestProxy;
+pub use transport::{Transport, Version};

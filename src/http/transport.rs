@@ -1,5 +1,6 @@
 //! The choice of transport: what carries requests out, through which proxy, and which version of HTTP it speaks.
 
+#[cfg(feature = "reqwest")]
 use url::Url;
 
 /// What carries requests out.
@@ -9,10 +10,12 @@ pub enum Transport {
     #[default]
     Direct,
     /// reqwest, through a proxy or not.
+    #[cfg(feature = "reqwest")]
     Reqwest(ReqwestProxy),
 }
 
 /// The proxy that reqwest sends requests through.
+#[cfg(feature = "reqwest")]
 #[derive(Debug, Clone)]
 pub enum ReqwestProxy {
     /// None.
@@ -31,7 +34,11 @@ impl Transport {
 
     /// Whether TLS is spoken to its proxy, as far as that is known before a request.
     pub fn needs_tls(&self) -> bool {
-        matches!(self, Transport::Reqwest(ReqwestProxy::At(proxy)) if proxy.scheme() == "https")
+        match self {
+            #[cfg(feature = "reqwest")]
+            Transport::Reqwest(ReqwestProxy::At(proxy)) => proxy.scheme() == "https",
+            _ => false,
+        }
     }
 }
 

@@ -29,8 +29,10 @@ mod vm;
 
 pub use diagnostics::Raised;
 pub use limits::{Heartbeat, RunningCode};
-pub use loading::{STUBS, load, load_bundle, read, review};
-pub use plan_files::{Bundle, Program};
-pub use requests::{Counted, Expect, Finished, Op, RequestOp};
+#[cfg(test)]
+pub use loading::load_bundle;
+pub use loading::{STUBS, load, read, review};
+pub use plan_files::Program;
+pub use requests::{Counted, Finished, Op, RequestOp};
 pub use sandbox::stream;
 pub use vm::{Step, Vm, VmSetup};

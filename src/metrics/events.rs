@@ -8,6 +8,7 @@ const MOST: usize = 1_000;
 /// Something that happened to a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Event {
     /// Seconds from the start of the measurement, as its points over time count.
     pub at_s: f64,
@@ -23,6 +24,7 @@ pub struct Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum EventKind {
     /// No task was started for a while.
     Pause,

@@ -51,7 +51,6 @@ pub use generator::Effort;
 pub use identity::RunIdentity;
 pub use join::join;
 pub use lateness::Lateness;
-pub use portable::PortableDelta;
 pub use recorder::Recorder;
 pub use report::{
     ArrivalsRow, Cadence, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
@@ -60,7 +59,7 @@ pub use report::{
     ThresholdRow, Verdict, VerdictResult,
 };
 pub use request_log::{
-    Chunk, Entry, LogKind, LogMessage, LogSelection, Messages, RequestEntry, RunLogs, TaskEntry,
+    Chunk, Entry, LogKind, LogMessage, Messages, RequestEntry, RunLogs, TaskEntry,
 };
 pub use sample::{
     Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,

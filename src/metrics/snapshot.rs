@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RunPhase {
     /// Users start and work.
     #[default]
@@ -18,6 +19,7 @@ pub enum RunPhase {
 
 /// What is wanted of a run, by its options and by whoever has steered it since.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Aim {
     /// The users that the run is on its way to: those at the end of the stage that it is in, none once it stops. In a
     /// run at a rate, the most at a time.
@@ -30,6 +32,7 @@ pub struct Aim {
 
 /// A run at one tick.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// How far it has come.
     pub phase: RunPhase,
@@ -71,6 +74,7 @@ pub struct Snapshot {
 
 /// One request name in a [`Snapshot`]. Latencies are zero as long as `count` is.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct LiveRow {
     /// `GET`.
     pub method: Arc<str>,

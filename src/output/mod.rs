@@ -23,7 +23,17 @@ use crate::error::Error;
 use crate::metrics::Report;
 pub use verdict::judge;
 
-/// Renders the report in one format. Of CSV these are the rows of names; [`csv::series`] is a file of its own.
+/// Renders a report in one format. Of CSV these are the rows of names; the series is a file of its own.
+///
+/// ```
+/// use lgoose::report::{Format, Report, render};
+///
+/// # fn main() -> Result<(), lgoose::Error> {
+/// let json = render(&Report::default(), Format::Json)?;
+/// assert!(json.starts_with(b"{"));
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// Trouble with a histogram that cannot be read; only a file that was changed by hand has one.

@@ -15,7 +15,7 @@ mod wait;
 pub use arrivals::{Arrivals, RateLine};
 pub use deal::Deal;
 pub use outline::{list, outline};
-pub use schedule::{Cursor, Group, Schedule, Slot, Step};
+pub use schedule::{Cursor, Group, Schedule};
 pub use shape::Shape;
 pub use wait::{Rest, Wait, Work, scaled};
 

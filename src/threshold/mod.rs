@@ -3,7 +3,7 @@
 
 mod read;
 
-pub use read::{GRAMMAR, Misread};
+pub use read::GRAMMAR;
 
 use std::fmt;
 use std::time::Duration;

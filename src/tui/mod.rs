@@ -16,7 +16,7 @@ mod style;
 pub use draw::draw;
 pub use keys::Wish;
 pub use screen::{Input, Screen, Typed};
-pub use state::{Dialog, State, Tab};
+pub use state::{Dialog, State};
 
 /// What the view knows of a run from its beginning.
 #[derive(Debug, Clone, Default)]

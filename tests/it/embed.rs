@@ -1,8 +1,8 @@
 //! lgoose as a library: the example runs, a mistake is reported before anything is sent, and a run can be stopped.
 
 use crate::server::Server;
-use lgoose::config::Value;
-use lgoose::metrics::{Cause, VerdictResult};
+use lgoose::Value;
+use lgoose::report::{Cause, VerdictResult};
 use lgoose::{Error, Test};
 
 #[allow(dead_code, reason = "its main is for 'cargo run --example embed'")]

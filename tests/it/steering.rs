@@ -2,9 +2,9 @@
 
 use crate::server::Server;
 use lgoose::Test;
-use lgoose::config::Value;
+use lgoose::Value;
 use lgoose::control::{Command, Done, Handle, Interrupt};
-use lgoose::metrics::{Cause, Report, Snapshot};
+use lgoose::report::{Cause, Report, Snapshot};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;

@@ -12,8 +12,6 @@ mod settings;
 mod steer;
 mod watchdog;
 
-pub use crate::engine::run::settings::settings_of;
-
 use crate::config::{LocalConfig, Part, RunConfig};
 use crate::control::{Calls, Command};
 use crate::engine::load_model::clock::Clock;
@@ -28,7 +26,7 @@ use crate::engine::run::event::{raised_in, run_event};
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
-use crate::engine::run::settings::thresholds;
+use crate::engine::run::settings::{settings_of, thresholds};
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{
@@ -63,6 +61,7 @@ pub struct Run {
 
 /// What a run leaves behind.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The figures, how the run ended and what decided its load; without a verdict, since logs may be missing yet.
     pub report: Report,

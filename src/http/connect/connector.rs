@@ -75,6 +75,7 @@ impl Connector {
     }
 
     /// The resolver, which is the process's.
+    #[cfg(feature = "reqwest")]
     pub(in crate::http) fn resolver(&self) -> &Arc<Resolver> {
         &self.resolver
     }

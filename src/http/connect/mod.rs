@@ -11,6 +11,7 @@ mod tls;
 mod verifiers;
 
 pub(super) use connector::Connector;
+#[cfg(feature = "reqwest")]
 pub(super) use handshake::{handshake_error, handshake_failure};
 pub use resolver::Resolver;
 #[cfg(test)]

@@ -107,6 +107,7 @@ impl Tls {
     ///
     /// # Errors
     /// A [`Failure`] of class `tls` if the system has no certificates to trust.
+    #[cfg(feature = "reqwest")]
     pub(in crate::http) fn check(&self) -> Result<(), Failure> {
         self.shared().map(|_| ())
     }
@@ -116,6 +117,7 @@ impl Tls {
     ///
     /// # Errors
     /// A [`Failure`] of class `tls` if rustls cannot be configured at all.
+    #[cfg(feature = "reqwest")]
     pub(in crate::http) fn user_config_or_empty(&self) -> Result<ClientConfig, Failure> {
         match self.user_config() {
             Ok(config) => Ok(Arc::unwrap_or_clone(config)),

@@ -238,7 +238,6 @@ impl Connection {
         Ok(RawResponse {
             head,
             bytes: body.bytes.freeze(),
-            http2: false,
         })
     }
 

@@ -11,10 +11,10 @@ mod connection;
 mod reader;
 mod request;
 
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(any(test, feature = "internals"))]
 pub(super) use chunks::ChunkDecoder;
 pub(super) use connection::{Connection, ReadBuffer};
 pub(super) use reader::EncodedRequest;
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(any(test, feature = "internals"))]
 pub(super) use reader::{ReadOutcome, read_start};
 pub(super) use request::{RequestFraming, write_end, write_start};

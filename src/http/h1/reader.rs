@@ -79,7 +79,6 @@ pub(in crate::http) fn read_start(
             return Ok(ReadOutcome::Complete(RawResponse {
                 head: ResponseHead { keep_alive, ..head },
                 bytes: complete,
-                http2: false,
             }));
         }
         partial.extend_from_slice(bytes);

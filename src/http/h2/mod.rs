@@ -124,7 +124,6 @@ pub(super) async fn exchange(
     Ok(RawResponse {
         head,
         bytes: bytes.freeze(),
-        http2: true,
     })
 }
 

@@ -70,8 +70,6 @@ pub struct Response {
     pub status: u16,
     /// The target that it came from, after redirects.
     pub target: Target,
-    /// Whether it came over HTTP/2.
-    pub http2: bool,
     /// Head and, behind it, body as received.
     bytes: Bytes,
     head_length: usize,
@@ -96,7 +94,6 @@ impl Response {
         Response {
             status: head.status,
             target,
-            http2: raw.http2,
             head_length: head.length,
             encoded: coding.map(|range| {
                 Box::new(EncodedBody {
@@ -110,11 +107,11 @@ impl Response {
     }
 
     /// A response that was not received: without headers, for measurements and tests.
+    #[cfg(feature = "internals")]
     pub fn of(status: u16, target: Target, body: impl Into<Bytes>) -> Response {
         Response {
             status,
             target,
-            http2: false,
             bytes: body.into(),
             head_length: 0,
             encoded: None,

@@ -9,8 +9,6 @@ use bytes::Bytes;
 pub(in crate::http) struct RawResponse {
     pub(in crate::http) head: ResponseHead,
     pub(in crate::http) bytes: Bytes,
-    /// Whether it came over HTTP/2.
-    pub(in crate::http) http2: bool,
 }
 
 /// The limits of a response's body.

@@ -100,7 +100,6 @@ async fn send(
     Ok(RawResponse {
         head,
         bytes: bytes.freeze(),
-        http2: parts.version == http::Version::HTTP_2,
     })
 }
 

@@ -6,9 +6,12 @@ use crate::http::h1::{RequestFraming, write_end, write_start};
 use crate::http::h2::is_connection_header;
 use crate::http::hop::Hop;
 use crate::http::message::{Request, write_header};
+#[cfg(feature = "reqwest")]
 use crate::http::reqwest::OutgoingRequest;
 use crate::http::target::Target;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+#[cfg(feature = "reqwest")]
+use http::HeaderMap;
+use http::{HeaderName, HeaderValue, header};
 
 impl Session {
     /// The headers that a request is sent with, in their order, `host` first. Cookies are those of the present.
@@ -94,6 +97,7 @@ impl Session {
     }
 
     /// A request as reqwest is to send it.
+    #[cfg(feature = "reqwest")]
     pub(super) fn reqwest_request<'a>(
         &self,
         target: &'a Target,

@@ -11,11 +11,13 @@ pub(super) use cookies::CookieJar;
 use super::client::Client;
 use super::failure::{ErrorClass, Failure};
 use super::h1::{Connection, EncodedRequest};
+use super::h2;
 use super::hop::{Hop, is_redirect, redirect_target};
 use super::message::{self, Exchange, RawResponse, Request, Response};
 use super::progress::Progress;
+#[cfg(feature = "reqwest")]
+use super::reqwest;
 use super::target::Target;
-use super::{h2, reqwest};
 use http::{HeaderName, HeaderValue};
 use pool::{Channel, Pool};
 use std::cell::RefCell;
@@ -172,6 +174,10 @@ impl Session {
     ) -> Result<RawResponse, Failure> {
         let mut again = false;
         loop {
+            #[cfg_attr(
+                not(feature = "reqwest"),
+                expect(unused_mut, reason = "only reqwest tells it with the answer")
+            )]
             let (channel, mut reused) = self
                 .pool
                 .channel(&self.client, &target.origin, again, progress)
@@ -190,6 +196,7 @@ impl Session {
                     let exchange = h2::exchange(connection, head, &hop.body, limits, progress);
                     Box::pin(exchange).await
                 }
+                #[cfg(feature = "reqwest")]
                 Channel::Reqwest(sender) => {
                     let outgoing = self.reqwest_request(target, hop, request);
                     let exchange = reqwest::exchange(&self.client, sender, outgoing, progress);

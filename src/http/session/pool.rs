@@ -6,9 +6,12 @@ use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h1::Connection;
 use crate::http::h2::SharedConnection;
 use crate::http::progress::Progress;
+#[cfg(feature = "reqwest")]
 use crate::http::reqwest::new_client;
 use crate::http::target::Origin;
-use crate::http::transport::{ReqwestProxy, Transport, Version};
+use crate::http::transport::Version;
+#[cfg(feature = "reqwest")]
+use crate::http::transport::{ReqwestProxy, Transport};
 use rustls::ClientConfig;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -35,6 +38,7 @@ struct OnDemand {
     /// The user's TLS configuration, with its own sessions to resume.
     tls: RefCell<Option<Arc<ClientConfig>>>,
     /// The user's reqwest client, if requests are sent by that.
+    #[cfg(feature = "reqwest")]
     reqwest: RefCell<Option<reqwest::Client>>,
     /// A lock held while a connection is opened that may turn out to be one of HTTP/2.
     opening: Mutex<()>,
@@ -48,6 +52,7 @@ pub(super) enum Channel {
     /// A stream of a shared connection of HTTP/2.
     Http2(SharedConnection),
     /// The user's reqwest client, which has connections of its own.
+    #[cfg(feature = "reqwest")]
     Reqwest(reqwest::Client),
 }
 
@@ -61,6 +66,7 @@ impl Pool {
         fresh: bool,
         progress: &mut Progress,
     ) -> Result<(Channel, bool), Failure> {
+        #[cfg(feature = "reqwest")]
         if let Transport::Reqwest(proxy) = &client.config.transport {
             return Ok((
                 Channel::Reqwest(self.on_demand().reqwest(client, proxy, fresh)?),
@@ -187,6 +193,7 @@ impl OnDemand {
     }
 
     /// The user's reqwest client. A `fresh` one has no idle connections.
+    #[cfg(feature = "reqwest")]
     fn reqwest(
         &self,
         client: &Client,

@@ -7,6 +7,8 @@ mod review;
 mod setting;
 mod stubs;
 
-pub use load::{load, load_bundle, read};
+#[cfg(test)]
+pub use load::load_bundle;
+pub use load::{load, read};
 pub use review::review;
 pub use stubs::STUBS;

@@ -9,7 +9,6 @@ mod options;
 mod request;
 mod responses;
 
-pub use expect::Expect;
 pub(super) use json::encode as encode_json;
 pub use op::Op;
 pub(super) use op::{Yielded, marker};

@@ -51,6 +51,7 @@ impl PortableDelta {
 
     /// The same in encoded pieces of at most so many bytes each, as far as single rows are not longer. Each can be
     /// merged by itself; what tells how far everything was handed over comes with the last.
+    #[cfg_attr(not(test), allow(dead_code, reason = "for workers on other machines"))]
     pub fn pieces(self, most_bytes: usize) -> Vec<Vec<u8>> {
         let bytes = self.encode();
         if bytes.len() <= most_bytes {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Equal errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ErrorRow {
     /// How many.
     pub count: u64,
@@ -27,6 +28,7 @@ pub struct ErrorRow {
 /// A request that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Exemplar {
     /// When it began, in nanoseconds since the run did, as in the request log.
     pub start_ns: u64,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A distribution of latencies in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Latency {
     /// Mean, exact.
     pub avg: f64,
@@ -35,6 +36,7 @@ pub struct Latency {
 /// Mean milliseconds of each phase over the requests that had it; `null` when none had.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PhasesMs {
     /// Looking the host up.
     pub dns: Option<f64>,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A named check of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Check {
     /// As the plan names it.
     pub name: String,
@@ -17,6 +18,7 @@ pub struct Check {
 /// A custom metric of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Metric {
     /// As the plan names it.
     pub name: String,
@@ -45,6 +47,7 @@ pub struct Metric {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum MetricKind {
     /// Adds up.
     Counter,

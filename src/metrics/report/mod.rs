@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 /// A whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Report {
     /// Version of lgoose that ran it.
     pub version: String,
@@ -118,6 +119,7 @@ pub struct Report {
 /// A log that a run has kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct LogRow {
     /// `requests`, `tasks`, `errors` or `debug`.
     pub log: String,
@@ -132,6 +134,7 @@ pub struct LogRow {
 /// Iterations that were due to start in a run at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ArrivalsRow {
     /// Those that were started.
     pub started: u64,
@@ -144,6 +147,7 @@ pub struct ArrivalsRow {
 /// How hard lgoose itself worked.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct GeneratorRow {
     /// Threads that drove users.
     pub threads: u64,
@@ -179,6 +183,7 @@ pub struct GeneratorRow {
 /// The figures of one request name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct RequestRow {
     /// `GET`; empty in the row `(other)`.
     pub method: String,
@@ -195,6 +200,7 @@ pub struct RequestRow {
 /// What is measured of requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Figures {
     /// Requests; a chain of redirects is one.
     pub count: u64,
@@ -228,6 +234,7 @@ pub struct Figures {
 /// One scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ScenarioRow {
     /// As the plan names it.
     pub name: String,
@@ -240,6 +247,7 @@ pub struct ScenarioRow {
 /// One task or transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct TaskRow {
     /// Its scenario.
     pub scenario: String,
@@ -256,6 +264,7 @@ pub struct TaskRow {
 /// All requests that ended within a stretch of the run: a second, more in runs of over an hour.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct SeriesPoint {
     /// Whole seconds from the start of the measurement to the start of this point.
     pub second: u64,
@@ -329,6 +338,7 @@ impl SeriesPoint {
 /// A threshold and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ThresholdRow {
     /// Its text: `p95 < 300ms during 30s`.
     pub threshold: String,

@@ -22,6 +22,7 @@ pub enum Cadence {
 /// not ask for what they would have asked for at their pace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct CoMitigation {
     /// What a user's cycle is compared with.
     pub cadence: Cadence,
@@ -61,6 +62,7 @@ fn show_ms(ms: f64) -> String {
 /// The corrected figures of one request name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct CoRow {
     /// `GET`; empty in the row `(other)`.
     pub method: String,
@@ -74,6 +76,7 @@ pub struct CoRow {
 /// Latencies of requests and of those that were filled in.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct CoFigures {
     /// Requests that were made and that were filled in.
     pub count: u64,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The part of a load that a report is of.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PartRow {
     /// Its number, from 1.
     pub number: u64,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
+#[non_exhaustive]
 pub struct RunSettings {
     /// Users at the same time, at most.
     pub users: u64,
@@ -91,6 +92,7 @@ pub struct RunSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
+#[non_exhaustive]
 pub struct MachineRow {
     /// The processor as it names itself; empty if it does not.
     pub cpu_model: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum VerdictResult {
     /// All that was to be judged is good.
     Passed,
@@ -18,6 +19,7 @@ pub enum VerdictResult {
 /// The verdict on a run. What could not be written after it (exit code 3) is not in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Verdict {
     /// What came of it.
     pub result: VerdictResult,

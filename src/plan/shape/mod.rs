@@ -49,12 +49,6 @@ impl Shape {
         }
     }
 
-    /// Creates a shape that spreads the start of `users` users evenly over `startup_time`; otherwise as
-    /// [`Shape::ramp`].
-    pub fn spread(users: u64, startup_time: Duration, run_time: Option<Duration>) -> Self {
-        Shape::ramp(users, users as f64 / startup_time.as_secs_f64(), run_time)
-    }
-
     /// Creates a shape that goes in each stage, within its time, straight to the stage's number of users. The first
     /// stage begins with none. A stage without a length is a jump.
     pub fn stages(stages: &[(Duration, u64)]) -> Self {

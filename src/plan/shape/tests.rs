@@ -55,9 +55,9 @@ fn starts_are_exact_however_many_came_before() {
 
 #[test]
 fn a_startup_time_spreads_the_starts_over_it() {
-    let shape = Shape::spread(10, Duration::from_secs(5), None);
+    let shape = Shape::ramp(10, 2.0, None);
     assert_eq!(shape.start_of(9), Some(ms(4_500)));
-    let at_once = Shape::spread(10, Duration::ZERO, Some(ms(1_000)));
+    let at_once = Shape::ramp(10, f64::INFINITY, Some(ms(1_000)));
     assert_eq!(at_once.users_at(Duration::ZERO), 10);
     assert_eq!(at_once.duration(), Some(ms(1_000)));
 }
@@ -118,7 +118,7 @@ fn the_count_and_the_starts_agree_to_the_nanosecond() {
     let shapes = [
         Shape::ramp(200, 3.0, None),
         Shape::ramp(200, 0.7, None),
-        Shape::spread(200, Duration::from_secs(7), None),
+        Shape::ramp(200, 200.0 / 7.0, None),
         seconds_of(&[(7, 91), (3, 200)]),
     ];
     for shape in shapes {

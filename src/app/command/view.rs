@@ -1,8 +1,10 @@
 //! The live view of a run: hands snapshots to the screen, keys to the run, and the log to its page.
 
-use super::log;
 use super::outputs::write_all;
-use super::signals::tell_of_interrupt;
+use super::screen::may_colour;
+use crate::app::log;
+use crate::app::signals::tell_of_interrupt;
+use crate::cli;
 use crate::config::{Format, Output};
 use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
 use crate::error::Error;
@@ -48,16 +50,24 @@ enum Back {
 
 impl View {
     /// Takes the terminal over; `None` if that is not possible, and then the run goes on without a view.
-    pub(super) fn open(facts: ViewContext, outputs: &[Output], handle: Handle) -> Option<View> {
+    pub(super) fn open(
+        (plan, host): (String, String),
+        flags: &cli::Run,
+        handle: Handle,
+    ) -> Option<View> {
         let screen = Screen::open().ok()?;
         log::keep_off_terminal(true);
         let (back, answers) = mpsc::unbounded_channel();
         Some(View {
             screen,
             input: Input::start(),
-            facts,
+            facts: ViewContext {
+                plan,
+                host,
+                colours: may_colour(flags),
+            },
             state: State::default(),
-            outputs: outputs.to_vec(),
+            outputs: flags.outputs.output.clone(),
             log: handle.log(),
             news: handle.news(),
             handle,

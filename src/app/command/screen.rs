@@ -1,7 +1,7 @@
 //! What a run without a terminal view prints, and where to: figures to standard output, troubles and the
 //! plan's log to standard error.
 
-use super::prepare::Prepared;
+use crate::app::prepare::Prepared;
 use crate::cli;
 use crate::config::{Config, Load, Part};
 use crate::control::{Heard, News, Reader};

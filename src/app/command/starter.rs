@@ -6,8 +6,11 @@ use crate::lua;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-const PLAN: (&str, &str) = ("plan.lua", include_str!("../../lua/starter/plan.lua"));
-const SETTINGS: (&str, &str) = (".luarc.json", include_str!("../../lua/starter/luarc.json"));
+const PLAN: (&str, &str) = ("plan.lua", include_str!("../../../lua/starter/plan.lua"));
+const SETTINGS: (&str, &str) = (
+    ".luarc.json",
+    include_str!("../../../lua/starter/luarc.json"),
+);
 /// The folder of the stubs, which `.luarc.json` names.
 const LIBRARY: &str = ".lgoose";
 

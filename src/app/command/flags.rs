@@ -1,0 +1,130 @@
+//! What the flags say of a plan and its run.
+
+use super::env_file;
+use super::url_plan::UrlPlan;
+use crate::app::prepare::{Composed, Given, Prepared, assemble, compose};
+use crate::app::reload::Source;
+use crate::cli;
+use crate::config::{CoMitigation, Config, Load, Part, Show};
+use crate::error::{Diagnostic, Error};
+use crate::lua;
+use crate::plan::Plan;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Puts together the run of the plan at that path.
+///
+/// # Errors
+/// A mistake in the plan or in a flag, or trouble with what they need.
+pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> {
+    if flags.screen.watch {
+        may_load(path, flags)?;
+    }
+    assemble(given(path, flags)?, |config, plan| {
+        adapt(config, plan, flags)
+    })
+}
+
+/// Where the plan of these flags is loaded from again.
+pub(super) fn source(path: &Path, flags: &cli::Run) -> Source {
+    let (path, flags) = (path.to_owned(), flags.clone());
+    Source {
+        watch: flags.screen.watch,
+        compose: Box::new(move |seed| compose_again(&path, &flags, seed)),
+    }
+}
+
+fn compose_again(path: &Path, flags: &cli::Run, seed: u64) -> Result<Composed, Error> {
+    may_load(path, flags)?;
+    compose(given(path, flags)?, seed, |config, plan| {
+        adapt(config, plan, flags)
+    })
+}
+
+/// Whether the plan can be loaded a second time.
+fn may_load(path: &Path, flags: &cli::Run) -> Result<(), Diagnostic> {
+    let what = match (flags.url(), path == Path::new("-")) {
+        (Some(_), _) => "a URL is no plan that could change",
+        (None, true) => "a plan from standard input cannot be loaded a second time",
+        (None, false) => return Ok(()),
+    };
+    Err(Diagnostic::new(what).help("write the plan into a file and name that"))
+}
+
+/// What the command line says of the plan at that path.
+fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
+    let (name, source, host) = read(path, flags)?;
+    let mut typed = flags.settings();
+    typed.host = host.or(typed.host);
+    Ok(Given {
+        name,
+        source,
+        folder: folder_of(path).to_owned(),
+        typed,
+        variables: variables(flags)?,
+    })
+}
+
+/// What flags say that no plan can.
+fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
+    if flags.load.once {
+        once(config, plan);
+        config.local.show = match flags.screen.http_debug {
+            true => Show::Messages,
+            false => Show::Requests,
+        };
+    }
+    config.local.part = flags.load.part.unwrap_or(Part::WHOLE);
+}
+
+/// The plan's name and text; the host too, if it is a URL.
+pub(super) fn read(
+    path: &Path,
+    flags: &cli::Run,
+) -> Result<(String, String, Option<String>), Error> {
+    match flags.url() {
+        Some(url) => {
+            let plan = UrlPlan::new(url, &flags.request, flags.screen.http_debug)?;
+            Ok((url.to_owned(), plan.source, Some(plan.host)))
+        }
+        None => {
+            let (name, source) = lua::read(path)?;
+            Ok((name, source, None))
+        }
+    }
+}
+
+/// The folder of a plan, as its own paths are seen from.
+fn folder_of(plan: &Path) -> &Path {
+    plan.parent().unwrap_or(Path::new(""))
+}
+
+/// One user for each scenario, all at once, one iteration each.
+fn once(config: &mut Config, plan: &mut Plan) {
+    for scenario in &mut plan.scenarios {
+        scenario.users = Some(1);
+    }
+    config.local.threads = 1;
+    let config = &mut config.run;
+    config.users = plan.scenarios.len() as u64;
+    config.load = Load::Users;
+    config.reset_stats = false;
+    config.warmup = None;
+    config.hatch_rate = f64::INFINITY;
+    config.iterations = Some(1);
+    config.run_time = None;
+    // One iteration is for looking, not for judging.
+    config.thresholds.clear();
+    config.co_mitigation = CoMitigation::Disabled;
+    config.co_wanted = false;
+}
+
+/// What the plan's `env()` knows beside the environment.
+pub(super) fn variables(flags: &cli::Run) -> Result<BTreeMap<String, String>, Error> {
+    let mut variables = match &flags.machine.env_file {
+        Some(path) => env_file::read(path)?,
+        None => BTreeMap::new(),
+    };
+    variables.extend(flags.machine.env.iter().cloned());
+    Ok(variables)
+}

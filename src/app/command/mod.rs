@@ -1,0 +1,231 @@
+//! The command from flags to exit code.
+
+mod env_file;
+mod flags;
+mod outputs;
+mod screen;
+mod starter;
+mod url_plan;
+#[cfg(feature = "tui")]
+mod view;
+
+use super::prepare::{self, target};
+use super::signals::Signals;
+#[cfg(feature = "demo")]
+use super::sites::site_named;
+use super::supervisor::Supervisor;
+use super::{log, preflight, runtime};
+use crate::cli::{self, Cli};
+use crate::config::Config;
+use crate::control::Handle;
+#[cfg(feature = "demo")]
+use crate::demo::{Behaviour, Demo};
+use crate::engine::Outcome;
+use crate::error::{Error, exit};
+use crate::{lua, machine, output, plan};
+use screen::{
+    announcement, complain, put, report_news, report_progress, say, tell, terminal_width, warn,
+    writes_to_stdout,
+};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+#[cfg(feature = "tui")]
+use view::View;
+
+/// Runs the command of this process.
+pub fn main() -> ExitCode {
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
+        Err(code) => return code.into(),
+    };
+    let screen = &cli.run.screen;
+    if let Err(error) = log::start(screen.verbose, screen.quiet, screen.log_file.as_deref()) {
+        complain(&error, false);
+        return error.exit_code().into();
+    }
+    let backtrace = cli.run.screen.backtrace
+        || matches!(
+            cli.command,
+            Some(cli::Command::Check {
+                backtrace: true,
+                ..
+            })
+        );
+    match dispatch(cli) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            complain(&error, backtrace);
+            error.exit_code().into()
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<u8, Error> {
+    match cli.command {
+        Some(cli::Command::Check { plan, .. }) => check(&plan),
+        Some(cli::Command::New { dir }) => {
+            say(&starter::start(&dir)?)?;
+            Ok(exit::OK)
+        }
+        Some(cli::Command::Demo(demo)) => serve(&demo),
+        Some(cli::Command::Report(saved)) => outputs::report(&saved),
+        Some(cli::Command::Completions { shell }) => {
+            put(&cli::completions(shell))?;
+            Ok(exit::OK)
+        }
+        Some(cli::Command::Man) => {
+            let page = cli::manual().map_err(|error| Error::cannot("write the page", error))?;
+            put(&page)?;
+            Ok(exit::OK)
+        }
+        None if cli.brief => {
+            say(&cli::overview())?;
+            Ok(exit::OK)
+        }
+        None => match &cli.run.plan {
+            Some(plan) if cli.run.screen.list => list(plan, &cli.run),
+            Some(plan) => run(plan, &cli.run),
+            None => {
+                say(&cli::overview())?;
+                Ok(exit::MISTAKE)
+            }
+        },
+    }
+}
+
+fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
+    let supervisor = Supervisor::new(Signals::Obeyed);
+    let begun = supervisor.begin(|| flags::prepare(path, flags))?;
+    let prepared = begun.prepared();
+    for shortage in preflight::preflight(prepared) {
+        warn(&shortage);
+    }
+    for (name, url) in prepared.sites.served() {
+        tell(flags, &format!("{name} is served at {url} for this run"))?;
+    }
+    tell(flags, &announcement(prepared))?;
+    let config = prepared.config.clone();
+    let (plan, host) = (prepared.name.clone(), target(prepared));
+    let source = flags::source(path, flags);
+    let running = begun.run(Some(source), |handle| {
+        show(handle, (plan, host), &config, flags)
+    });
+    let outcome = runtime()?.block_on(running)?;
+    conclude(&outcome, &config, flags)
+}
+
+/// Shows the run of a plan against a host as it goes on: in the live view, which takes the terminal at once, or line by
+/// line.
+fn show(
+    handle: Handle,
+    run: (String, String),
+    config: &Config,
+    flags: &cli::Run,
+) -> impl Future<Output = Error> {
+    #[cfg(not(feature = "tui"))]
+    drop(run);
+    #[cfg(feature = "tui")]
+    let view = match screen::wants_view(flags) {
+        true => View::open(run, flags, handle.clone()),
+        false => None,
+    };
+    async move {
+        #[cfg(feature = "tui")]
+        if let Some(view) = view {
+            return view.show().await;
+        }
+        tokio::select! {
+            error = report_progress(handle.snapshots(), config, flags) => error,
+            error = report_news(handle.news()) => error,
+        }
+    }
+}
+
+/// Prints the tables, writes the outputs and gives the verdict's exit code.
+fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
+    let report = &outcome.report;
+    let written = outputs::write_all(&flags.outputs.output, report);
+    if !flags.screen.quiet && !writes_to_stdout(flags) {
+        let options = output::text::TableOptions {
+            status_codes: config.screen.status_codes,
+        };
+        say(&output::text::tables(report, terminal_width(), options))?;
+    }
+    let verdict = report.verdict.as_ref();
+    match &outcome.trouble {
+        Some(trouble) => complain(trouble, flags.screen.backtrace),
+        None => {
+            for reason in verdict.iter().flat_map(|verdict| &verdict.reasons) {
+                give_reason(reason);
+            }
+        }
+    }
+    for trouble in written.as_ref().err().into_iter().flatten() {
+        complain(trouble, false);
+    }
+    let code = verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code);
+    Ok(written.map_or(exit::TROUBLE, |()| code))
+}
+
+/// Prints a reason of the verdict as the errors are printed: a verdict on the target is no error of lgoose's.
+fn give_reason(reason: &str) {
+    // Nothing is left to tell if standard error is gone.
+    let _gone = writeln!(std::io::stderr(), "error: {reason}");
+}
+
+fn check(path: &Path) -> Result<u8, Error> {
+    let (name, source) = lua::read(path)?;
+    let (program, plan, _) = lua::load(&name, &source, std::collections::BTreeMap::new(), 0)?;
+    let warnings = lua::review(&program, &plan);
+    let but = match warnings.len() {
+        0 => String::new(),
+        1 => ", with 1 warning".to_owned(),
+        n => format!(", with {n} warnings"),
+    };
+    say(&format!("{name} is fine{but}\n\n{}", plan::outline(&plan)))?;
+    for warning in &warnings {
+        warn(warning);
+    }
+    Ok(exit::OK)
+}
+
+/// Scenarios, and below each its tasks, one per line.
+fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
+    let (name, source, _) = flags::read(path, flags)?;
+    let variables = flags::variables(flags)?;
+    let (_, plan, _) = prepare::load(
+        &name,
+        &source,
+        variables,
+        flags.load.seed,
+        flags.load.seed.unwrap_or(0),
+    )?;
+    say(plan::list(&plan).trim_end())?;
+    Ok(exit::OK)
+}
+
+#[cfg(feature = "demo")]
+fn serve(flags: &cli::Demo) -> Result<u8, Error> {
+    let behaviour = Behaviour {
+        latency: flags.latency,
+        jitter: flags.jitter,
+        errors: flags.errors,
+    };
+    let site = site_named(&flags.site)?;
+    machine::raise_descriptor_limit();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let demo = Demo::start(site, flags.port, behaviour, threads)?;
+    say(&format!(
+        "demo:{} is served at {}; Ctrl-C ends it",
+        flags.site,
+        demo.url()
+    ))?;
+    demo.wait();
+    Ok(exit::OK)
+}
+
+#[cfg(not(feature = "demo"))]
+fn serve(flags: &cli::Demo) -> Result<u8, Error> {
+    Err(super::sites::missing(&flags.site).into())
+}

@@ -3,8 +3,10 @@
 //! 22 µs.
 
 use ego_tree::NodeId;
+use html5ever::ParseOpts;
+use html5ever::tendril::{StrTendril, TendrilSink as _};
 use scraper::error::SelectorErrorKind;
-use scraper::{ElementRef, Html};
+use scraper::{ElementRef, Html, HtmlTreeSink, Node};
 
 use super::collapse;
 use super::depth::shallow;
@@ -51,15 +53,50 @@ pub struct NodeKey(NodeId);
 
 /// A parsed page. It stays on the thread that parsed it.
 #[derive(Debug)]
-pub struct Document(Html);
+pub struct Document {
+    page: Html,
+    weight: usize,
+}
+
+/// The memory that the elements of a page make of one piece of it, at most, before their weight is looked at.
+const PIECE_BYTES: usize = 16 << 20;
+
+/// The memory of an attribute beside its value, in bytes: its name and the value's handle.
+const ATTRIBUTE_BYTES: usize = 40;
 
 impl Document {
-    /// Parses a page as a browser does; bytes that are not UTF-8 become U+FFFD. Never fails: a body that is no HTML is
-    /// a page of text, and one that nests more than about a thousand deep ends there.
+    /// Parses a page as a browser does; bytes that are not UTF-8 become U+FFFD. A body that is no HTML is a page of
+    /// text, and one that nests more than about a thousand deep ends there. `None` if the tree would take more than
+    /// about `most_bytes`: what is left open is opened again in each paragraph, so that 250 KB may make 5 GB.
+    pub fn parse_within(body: &[u8], most_bytes: usize) -> Option<Self> {
+        let text = String::from_utf8_lossy(shallow(body));
+        let tree = HtmlTreeSink::new(Html::new_document());
+        let mut parser = html5ever::parse_document(tree, ParseOpts::default());
+        let mut scale = Scale::default();
+        let mut rest = &*text;
+        let mut fed = 0;
+        while !rest.is_empty() {
+            let end = piece_end(rest, fed);
+            parser.process(StrTendril::from_slice(&rest[..end]));
+            (rest, fed) = (&rest[end..], fed + end);
+            if scale.weigh(&parser.tokenizer.sink.sink.0.borrow()) > most_bytes {
+                return None;
+            }
+        }
+        let page = parser.finish();
+        let weight = scale.weigh(&page);
+        (weight <= most_bytes).then_some(Self { page, weight })
+    }
+
+    /// Returns the memory that the tree takes, in bytes, as far as it can be told from outside.
+    pub fn weight(&self) -> usize {
+        self.weight
+    }
+
+    /// Parses a page of any size.
+    #[cfg(any(test, feature = "internals"))]
     pub fn parse(body: &[u8]) -> Self {
-        Self(Html::parse_document(&String::from_utf8_lossy(shallow(
-            body,
-        ))))
+        Self::parse_within(body, usize::MAX).expect("there is no limit")
     }
 
     /// Returns the elements that match, in the order of the page; with `within`, only those inside that element,
@@ -106,7 +143,7 @@ impl Document {
     }
 
     pub(super) fn element(&self, key: NodeKey) -> Option<ElementRef<'_>> {
-        self.0.tree.get(key.0).and_then(ElementRef::wrap)
+        self.page.tree.get(key.0).and_then(ElementRef::wrap)
     }
 
     pub(super) fn key(element: ElementRef<'_>) -> NodeKey {
@@ -115,7 +152,61 @@ impl Document {
 
     /// Returns the page itself as an element: `<html>`.
     pub(super) fn root(&self) -> Option<ElementRef<'_>> {
-        self.0.tree.root().children().find_map(ElementRef::wrap)
+        self.page.tree.root().children().find_map(ElementRef::wrap)
+    }
+}
+
+/// Returns the length of the next piece to parse: each tag in it may open everything again that was left open in the
+/// `fed` bytes before it, with all attributes.
+fn piece_end(rest: &str, fed: usize) -> usize {
+    const LEAST: usize = 256 << 10;
+    let most_tags = PIECE_BYTES / (LEAST + fed * ATTRIBUTE_BYTES / 2) + 1;
+    memchr::memchr_iter(b'<', rest.as_bytes())
+        .nth(most_tags)
+        .unwrap_or(rest.len())
+}
+
+/// Weighs a tree that grows, each node once.
+#[derive(Debug, Default)]
+struct Scale {
+    nodes: usize,
+    contents: usize,
+}
+
+impl Scale {
+    fn weigh(&mut self, page: &Html) -> usize {
+        /// A node's links to others.
+        const LINKS: usize = 40;
+        let nodes = page.tree.values();
+        let count = nodes.len();
+        let contents = nodes.skip(self.nodes).map(contents);
+        self.contents += contents.sum::<usize>();
+        self.nodes = count;
+        // The list of nodes doubles when it is full.
+        count.next_power_of_two() * (size_of::<Node>() + LINKS) + self.contents
+    }
+}
+
+/// The memory of a node's contents, in bytes.
+fn contents(node: &Node) -> usize {
+    match node {
+        Node::Element(element) => {
+            let values = element.attrs.iter().map(|(_, value)| text_bytes(value));
+            element.attrs.capacity() * ATTRIBUTE_BYTES + values.sum::<usize>()
+        }
+        Node::Text(text) => text_bytes(text),
+        Node::Comment(comment) => text_bytes(comment),
+        _ => 0,
+    }
+}
+
+/// The memory of a text beside its handle, which itself holds short ones.
+fn text_bytes(text: &str) -> usize {
+    const SHORT: usize = 8;
+    const HEADER: usize = 24;
+    match text.len() {
+        0..=SHORT => 0,
+        length => length.next_power_of_two().max(16) + HEADER,
     }
 }
 

@@ -362,6 +362,6 @@ impl Vm {
 
     /// Returns the memory of the VM in bytes: Lua's own and the responses that it holds outside.
     pub fn used_memory(&self) -> usize {
-        self.lua.used_memory() + self.host.responses.borrow().held_bytes()
+        self.lua.used_memory() + self.host.held_bytes()
     }
 }

@@ -11,7 +11,7 @@ pub(super) use encoding::decode;
 pub(super) use head::{Framing, MAX_HEAD, ResponseHead, head_as_text, headers, write_header};
 pub(super) use raw::{BodyLimits, RawResponse, body_too_large};
 
-use super::failure::Failure;
+use super::failure::{ErrorClass, Failure};
 use super::target::Target;
 use crate::phases::Phases;
 use bytes::Bytes;
@@ -144,6 +144,30 @@ impl Response {
         let decoded = self.encoded.as_ref().and_then(|body| body.decoded.get());
         let more = decoded.and_then(|decoded| decoded.as_ref().ok());
         self.bytes.len() + more.map_or(0, Bytes::len)
+    }
+
+    /// Whether the body can be read as it is: it came without a coding, or has been looked at before.
+    pub fn is_decoded(&self) -> bool {
+        let encoded = self.encoded.as_ref();
+        encoded.is_none_or(|encoded| encoded.decoded.get().is_some())
+    }
+
+    /// Decodes the body unless that takes more than so many bytes. Returns whether it now can be read.
+    pub fn decode_within(&self, most_bytes: u64) -> bool {
+        let Some(encoded) = self.encoded.as_ref() else {
+            return true;
+        };
+        if encoded.decoded.get().is_some() {
+            return true;
+        }
+        let body = self.bytes.slice(self.head_length..);
+        let decoded = decode(&encoded.coding, &body, encoded.max_body.min(most_bytes));
+        let too_large = matches!(&decoded, Err(failure) if failure.class == ErrorClass::TooLarge);
+        if too_large && most_bytes < encoded.max_body {
+            return false;
+        }
+        encoded.decoded.get_or_init(|| decoded);
+        true
     }
 
     fn decoded(&self) -> Option<&Result<Bytes, Failure>> {

@@ -3,6 +3,8 @@
 use super::elements;
 use super::names::refuse_unknown;
 use crate::html::{self, Document};
+use crate::lua::limits::Held;
+use crate::lua::sandbox::Host;
 use mlua::{Lua, LuaString, Table, UserData, UserDataMethods, Value};
 use std::rc::Rc;
 use url::Url;
@@ -15,6 +17,7 @@ const NOWHERE: &str = "http://page.invalid/";
 /// A page as a plan holds it.
 #[derive(Debug)]
 pub(super) struct Page {
+    _held: Held,
     document: Rc<Document>,
     title: Option<String>,
     url: Url,
@@ -23,11 +26,14 @@ pub(super) struct Page {
 /// Creates `html`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let parse = |_: &Lua, (text, url): (LuaString, Option<String>)| {
+    let parse = |lua: &Lua, (text, url): (LuaString, Option<String>)| {
         let url = url.as_deref().unwrap_or(NOWHERE);
         let bytes = text.as_bytes();
+        let host = Host::of(lua);
+        let document = host.document(lua, &bytes)?;
         Ok(Page {
-            document: Rc::new(Document::parse(&bytes)),
+            _held: host.hold(lua, document.weight())?,
+            document: Rc::new(document),
             title: html::title(&bytes),
             url: Url::parse(url).map_err(|error| {
                 let message = format!("html.parse(text, url): '{url}' is not a URL: {error}");

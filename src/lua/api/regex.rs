@@ -54,12 +54,7 @@ fn with_subject<R>(
         Value::String(text) => use_bytes(&text.as_bytes()),
         Value::Table(response) => {
             let address = Address::of(response)?;
-            let body = Host::of(lua)
-                .responses
-                .borrow()
-                .get(address)
-                .map(|finished| finished.body());
-            use_bytes(&body.unwrap_or_default())
+            use_bytes(&Host::of(lua).body(lua, address)?)
         }
         other => Err(mlua::Error::runtime(format!(
             "a string or a response is wanted, not {}",

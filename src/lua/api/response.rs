@@ -8,6 +8,7 @@ use crate::lua::diagnostics::plan_line;
 use crate::lua::requests::{Address, Finished};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, shorten};
+use bytes::Bytes;
 use memchr::memmem;
 use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
@@ -33,11 +34,8 @@ pub(in crate::lua) const METHODS: [&str; 15] = [
 /// Returns the method with that name, or nil.
 pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let method = match name {
-        "json" => lua.create_function(|lua, this: This| {
-            json::decode(lua, &this.read(lua, Finished::body)?)
-        })?,
-        "title" => lua
-            .create_function(|lua, this: This| Ok(html::title(&this.read(lua, Finished::body)?)))?,
+        "json" => lua.create_function(|lua, this: This| json::decode(lua, &this.body(lua)?))?,
+        "title" => lua.create_function(|lua, this: This| Ok(html::title(&this.body(lua)?)))?,
         "text" => lua.create_function(text)?,
         "attr" => lua.create_function(attr)?,
         "css" => lua.create_function(css)?,
@@ -50,10 +48,10 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
         })?,
         "match" => lua.create_function(first_match)?,
         "matches" => lua.create_function(|lua, (this, pattern): (This, Value)| {
-            regex::pattern(lua, &pattern)?.all(lua, &this.read(lua, Finished::body)?)
+            regex::pattern(lua, &pattern)?.all(lua, &this.body(lua)?)
         })?,
         "contains" => lua.create_function(|lua, (this, text): (This, LuaString)| {
-            let body = this.read(lua, Finished::body)?;
+            let body = this.body(lua)?;
             Ok(memmem::find(&body, &text.as_bytes()).is_some())
         })?,
         "fail" => {
@@ -108,15 +106,22 @@ impl This {
         responses.get(self.address()?).map(read).ok_or_else(gone)
     }
 
+    fn body(&self, lua: &Lua) -> mlua::Result<Bytes> {
+        Host::of(lua).body(lua, self.address()?)
+    }
+
     fn document(&self, lua: &Lua) -> mlua::Result<Rc<Document>> {
         let host = Host::of(lua);
+        let address = self.address()?;
+        let known = self.read(lua, |finished| finished.document.clone())?;
+        if let Some(document) = known {
+            return Ok(document);
+        }
+        let document = Rc::new(host.document(lua, &host.body(lua, address)?)?);
+        let kept = Some(document.clone());
         let mut responses = host.responses.borrow_mut();
-        let finished = responses.get_mut(self.address()?).ok_or_else(gone)?;
-        let body = finished.body();
-        Ok(finished
-            .document
-            .get_or_insert_with(|| Rc::new(Document::parse(&body)))
-            .clone())
+        let set = responses.change(address, |finished| finished.document = kept);
+        set.map(|()| document).ok_or_else(gone)
     }
 
     /// Sets the verdict, as long as it has not been counted.
@@ -167,14 +172,17 @@ pub(in crate::lua) fn field(
     (slot, DisplayText(name)): (i64, DisplayText),
 ) -> mlua::Result<Value> {
     let host = Host::of(lua);
+    let address = Address::from_lua(slot);
+    if name == "body" {
+        return lua.create_string(host.body(lua, address)?)?.into_lua(lua);
+    }
     let responses = host.responses.borrow();
-    let finished = responses.get(Address::from_lua(slot)).ok_or_else(gone)?;
+    let finished = responses.get(address).ok_or_else(gone)?;
     let exchange = &finished.exchange;
     match name.as_str() {
         "status" => finished.status().into_lua(lua),
         "ok" => finished.verdict().is_none().into_lua(lua),
         "error" => finished.verdict().as_deref().into_lua(lua),
-        "body" => lua.create_string(finished.body())?.into_lua(lua),
         "time" => exchange.latency.as_secs_f64().into_lua(lua),
         "size" => exchange.bytes.into_lua(lua),
         "redirects" => exchange.redirects.into_lua(lua),
@@ -281,7 +289,7 @@ fn page_url(finished: &Finished) -> Option<url::Url> {
 }
 
 fn first_match(lua: &Lua, (this, pattern): (This, Value)) -> mlua::Result<MultiValue> {
-    regex::pattern(lua, &pattern)?.first(lua, &this.read(lua, Finished::body)?)
+    regex::pattern(lua, &pattern)?.first(lua, &this.body(lua)?)
 }
 
 fn ensure(lua: &Lua, this: This) -> mlua::Result<Table> {
@@ -303,7 +311,7 @@ fn list(
     let Some(page) = this.read(lua, page_url)? else {
         return lua.create_table();
     };
-    let body = this.read(lua, Finished::body)?;
+    let body = this.body(lua)?;
     let found = find(&body, &page);
     let keep = Filter::read(filter)?;
     let list = lua.create_table_with_capacity(found.len(), 0)?;

@@ -74,14 +74,28 @@ impl Finished {
             .unwrap_or_default()
     }
 
+    /// Returns whether its body can be read as it is.
+    pub(in crate::lua) fn is_decoded(&self) -> bool {
+        let response = self.exchange.outcome.as_ref();
+        response.map_or(true, Response::is_decoded)
+    }
+
+    /// Decodes its body unless that takes more than so many bytes, which it returns.
+    pub(in crate::lua) fn decode_within(&mut self, most_bytes: usize) -> bool {
+        let response = self.exchange.outcome.as_ref();
+        response.map_or(true, |response| response.decode_within(most_bytes as u64))
+    }
+
     /// Returns the memory that it takes outside of the VM, in bytes; that of its head is estimated.
     fn weight(&self) -> usize {
         const HEAD: usize = 512;
-        HEAD + self
-            .exchange
-            .outcome
-            .as_ref()
-            .map_or(0, Response::held_bytes)
+        let document = self.document.as_ref();
+        HEAD + document.map_or(0, |document| document.weight())
+            + self
+                .exchange
+                .outcome
+                .as_ref()
+                .map_or(0, Response::held_bytes)
     }
 }
 
@@ -193,6 +207,20 @@ impl Responses {
             Slot::One(finished) => (address.place == 0).then_some(finished),
             Slot::Many(list) => list.get_mut(address.place),
         }
+    }
+
+    /// Changes what a response holds; `None` if there is none.
+    pub(in crate::lua) fn change<R>(
+        &mut self,
+        address: Address,
+        change: impl FnOnce(&mut Finished) -> R,
+    ) -> Option<R> {
+        let finished = self.get_mut(address)?;
+        let before = finished.weight();
+        let result = change(finished);
+        let after = finished.weight();
+        self.held_bytes = (self.held_bytes + after).saturating_sub(before);
+        Some(result)
     }
 
     /// Returns the responses of the latest operation, whose verdict the plan may still overrule.

@@ -1,12 +1,14 @@
 //! The state of a VM that functions made in Rust work on: one [`Host`] per VM, kept as its app data.
 
 use crate::error::Diagnostic;
+use crate::html::Document;
 use crate::http::Session;
 use crate::lua::diagnostics::plan_line;
-use crate::lua::limits::Limits;
+use crate::lua::limits::{Account, Budget, Held, Limits};
 use crate::lua::plan_files::Program;
-use crate::lua::requests::Responses;
+use crate::lua::requests::{Address, Finished, Responses};
 use crate::metrics::Recorder;
+use bytes::Bytes;
 use mlua::Lua;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -35,6 +37,8 @@ pub(in crate::lua) struct Host {
     /// Whether the user found no row left in its data, which ends it even while its plan is being loaded.
     pub(in crate::lua) stopped: Cell<bool>,
     pub(in crate::lua) limits: Rc<Limits>,
+    /// What its values hold outside of Lua, responses apart.
+    pub(in crate::lua) account: Account,
     /// A message about the latest form that was not found; empty before.
     pub(in crate::lua) missed_form: RefCell<String>,
     /// The latest message of `error` that was not UTF-8: as Lua converts it to text, and as it is shown.
@@ -61,9 +65,68 @@ impl Host {
             begin: Instant::now(),
             stopped: Cell::new(false),
             limits: Rc::new(limits),
+            account: Account::default(),
             missed_form: RefCell::default(),
             raised_bytes: RefCell::default(),
         }
+    }
+
+    /// Returns the bytes that the VM holds outside of Lua.
+    pub(in crate::lua) fn held_bytes(&self) -> usize {
+        self.responses.borrow().held_bytes() + self.account.held()
+    }
+
+    /// Returns what a call may take outside of Lua. Collects garbage first if little is left.
+    pub(in crate::lua) fn budget(&self, lua: &Lua) -> Budget {
+        let limit = self.limits.memory;
+        let used = || lua.used_memory().saturating_add(self.held_bytes());
+        if used() > limit / 4 * 3 {
+            // One that fails leaves things as they are, and the budget small.
+            let _failed = lua.gc_collect();
+        }
+        Budget::new(limit.saturating_sub(used()), limit)
+    }
+
+    /// Counts bytes that a value of the plan holds outside of Lua.
+    ///
+    /// # Errors
+    /// The plan would hold more than it may.
+    pub(in crate::lua) fn hold(&self, lua: &Lua, bytes: usize) -> mlua::Result<Held> {
+        let taken = self.budget(lua).take(bytes);
+        taken.map_err(mlua::Error::runtime)?;
+        Ok(self.account.hold(bytes))
+    }
+
+    /// Returns the page of a body as a tree.
+    ///
+    /// # Errors
+    /// The plan would hold more than it may.
+    pub(in crate::lua) fn document(&self, lua: &Lua, body: &[u8]) -> mlua::Result<Document> {
+        let budget = self.budget(lua);
+        Document::parse_within(body, budget.left())
+            .ok_or_else(|| mlua::Error::runtime(budget.exceeded()))
+    }
+
+    /// Returns the body of a response, decoded; empty without a response, or if it cannot be decoded.
+    ///
+    /// # Errors
+    /// There is no response of that address, or the plan would hold more than it may.
+    pub(in crate::lua) fn body(&self, lua: &Lua, address: Address) -> mlua::Result<Bytes> {
+        let gone = || mlua::Error::runtime("this is not a response");
+        let mut decoded = false;
+        if let Some(finished) = self.responses.borrow().get(address) {
+            decoded = finished.is_decoded();
+        }
+        if !decoded {
+            let budget = self.budget(lua);
+            let mut responses = self.responses.borrow_mut();
+            let fits = responses.change(address, |finished| finished.decode_within(budget.left()));
+            if !fits.ok_or_else(gone)? {
+                return Err(mlua::Error::runtime(budget.exceeded()));
+            }
+        }
+        let responses = self.responses.borrow();
+        responses.get(address).map(Finished::body).ok_or_else(gone)
     }
 
     /// Returns the host of the VM that a function runs in.

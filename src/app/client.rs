@@ -1,4 +1,4 @@
-//! What the run's options mean for its HTTP client.
+//! Translates the run's options into those of its HTTP client.
 
 use crate::config::{self, Config, Http, Proxy};
 use crate::error::{Diagnostic, Error};
@@ -6,7 +6,7 @@ use crate::http::{ClientConfig, ReqwestProxy, Resolver, Tls, TlsOptions, Transpo
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::sync::Arc;
 
-/// The client of all users and what it knows of hosts.
+/// Returns the client of all users and its resolver of hosts.
 ///
 /// # Errors
 /// A header or a file that is not what its option wants.

@@ -1,4 +1,4 @@
-//! The command from flags to exit code; the only file that knows everyone.
+//! Runs the command from flags to exit code; the only file that knows every module.
 
 mod client;
 mod embed;
@@ -125,7 +125,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     conclude(&outcome, &config, flags)
 }
 
-/// The runtime of a thread that carries on a run.
+/// Makes the runtime of a thread that carries on a run.
 fn runtime() -> Result<tokio::runtime::Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -203,7 +203,7 @@ fn check(path: &Path) -> Result<u8, Error> {
     Ok(exit::OK)
 }
 
-/// Scenarios, and below each its tasks, one per line.
+/// Lists scenarios, and below each its tasks, one per line.
 fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let (name, source, _) = prepare::read(path, flags)?;
     let variables = prepare::variables(flags)?;

@@ -1,5 +1,5 @@
-//! Puts a run together: reads the plan, merges the flags over it, finds out whom to load and starts the
-//! built-in site if that is the target.
+//! Prepares a run: reads the plan, merges the flags over it, finds out the target and starts the built-in site if
+//! it is one.
 
 use super::client::client;
 use super::env_file;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Everything a run needs, put together from the plan and the flags.
+/// A run that is ready to start, put together from the plan and the flags.
 pub(super) struct Prepared {
     pub(super) program: Arc<Program>,
     pub(super) plan: Plan,
@@ -27,12 +27,12 @@ pub(super) struct Prepared {
     pub(super) hosts: Vec<String>,
     pub(super) client: ClientConfig,
     pub(super) resolver: Resolver,
-    /// The built-in sites that run for this test.
+    /// Built-in sites that run for this test.
     pub(super) demos: Vec<(String, Demo)>,
 }
 
 impl Prepared {
-    /// What the engine is told, and the built-in sites that have to outlive the run.
+    /// Returns the engine's run, and the built-in sites that have to outlive it.
     pub(super) fn into_run(self, run_logs: Option<RunLogs>) -> (engine::Run, Vec<(String, Demo)>) {
         let target = target(&self);
         let plan_version =
@@ -50,20 +50,20 @@ impl Prepared {
     }
 }
 
-/// A plan, and what was said beside it.
+/// A plan, with everything that was given beside it.
 pub(super) struct Given {
-    /// Its path, or what stands for it in messages.
+    /// Path of the plan, or its name in messages.
     pub(super) name: String,
     pub(super) source: String,
-    /// Where paths in the plan's options are seen from.
+    /// Folder to which paths in the plan's options are relative.
     pub(super) folder: PathBuf,
-    /// The options that go before the plan's own.
+    /// Options that take precedence over the plan's own.
     pub(super) typed: Settings,
-    /// What `env()` knows beside the environment.
+    /// Variables for `env()` beside the environment.
     pub(super) variables: BTreeMap<String, String>,
 }
 
-/// A plan and how its run is configured, before anything is started.
+/// A plan and the configuration of its run, before anything is started.
 pub(super) struct Composed {
     pub(super) program: Arc<Program>,
     pub(super) plan: Plan,
@@ -80,7 +80,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     })
 }
 
-/// Puts a run together; `adapt` has the last word on its configuration.
+/// Assembles a run; `adapt` has the last word on its configuration.
 pub(super) fn assemble(
     given: Given,
     adapt: impl FnOnce(&mut Config, &mut Plan),
@@ -117,7 +117,7 @@ pub(super) fn assemble(
     })
 }
 
-/// Whether the part of the load has anybody in it.
+/// Checks that the part of the load has any users.
 fn not_empty(config: &Config) -> Result<(), Diagnostic> {
     if config.part.share(config.users) > 0 {
         return Ok(());
@@ -127,7 +127,7 @@ fn not_empty(config: &Config) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(message).help("raise '--users', or cut the load into fewer parts"))
 }
 
-/// What the command line says of the plan at that path.
+/// Returns what the command line gives for the plan at that path.
 pub(super) fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
     let (name, source, host) = read(path, flags)?;
     let mut typed = flags.settings();
@@ -141,7 +141,7 @@ pub(super) fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
     })
 }
 
-/// What flags say that no plan can.
+/// Applies the flags that no plan can set.
 pub(super) fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
     if flags.load.once {
         once(config, plan);
@@ -177,7 +177,7 @@ pub(super) fn compose(
     })
 }
 
-/// The base URL of each scenario; the built-in sites that they name are started.
+/// Returns the base URL of each scenario; starts the built-in sites that they name.
 pub(super) fn hosts_of(
     plan: &Plan,
     config: &Config,
@@ -190,7 +190,7 @@ pub(super) fn hosts_of(
     plan.scenarios.iter().map(host).collect()
 }
 
-/// The plan's name and text; the host too, if it is a URL.
+/// Reads the plan, and returns its name and text; the host too, if it is a URL.
 pub(super) fn read(
     path: &Path,
     flags: &cli::Run,
@@ -207,12 +207,13 @@ pub(super) fn read(
     }
 }
 
-/// The folder of a plan, as its own paths are seen from.
+/// Returns the folder to which a plan's own paths are relative.
 fn folder_of(plan: &Path) -> &Path {
     plan.parent().unwrap_or(Path::new(""))
 }
 
-/// In a run at a rate users come and go as they are needed.
+/// Checks that no scenario has a fixed number of users in a run at a rate, where they come and go as they are
+/// needed.
 pub(super) fn no_fixed_numbers(config: &Config, plan: &Plan) -> Result<(), Diagnostic> {
     let fixed = plan.scenarios.iter().find(|s| s.users.is_some());
     let Some(scenario) = fixed.filter(|_| matches!(config.load, Load::Rate(..))) else {
@@ -227,7 +228,7 @@ pub(super) fn no_fixed_numbers(config: &Config, plan: &Plan) -> Result<(), Diagn
     ))
 }
 
-/// One user for each scenario, all at once, one iteration each.
+/// Reduces the load to one user for each scenario, all at once, one iteration each.
 fn once(config: &mut Config, plan: &mut Plan) {
     for scenario in &mut plan.scenarios {
         scenario.users = Some(1);
@@ -246,7 +247,7 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.co_wanted = false;
 }
 
-/// What the plan's `env()` knows beside the environment.
+/// Returns the variables for the plan's `env()` beside the environment.
 pub(super) fn variables(flags: &cli::Run) -> Result<BTreeMap<String, String>, Error> {
     let mut variables = match &flags.machine.env_file {
         Some(path) => env_file::read(path)?,
@@ -256,7 +257,7 @@ pub(super) fn variables(flags: &cli::Run) -> Result<BTreeMap<String, String>, Er
     Ok(variables)
 }
 
-/// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.
+/// Loads the plan; a second time if it sets the seed itself, so that its top level sees that seed too.
 pub(super) fn load(
     name: &str,
     source: &str,
@@ -271,7 +272,7 @@ pub(super) fn load(
     }
 }
 
-/// The URL behind a host as written; starts the built-in site that it names.
+/// Returns the URL of a host as written; starts the built-in site that it names.
 pub(super) fn base_url(
     host: Option<&String>,
     demos: &mut Vec<(String, Demo)>,
@@ -314,7 +315,7 @@ pub(super) fn site_named(name: &str) -> Result<Site, Error> {
     })
 }
 
-/// Each host once; a built-in site by its name.
+/// Describes the target: each host once, and a built-in site by its name.
 pub(super) fn target(prepared: &Prepared) -> String {
     let mut shown: Vec<String> = Vec::new();
     for host in &prepared.hosts {

@@ -1,4 +1,4 @@
-//! The distribution of a trend's values: percentiles of numbers of any size and sign.
+//! Distribution of a trend's values: percentiles of numbers of any size and sign.
 //!
 //! Own code in place of `hdrhistogram`, which counts whole numbers that are not negative, within a range known before,
 //! and takes about 131 KiB for three digits up to a minute; a plan's own numbers have neither unit nor range. Here a
@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Bits of a double that are cut off: what stays is sign, exponent and ten binary digits.
+/// Bits of a double that are cut off: sign, exponent and ten binary digits remain.
 const CUT: u32 = 42;
 
 /// Counts by bucket. Grows with the number of distinct buckets, merges exactly.
@@ -31,8 +31,8 @@ impl Spread {
         self.count += other.count;
     }
 
-    /// The smallest bucket's middle that at least this share of all values is not above, for each of the
-    /// rising `quantiles`; within 0.05 % of a value that was recorded. Zero when there is none.
+    /// Returns, for each of the rising `quantiles`, the middle of the smallest bucket that at least this share of
+    /// all values is not above; within 0.05 % of a value that was recorded. Zero when there is none.
     pub(super) fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> [f64; N] {
         let mut buckets = self.buckets.iter();
         let (mut seen, mut value) = (0, 0.0);
@@ -49,13 +49,13 @@ impl Spread {
     }
 }
 
-/// The bucket of a value: larger values have larger numbers, the sign is that of the value.
+/// Returns the bucket of a value: larger values have larger numbers, and the sign is that of the value.
 fn bucket(value: f64) -> i32 {
     let head = (value.abs().to_bits() >> CUT) as i32;
     if value < 0.0 { -head } else { head }
 }
 
-/// The middle of a bucket; of those around zero, zero.
+/// Returns the middle of a bucket; zero for those around zero.
 fn middle(bucket: i32) -> f64 {
     if bucket == 0 {
         return 0.0;

@@ -1,5 +1,5 @@
-//! Exemplars of failures: of each kind of error the first request and the slowest three, with what was sent
-//! and what came back. Built for failed requests alone, and only for those that are kept.
+//! Keeps exemplars of failures: of each kind of error the first request and the slowest three, with what was sent
+//! and received. Built for failed requests alone, and only for those that are kept.
 //!
 //! What lgoose keeps of headers is here too, for exemplars and the debug log alike: credentials are masked.
 
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The slowest requests kept of each kind of error.
+/// Number of slowest requests kept of each kind of error.
 const SLOWEST: usize = 3;
-/// What is kept of a body, in bytes.
+/// The most bytes kept of a body.
 const MOST_BODY: usize = 2 * 1024;
-/// What is kept of one side's headers, in bytes.
+/// The most bytes kept of one side's headers.
 const MOST_HEADERS: usize = 4 * 1024;
-/// What is kept of a URL, in bytes.
+/// The most bytes kept of a URL.
 const MOST_URL: usize = 2 * 1024;
-/// What is kept of one header's value, in bytes.
+/// The most bytes kept of one header's value.
 const MOST_VALUE: usize = 1024;
-/// What stands for a credential.
+/// Text in place of a credential.
 const MASK: &str = "***";
 
 impl Exemplar {
@@ -64,7 +64,7 @@ impl Exemplar {
     }
 }
 
-/// The exemplars of one kind of error.
+/// Exemplars of one kind of error.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(
     from = "(Option<Exemplar>, Vec<Exemplar>)",
@@ -72,7 +72,7 @@ impl Exemplar {
 )]
 pub(super) struct Exemplars {
     first: Option<Arc<Exemplar>>,
-    /// The slowest first.
+    /// The slowest requests, slowest first.
     slowest: Vec<Arc<Exemplar>>,
 }
 
@@ -109,7 +109,8 @@ impl Exemplars {
         self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(faster)
     }
 
-    /// Of equally slow ones, and of those that began at once, it is always the same that is kept.
+    /// Adds an exemplar; among equally slow ones, and among those that began at once, the choice is always the
+    /// same.
     fn add(&mut self, exemplar: Arc<Exemplar>) {
         let began = |of: &Exemplar| (of.start_ns, of.user);
         let earlier = |first: &Arc<Exemplar>| began(&exemplar) < began(first);
@@ -126,7 +127,7 @@ impl Exemplars {
         self.slowest.truncate(SLOWEST);
     }
 
-    /// Adds those that another shard, or another tick, has kept.
+    /// Adds the exemplars that another shard, or another tick, has kept.
     pub(super) fn merge(&mut self, other: &Exemplars) {
         let first = other.first.iter();
         let new = first.filter(|first| !other.slowest.contains(first));
@@ -135,7 +136,7 @@ impl Exemplars {
         }
     }
 
-    /// The first, then the slowest that are others.
+    /// Returns the first exemplar, then the slowest others.
     pub(super) fn list(&self) -> Vec<Exemplar> {
         let first = self.first.iter();
         let others = self.slowest.iter();
@@ -166,7 +167,7 @@ impl Heard {
     }
 }
 
-/// What was sent and what came back, each side's headers and the body as long as given at most.
+/// Returns each side's headers and the body, cut to the given numbers of bytes.
 pub(super) fn messages(
     details: &dyn ExchangeDetails,
     most_headers: usize,
@@ -181,7 +182,7 @@ pub(super) fn messages(
     }
 }
 
-/// `name: value`, one a line. What goes beyond `most` bytes is left out.
+/// Writes headers as `name: value`, one a line, and leaves out what exceeds `most` bytes.
 fn header_lines(headers: &[(String, Vec<u8>)], most: usize) -> String {
     let mut lines = String::new();
     for (name, value) in headers {
@@ -197,8 +198,8 @@ fn header_lines(headers: &[(String, Vec<u8>)], most: usize) -> String {
     lines
 }
 
-/// A header's value without the credentials in it: of cookies the names are left, of an authorization its
-/// scheme, and nothing where the header's own name says that it is a secret.
+/// Masks the credentials in a header's value: cookies keep their names, an authorization its scheme, and a header
+/// whose name tells that it is secret keeps nothing.
 fn masked(name: &str, value: &str) -> String {
     const SECRETS: [&str; 7] = [
         "auth", "token", "secret", "password", "api-key", "apikey", "session",
@@ -229,7 +230,7 @@ fn start_of(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-/// The first bytes as text. A character that is cut off at the end is left out.
+/// Returns the first bytes as text. A character that is cut off at the end is left out.
 fn start_of_bytes(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]);
     match bytes.len() > most {

@@ -1,4 +1,4 @@
-//! Which failures are kept, and what of their headers.
+//! Tests of which failures are kept and how their headers are masked.
 
 use super::*;
 

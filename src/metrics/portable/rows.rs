@@ -1,4 +1,4 @@
-//! The rows of a portable delta, and the way from a shard's own rows to them and back.
+//! Rows of a portable delta, and their conversion from a shard's own rows and back.
 
 use super::super::arrivals::ArrivalDelta;
 use super::super::delta::{ErrorDelta, SliceDelta, Source, TaskDelta};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Latencies in microseconds with their counts; many are told apart as by a histogram of three digits.
+/// Counts by latency in microseconds; many latencies are told apart as by a histogram of three digits.
 pub(crate) type Counted = BTreeMap<u64, u64>;
 
 fn add(to: &mut Counted, from: &Counted) {
@@ -22,7 +22,7 @@ fn add(to: &mut Counted, from: &Counted) {
     }
 }
 
-/// One request name.
+/// Row of one request name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Request {
     counts: RequestCounts,
@@ -48,7 +48,7 @@ impl From<&RequestDelta> for Request {
 }
 
 impl Request {
-    /// How many requests it tells of.
+    /// Returns how many requests the row counts.
     #[cfg(test)]
     pub(super) fn count(&self) -> u64 {
         self.counts.count()
@@ -82,7 +82,7 @@ impl Request {
     }
 }
 
-/// One task or transaction.
+/// Row of one task or transaction.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Task {
     ok: Exact,
@@ -117,7 +117,7 @@ impl Task {
     }
 }
 
-/// The starts of a run at a rate.
+/// Starts of iterations in a run at a rate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Arrivals {
     delays: Exact,
@@ -143,14 +143,14 @@ impl Arrivals {
     }
 }
 
-/// Whose error it was.
+/// Origin of an error.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Who {
     Request(Name),
     Task(Name),
 }
 
-/// Equal errors.
+/// Equal errors, counted together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ErrorCount {
     count: i64,
@@ -181,7 +181,8 @@ fn label((group, name): &Name) -> Arc<Label> {
 }
 
 impl Slice {
-    /// The rows as a shard has them, but for scenarios and times without an answer, which each shard has of its own.
+    /// Converts the rows back to a shard's own, without scenarios and times without an answer, which each shard has
+    /// of its own.
     pub(crate) fn to_delta(&self, epoch: u64, from: u64) -> SliceDelta {
         let mut delta = SliceDelta::default();
         (delta.span.epoch, delta.span.from, delta.span.to) = (epoch, from, self.to);
@@ -224,7 +225,7 @@ impl Slice {
 }
 
 impl SliceDelta {
-    /// The place of a request's row, made when there is none.
+    /// Returns the number of a request's row, and makes one if there is none.
     fn request_named(&mut self, name: &Name) -> u32 {
         let known = self
             .requests
@@ -237,7 +238,7 @@ impl SliceDelta {
         at as u32
     }
 
-    /// The same of a task.
+    /// Returns the number of a task's row, and makes one if there is none.
     fn task_named(&mut self, name: &Name) -> u32 {
         let known = self.tasks.iter().position(|row| row.label.pair() == *name);
         let at = known.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Properties of adding up, and of the way into bytes and back.
+//! Tests that adding up does not depend on order, and of the conversion into bytes and back.
 
 use super::*;
 use crate::metrics::{

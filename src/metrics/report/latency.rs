@@ -1,4 +1,4 @@
-//! Latencies of a report, and what they were made of.
+//! Latencies of a report, and their phases.
 
 use serde::{Deserialize, Serialize};
 

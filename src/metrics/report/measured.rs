@@ -1,4 +1,4 @@
-//! What a plan measured itself, as the report has it.
+//! Checks and metrics of a plan in the report.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Check {
-    /// As the plan names it.
+    /// Name given by the plan.
     pub name: String,
     /// How often it held.
     pub passes: u64,
@@ -18,9 +18,9 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Metric {
-    /// As the plan names it.
+    /// Name given by the plan.
     pub name: String,
-    /// What its values amount to.
+    /// Kind of the metric.
     pub kind: MetricKind,
     /// How many values were added.
     pub count: u64,
@@ -46,7 +46,7 @@ pub struct Metric {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum MetricKind {
-    /// Adds up.
+    /// A sum.
     Counter,
     /// A level: the latest value, the smallest and the largest.
     Gauge,

@@ -1,4 +1,4 @@
-//! lgoose's own part in a run, from what the store knows of its threads, its requests and its users.
+//! Estimates lgoose's own part in a run from what the store knows of its threads, its requests and its users.
 
 use super::super::lateness::Latencies;
 use super::super::report::GeneratorRow;
@@ -6,8 +6,7 @@ use super::Store;
 use std::time::Duration;
 
 impl Store {
-    /// How hard lgoose itself worked, and what a reader has to know before believing a latency, if it was lgoose that
-    /// set it.
+    /// Returns how hard lgoose itself worked, and a warning for readers of latencies if lgoose itself set them.
     pub(super) fn own_part(&self, measured: Duration) -> (Option<GeneratorRow>, Option<String>) {
         let whole = Latencies::of(&self.total.exact(), &self.total.all)
             .map(|whole| whole.by(self.users.peak(), measured));

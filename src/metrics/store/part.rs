@@ -1,4 +1,4 @@
-//! The report of a part.
+//! Records a part of a load for its report.
 
 use super::super::latency::nanoseconds;
 use super::super::recording::Recording;
@@ -7,12 +7,12 @@ use super::Store;
 use std::time::Duration;
 
 impl Store {
-    /// Keeps everything that is measured from now on for the report, which is that of part `number` of `of`.
+    /// Records everything measured from now on for the report, which is that of part `number` of `of`.
     pub fn record_part(&mut self, number: u64, of: u64) {
         self.recording = Some(Recording::of(number, of));
     }
 
-    /// What joining this report with those of the other parts takes; `None` in a run of its own.
+    /// Returns what joining this report with those of the other parts takes; `None` in a run of its own.
     pub(super) fn part(&mut self, elapsed: Duration) -> Option<PartRow> {
         let origin_ns = self.origin_ns();
         let recording = self.recording.as_mut()?;

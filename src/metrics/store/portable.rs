@@ -1,4 +1,4 @@
-//! What comes from other processes.
+//! Merges what other processes measured.
 
 use super::super::delta::ScenarioDelta;
 use super::super::portable::PortableDelta;

@@ -1,4 +1,4 @@
-//! The report of a run so far.
+//! Makes the report of a run so far.
 
 use super::super::columns::NameSeries;
 use super::super::events::{Event, EventKind};
@@ -11,14 +11,14 @@ use super::{Store, Table};
 use std::time::Duration;
 
 impl Store {
-    /// The run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
+    /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
     pub fn report(&mut self, elapsed: Duration) -> Report {
         self.now = elapsed;
         self.close();
         self.build(elapsed, true)
     }
 
-    /// The run up to the last tick as live views need it: without the latencies that points over time keep.
+    /// Reports the run up to the last tick as live views need it: without the latencies of points over time.
     pub fn report_so_far(&mut self) -> Report {
         self.build(self.now, false)
     }
@@ -106,7 +106,7 @@ impl Store {
     }
 }
 
-/// One row for each name that was requested.
+/// Makes one row for each name that was requested.
 fn rows(
     table: &Table<RequestTally>,
     measured: Duration,
@@ -123,7 +123,7 @@ fn rows(
         .collect()
 }
 
-/// The stretches in which lgoose and not the target set the latency.
+/// Returns the stretches in which lgoose and not the target set the latency.
 fn saturations(series: &[SeriesPoint]) -> Vec<Event> {
     let stretches = series.chunk_by(|a, b| a.saturated == b.saturated);
     let marked = stretches.filter(|points| points[0].saturated);

@@ -1,4 +1,4 @@
-//! The scenarios of a run: their users and iterations.
+//! Counts users and iterations of a run's scenarios.
 
 use super::super::delta::ScenarioDelta;
 use super::super::report::ScenarioRow;

@@ -1,4 +1,4 @@
-//! Tests of the way from samples over shards and ticks to a report.
+//! Tests of the path from samples over shards and ticks to a report.
 
 use super::*;
 use crate::metrics::{Failure, Phases, Recorder, Report, Sample, TaskRun};
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The n-th of a run of samples that differ in everything; every tenth failed.
+/// Records the n-th of many samples that differ in everything; every tenth failed.
 fn record(recorder: &mut Recorder, n: u64) {
     let request = recorder.request("GET", ["/", "/node", "/login"][n as usize % 3]);
     let failed = n.is_multiple_of(10);

@@ -1,11 +1,13 @@
-//! The architecture, checked: who may import whom, which crate is used where, how long a file may be, and that the
-//! files inside a module do not import each other in circles.
+//! The architecture, checked: who may import whom, which crate is used where, how long a file may be, where unit tests
+//! stand, and that the files inside a module do not import each other in circles.
 //!
 //! Reads the text of `src/`; knows no Rust beyond comments, paths and `use` groups, which is enough for
 //! code that `rustfmt` has laid out.
 
 #[path = "layers/circles.rs"]
 mod circles;
+#[path = "layers/unit_tests.rs"]
+mod unit_tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -174,12 +174,12 @@ fn is_enabled(option: &ElementRef<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::html::{Document, encode_form, find_form, fixtures};
+    use crate::html::{Document, encode_form, find_form, fixture};
 
     /// Returns the fields of a form that holds these controls, as they would be sent.
     fn sent(controls: &str) -> String {
         let page = Document::parse(format!("<form id=f>{controls}").as_bytes());
-        let form = find_form(&page, None, &fixtures::page_url()).expect("the form");
+        let form = find_form(&page, None, &fixture::page_url()).expect("the form");
         encode_form(&form.fields)
     }
 

@@ -1,6 +1,6 @@
 //! Tests of the shop over real connections: what it grants, and what it refuses.
 
-use crate::demo::testing::{Reply, Visitor};
+use crate::demo::fixture::{Reply, Visitor};
 use crate::demo::{Behaviour, Demo, Site};
 use serde_json::{Value, json};
 

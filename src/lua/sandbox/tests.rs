@@ -1,7 +1,7 @@
 //! Tests with plans that try to leave the sandbox or to keep their thread for ever: each must end as a failure of its
 //! task, and the user must go on with its next.
 
-use crate::lua::testing::{recorder, setup};
+use crate::lua::fixture::{recorder, setup};
 use crate::lua::{Heartbeat, Op, Raised, Step, Vm, VmSetup, load};
 use std::collections::BTreeMap;
 use std::sync::Arc;

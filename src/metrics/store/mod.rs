@@ -379,8 +379,4 @@ impl Store {
 }
 
 #[cfg(test)]
-mod long_runs;
-#[cfg(test)]
-mod percentiles;
-#[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Tests of runs of hours in simulated time: points over time that were joined again and again still tell what
 //! happened.
 
-use super::*;
+use super::super::*;
 use crate::metrics::{Phases, Recorder, Report, Sample};
 
 const NAMES: u64 = 12;

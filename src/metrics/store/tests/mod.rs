@@ -1,5 +1,8 @@
 //! Tests of the path from samples over shards and ticks to a report.
 
+mod long_runs;
+mod percentiles;
+
 use super::*;
 use crate::metrics::{Failure, Phases, Recorder, Report, Sample, TaskRun};
 use std::time::SystemTime;

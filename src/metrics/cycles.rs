@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_late_cycle_that_is_filled_in_and_not_the_next() {
+    fn the_late_cycle_is_filled_in_and_not_the_next() {
         let mut cycles = vec![(&[("/", 10)][..], 0); 4];
         cycles.push((&[("/slow", 100)], 0));
         cycles.push((&[("/", 10)], 0));

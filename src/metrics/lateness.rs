@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_delay_is_chance() {
+    fn a_single_delay_does_not_count_as_lgooses_part() {
         let all = latencies(1_000, us(200), us(900));
         let part = |late| delays(late, us(5_000)).part_of(&all).expect("known");
         assert!(part(1).p99 < us(50), "{:?}", part(1));
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_held_up_once_and_visitors_for_all_of_the_time() {
+    fn a_user_waits_once_and_visitors_wait_for_all_of_the_time() {
         // In a tenth of the time lgoose looked at nothing, for 40 ms each time.
         let mut late = delays(0, us(0));
         for ms in 1..=20 {

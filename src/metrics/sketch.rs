@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_is_itself_and_nothing_is_nothing() {
+    fn a_sketch_of_a_constant_is_exact_and_an_empty_one_stays_empty() {
         let mut sketcher = Sketcher::default();
         let (histogram, exact) = of(std::iter::repeat_n(941_317, 30));
         let sketch = sketcher.of(&histogram);

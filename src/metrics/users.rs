@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_and_comes_back_within_a_tick_is_one() {
+    fn a_user_that_leaves_and_comes_back_within_a_tick_counts_once() {
         let mut users = Users::default();
         users.add((0, 0), 1, 1);
         users.add((1, 0), 1, 1);

@@ -76,7 +76,7 @@ fn an_order_is_made_read_changed_and_deleted_by_its_owner_alone() {
 }
 
 #[test]
-fn nobody_gets_in_without_a_true_token_or_password() {
+fn a_request_without_a_valid_token_or_password_is_refused() {
     let visitor = visitor();
     for path in ["/api/me", "/api/orders", "/api/orders/1"] {
         for token in ["", "7.0.x"] {

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ended_by_itself_starts_again_only_after_a_way_down() {
+    fn a_user_that_ended_by_itself_starts_again_only_after_the_number_went_down() {
         let mut user_pool = UserPool::new(share(0, 1));
         steer(&mut user_pool, 2);
         assert_eq!((user_pool.ended(0), user_pool.ended(1)), (None, None));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn everyone_begins_anew_under_the_same_number_also_who_had_ended() {
+    fn all_users_begin_anew_under_the_same_number_also_those_that_had_ended() {
         let mut user_pool = UserPool::new(share(0, 1));
         steer(&mut user_pool, 4);
         assert_eq!(user_pool.ended(1), None);

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_lost_holds_up_neither_a_measurement_nor_the_end() {
+    fn a_lost_shard_holds_up_neither_a_measurement_nor_the_end() {
         let mut roster = Roster::new(3);
         roster.reached(0, 1);
         roster.reached(2, 2);

@@ -235,7 +235,7 @@ async fn a_site_that_freezes_shows_in_the_response_time_as_it_should() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_does_not_wobble_at_the_borders_of_its_stages() {
+async fn arrivals_follow_the_line_across_the_borders_of_stages() {
     let settings = Settings {
         stages: stages("1s:100/s 1s:100/s 0:300/s 1s:300/s 1s:0/s"),
         ..Settings::default()

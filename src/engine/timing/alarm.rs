@@ -144,7 +144,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn it_never_comes_early_and_can_be_set_again_while_it_waits() {
+    fn an_alarm_never_rings_early_and_can_be_set_again_while_it_waits() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_given_up_leaves_its_turn_to_the_next() {
+    async fn a_wait_that_is_dropped_does_not_delay_the_next() {
         let timers = Timers::default();
         let (first, second) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
         let mut gone = Box::pin(timers.wait(us(1_000)));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_later_and_is_due_earlier_is_woken_first() {
+    async fn a_later_wait_that_is_due_earlier_is_woken_first() {
         let timers = Timers::default();
         let late = Box::pin(timers.wait(us(90_000)));
         let early = async {

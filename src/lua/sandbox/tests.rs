@@ -185,7 +185,7 @@ fn a_task_that_wants_too_much_memory_is_told_so() {
 }
 
 #[test]
-fn one_call_does_not_work_for_ever() {
+fn no_single_call_can_run_for_ever() {
     for (lines, part) in [
         ("assert(string.rep('', 1 << 60) == '')", ""),
         (

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_kept_off_the_cores_is_told_so_and_who_has_too_much_to_do_as_well() {
+    fn the_warning_tells_whether_threads_lacked_cores_or_had_too_much_to_do() {
         let told = Latencies {
             count: 1_000,
             p50: Duration::from_millis(9),

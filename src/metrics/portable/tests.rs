@@ -202,7 +202,7 @@ fn a_store_shows_the_same_of_deltas_and_of_their_sums() {
 }
 
 #[test]
-fn the_way_into_bytes_and_back_changes_nothing() {
+fn encoding_and_decoding_changes_nothing() {
     let all = sum(&portable(&measured(7, 3, 40)));
     let bytes = all.encode();
     assert_eq!(PortableDelta::decode(&bytes).expect("its own bytes"), all);

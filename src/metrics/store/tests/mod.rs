@@ -132,7 +132,7 @@ fn a_percentile_stays_between_the_exact_extremes() {
 }
 
 #[test]
-fn successes_alone_do_not_feel_the_slow_failures() {
+fn slow_failures_do_not_change_the_latency_of_successes() {
     let mut store = Store::new(RunIdentity::default());
     let mut recorder = Recorder::new(0);
     let request = recorder.request("GET", "/");

@@ -7,18 +7,15 @@
 mod filling;
 mod happening;
 mod judging;
-mod own_part;
-mod part;
 mod portable;
 mod reporting;
-mod scenarios;
 mod showing;
 mod table;
 
 use super::arrivals::ArrivalLog;
 use super::axis::SECOND;
 use super::by_name::{self, ByName};
-use super::delta::{Delta, SliceDelta};
+use super::delta::{Delta, ScenarioDelta, SliceDelta};
 use super::errors::ErrorLog;
 use super::events::{EventLog, Pauses};
 use super::generator::{Effort, GeneratorLog};
@@ -88,7 +85,7 @@ pub struct Store {
 
 /// Counts of one scenario over the whole run.
 #[derive(Debug)]
-pub(super) struct Scenario {
+struct Scenario {
     pub(super) name: Arc<str>,
     pub(super) users: Users,
     pub(super) iterations: u64,
@@ -154,7 +151,7 @@ impl Store {
             if slice.span.epoch >= self.epoch {
                 self.merge_slice(Some(shard), slice);
                 for row in &slice.scenarios {
-                    self.scenario(shard, row);
+                    self.merge_scenario(shard, row);
                 }
                 self.silences.add(shard, &slice.quiet);
             }
@@ -195,6 +192,27 @@ impl Store {
             self.series.stood(slice.span.second(), &border);
         }
         self.judges.gather(slice);
+    }
+
+    /// Adds the users and iterations of one scenario on a shard.
+    fn merge_scenario(&mut self, shard: usize, row: &ScenarioDelta) {
+        let at = self
+            .scenarios
+            .iter()
+            .position(|known| known.name == row.name);
+        let at = at.unwrap_or_else(|| {
+            self.scenarios.push(Scenario {
+                name: row.name.clone(),
+                users: Users::default(),
+                iterations: 0,
+            });
+            self.scenarios.len() - 1
+        });
+        let source = (shard, at);
+        self.users.add(source, row.change, row.rise);
+        let scenario = &mut self.scenarios[at];
+        scenario.users.add(source, row.change, row.rise);
+        scenario.iterations += row.iterations;
     }
 
     /// Notes the state of a shard when it handed over. An effort is that of one tick; it counts in the second in
@@ -296,6 +314,11 @@ impl Store {
         if let Some(recording) = &mut self.recording {
             recording.reset();
         }
+    }
+
+    /// Records everything measured from now on for the report, which is that of part `number` of `of`.
+    pub fn record_part(&mut self, number: u64, of: u64) {
+        self.recording = Some(Recording::of(number, of));
     }
 
     /// Sets the order of rows from now on, as in [`RunIdentity::order`].

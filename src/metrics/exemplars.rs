@@ -30,10 +30,8 @@ impl Exemplar {
         details.url(&mut |origin, path| url = format!("{origin}{path}"));
         let heard = messages(details, MOST_HEADERS, MOST_BODY);
         let ms = |time: std::time::Duration| time.as_secs_f64() * 1000.0;
-        let [dns, connect, tls, send, first_byte, receive] = sample
-            .phases
-            .in_order()
-            .map(|phase| (!phase.is_zero()).then(|| ms(phase)));
+        let phases = sample.phases.in_order();
+        let phases = phases.map(|phase| (!phase.is_zero()).then(|| ms(phase)));
         let lines = |text: &str| text.lines().map(str::to_owned).collect();
         Exemplar {
             start_ns: sample.begin.saturating_duration_since(origin).as_nanos() as u64,
@@ -48,14 +46,7 @@ impl Exemplar {
             },
             status: sample.status,
             latency_ms: ms(sample.latency),
-            phases_ms: PhasesMs {
-                dns,
-                connect,
-                tls,
-                send,
-                first_byte,
-                receive,
-            },
+            phases_ms: PhasesMs::in_order(phases),
             request_headers: lines(&heard.request_headers),
             response_headers: lines(&heard.response_headers),
             body: heard.body,

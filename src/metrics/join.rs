@@ -45,9 +45,7 @@ pub fn join(mut parts: Vec<(String, Report)>) -> Result<Report, String> {
         for piece in &row.measured {
             let piece = decode(file, piece)?;
             if !piece.fits(row.shards, row.ended_ns) {
-                return Err(format!(
-                    "'{file}' is damaged: its figures are not of its run"
-                ));
+                return Err(not_of_its_run(file));
             }
             measured.merge(&piece.rebased(row.epoch, row.origin_ns, shards));
         }
@@ -71,7 +69,15 @@ fn decode(file: &str, piece: &str) -> Result<PortableDelta, String> {
     let bytes = BASE64
         .decode(piece)
         .map_err(|error| format!("'{file}' is damaged: {error}"))?;
-    PortableDelta::decode(&bytes).map_err(|error| format!("'{file}': {error}"))
+    let piece = PortableDelta::decode(&bytes).map_err(|error| format!("'{file}': {error}"))?;
+    match piece.is_plausible() {
+        true => Ok(piece),
+        false => Err(not_of_its_run(file)),
+    }
+}
+
+fn not_of_its_run(file: &str) -> String {
+    format!("'{file}' is damaged: its figures are not of its run")
 }
 
 /// Checks that these are parts of one load, each given once.

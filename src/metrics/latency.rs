@@ -11,6 +11,9 @@ use std::time::Duration;
 
 /// Longest latency that a histogram tells apart, in microseconds: one hour.
 pub(super) const LONGEST_US: u64 = 3_600_000_000;
+/// The most that a count from another process or a file may be: more than any run reaches, and so little that sums of
+/// millions of such counts do not overflow.
+pub(super) const MOST_COUNT: u64 = 1 << 40;
 /// The most latencies of one name that a tick keeps as they are. Up to here merging costs one record each; a
 /// histogram costs 5–13 µs to add and 16 KiB and more to hold, whatever is in it.
 const FEW: usize = 1_024;
@@ -115,6 +118,11 @@ impl Exact {
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self
+    }
+
+    /// Returns whether a run can have counted it: a file may be damaged.
+    pub(super) fn is_plausible(&self) -> bool {
+        self.count <= MOST_COUNT && (self.count == 0 || self.min_ns <= self.max_ns)
     }
 
     /// Returns the shortest latency, zero when nothing was recorded.

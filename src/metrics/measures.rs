@@ -3,6 +3,7 @@
 //! One kind of row for all of them, in a shard's delta and in the store; what a row means is said by its
 //! kind when the report is made.
 
+use super::latency::MOST_COUNT;
 use super::names::{Label, Names};
 use super::report::{Check, Metric, MetricKind};
 use super::spread::Spread;
@@ -101,6 +102,11 @@ impl Measure {
             self.last = Some(theirs);
         }
         self.spread.add(&other.spread);
+    }
+
+    /// Returns whether a run can have counted it: a file may be damaged.
+    pub(super) fn is_plausible(&self) -> bool {
+        self.count <= MOST_COUNT && self.spread.is_plausible()
     }
 
     pub(super) fn clear(&mut self) {

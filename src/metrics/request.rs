@@ -4,7 +4,7 @@
 //! the plan may overrule the verdict, so what tells successes from failures exactly waits for the conclusion.
 
 use super::filled::Filled;
-use super::latency::{Burst, Exact, nanoseconds};
+use super::latency::{Burst, Exact, MOST_COUNT, nanoseconds};
 use super::names::Label;
 use super::sample::Sample;
 use serde::{Deserialize, Serialize};
@@ -152,9 +152,25 @@ impl RequestCounts {
             self.add_status(*status, *count);
         }
         for (sum, more) in self.phases.iter_mut().zip(other.phases) {
-            sum.ns += more.ns;
+            sum.ns = sum.ns.saturating_add(more.ns);
             sum.count += more.count;
         }
+    }
+
+    /// Returns whether a run can have counted it: a file may be damaged.
+    pub(super) fn is_plausible(&self) -> bool {
+        let exact = [&self.all, &self.ok, &self.failed, &self.service];
+        let status = self.status.iter().map(|(_, count)| *count);
+        let phases = self.phases.iter().map(|sum| sum.count);
+        let plain = [
+            self.failures.unsigned_abs(),
+            self.redirects,
+            self.retries,
+            // Of bytes there may be more, but no more in the 64 bits of a sum.
+            self.bytes >> 10,
+        ];
+        let mut counts = plain.into_iter().chain(status).chain(phases);
+        exact.into_iter().all(Exact::is_plausible) && counts.all(|count| count <= MOST_COUNT)
     }
 
     /// Clears the counters and keeps their memory.

@@ -5,6 +5,7 @@
 //! value's bucket is the head of its bits, which is a logarithmic scale with 1,024 steps a doubling: percentiles are
 //! within a thousandth of those of the sorted values, as the test holds, and memory grows with the distinct buckets.
 
+use super::latency::MOST_COUNT;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -29,6 +30,13 @@ impl Spread {
             *self.buckets.entry(*bucket).or_default() += count;
         }
         self.count += other.count;
+    }
+
+    /// Returns whether a run can have counted it: a file may be damaged.
+    pub(super) fn is_plausible(&self) -> bool {
+        let mut counts = self.buckets.values();
+        let all = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
+        self.count <= MOST_COUNT && all == Some(self.count)
     }
 
     /// Returns, for each of the rising `quantiles`, the middle of the smallest bucket that at least this share of

@@ -191,15 +191,7 @@ pub(super) fn per_second(count: u64, measured: Duration) -> f64 {
 
 fn phases(sums: &[PhaseSum; 6]) -> PhasesMs {
     let mean = |sum: &PhaseSum| (sum.count > 0).then(|| sum.ns as f64 / sum.count as f64 / 1e6);
-    let [dns, connect, tls, send, first_byte, receive] = sums.each_ref().map(mean);
-    PhasesMs {
-        dns,
-        connect,
-        tls,
-        send,
-        first_byte,
-        receive,
-    }
+    PhasesMs::in_order(sums.each_ref().map(mean))
 }
 
 fn base64_v2(histogram: &Histogram<u64>) -> String {

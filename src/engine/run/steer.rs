@@ -21,9 +21,11 @@ impl Director {
             Command::ResetStatistics => self.reset_as_asked().map(|()| Done::Reset),
             Command::AddUsers(more) => {
                 // Numbers of users are those of the whole load, whichever part this is.
-                let directive = self.directives.borrow().clone();
-                let elapsed = directive.clock.elapsed(self.now());
-                let wanted = directive.timetable.aim(elapsed).users;
+                let wanted = {
+                    let directive = self.directives.borrow();
+                    let elapsed = directive.clock.elapsed(self.now());
+                    directive.timetable.aim(elapsed).users
+                };
                 self.set_load(Command::SetUsers(wanted.saturating_add_signed(more)))
             }
             command => self.set_load(command),

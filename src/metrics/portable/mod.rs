@@ -15,13 +15,12 @@ mod tests;
 
 use super::delta::{Border, Delta, SliceDelta, Source};
 use super::generator::Effort;
+use super::latency::{Exact, MOST_COUNT};
+use super::measures::{Kind, Measure};
 use super::under_way::Quiet;
 use rows::{Arrivals, ErrorCount, Request, Task, Who};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-use super::latency::Exact;
-use super::measures::{Kind, Measure};
 
 /// Group and name of a row: the method of a request, the scenario of a task.
 type Name = (String, String);
@@ -118,6 +117,15 @@ impl PortableDelta {
             })
     }
 
+    /// Returns whether a run can have counted it: a file may be damaged, and its counts must not overflow in a sum.
+    pub(super) fn is_plausible(&self) -> bool {
+        let quiet = self.stands.values().filter_map(|stand| stand.quiet);
+        let mut waiting = quiet.map(|quiet| quiet.waiting);
+        self.stands.values().all(Stand::is_plausible)
+            && waiting.all(|count| count <= MOST_COUNT)
+            && self.slices.values().all(Slice::is_plausible)
+    }
+
     /// Reduces the delta to measurement number `epoch`, as if that were the first and had begun with the run; times
     /// since the run began become earlier by `origin` nanoseconds, and shard numbers rise by `shards`.
     pub(super) fn rebased(self, epoch: u64, origin: u64, shards: u64) -> PortableDelta {
@@ -171,7 +179,38 @@ impl PortableDelta {
     }
 }
 
+impl Stand {
+    fn is_plausible(&self) -> bool {
+        let effort = &self.effort;
+        let times = [effort.wall, effort.busy, effort.starved];
+        let mut times = times.into_iter().chain(effort.lag);
+        times.all(|time| time.as_secs() <= MOST_COUNT) && effort.connections <= MOST_COUNT
+    }
+}
+
 impl Slice {
+    fn is_plausible(&self) -> bool {
+        let users = self.scenarios.values().flat_map(|row| {
+            [
+                row.iterations,
+                row.change.unsigned_abs(),
+                row.rise.unsigned_abs(),
+            ]
+        });
+        let border = self.border.iter();
+        let border = border.flat_map(|border| [border.users, border.under_way]);
+        let waiting = self.quiet.iter().map(|(_, quiet)| quiet.waiting);
+        let left_out = self.errors_left_out.unsigned_abs();
+        let mut counts = users.chain(border).chain(waiting).chain([left_out]);
+        counts.all(|count| count <= MOST_COUNT)
+            && self.requests.values().all(Request::is_plausible)
+            && self.tasks.values().all(Task::is_plausible)
+            && self.measures.values().all(Measure::is_plausible)
+            && self.errors.values().all(ErrorCount::is_plausible)
+            && self.arrivals.is_plausible()
+            && self.late.is_plausible()
+    }
+
     fn of(shard: u64, covered: u64, delta: &SliceDelta) -> Slice {
         let mut slice = Slice {
             to: delta.span.to,

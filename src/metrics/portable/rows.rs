@@ -4,7 +4,7 @@ use super::super::arrivals::ArrivalDelta;
 use super::super::delta::{ErrorDelta, SliceDelta, Source, TaskDelta};
 use super::super::exemplars::Exemplars;
 use super::super::filled::Filled;
-use super::super::latency::{Burst, Exact};
+use super::super::latency::{Burst, Exact, MOST_COUNT};
 use super::super::measures::MeasureDelta;
 use super::super::names::Label;
 use super::super::request::{RequestCounts, RequestDelta};
@@ -20,6 +20,13 @@ fn add(to: &mut Counted, from: &Counted) {
     for (us, count) in from {
         *to.entry(*us).or_default() += count;
     }
+}
+
+/// Returns whether a run can have counted them: a file may be damaged.
+fn are_plausible(counted: &Counted) -> bool {
+    let mut counts = counted.values();
+    let all = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
+    all.is_some_and(|all| all <= MOST_COUNT)
 }
 
 /// Row of one request name.
@@ -67,6 +74,14 @@ impl Request {
         }
     }
 
+    pub(super) fn is_plausible(&self) -> bool {
+        let counted = [&self.all, &self.failures, &self.service];
+        let filled = self.filled.as_ref();
+        self.counts.is_plausible()
+            && counted.into_iter().all(are_plausible)
+            && filled.is_none_or(|(exact, all)| exact.is_plausible() && are_plausible(all))
+    }
+
     fn to_delta(&self, label: Arc<Label>) -> RequestDelta {
         RequestDelta {
             label,
@@ -107,6 +122,10 @@ impl Task {
         add(&mut self.all, &other.all);
     }
 
+    pub(super) fn is_plausible(&self) -> bool {
+        self.ok.is_plausible() && self.failed.is_plausible() && are_plausible(&self.all)
+    }
+
     fn to_delta(&self, label: Arc<Label>) -> TaskDelta {
         TaskDelta {
             label,
@@ -141,6 +160,10 @@ impl Arrivals {
         add(&mut self.all, &other.all);
         self.dropped += other.dropped;
     }
+
+    pub(super) fn is_plausible(&self) -> bool {
+        self.delays.is_plausible() && are_plausible(&self.all) && self.dropped <= MOST_COUNT
+    }
 }
 
 /// Origin of an error.
@@ -170,6 +193,10 @@ impl ErrorCount {
     pub(super) fn merge(&mut self, other: &ErrorCount) {
         self.count += other.count;
         self.exemplars.merge(&other.exemplars);
+    }
+
+    pub(super) fn is_plausible(&self) -> bool {
+        self.count.unsigned_abs() <= MOST_COUNT
     }
 }
 

@@ -372,7 +372,19 @@ fn a_damaged_part_is_refused_in_words() {
             ..part.clone()
         },
     ];
-    for part in damaged {
+    let overflowing = ["measured", "start_stop"].map(|pieces| {
+        let mut part = part.clone();
+        let pieces = match pieces {
+            "measured" => &mut part.measured,
+            _ => &mut part.start_stop,
+        };
+        let mut piece = PortableDelta::default();
+        let slice = piece.slices.entry((0, 0)).or_default();
+        slice.late.record_many(1, u64::MAX);
+        pieces.push(BASE64.encode(piece.encode()));
+        part
+    });
+    for part in damaged.into_iter().chain(overflowing) {
         let report = Report {
             part: Some(part),
             ..good.clone()

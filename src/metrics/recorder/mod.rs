@@ -149,21 +149,13 @@ impl Recorder {
     /// Corrects a request that was entered, and records its error in the second in which it ended.
     pub fn revise(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
-        slice.requests[sample.request.0 as usize].revise(sample, before.failed);
-        if sample.failure != before.told {
-            if let Some(told) = &before.told {
-                slice.fail(Source::Request(sample.request.0), told, -1);
-            }
-            if let Some(failure) = &sample.failure {
-                fail(slice, sample, failure, self.origin);
-            }
-        }
+        revise(slice, sample, before, self.origin);
     }
 
     /// Corrects a request that was entered, finally.
     pub fn conclude(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
-        self.revise(sample, before);
         let slice = slice_of(&mut self.slices, &self.requests, sample);
+        revise(slice, sample, before, self.origin);
         slice.requests[sample.request.0 as usize].conclude(sample);
         self.log(sample);
     }
@@ -336,6 +328,19 @@ fn slice_of<'a>(slices: &'a mut Slices, names: &Names, sample: &Sample<'_>) -> &
         slice.cover_requests(names.labels());
     }
     slice
+}
+
+/// Corrects a request that was entered in this slice, and records its error.
+fn revise(slice: &mut SliceDelta, sample: &Sample<'_>, before: &Entered<'_>, origin: Instant) {
+    slice.requests[sample.request.0 as usize].revise(sample, before.failed);
+    if sample.failure != before.told {
+        if let Some(told) = &before.told {
+            slice.fail(Source::Request(sample.request.0), told, -1);
+        }
+        if let Some(failure) = &sample.failure {
+            fail(slice, sample, failure, origin);
+        }
+    }
 }
 
 /// Counts the failure of a request.

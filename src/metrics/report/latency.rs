@@ -49,3 +49,18 @@ pub struct PhasesMs {
     /// From the first to the last byte of the answer.
     pub receive: Option<f64>,
 }
+
+impl PhasesMs {
+    /// Takes the milliseconds of the phases in the order in which they happen.
+    pub(in super::super) fn in_order(phases: [Option<f64>; 6]) -> PhasesMs {
+        let [dns, connect, tls, send, first_byte, receive] = phases;
+        PhasesMs {
+            dns,
+            connect,
+            tls,
+            send,
+            first_byte,
+            receive,
+        }
+    }
+}

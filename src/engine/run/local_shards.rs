@@ -9,7 +9,7 @@ use crate::engine::run::ports::PortWatch;
 use crate::engine::run::watchdog::{Caught, Watchdog};
 use crate::engine::shard::channels::Channels;
 use crate::engine::shard::run_shard;
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use crate::metrics::Delta;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -30,9 +30,10 @@ pub(crate) fn start_thread(
         .name(format!("shard {index}"))
         .spawn(move || run_shard(index, &context, channels));
     thread.map(Some).map_err(|error| {
-        Error::trouble(format!(
-            "cannot start thread {index}: {error}; lower '--threads'"
-        ))
+        Trouble::cannot(format!("start thread {index}"))
+            .because(error)
+            .help("lower '--threads'")
+            .into()
     })
 }
 

@@ -43,8 +43,8 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            let message = format!("cannot start a thread's runtime: {error}");
-            return channels.send(SignalKind::Failed(Error::trouble(message)));
+            let error = Error::cannot("start a thread's runtime", error);
+            return channels.send(SignalKind::Failed(error));
         }
     };
     let mut shard = Shard::new(index, context, &mut channels);

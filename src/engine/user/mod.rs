@@ -107,7 +107,7 @@ impl User {
         stop: Rc<Stop>,
     ) -> Result<User, Error> {
         let session = Session::new(shared.client.clone(), &role.host)
-            .map_err(|failure| Error::trouble(format!("cannot use the host: {failure}")))?;
+            .map_err(|failure| Error::cannot("use the host", failure.to_string()))?;
         let session = Rc::new(session);
         let setup = VmSetup {
             user,

@@ -3,7 +3,7 @@
 
 use super::digest;
 use super::program::Program;
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,7 +45,7 @@ impl Program {
         let mut data = BTreeMap::new();
         for (file, known) in self.data.digests() {
             let path = self.data.resolve(&file).map_err(Error::trouble)?;
-            let cannot = |error| Error::cannot(format!("read '{file}'"), error);
+            let cannot = |error| Trouble::cannot("read").with_path(&file).because(error);
             let bytes = fs::read(&path).map_err(cannot)?;
             if digest::of_bytes(&bytes) != known {
                 let changed =
@@ -91,7 +91,7 @@ impl Bundle {
             let target = folder.path().join(path);
             let parent = target.parent().unwrap_or(folder.path());
             let written = fs::create_dir_all(parent).and_then(|()| fs::write(&target, bytes));
-            written.map_err(|error| Error::cannot(format!("write '{}'", path.display()), error))?;
+            written.map_err(|error| Trouble::cannot("write").with_path(path).because(error))?;
         }
         Ok(folder)
     }

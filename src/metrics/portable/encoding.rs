@@ -2,7 +2,7 @@
 //! one message.
 
 use super::{PortableDelta, Slice};
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
@@ -29,25 +29,25 @@ impl PortableDelta {
     /// # Errors
     /// Trouble if they are of another version or no such bytes.
     pub fn decode(bytes: &[u8]) -> Result<PortableDelta, Error> {
-        let trouble =
-            |what: &str| Error::trouble(format!("cannot read figures that were sent: {what}"));
+        let cannot = || Trouble::cannot("read figures that were sent");
         let (version, deflated) = bytes
             .split_first()
-            .ok_or_else(|| trouble("nothing is there"))?;
+            .ok_or_else(|| cannot().because("nothing is there"))?;
         if *version != VERSION {
-            return Err(trouble(&format!(
-                "they are of version {version} and not {VERSION}; use the same lgoose on both sides"
-            )));
+            return Err(cannot()
+                .because(format!("they are of version {version} and not {VERSION}"))
+                .help("use the same lgoose on both sides")
+                .into());
         }
         let mut plain = Vec::new();
         let mut decoder = DeflateDecoder::new(deflated).take(MOST_DECODED + 1);
         decoder
             .read_to_end(&mut plain)
-            .map_err(|error| trouble(&error.to_string()))?;
+            .map_err(|error| cannot().because(error))?;
         if plain.len() as u64 > MOST_DECODED {
-            return Err(trouble("they are too long"));
+            return Err(cannot().because("they are too long").into());
         }
-        postcard::from_bytes(&plain).map_err(|error| trouble(&error.to_string()))
+        postcard::from_bytes(&plain).map_err(|error| cannot().because(error).into())
     }
 
     /// Encodes the delta in pieces of at most so many bytes each, as far as single rows are not longer. Each can be

@@ -59,7 +59,7 @@ impl Program {
             source: plan.unwrap_or_default(),
             modules: modules.collect(),
             data,
-            variables: self.known_variables(),
+            variables: self.variables.known(),
             seed: self.seed,
         })
     }

@@ -86,9 +86,9 @@ pub struct Store {
 /// Counts of one scenario over the whole run.
 #[derive(Debug)]
 struct Scenario {
-    pub(super) name: Arc<str>,
-    pub(super) users: Users,
-    pub(super) iterations: u64,
+    name: Arc<str>,
+    users: Users,
+    iterations: u64,
 }
 
 impl Store {

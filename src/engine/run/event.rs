@@ -10,7 +10,7 @@ use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
 use crate::lua::Raised;
 use crate::metrics::{Report, Store};
-use crate::plan::{Event, Order, Scenario, Schedule, Wait};
+use crate::plan::{Event, Scenario, Schedule};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -81,16 +81,7 @@ pub(crate) async fn run_event(
 
 /// Makes the role of the event's user, which has no tasks of its own.
 fn role(event: Event, plan_version: &PlanVersion) -> Rc<Role> {
-    let scenario = Scenario {
-        name: event.name().to_owned(),
-        weight: 1,
-        users: None,
-        host: None,
-        order: Order::default(),
-        tags: Vec::new(),
-        wait: Wait::None,
-        tasks: Vec::new(),
-    };
+    let scenario = Scenario::new(event.name());
     Rc::new(Role {
         schedule: Schedule::new(&scenario),
         scenario,

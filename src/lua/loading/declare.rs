@@ -305,16 +305,7 @@ fn declare_scenario(
                 .into(),
         );
     }
-    let mut scenario = Scenario {
-        name: name.clone(),
-        weight: 1,
-        users: None,
-        host: None,
-        order: Order::Shuffled,
-        tags: Vec::new(),
-        wait: Wait::None,
-        tasks: Vec::new(),
-    };
+    let mut scenario = Scenario::new(&name);
     for place in 2..=table.raw_len() {
         scenario
             .tasks

@@ -1,4 +1,4 @@
-//! What the run's options mean for its HTTP client.
+//! Translates the run's options into those of its HTTP client.
 
 #[cfg(feature = "reqwest")]
 use crate::config::Proxy;
@@ -10,7 +10,7 @@ use crate::http::{ClientConfig, Resolver, Tls, TlsOptions, Transport, Version};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::sync::Arc;
 
-/// The client of all users and what it knows of hosts.
+/// Returns the client of all users and its resolver of hosts.
 ///
 /// # Errors
 /// A header or a file that is not what its option wants.

@@ -1,5 +1,5 @@
-//! lgoose as a Rust library: a plan, what it is run with, and its report. Does what the command does, without its
-//! flags, signals and prints; the plan's log goes to `tracing`.
+//! lgoose as a Rust library: a test, its options and its report. Does what the command does, without its flags,
+//! signals and prints; the plan's log goes to `tracing`.
 
 use super::preflight::preflight;
 use super::prepare::{Given, Prepared, assemble};
@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A plan and how to run it. Options that are not given are those of the plan, then lgoose's own; `LGOOSE_*` of the
-/// environment is for the command alone.
+/// A plan and the options of its run. Options that are not given are those of the plan, then lgoose's own;
+/// `LGOOSE_*` of the environment is for the command alone.
 ///
 /// ```
 /// # fn main() -> Result<(), lgoose::Error> {
@@ -46,7 +46,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// A plan as text. Modules and data that it names are looked for in the current folder.
+    /// Makes a test of a plan given as text. Modules and data that it names are looked for in the current folder.
     pub fn from_source(source: impl Into<String>) -> Test {
         Test {
             name: "plan".to_owned(),
@@ -58,7 +58,7 @@ impl Test {
         }
     }
 
-    /// The plan in a file.
+    /// Makes a test of the plan in a file.
     ///
     /// # Errors
     /// A diagnostic that names the file if it cannot be read.
@@ -72,53 +72,54 @@ impl Test {
         })
     }
 
-    /// The base URL, or `demo:drupal` and such for a built-in site.
+    /// Sets the base URL, or a built-in site as in `demo:drupal`.
     #[must_use]
     pub fn host(self, host: impl Into<String>) -> Test {
         self.option("host", Value::Text(host.into()))
     }
 
-    /// Users at the same time.
+    /// Sets the number of users at the same time.
     #[must_use]
     pub fn users(self, users: u64) -> Test {
         self.option("users", Value::Number(users as f64))
     }
 
-    /// Users started per second.
+    /// Sets the number of users started per second.
     #[must_use]
     pub fn hatch_rate(self, rate: f64) -> Test {
         self.option("hatch_rate", Value::Number(rate))
     }
 
-    /// How long to run once all users have started. Without it or [`iterations`](Test::iterations), here or in the
-    /// plan, a run ends when it is stopped.
+    /// Sets how long to run once all users have started. Without it or [`iterations`](Test::iterations), here or in
+    /// the plan, a run ends when it is stopped.
     #[must_use]
     pub fn run_time(mut self, time: Duration) -> Test {
         self.settings.run_time = Some(time);
         self
     }
 
-    /// Iterations per user.
+    /// Sets the iterations per user.
     #[must_use]
     pub fn iterations(self, iterations: u64) -> Test {
         self.option("iterations", Value::Number(iterations as f64))
     }
 
-    /// The seed of all random choices.
+    /// Sets the seed of all random choices.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Test {
         self.settings.seed = Some(seed);
         self
     }
 
-    /// A variable for the plan's `env()`.
+    /// Sets a variable for the plan's `env()`.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Test {
         self.variables.insert(name.into(), value.into());
         self
     }
 
-    /// Any field of `plan {}`, such as `stages` or `thresholds`. One that does not fit is told when the run starts.
+    /// Sets any field of `plan {}`, such as `stages` or `thresholds`. One that does not fit is reported when the
+    /// run starts.
     ///
     /// ```
     /// use lgoose::{Test, Value};
@@ -136,7 +137,7 @@ impl Test {
         self
     }
 
-    /// Runs to the end and gives the figures, with the verdict on them.
+    /// Runs the test to its end, and returns the figures with the verdict on them.
     ///
     /// # Errors
     /// The mistakes of [`start`](Test::start), and trouble of lgoose's own during the run.
@@ -162,7 +163,7 @@ impl Test {
         assemble(given, |_, _| {})
     }
 
-    /// Starts on threads of its own, inside and outside of async code.
+    /// Starts the test on threads of its own; can be called inside and outside of async code.
     ///
     /// # Errors
     /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own; nothing was sent then.
@@ -171,7 +172,7 @@ impl Test {
     }
 }
 
-/// A test that goes on. It also does when this is dropped.
+/// A test that is running. It goes on when this is dropped.
 ///
 /// ```
 /// # fn main() -> Result<(), lgoose::Error> {
@@ -207,7 +208,7 @@ impl Running {
         Ok(Running { handle, thread })
     }
 
-    /// Lets running tasks finish and ends.
+    /// Stops the run after its running tasks have finished.
     pub fn stop(&self) {
         self.command(Command::Stop);
     }
@@ -218,17 +219,17 @@ impl Running {
         drop(self.handle.ask(command));
     }
 
-    /// What steers and watches the run from anywhere.
+    /// Returns the handle that steers and watches the run from anywhere.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// The latest figures, renewed four times a second; `None` before the first.
+    /// Returns the latest figures, renewed four times a second; `None` before the first.
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
         self.handle.snapshot()
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the run.
     ///
     /// # Errors
     /// Trouble that kept the run from starting. Later trouble is in the outcome, beside what was measured.

@@ -1,5 +1,5 @@
-//! Where the log of plans and of lgoose itself goes: to standard error unless a view has the terminal, to the readers
-//! of the run that is under way, and to the file of `--log-file`.
+//! Log of plans and of lgoose itself: goes to standard error unless a view has the terminal, to the readers of the
+//! run that is under way, and to the file of `--log-file`.
 
 use crate::error::{Error, Trouble};
 use std::fs::File;
@@ -18,9 +18,9 @@ static PLACES: Mutex<Places> = Mutex::new(Places {
 
 #[derive(Debug)]
 struct Places {
-    /// Of the run that is under way.
+    /// Readers of the run that is under way.
     readers: Option<broadcast::Sender<Arc<str>>>,
-    /// A view has the terminal.
+    /// Whether a view has the terminal.
     off_terminal: bool,
     file: Option<File>,
 }
@@ -52,7 +52,7 @@ pub(super) fn start(verbose: bool, quiet: bool, file: Option<&Path>) -> Result<(
     Ok(())
 }
 
-/// Keeps lines off standard error from now on, or lets them come there again.
+/// Keeps lines off standard error from now on, or lets them through again.
 pub(super) fn keep_off_terminal(off: bool) {
     places(|places| places.off_terminal = off);
 }
@@ -81,7 +81,7 @@ fn places<T>(with: impl FnOnce(&mut Places) -> T) -> T {
 #[derive(Debug)]
 struct Lines;
 
-/// One line, sent on its way when it is dropped.
+/// A line of the log, sent on its way when it is dropped.
 #[derive(Debug, Default)]
 struct Line(Vec<u8>);
 

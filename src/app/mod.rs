@@ -1,5 +1,4 @@
-//! What puts the modules together: a test from its plan to its verdict, for programs that embed lgoose and for the
-//! command. The only module that knows everyone.
+//! Runs the command from flags to exit code; the only file that knows every module.
 
 mod client;
 #[cfg(feature = "cli")]
@@ -21,7 +20,7 @@ pub use supervisor::Supervisor;
 
 use crate::error::Error;
 
-/// The runtime of a thread that carries on a run.
+/// Makes the runtime of a thread that carries on a run.
 fn runtime() -> Result<tokio::runtime::Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,4 +1,4 @@
-//! What will not fit into this machine, told before the run starts.
+//! Checks the run against the limits of this machine, before it starts.
 
 use super::prepare::Prepared;
 use crate::error::Diagnostic;
@@ -6,12 +6,12 @@ use crate::machine;
 use crate::units::{show_count, show_size};
 use std::collections::BTreeMap;
 
-/// Descriptors that lgoose has open beside its users' connections: its threads, outputs and libraries.
+/// Descriptors that lgoose needs beside its users' connections: for its threads, outputs and libraries.
 const OWN_DESCRIPTORS: u64 = 64;
-/// What a user with one open connection takes, in bytes.
+/// Memory of a user with one open connection, in bytes.
 const PER_USER: u64 = 72 << 10;
 
-/// What the run needs at least: one connection a user. A user that loads a page's assets has up to six.
+/// Least resources of the run: one connection a user. A user that loads a page's assets has up to six.
 #[derive(Debug, Default)]
 struct Need {
     users: u64,
@@ -21,7 +21,7 @@ struct Need {
     own_site: bool,
 }
 
-/// What there is; `None` where it is not limited or not known.
+/// Resources of the machine; `None` where there is no limit or it is not known.
 #[derive(Debug, Default)]
 struct Supply {
     descriptors: Option<u64>,
@@ -29,7 +29,8 @@ struct Supply {
     memory: Option<u64>,
 }
 
-/// Raises the limits that this process may raise itself and tells of those that are too low for the run.
+/// Raises the limits that this process may raise itself, and returns warnings of those that are too low for the
+/// run.
 pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
     let supply = Supply {
         descriptors: machine::raise_descriptor_limit(),

@@ -1,5 +1,5 @@
-//! Puts a run together: reads the plan, merges the flags over it, finds out whom to load and starts the
-//! built-in site if that is the target.
+//! Prepares a run: reads the plan, merges the flags over it, finds out the target and starts the built-in site if
+//! it is one.
 
 use super::client::client;
 use super::sites::Sites;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Everything a run needs, put together from the plan and the flags.
+/// A run that is ready to start, put together from the plan and the flags.
 pub(super) struct Prepared {
     pub(super) program: Arc<Program>,
     pub(super) plan: Plan,
@@ -28,7 +28,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// What the engine is told, and the built-in sites that have to outlive the run.
+    /// Returns the engine's run, and the built-in sites that have to outlive it.
     pub(super) fn into_run(self, run_logs: Option<RunLogs>) -> (engine::Run, Sites) {
         let target = target(&self);
         let config = Arc::new(self.config.run.clone());
@@ -48,20 +48,20 @@ impl Prepared {
     }
 }
 
-/// A plan, and what was said beside it.
+/// A plan, with everything that was given beside it.
 pub(super) struct Given {
-    /// Its path, or what stands for it in messages.
+    /// Path of the plan, or its name in messages.
     pub(super) name: String,
     pub(super) source: String,
-    /// Where paths in the plan's options are seen from.
+    /// Folder to which paths in the plan's options are relative.
     pub(super) folder: PathBuf,
-    /// The options that go before the plan's own.
+    /// Options that take precedence over the plan's own.
     pub(super) typed: Settings,
-    /// What `env()` knows beside the environment.
+    /// Variables for `env()` beside the environment.
     pub(super) variables: BTreeMap<String, String>,
 }
 
-/// A plan and how its run is configured, before anything is started.
+/// A plan and the configuration of its run, before anything is started.
 pub(super) struct Composed {
     pub(super) program: Arc<Program>,
     pub(super) plan: Plan,
@@ -69,7 +69,7 @@ pub(super) struct Composed {
     pub(super) name: String,
 }
 
-/// Puts a run together; `adapt` has the last word on its configuration.
+/// Assembles a run; `adapt` has the last word on its configuration.
 pub(super) fn assemble(
     given: Given,
     adapt: impl FnOnce(&mut Config, &mut Plan),
@@ -106,7 +106,7 @@ pub(super) fn assemble(
     })
 }
 
-/// Whether the part of the load has anybody in it.
+/// Checks that the part of the load has any users.
 fn not_empty(config: &Config) -> Result<(), Diagnostic> {
     if config.local.part.share(config.run.users) > 0 {
         return Ok(());
@@ -140,7 +140,7 @@ pub(super) fn compose(
     })
 }
 
-/// The base URL of each scenario; the built-in sites that they name are started.
+/// Returns the base URL of each scenario; starts the built-in sites that they name.
 pub(super) fn hosts_of(
     plan: &Plan,
     config: &RunConfig,
@@ -153,7 +153,8 @@ pub(super) fn hosts_of(
     plan.scenarios.iter().map(host).collect()
 }
 
-/// In a run at a rate users come and go as they are needed.
+/// Checks that no scenario has a fixed number of users in a run at a rate, where they come and go as they are
+/// needed.
 pub(super) fn no_fixed_numbers(load: &Load, plan: &Plan) -> Result<(), Diagnostic> {
     let fixed = plan.scenarios.iter().find(|s| s.users.is_some());
     let Some(scenario) = fixed.filter(|_| matches!(load, Load::Rate(..))) else {
@@ -168,7 +169,7 @@ pub(super) fn no_fixed_numbers(load: &Load, plan: &Plan) -> Result<(), Diagnosti
     ))
 }
 
-/// Loads the plan; once more if it sets the seed itself, so that its top level sees that seed too.
+/// Loads the plan; a second time if it sets the seed itself, so that its top level sees that seed too.
 pub(super) fn load(
     name: &str,
     source: &str,
@@ -183,7 +184,7 @@ pub(super) fn load(
     }
 }
 
-/// The URL behind a host as written; starts the built-in site that it names.
+/// Returns the URL of a host as written; starts the built-in site that it names.
 pub(super) fn base_url(host: Option<&String>, sites: &mut Sites) -> Result<String, Error> {
     let Some(host) = host else {
         return Err(Diagnostic::new("no host is given")
@@ -207,7 +208,7 @@ pub(super) fn base_url(host: Option<&String>, sites: &mut Sites) -> Result<Strin
     Ok(with_scheme)
 }
 
-/// Each host once; a built-in site by its name.
+/// Describes the target: each host once, and a built-in site by its name.
 pub(super) fn target(prepared: &Prepared) -> String {
     let mut shown: Vec<String> = Vec::new();
     for host in &prepared.hosts {

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast;
 
-/// How often `--watch` looks at the files. What an editor writes in two steps has settled by the next look.
+/// Time between two looks of `--watch` at the files. What an editor writes in two steps has settled by the next
+/// look.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Loads the plan as it is now; the seed counts where the plan has none.
@@ -29,12 +30,12 @@ pub(super) struct Source {
     pub(super) compose: Compose,
 }
 
-/// Loads the plan of a run anew.
+/// Reloads the plan of a run.
 pub(super) struct Reloader {
     source: Source,
-    /// As the run began.
+    /// Configuration with which the run began.
     config: Arc<Config>,
-    /// What was loaded last.
+    /// The program that was loaded last.
     program: Arc<Program>,
     watched: Watched,
     /// The built-in sites of the run, which live as long as this.
@@ -62,8 +63,8 @@ impl Reloader {
         }
     }
 
-    /// Serves whoever asks, and looks after the files if `--watch` wants that. What came of it is news to all. Never
-    /// ends.
+    /// Serves requests to reload, and looks after the files if `--watch` wants that. The results are published as
+    /// news. Never ends. What came of it is news to all.
     pub(super) async fn serve(
         mut self,
         mut wanted: Reloads,
@@ -114,7 +115,7 @@ impl Reloader {
         }
     }
 
-    /// The plan as it is now, and what to say of it.
+    /// Loads the plan as it is now, and returns a message about it.
     fn load(&mut self) -> Result<(Arc<PlanVersion>, String), Error> {
         let Composed {
             program,
@@ -136,19 +137,19 @@ impl Reloader {
     }
 }
 
-/// What tells one state of a file from another.
+/// Facts that distinguish one state of a file from another.
 type Stamp = (u64, u64, i64, i64);
 
-/// The files of the plan as they were last seen.
+/// Files of the plan as they were last seen.
 #[derive(Debug, Default)]
 struct Watched {
     seen: BTreeMap<PathBuf, Stamp>,
-    /// One was found changed, but may be half written.
+    /// Whether a file was found changed, but may be half written.
     changed: bool,
 }
 
 impl Watched {
-    /// Whether files have changed and have stayed so since the last look. One that is gone is about to be
+    /// Returns whether files have changed and have stayed so since the last look. One that is gone is about to be
     /// replaced; one that is new was read just now.
     fn look(&mut self, files: Vec<PathBuf>) -> bool {
         let mut quiet = true;

@@ -1,11 +1,11 @@
-//! Ctrl-C and the other signals that end a run, as interrupts.
+//! Handles Ctrl-C and the other signals that end a run.
 
 use crate::control::{Command, Done, Handle, Interrupt};
 use crate::error::Error;
 use crate::machine;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Who obeys the signals to this process while a test runs.
+/// Owner of this process's signals while a test runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signals {
     /// The test: the first stops it, the second aborts it.
@@ -68,7 +68,7 @@ async fn hung_up(hangup: &mut Option<Signal>) {
     }
 }
 
-/// Says in the log what the first Ctrl-C has done.
+/// Logs the effect of the first Ctrl-C.
 pub(super) fn tell_of_interrupt() {
     tracing::info!(
         target: "lgoose::app",

@@ -39,7 +39,7 @@ pub struct Supervisor {
 }
 
 impl Default for Supervisor {
-    /// One that has had nothing to do, and leaves the signals to this process to others.
+    /// Returns an idle supervisor that leaves the signals of this process to others.
     fn default() -> Supervisor {
         Supervisor::new(Signals::Left)
     }
@@ -51,7 +51,7 @@ impl Supervisor {
         Supervisor { signals, stage }
     }
 
-    /// Starts a test on threads of its own, inside and outside of async code.
+    /// Starts a test on threads of its own; can be called inside and outside of async code.
     ///
     /// # Errors
     /// A diagnostic for a mistake in the plan or in an option, or trouble of lgoose's own, such as a test that is under
@@ -60,7 +60,7 @@ impl Supervisor {
         Running::start(self, test)
     }
 
-    /// What it is at, now and from now on.
+    /// Returns a receiver of its stage, now and from now on.
     pub fn stage(&self) -> watch::Receiver<Stage> {
         self.stage.subscribe()
     }
@@ -104,7 +104,7 @@ impl Supervisor {
     }
 }
 
-/// The place of the test that is under way; without one, there is room for another.
+/// Place of the test that is under way; it is free again when this is dropped.
 #[derive(Debug)]
 struct Place(Option<watch::Sender<Stage>>);
 
@@ -144,7 +144,7 @@ impl Begun {
         &self.prepared
     }
 
-    /// Has the report tell these warnings.
+    /// Adds these warnings to the report.
     pub(super) fn warn(&mut self, warnings: impl Iterator<Item = String>) {
         self.warnings.extend(warnings);
     }
@@ -204,7 +204,7 @@ impl Begun {
     }
 }
 
-/// Carries on the run and all that goes on beside it until the run is over, or until one of them cannot go on.
+/// Conducts the run and everything beside it until the run is over, or until one of them cannot go on.
 async fn conduct<F: Future<Output = Error>>(
     signals: Signals,
     handle: Handle,
@@ -251,7 +251,7 @@ async fn conduct<F: Future<Output = Error>>(
     }
 }
 
-/// Writes what is left of the logs. Ctrl-C ends that too: a pipe may be read as slowly as its reader likes.
+/// Writes the rest of the logs. Ctrl-C ends that too: a pipe may be read as slowly as its reader likes.
 async fn finish(logs: LogWriter, signals: Signals) -> Result<Written, Error> {
     let abandon = logs.abandon();
     let mut finishing = tokio::task::spawn_blocking(|| logs.finish());
@@ -265,7 +265,7 @@ async fn finish(logs: LogWriter, signals: Signals) -> Result<Written, Error> {
     written.map_err(|error| Error::cannot("end the logs", error))
 }
 
-/// Says in the report what became of the logs. A file that could not be written is trouble.
+/// Enters into the report what became of the logs. A file that could not be written is trouble.
 fn enter_logs(written: Written, outcome: &mut Outcome) {
     outcome.report.logs = written.rows;
     outcome.report.warnings.extend(written.warnings);
@@ -274,7 +274,7 @@ fn enter_logs(written: Written, outcome: &mut Outcome) {
     }
 }
 
-/// Puts the verdict into the report, when all is known that it depends on.
+/// Settles the verdict in the report, when everything is known that it depends on.
 fn settle(outcome: &mut Outcome) {
     let not_started = outcome
         .report

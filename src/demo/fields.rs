@@ -1,4 +1,4 @@
-//! The fields of submitted forms and of queries. Driven by the sites; validates nothing.
+//! The fields of submitted forms and of queries, and numbers in paths. Driven by the sites; validates nothing.
 
 use http::header::CONTENT_TYPE;
 
@@ -32,4 +32,10 @@ impl FormFields {
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| known == name)
     }
+}
+
+/// Reads a number in a path, of digits only: `+7` is no number of a page.
+pub(super) fn number(text: &str) -> Option<u32> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
 }

@@ -8,13 +8,13 @@ mod counts;
 mod drupal;
 mod fields;
 mod filler;
+#[cfg(test)]
+mod fixture;
 mod prepared;
 mod server;
 mod sessions;
 mod static_files;
 mod template;
-#[cfg(test)]
-mod testing;
 mod umami;
 
 use std::collections::BTreeMap;

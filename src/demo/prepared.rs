@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_body_is_not_sent_it_again() {
+    fn a_client_that_has_the_body_is_not_sent_it_again() {
         let body = PreparedBody::plain(Bytes::from_static(b"body"), "1");
         let mut headers = HeaderMap::new();
         let first = body.answer(&headers);

@@ -186,7 +186,7 @@ pub(super) fn not_allowed(methods: &'static str) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::testing::Visitor;
+    use crate::demo::fixture::Visitor;
 
     fn visitor() -> Visitor {
         Visitor::new(Behaviour::default(), 2)

@@ -8,10 +8,10 @@ mod load_model;
 mod protocol;
 mod run;
 mod shard;
+#[cfg(test)]
+mod tests;
 mod timing;
 mod user;
-#[cfg(test)]
-mod whole_runs;
 
 pub use protocol::offer::PlanVersions;
 pub use protocol::plan_version::PlanVersion;

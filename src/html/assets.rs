@@ -176,10 +176,10 @@ impl Listing {
 #[cfg(test)]
 mod tests {
     use super::{assets, candidates, links};
-    use crate::html::{fixtures, title};
+    use crate::html::{fixture, title};
 
     fn of(page: &str) -> Vec<String> {
-        assets(page.as_bytes(), &fixtures::page_url())
+        assets(page.as_bytes(), &fixture::page_url())
     }
 
     #[test]
@@ -195,10 +195,7 @@ mod tests {
             "http://site/themes/bartik/logo.png",
             "http://site/misc/feed.png",
         ];
-        assert_eq!(
-            assets(&fixtures::drupal7(9), &fixtures::page_url()),
-            expected
-        );
+        assert_eq!(assets(&fixture::drupal7(9), &fixture::page_url()), expected);
     }
 
     #[test]
@@ -211,7 +208,7 @@ mod tests {
             "http://site/sites/default/files/styles/xl/public/pie.jpg?itok=cD_2",
             "http://site/sites/default/files/styles/large/public/pie.jpg?itok=aB-1&h=5",
         ];
-        assert_eq!(of(fixtures::UMAMI), expected);
+        assert_eq!(of(fixture::UMAMI), expected);
     }
 
     #[test]
@@ -254,15 +251,15 @@ mod tests {
             "https://other/",
             "http://site/node/next",
         ];
-        assert_eq!(links(page.as_bytes(), &fixtures::page_url()), expected);
-        let umami = links(fixtures::UMAMI.as_bytes(), &fixtures::page_url());
+        assert_eq!(links(page.as_bytes(), &fixture::page_url()), expected);
+        let umami = links(fixture::UMAMI.as_bytes(), &fixture::page_url());
         assert_eq!(umami, ["http://site/es/tags/cocci%C3%B3n"]);
     }
 
     #[test]
     fn any_bytes_are_read_without_harm() {
-        let url = fixtures::page_url();
-        let page = [fixtures::UMAMI.as_bytes(), &fixtures::drupal7(1)].concat();
+        let url = fixture::page_url();
+        let page = [fixture::UMAMI.as_bytes(), &fixture::drupal7(1)].concat();
         let whole = assets(&page, &url);
         for end in 0..page.len() {
             // A page cut anywhere lists a part of what the whole page lists, or a cut '@import'.

@@ -174,13 +174,13 @@ fn is_enabled(option: &ElementRef<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::html::{Document, find_form, fixtures};
+    use crate::html::{Document, find_form, fixture};
 
     /// Returns the fields of a form that holds these controls, as they would be sent.
     fn sent(controls: &str) -> String {
         let page = Document::parse(format!("<form id=f>{controls}").as_bytes());
-        let form = find_form(&page, None, &fixtures::page_url()).expect("the form");
-        fixtures::encode_form(&form.fields)
+        let form = find_form(&page, None, &fixture::page_url()).expect("the form");
+        fixture::encode_form(&form.fields)
     }
 
     #[test]

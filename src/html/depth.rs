@@ -72,13 +72,13 @@ const fn names<const N: usize>(names: [&str; N]) -> [u64; N] {
 #[cfg(test)]
 mod tests {
     use super::{DEEPEST, shallow};
-    use crate::html::fixtures;
+    use crate::html::fixture;
 
     #[test]
     fn pages_that_close_what_they_open_are_whole() {
         let many = DEEPEST * 3;
         for page in [
-            String::from_utf8_lossy(&fixtures::drupal7(2000)).into_owned(),
+            String::from_utf8_lossy(&fixture::drupal7(2000)).into_owned(),
             "<div><p>a<br><img></div>".repeat(many),
             "<ul>".to_owned() + &"<li>a".repeat(many),
             "<table>".to_owned() + &"<tr><td>a<td><b>b</b>".repeat(many),

@@ -215,7 +215,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::{Document, Selector};
-    use crate::html::fixtures;
+    use crate::html::fixture;
 
     fn css(text: &str) -> Selector {
         Selector::parse(text).expect("a selector of the test")
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn elements_are_found_in_page_order_and_within_others() {
-        let doc = Document::parse(&fixtures::drupal7(3));
+        let doc = Document::parse(&fixture::drupal7(3));
         let titles = doc.select(&css(".node h2 a"), None);
         let hrefs: Vec<_> = titles
             .iter()
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_key_of_another_document_is_harmless() {
-        let big = Document::parse(&fixtures::drupal7(9));
+        let big = Document::parse(&fixture::drupal7(9));
         let keys = big.select(&css("*"), None);
         let small = Document::parse(b"");
         for key in keys {

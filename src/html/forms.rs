@@ -113,36 +113,36 @@ fn is_form(element: &ElementRef<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Form, FormMethod, find_form};
-    use crate::html::{Document, Selector, fixtures};
+    use crate::html::{Document, Selector, fixture};
 
     fn form(page: &str, css: &str) -> Option<Form> {
         let css = Selector::parse(css).expect("a selector of the test");
         find_form(
             &Document::parse(page.as_bytes()),
             Some(&css),
-            &fixtures::page_url(),
+            &fixture::page_url(),
         )
     }
 
     #[test]
     fn the_drupal_7_login_form_sends_its_hidden_fields_and_its_button() {
-        let page = String::from_utf8_lossy(&fixtures::drupal7(1)).into_owned();
+        let page = String::from_utf8_lossy(&fixture::drupal7(1)).into_owned();
         let login = form(&page, "#user-login-form").expect("the form");
         assert_eq!(login.action.as_str(), "http://site/node?destination=node");
         assert_eq!((login.method, login.multipart), (FormMethod::Post, false));
         assert_eq!(
-            fixtures::encode_form(&login.fields),
+            fixture::encode_form(&login.fields),
             "name=&pass=&form_build_id=form-Mbk1UNpuB1Vc8YQuHbhkwBqMiAyXWO6M5A0wYy2VGcM&form_id=user_login_block"
         );
         assert_eq!(login.submit, Some(("op".to_owned(), "Log in".to_owned())));
         assert_eq!(form(&page, "#edit-pass"), Some(login.clone()));
         let doc = Document::parse(page.as_bytes());
-        assert_eq!(find_form(&doc, None, &fixtures::page_url()), Some(login));
+        assert_eq!(find_form(&doc, None, &fixture::page_url()), Some(login));
     }
 
     #[test]
     fn the_drupal_7_comment_form_sends_its_token_and_its_format() {
-        let comment = form(fixtures::COMMENT_FORM, "[name='form_token']").expect("the form");
+        let comment = form(fixture::COMMENT_FORM, "[name='form_token']").expect("the form");
         assert_eq!(comment.action.as_str(), "http://site/comment/reply/7");
         let names: Vec<_> = comment.fields.iter().map(|(name, _)| &**name).collect();
         let expected = [
@@ -162,7 +162,7 @@ mod tests {
     fn controls_elsewhere_belong_to_the_form_that_they_name() {
         let page = "<input name=a form=f><form id=f><input name=b><input name=x form=g></form>\
             <form id=g><input name=c></form><input name=d form=f><input name=x>";
-        let fields = |css| fixtures::encode_form(&form(page, css).expect("the form").fields);
+        let fields = |css| fixture::encode_form(&form(page, css).expect("the form").fields);
         assert_eq!(fields("#f"), "a=&b=&d=");
         assert_eq!(fields("#g"), "x=&c=");
     }
@@ -185,10 +185,10 @@ mod tests {
 
     #[test]
     fn a_page_without_the_form_has_none() {
-        assert_eq!(form(fixtures::COMMENT_FORM, "#user-login"), None);
+        assert_eq!(form(fixture::COMMENT_FORM, "#user-login"), None);
         assert_eq!(form("<p id=a>", "#a"), None);
         assert_eq!(
-            find_form(&Document::parse(b"\xff"), None, &fixtures::page_url()),
+            find_form(&Document::parse(b"\xff"), None, &fixture::page_url()),
             None
         );
     }

@@ -22,7 +22,7 @@ mod scan;
 mod title;
 
 #[cfg(test)]
-mod fixtures;
+mod fixture;
 
 pub use assets::{assets, links};
 pub use document::{Document, NodeKey, Selector};

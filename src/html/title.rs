@@ -19,7 +19,7 @@ pub fn title(body: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::title;
-    use crate::html::fixtures;
+    use crate::html::fixture;
 
     fn of(page: &str) -> Option<String> {
         title(page.as_bytes())
@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn a_title_is_decoded_collapsed_and_trimmed() {
         assert_eq!(
-            title(&fixtures::drupal7(3)).as_deref(),
+            title(&fixture::drupal7(3)).as_deref(),
             Some("Welcome to Site & Co | Site")
         );
         let page = "<title>\n  Caf&eacute; &mdash;\t a &lt;b&gt;  </title>";

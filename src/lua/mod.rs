@@ -1,7 +1,7 @@
 //! Execution of plans: one sandboxed Lua VM per user. Lua describes, Rust performs: a plan's code runs in a
 //! coroutine that yields an [`Op`]; the engine carries it out and resumes it with the answer.
 //!
-//! | room | subject |
+//! | module | subject |
 //! |---|---|
 //! | `loading` | declarations of a plan as plain data, its review, the stubs for editors |
 //! | `vm` | one user's VM: runs tasks as coroutines |
@@ -13,17 +13,17 @@
 //! | `plan_files` | the files of a plan, compiled once per process |
 //! | `values` | Lua values read as Rust values |
 //!
-//! A room imports those below it; no two files import each other.
+//! A module imports those below it; no two files import each other.
 
 mod api;
 mod diagnostics;
+#[cfg(test)]
+mod fixture;
 mod limits;
 mod loading;
 mod plan_files;
 mod requests;
 mod sandbox;
-#[cfg(test)]
-mod testing;
 mod values;
 mod vm;
 

@@ -1,4 +1,5 @@
-//! The starts of a run at a rate: how many came to pass, how late, and how many found no user.
+//! Counts the starts of iterations in a run at a rate: how many happened, how late, and how many found no free
+//! user.
 
 use super::latency::{self, Burst, Exact, nanoseconds};
 use super::report::ArrivalsRow;
@@ -6,7 +7,7 @@ use crate::units::show_count;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// The starts of one shard within one tick.
+/// Starts of iterations on one shard within one tick.
 #[derive(Debug, Default)]
 pub(super) struct ArrivalDelta {
     pub(super) delays: Exact,
@@ -29,7 +30,7 @@ impl ArrivalDelta {
         self.delays.count + self.dropped == 0
     }
 
-    /// Empties it and keeps its memory.
+    /// Clears the counters and keeps their memory.
     pub(super) fn clear(&mut self) {
         self.delays = Exact::default();
         self.dropped = 0;
@@ -37,7 +38,7 @@ impl ArrivalDelta {
     }
 }
 
-/// The starts of the whole run.
+/// Starts of iterations over the whole run.
 #[derive(Debug, Default)]
 pub(super) struct ArrivalLog {
     delays: Exact,
@@ -60,7 +61,7 @@ impl ArrivalLog {
         self.dropped
     }
 
-    /// None in a run of users.
+    /// Returns the row of the report, or `None` in a run of users.
     pub(super) fn row(&self) -> Option<ArrivalsRow> {
         let all = self.all.as_ref()?;
         Some(ArrivalsRow {
@@ -72,7 +73,7 @@ impl ArrivalLog {
 }
 
 impl ArrivalsRow {
-    /// What a reader has to know before believing a percentile, if starts were dropped.
+    /// Returns a warning for readers of percentiles, if starts were dropped.
     pub(super) fn warning(&self) -> Option<String> {
         let (dropped, due) = (self.dropped, self.started + self.dropped);
         (dropped > 0).then(|| {

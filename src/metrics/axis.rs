@@ -1,5 +1,5 @@
-//! The time axis of a measurement: where it is cut into slices, so that what happened counts in the second in
-//! which it did, whatever tick hands it over.
+//! Time axis of a measurement: its borders divide it into slices, so that an event counts in the second in which it
+//! happened, whichever tick hands it over.
 //!
 //! A slice is a quarter of a second: points over time are whole seconds, the sliding windows of thresholds move by a
 //! quarter. Driven by a shard's recorder. Times are nanoseconds since the run began; a span's are since the measurement
@@ -10,68 +10,68 @@ use std::sync::Arc;
 /// One second in nanoseconds.
 pub(super) const SECOND: u64 = 1_000_000_000;
 
-/// Every measurement has borders this far apart, from its beginning on.
+/// Distance between the regular borders of a measurement, counted from its beginning, in nanoseconds.
 pub(super) const GRID: u64 = SECOND / 4;
 
 /// A stretch of a measurement that no border divides: at most a quarter of one of its whole seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Span {
-    /// The number of the measurement, from 0.
+    /// Number of the measurement, from 0.
     pub(super) epoch: u64,
-    /// Its beginning, in nanoseconds since the measurement began.
+    /// Beginning of the span, in nanoseconds since the measurement began.
     pub(super) from: u64,
-    /// Its end, likewise; not part of it.
+    /// End of the span (exclusive), in nanoseconds since the measurement began.
     pub(super) to: u64,
 }
 
 impl Span {
-    /// The whole second of the measurement that it is in.
+    /// Returns the whole second of the measurement that contains the span.
     pub(super) fn second(&self) -> u64 {
         self.from / SECOND
     }
 }
 
-/// A measurement and when it begins.
+/// A measurement and its beginning, in nanoseconds since the run began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Measurement {
     epoch: u64,
     begins: u64,
 }
 
-/// The borders of all measurements of a run so far, and of the next one if its beginning is known.
+/// Borders of all measurements of a run so far, and of the next one if its beginning is known.
 #[derive(Debug, Default)]
 pub(super) struct Axis {
-    /// In order of time, never empty but for the first, which begins with the run.
+    /// Measurements after the first, which begins with the run, in order of time.
     later: Vec<Measurement>,
-    /// Moments within each measurement that are borders beside those of the grid, in order.
+    /// Additional borders within each measurement, in nanoseconds since its beginning, in order.
     marks: Arc<[u64]>,
 }
 
 impl Axis {
-    /// Cuts each measurement at these moments since its beginning, too.
+    /// Adds borders at these moments since the beginning of each measurement.
     pub(super) fn mark(&mut self, marks: Arc<[u64]>) {
         self.marks = marks;
     }
 
-    /// Lets measurement number `epoch` begin at that moment instead of any that was to begin later.
+    /// Schedules measurement number `epoch` to begin at a moment, and drops any that was to begin later.
     pub(super) fn begin(&mut self, epoch: u64, at: u64) {
         self.later
             .retain(|known| known.epoch < epoch && known.begins < at);
         self.later.push(Measurement { epoch, begins: at });
     }
 
-    /// Whether measurement number `epoch`, or one after it, has begun by `now`.
+    /// Returns whether measurement number `epoch`, or one after it, has begun by `now`.
     pub(super) fn has_begun(&self, epoch: u64, now: u64) -> bool {
         let mut later = self.later.iter();
         epoch == 0 || later.any(|known| known.epoch >= epoch && known.begins <= now)
     }
 
-    /// Forgets what was to begin after `now`.
+    /// Drops the measurements that were to begin after `now`.
     pub(super) fn stay(&mut self, now: u64) {
         self.later.retain(|known| known.begins <= now);
     }
 
-    /// The span that a moment is in, and its two ends in nanoseconds since the run began.
+    /// Returns the span that contains a moment, and its two ends in nanoseconds since the run began.
     pub(super) fn span_at(&self, at: u64) -> (Span, u64, u64) {
         let next = self.later.partition_point(|known| known.begins <= at);
         let current = match next {

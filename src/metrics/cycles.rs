@@ -1,5 +1,6 @@
-//! One user's cycles, to fill in what it could not ask for while the target kept it waiting (coordinated
-//! omission, as Gil Tene calls it). Owned by the user, unless `--co-mitigation` is `disabled`; knows no clock.
+//! Follows the cycles of one user, to fill in the requests that it could not make while the target kept it waiting
+//! (coordinated omission, as Gil Tene calls it). Owned by the user, unless `--co-mitigation` is `disabled`; knows
+//! no clock.
 //!
 //! A user in a closed loop sends nothing while it waits for a slow answer, so its bad time is one slow
 //! request where at its usual pace there would have been many. A cycle is an iteration and the pauses in it. Its
@@ -17,34 +18,34 @@ use super::report::Cadence;
 use super::sample::RequestId;
 use std::time::Duration;
 
-/// Cycles that make a cadence.
+/// The fewest cycles that make a cadence.
 const ENOUGH: u64 = 3;
-/// Requests of one cycle that are kept. A plan may loop forever within one iteration.
+/// The most requests kept of one cycle. A plan may loop forever within one iteration.
 const MOST_REQUESTS: usize = 1_000;
-/// Steps in which the missed cycles of one late one are recorded; more are taken together.
+/// The most steps in which the missed cycles of a late one are recorded; beyond it, several share a step.
 const MOST_STEPS: u64 = 10_000;
 
 /// The cycles of one user.
 #[derive(Debug)]
 pub struct Cycles {
     cadence: Cadence,
-    /// Somebody asked for it.
+    /// Whether somebody asked for the correction.
     wanted: bool,
-    /// Of the cycles so far, in nanoseconds of work, pauses left out.
+    /// Number, total, shortest and longest of the cycles so far in nanoseconds of work, pauses left out.
     count: u64,
     total: u64,
     shortest: u64,
     longest: u64,
     pauses: u64,
-    /// By request: count and sum of the latencies in cycles that were not late.
+    /// Count and sum of the latencies in cycles that were not late, by request.
     usual: Vec<(u64, u64)>,
-    /// The cycle under way.
+    /// Requests of the cycle under way.
     requests: Vec<(RequestId, u64)>,
     paused: u64,
 }
 
 impl Cycles {
-    /// No cycle yet. It warns of what it leaves out only if it is `wanted`.
+    /// Makes the record of a user without any cycle yet. It warns of what it leaves out only if it is `wanted`.
     pub fn new(cadence: Cadence, wanted: bool) -> Cycles {
         Cycles {
             cadence,
@@ -60,26 +61,26 @@ impl Cycles {
         }
     }
 
-    /// Begins the first cycle: what came before it belongs to none.
+    /// Begins the first cycle: earlier requests belong to none.
     pub fn begin(&mut self) {
         self.requests.clear();
         self.paused = 0;
     }
 
-    /// A request of this cycle was finished.
+    /// Adds a finished request to the cycle under way.
     pub fn request(&mut self, request: RequestId, latency: Duration) {
         if self.requests.len() < MOST_REQUESTS {
             self.requests.push((request, nanoseconds(latency)));
         }
     }
 
-    /// The user paused on its own account.
+    /// Adds a pause that the user made on its own account.
     pub fn pause(&mut self, time: Duration) {
         self.paused += nanoseconds(time);
     }
 
-    /// Ends a cycle that took so long, pauses included, and fills in what it kept the user from. A cycle
-    /// without a request is none.
+    /// Ends a cycle that took so long, pauses included, and fills in the requests that it kept the user from. A
+    /// cycle without a request is none.
     pub fn end(&mut self, took: Duration, recorder: &mut Recorder) {
         if self.requests.is_empty() {
             return self.begin();
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_late_cycle_that_is_filled_in_and_not_the_next() {
+    fn the_late_cycle_is_filled_in_and_not_the_next() {
         let mut cycles = vec![(&[("/", 10)][..], 0); 4];
         cycles.push((&[("/slow", 100)], 0));
         cycles.push((&[("/", 10)], 0));

@@ -1,4 +1,4 @@
-//! What one shard measured since its last tick: the unit in which metrics travel.
+//! Deltas: what one shard measured since its last tick, the unit in which metrics travel.
 //!
 //! Filled by a [`Recorder`](super::Recorder), merged and emptied by the [`Store`](super::Store), then handed
 //! back so that a tick reuses its memory. It consists of slices, each within one second of a measurement, so that
@@ -17,21 +17,21 @@ use super::under_way::Quiet;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Distinct errors kept, here and in the store; the rest is only counted.
+/// The most distinct errors kept, here and in the store; further ones are only counted.
 pub(super) const MAX_ERRORS: usize = 100;
 
 /// Everything one shard measured within one tick. `Send`, opaque, reusable.
 #[derive(Debug, Default)]
 pub struct Delta {
     pub(super) shard: usize,
-    /// In order of time; the last one is still open, unless the shard has ended.
+    /// Slices in order of time; the last one is still open, unless the shard has ended.
     pub(super) slices: Vec<SliceDelta>,
     pub(super) warnings: Vec<String>,
     pub(super) effort: Effort,
-    /// Up to when everything that happened was handed over, in nanoseconds since the run began; all of it once the
+    /// The moment up to which everything was handed over, in nanoseconds since the run began; all of it once the
     /// shard has ended.
     pub(super) covered: u64,
-    /// The time without an answer that goes on.
+    /// The time without an answer that is still going on.
     pub(super) quiet: Option<Quiet>,
 }
 
@@ -43,22 +43,22 @@ impl Delta {
         }
     }
 
-    /// The shard that it is of.
+    /// Returns the number of the shard that measured it.
     pub fn shard(&self) -> usize {
         self.shard
     }
 
-    /// Whether it says nothing at all.
+    /// Returns whether the delta holds nothing at all.
     pub fn is_empty(&self) -> bool {
         self.slices.iter().all(SliceDelta::is_empty) && self.warnings.is_empty()
     }
 
-    /// Whether it knows of measurement number `epoch` or a later one.
+    /// Returns whether the delta knows of measurement number `epoch` or a later one.
     pub fn reaches(&self, epoch: u64) -> bool {
         self.slices.iter().any(|slice| slice.span.epoch >= epoch)
     }
 
-    /// Takes out what belongs to measurement number `epoch` or a later one.
+    /// Splits off everything that belongs to measurement number `epoch` or a later one.
     pub fn split_off(&mut self, epoch: u64) -> Delta {
         let later = self
             .slices
@@ -74,19 +74,19 @@ impl Delta {
     }
 }
 
-/// How a shard stood at the end of a slice that is over.
+/// State of a shard at the end of a slice that is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Border {
     /// Users at work.
     pub(super) users: u64,
     /// Requests under way.
     pub(super) under_way: u64,
-    /// How long the oldest of them had been, in nanoseconds.
+    /// Age of the oldest of them, in nanoseconds.
     pub(super) oldest: u64,
 }
 
 impl Border {
-    /// How both shards together stood.
+    /// Returns the state of both shards together.
     pub(super) fn beside(&self, other: &Border) -> Border {
         Border {
             users: self.users + other.users,
@@ -105,13 +105,13 @@ pub(super) struct SliceDelta {
     pub(super) scenarios: Vec<ScenarioDelta>,
     pub(super) measures: Vec<MeasureDelta>,
     pub(super) arrivals: ArrivalDelta,
-    /// The cadences of cycles that were late.
+    /// Cadences of the cycles that were late.
     pub(super) late: Exact,
     pub(super) errors: Vec<ErrorDelta>,
     pub(super) errors_left_out: i64,
-    /// Times without an answer that ended in it.
+    /// Times without an answer that ended in the slice.
     pub(super) quiet: Vec<Quiet>,
-    /// None while more of the slice may come.
+    /// State at the end of the slice; `None` while more of it may come.
     pub(super) border: Option<Border>,
 }
 
@@ -129,22 +129,22 @@ impl SliceDelta {
             && self.border.is_none()
     }
 
-    /// Makes a row for every name, those given being all that the shard knows.
+    /// Makes a row for every name; `labels` are all that the shard knows.
     pub(super) fn cover_requests(&mut self, labels: &[Arc<Label>]) {
         for label in &labels[self.requests.len()..] {
             self.requests.push(RequestDelta::new(label.clone()));
         }
     }
 
-    /// The same for tasks.
+    /// Makes a row for every task; `labels` are all that the shard knows.
     pub(super) fn cover_tasks(&mut self, labels: &[Arc<Label>]) {
         for label in &labels[self.tasks.len()..] {
             self.tasks.push(TaskDelta::new(label.clone()));
         }
     }
 
-    /// Counts a failure under its source, message and line, or takes one back. Equal ones are found by scanning:
-    /// there are few. Its row, if it is among those that are kept.
+    /// Counts a failure by its source, message and line, or takes one back, and returns its row if it is among
+    /// those that are kept. Equal ones are found by scanning: there are few.
     pub(super) fn fail(
         &mut self,
         source: Source,
@@ -178,7 +178,7 @@ impl SliceDelta {
         Some(error)
     }
 
-    /// The row of a scenario, made when it is new.
+    /// Returns the row of a scenario, and makes it if it is new.
     pub(super) fn scenario(&mut self, name: &str) -> &mut ScenarioDelta {
         match self.scenarios.iter().position(|row| &*row.name == name) {
             Some(at) => &mut self.scenarios[at],
@@ -186,7 +186,7 @@ impl SliceDelta {
         }
     }
 
-    /// Empties it and keeps rows and memory.
+    /// Clears the counters and keeps rows and memory.
     pub(super) fn clear(&mut self) {
         for row in self
             .requests
@@ -253,9 +253,9 @@ impl TaskDelta {
 pub(super) struct ScenarioDelta {
     pub(super) name: Arc<str>,
     pub(super) iterations: u64,
-    /// Users started less users stopped.
+    /// Users started minus users stopped.
     pub(super) change: i64,
-    /// The highest that `change` was within the slice.
+    /// The highest value of `change` within the slice.
     pub(super) rise: i64,
 }
 
@@ -274,21 +274,21 @@ impl ScenarioDelta {
     }
 }
 
-/// Whose error it was, by the shard's own numbers.
+/// Origin of an error, by the shard's own numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Request(u32),
     Task(u32),
 }
 
-/// Equal errors within one slice.
+/// Equal errors within one slice, counted together.
 #[derive(Debug)]
 pub(super) struct ErrorDelta {
     pub(super) source: Source,
     pub(super) message: String,
     pub(super) line: Option<String>,
-    /// Fewer than none where a verdict was taken back.
+    /// How many; negative where a verdict was taken back.
     pub(super) count: i64,
-    /// Of requests; tasks have none.
+    /// Exemplars of failed requests; tasks have none.
     pub(super) exemplars: Exemplars,
 }

@@ -1,4 +1,4 @@
-//! A row's histogram read back: how many requests took how long, for charts.
+//! Reads a row's histogram back, for charts of how many requests took how long.
 
 use super::report::Figures;
 use base64::Engine as _;
@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
 impl Figures {
-    /// Requests by latency in stretches that double: each as the latency in microseconds that it stays below, and
+    /// Returns requests by latency in ranges that double: each range's upper bound in microseconds (exclusive), and
     /// its count. From the first stretch with a request to the last; empty if the histogram cannot be read.
     pub fn doubling_us(&self) -> Vec<(u64, u64)> {
         let bytes = BASE64.decode(&self.histogram).unwrap_or_default();

@@ -1,14 +1,14 @@
-//! The errors of a run: equal ones counted together, the first hundred kinds kept.
+//! Errors of a run: equal ones are counted together, and the first hundred kinds are kept.
 
 use super::delta::{MAX_ERRORS, SliceDelta, Source};
 use super::exemplars::Exemplars;
 use super::names::Label;
 use super::report::ErrorRow;
 
-/// The message under which all further kinds are counted.
+/// Message under which all further kinds are counted.
 const OTHER_ERRORS: &str = "(other errors)";
 
-/// Distinct errors in the order they first came.
+/// Distinct errors in the order of their first appearance.
 #[derive(Debug, Default)]
 pub(super) struct ErrorLog {
     rows: Vec<(ErrorRow, Exemplars)>,
@@ -16,7 +16,7 @@ pub(super) struct ErrorLog {
 }
 
 impl ErrorLog {
-    /// Adds what a shard met within a slice that began so many seconds into the measurement.
+    /// Adds a shard's errors from a slice that began so many seconds into the measurement.
     pub(super) fn merge(&mut self, delta: &SliceDelta, now_s: f64) {
         for error in &delta.errors {
             let name = match error.source {
@@ -54,13 +54,14 @@ impl ErrorLog {
         }
     }
 
-    /// The most frequent first, at most `limit` and without exemplars; what was left out last.
+    /// Returns the most frequent errors first, at most `limit` and without exemplars; a row for the others comes
+    /// last.
     pub(super) fn top(&self, limit: usize) -> Vec<ErrorRow> {
         let rows = self.in_order().take(limit).map(|(row, _)| row.clone());
         rows.chain(self.left_out.clone()).collect()
     }
 
-    /// All of them with their exemplars.
+    /// Returns all errors with their exemplars.
     pub(super) fn with_exemplars(&self) -> Vec<ErrorRow> {
         let rows = self.in_order().map(|(row, exemplars)| ErrorRow {
             exemplars: exemplars.list(),
@@ -91,7 +92,7 @@ impl ErrorLog {
     }
 }
 
-/// How a request is called wherever method and name are one text.
+/// Returns a request's name as one text: its method and its name.
 fn request_name(label: &Label) -> String {
     format!("{} {}", label.group, label.name)
         .trim_start()

@@ -1,8 +1,8 @@
-//! What happened to a run on its way: pauses, new versions of the plan, borders of stages, times without an answer.
+//! Events of a run: pauses, new versions of the plan, borders of stages, times without an answer.
 
 use serde::{Deserialize, Serialize};
 
-/// The most that are kept of one measurement.
+/// The most events kept of one measurement.
 const MOST: usize = 1_000;
 
 /// Something that happened to a run.
@@ -10,13 +10,13 @@ const MOST: usize = 1_000;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Event {
-    /// Seconds from the start of the measurement, as its points over time count.
+    /// When it happened, in seconds since the start of the measurement, on the clock of its points over time.
     pub at_s: f64,
-    /// How long it lasted; `null` for what happens in a moment.
+    /// How long it lasted in seconds; `null` for events of a moment.
     pub lasted_s: Option<f64>,
-    /// What it was.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// The same for people.
+    /// Description of the event for people.
     pub text: String,
 }
 
@@ -47,7 +47,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// As JSON has it.
+    /// Returns the kind's name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             EventKind::Pause => "pause",
@@ -63,7 +63,7 @@ impl EventKind {
     }
 }
 
-/// The events of a measurement, times in nanoseconds since the run began.
+/// Events of a measurement; times are nanoseconds since the run began.
 #[derive(Debug, Default)]
 pub(super) struct EventLog {
     events: Vec<(u64, Option<u64>, EventKind, String)>,
@@ -71,7 +71,7 @@ pub(super) struct EventLog {
 }
 
 impl EventLog {
-    /// Adds what happened at a moment, or from then on for so long.
+    /// Adds an event at a moment, or one that lasted from then on.
     pub(super) fn add(&mut self, at: u64, lasted: Option<u64>, kind: EventKind, text: String) {
         if self.events.len() < MOST {
             self.events.push((at, lasted, kind, text));
@@ -80,7 +80,7 @@ impl EventLog {
         }
     }
 
-    /// What happened in the measurement that began at `origin`, in order of time.
+    /// Returns the events of the measurement that began at `origin`, in order of time.
     pub(super) fn rows(&self, origin: u64) -> Vec<Event> {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let mut rows: Vec<Event> = self
@@ -97,7 +97,7 @@ impl EventLog {
         rows
     }
 
-    /// What a reader of the list has to know, if it is not all.
+    /// Returns a warning if the list is not complete.
     pub(super) fn warning(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(
@@ -108,7 +108,7 @@ impl EventLog {
     }
 }
 
-/// The times in which a run was paused, in nanoseconds since it began.
+/// Times in which a run was paused, in nanoseconds since it began.
 #[derive(Debug, Default)]
 pub(super) struct Pauses {
     over: Vec<(u64, u64)>,
@@ -120,14 +120,14 @@ impl Pauses {
         self.since.get_or_insert(at);
     }
 
-    /// Ends a pause. Since when it went on, if it did.
+    /// Ends a pause and returns when it began, if there was one.
     pub(super) fn end(&mut self, at: u64) -> Option<u64> {
         let since = self.since.take()?;
         self.over.push((since, at));
         Some(since)
     }
 
-    /// How much of the time between two moments was no pause, in nanoseconds.
+    /// Returns the time between two moments that was not spent in a pause, in nanoseconds.
     pub(super) fn lasted(&self, from: u64, to: u64) -> u64 {
         let open = self.since.map(|since| (since, u64::MAX));
         let paused: u64 = self

@@ -4,7 +4,7 @@ use super::latency::{Exact, add, each_recorded, histogram, record_many};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// Latencies that were not measured but filled in, of one name.
+/// Latencies of one name that were not measured but filled in.
 #[derive(Debug, Clone)]
 pub(super) struct Filled {
     pub(super) exact: Exact,
@@ -21,7 +21,7 @@ impl Default for Filled {
 }
 
 impl Filled {
-    /// That of exact figures and of what [`Filled::counted`] gave.
+    /// Rebuilds the latencies from exact figures and the counts of [`Filled::counted`].
     pub(super) fn of(exact: Exact, counted: &BTreeMap<u64, u64>) -> Filled {
         let mut filled = Filled {
             exact,
@@ -33,7 +33,7 @@ impl Filled {
         filled
     }
 
-    /// Microseconds as the histogram tells them apart, with their counts.
+    /// Returns counts by latency in microseconds, as the histogram tells them apart.
     pub(super) fn counted(&self) -> BTreeMap<u64, u64> {
         let mut counted = BTreeMap::new();
         each_recorded(&self.histogram, |us, count| {
@@ -42,7 +42,7 @@ impl Filled {
         counted
     }
 
-    /// Takes nanoseconds, as if measured so many times.
+    /// Records a latency in nanoseconds as if it had been measured so many times.
     pub(super) fn record(&mut self, ns: u64, times: u64) {
         self.exact.record_many(ns, times);
         record_many(&mut self.histogram, ns.saturating_add(500) / 1_000, times);
@@ -53,7 +53,7 @@ impl Filled {
         add(&mut self.histogram, &other.histogram);
     }
 
-    /// Empties it and keeps its memory.
+    /// Clears the latencies and keeps their memory.
     pub(super) fn clear(&mut self) {
         self.exact = Exact::default();
         self.histogram.reset();

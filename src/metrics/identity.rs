@@ -1,9 +1,9 @@
-//! What is known of a run before it begins, and the order in which its rows are shown.
+//! Identity of a run: the facts that are known before it begins, and the order in which its rows are shown.
 
 use super::report::{Cadence, ScenarioRow, TaskRow};
 use std::time::SystemTime;
 
-/// What is known of a run before it begins.
+/// Facts about a run that are known before it begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunIdentity {
     /// Version of lgoose.
@@ -12,23 +12,23 @@ pub struct RunIdentity {
     pub plan: String,
     /// Base URL of the target.
     pub host: String,
-    /// When it began, RFC 3339.
+    /// Beginning of the run, RFC 3339.
     pub started: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// What a late user is compared with, if what it could not ask for is filled in.
+    /// Cadence that late users are compared with, if the requests that they could not make are filled in.
     pub co_mitigation: Option<Cadence>,
-    /// Whether somebody asked for that: then it is shown also where it changes nothing.
+    /// Whether somebody asked for that correction: then it is shown even where it changes nothing.
     pub co_wanted: bool,
-    /// When the load began on the clock of the logs, in nanoseconds: after `test_start`.
+    /// Beginning of the load on the clock of the logs, in nanoseconds: after `test_start`.
     pub begin_ns: u64,
-    /// Scenarios and tasks in the order of the plan, in which rows are shown. What is not among them comes
-    /// after them, in the order of its first appearance.
+    /// Scenarios and tasks in the order of the plan, in which rows are shown. Other rows come after them, in the
+    /// order of their first appearance.
     pub order: Vec<(String, String)>,
 }
 
 impl RunIdentity {
-    /// The identity of a run by this version that begins at `started`.
+    /// Makes the identity of a run by this version of lgoose that begins at `started`.
     pub fn new(
         plan: impl Into<String>,
         host: impl Into<String>,
@@ -49,7 +49,7 @@ impl RunIdentity {
         }
     }
 
-    /// The place of a request's name among the tasks.
+    /// Returns the place of a request's name among the tasks.
     pub(super) fn place_of_name(&self, name: &str) -> usize {
         let place = self.order.iter().position(|(_, task)| task == name);
         place.unwrap_or(usize::MAX)

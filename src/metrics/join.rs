@@ -45,9 +45,7 @@ pub fn join(mut parts: Vec<(String, Report)>) -> Result<Report, String> {
         for piece in &row.measured {
             let piece = decode(file, piece)?;
             if !piece.fits(row.shards, row.ended_ns) {
-                return Err(format!(
-                    "'{file}' is damaged: its figures are not of its run"
-                ));
+                return Err(not_of_its_run(file));
             }
             measured.merge(&piece.rebased(row.epoch, row.origin_ns, shards));
         }
@@ -71,10 +69,18 @@ fn decode(file: &str, piece: &str) -> Result<PortableDelta, String> {
     let bytes = BASE64
         .decode(piece)
         .map_err(|error| format!("'{file}' is damaged: {error}"))?;
-    PortableDelta::decode(&bytes).map_err(|error| format!("'{file}': {error}"))
+    let piece = PortableDelta::decode(&bytes).map_err(|error| format!("'{file}': {error}"))?;
+    match piece.is_plausible() {
+        true => Ok(piece),
+        false => Err(not_of_its_run(file)),
+    }
 }
 
-/// Whether these are parts of one load, each given once.
+fn not_of_its_run(file: &str) -> String {
+    format!("'{file}' is damaged: its figures are not of its run")
+}
+
+/// Checks that these are parts of one load, each given once.
 fn agree(parts: &[(String, Report)], rows: &[&PartRow]) -> Result<(), String> {
     let (first_file, first) = &parts[0];
     for (at, (file, report)) in parts.iter().enumerate().skip(1) {
@@ -102,7 +108,7 @@ fn agree(parts: &[(String, Report)], rows: &[&PartRow]) -> Result<(), String> {
     Ok(())
 }
 
-/// What decides a load and is not the same in both.
+/// Names something that decides a load and differs between two reports.
 fn difference(a: &Report, b: &Report) -> Option<&'static str> {
     if a.version != b.version {
         return Some("versions of lgoose");
@@ -127,7 +133,7 @@ fn difference(a: &Report, b: &Report) -> Option<&'static str> {
     None
 }
 
-/// A store that judges as the parts did.
+/// Makes a store that judges as the parts did.
 fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Result<Store, String> {
     let (file, first) = &parts[0];
     let mut store = Store::new(RunIdentity {
@@ -161,7 +167,7 @@ fn store_of(parts: &[(String, Report)], rows: &[&PartRow]) -> Result<Store, Stri
     Ok(store)
 }
 
-/// Enters what the store cannot find out from what was measured.
+/// Enters the events that the store cannot find out from what was measured.
 fn happened(store: &mut Store, first: &Report) {
     let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
     for event in &first.events {
@@ -180,7 +186,7 @@ fn happened(store: &mut Store, first: &Report) {
     }
 }
 
-/// Adds what is of the runs and not of their figures.
+/// Adds to the joined report what belongs to the runs and not to their figures.
 fn completed(mut report: Report, parts: &[(String, Report)], rows: &[&PartRow]) -> Report {
     let (_, first) = &parts[0];
     report.settings = first.settings.clone();

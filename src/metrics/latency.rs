@@ -1,4 +1,4 @@
-//! Latencies: what is exact, what a tick collects, and what a histogram says.
+//! Latencies: exact figures, the latencies of one tick, and histograms.
 //!
 //! Histograms hold microseconds up to an hour with three significant digits. Nanoseconds are kept beside
 //! them for the exact minimum, maximum and mean, which also bound every percentile.
@@ -9,25 +9,28 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Longest latency a histogram tells apart, in microseconds: one hour.
+/// Longest latency that a histogram tells apart, in microseconds: one hour.
 pub(super) const LONGEST_US: u64 = 3_600_000_000;
-/// Latencies of one name that a tick keeps as they are. Up to here merging costs one record each; a
+/// The most that a count from another process or a file may be: more than any run reaches, and so little that sums of
+/// millions of such counts do not overflow.
+pub(super) const MOST_COUNT: u64 = 1 << 40;
+/// The most latencies of one name that a tick keeps as they are. Up to here merging costs one record each; a
 /// histogram costs 5–13 µs to add and 16 KiB and more to hold, whatever is in it.
 const FEW: usize = 1_024;
 
-/// An empty histogram that grows with what it is given.
+/// Makes an empty histogram of microseconds that grows with its values.
 pub(super) fn histogram() -> Histogram<u64> {
     Histogram::new(3).expect("three significant digits are within what a histogram can hold")
 }
 
-/// Records microseconds, at most an hour.
+/// Records a latency in microseconds, at most an hour.
 pub(super) fn record(histogram: &mut Histogram<u64>, us: u32) {
     histogram
         .record(u64::from(us).min(LONGEST_US))
         .expect("a growing histogram takes an hour");
 }
 
-/// The same as if it had come so many times.
+/// Records a latency in microseconds as if it had come so many times.
 pub(super) fn record_many(histogram: &mut Histogram<u64>, us: u64, times: u64) {
     histogram
         .record_n(us.min(LONGEST_US), times)
@@ -40,14 +43,14 @@ pub(super) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
         .expect("a growing histogram takes what another one holds");
 }
 
-/// Gives each value of a histogram with its count, in rising order.
+/// Passes each value of a histogram with its count to `give`, in rising order.
 pub(super) fn each_recorded(histogram: &Histogram<u64>, mut give: impl FnMut(u64, u64)) {
     for value in histogram.iter_recorded() {
         give(value.value_iterated_to(), value.count_at_value());
     }
 }
 
-/// A duration in nanoseconds; more than 584 years saturate.
+/// Converts a duration to nanoseconds; more than 584 years saturate.
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     duration
         .as_secs()
@@ -76,7 +79,7 @@ impl Default for Exact {
     }
 }
 
-/// Count, minimum, maximum and sum; nothing of nothing.
+/// Count, minimum, maximum and sum; `None` if nothing was recorded.
 type ExactParts = Option<(u64, u64, u64, u128)>;
 
 impl From<Exact> for ExactParts {
@@ -117,7 +120,12 @@ impl Exact {
         self
     }
 
-    /// Zero when nothing was recorded.
+    /// Returns whether a run can have counted it: a file may be damaged.
+    pub(super) fn is_plausible(&self) -> bool {
+        self.count <= MOST_COUNT && (self.count == 0 || self.min_ns <= self.max_ns)
+    }
+
+    /// Returns the shortest latency, zero when nothing was recorded.
     pub(super) fn min(&self) -> Duration {
         Duration::from_nanos(self.min_ns.min(self.max_ns))
     }
@@ -126,17 +134,17 @@ impl Exact {
         Duration::from_nanos(self.max_ns)
     }
 
-    /// The sum in milliseconds.
+    /// Returns the sum in milliseconds.
     pub(super) fn sum_ms(&self) -> f64 {
         self.sum_ns as f64 / 1e6
     }
 
-    /// In milliseconds; zero when nothing was recorded.
+    /// Returns the mean in milliseconds, zero when nothing was recorded.
     pub(super) fn mean_ms(&self) -> f64 {
         self.sum_ns as f64 / self.count.max(1) as f64 / 1e6
     }
 
-    /// The histogram's value at each of the rising `quantiles`, never outside the exact extremes.
+    /// Returns the histogram's value at each of the rising `quantiles`, never outside the exact extremes.
     pub(super) fn quantiles<const N: usize>(
         &self,
         of: &Histogram<u64>,
@@ -152,7 +160,7 @@ impl Exact {
     }
 }
 
-/// What a report says of latencies; `None` of none.
+/// Summarizes latencies for a report; `None` if there are none.
 pub(super) fn summary(exact: &Exact, histogram: &Histogram<u64>) -> Option<Latency> {
     if exact.count == 0 {
         return None;
@@ -175,7 +183,7 @@ pub(super) fn summary(exact: &Exact, histogram: &Histogram<u64>) -> Option<Laten
     })
 }
 
-/// The latencies of one name within one tick: a short list, and a histogram for what does not fit.
+/// Latencies of one name within one tick: a short list, and a histogram for those that do not fit.
 #[derive(Debug, Default)]
 pub(super) struct Burst {
     few: Vec<u32>,
@@ -183,7 +191,7 @@ pub(super) struct Burst {
 }
 
 impl Burst {
-    /// That of what [`Burst::counted`] gave.
+    /// Rebuilds a burst from the counts of [`Burst::counted`].
     pub(super) fn of(counted: &BTreeMap<u64, u64>) -> Burst {
         let mut burst = Burst::default();
         let all: u64 = counted.values().sum();
@@ -200,14 +208,14 @@ impl Burst {
         burst
     }
 
-    /// Microseconds with their counts: exact while they are few, else as a histogram tells them apart.
+    /// Returns counts by latency in microseconds: exact while there are few, else as a histogram tells them apart.
     pub(super) fn counted(&self) -> BTreeMap<u64, u64> {
         let mut counted = BTreeMap::new();
         self.each(|us, count| *counted.entry(us).or_default() += count);
         counted
     }
 
-    /// Takes nanoseconds, keeps the nearest microsecond.
+    /// Records a latency in nanoseconds, rounded to the nearest microsecond.
     pub(super) fn record(&mut self, ns: u64) {
         self.keep((ns.saturating_add(500) / 1_000).min(LONGEST_US) as u32);
     }
@@ -220,7 +228,7 @@ impl Burst {
         }
     }
 
-    /// Adds another one's latencies.
+    /// Adds the latencies of another burst.
     pub(super) fn merge(&mut self, other: &Burst) {
         for us in &other.few {
             self.keep(*us);
@@ -230,8 +238,8 @@ impl Burst {
         }
     }
 
-    /// The value at each of the rising `quantiles`, zero when there is none: exact while they are few, else
-    /// the histogram's. Nothing but the order in which they are kept changes.
+    /// Returns the value at each of the rising `quantiles`, zero when there is none: exact while there are few,
+    /// else the histogram's. Nothing but the order in which they are kept changes.
     pub(super) fn quantiles<const N: usize>(&mut self, quantiles: [f64; N]) -> [Duration; N] {
         if let Some(many) = self.many.as_mut().filter(|many| !many.is_empty()) {
             for us in self.few.drain(..) {
@@ -260,7 +268,7 @@ impl Burst {
         }
     }
 
-    /// Gives each latency in microseconds with its count, in no order.
+    /// Passes each latency in microseconds with its count to `give`, in no order.
     pub(super) fn each(&self, mut give: impl FnMut(u64, u64)) {
         for us in &self.few {
             give(u64::from(*us), 1);
@@ -274,7 +282,7 @@ impl Burst {
         self.few.is_empty() && self.many.as_ref().is_none_or(Histogram::is_empty)
     }
 
-    /// Empties it and keeps its memory.
+    /// Clears the latencies and keeps their memory.
     pub(super) fn clear(&mut self) {
         self.few.clear();
         if let Some(many) = self.many.as_mut().filter(|many| !many.is_empty()) {

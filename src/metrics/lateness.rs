@@ -1,5 +1,5 @@
-//! How late lgoose was for what came at a moment of its own: filled by a probe on each shard, merged over shards
-//! and ticks, and compared with the latencies of the same time to tell lgoose's part of them.
+//! Delays with which lgoose itself reacted to events: recorded by a probe on each shard, merged over shards and
+//! ticks, and compared with the latencies of the same time to estimate lgoose's part of them.
 //!
 //! Knows neither threads nor timers. The samples say how long an answer that becomes readable at any moment
 //! waits before lgoose looks at it: for a core, and for what lgoose does for others first.
@@ -9,13 +9,13 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Up to here all is one step; a thread that sleeps takes as long to wake.
+/// Upper bound of the first step in nanoseconds; a thread that sleeps takes as long to wake.
 const FIRST_NS: u64 = 1 << 14;
-/// Steps from each power of two to the next, so that a step is 9 % wide.
+/// Steps from each power of two to the next: a step is 9 % wide.
 const PER_OCTAVE: u64 = 8;
-/// 16 µs to 17 s; what is later counts as that.
+/// Number of steps, from 16 µs to 17 s; longer delays count in the last.
 const STEPS: usize = 20 * PER_OCTAVE as usize + 1;
-/// Fewer samples say nothing.
+/// The fewest samples that allow a statement.
 const LEAST: u64 = 5;
 
 /// Delays, counted by size.
@@ -26,7 +26,7 @@ pub struct Lateness {
     count: u64,
 }
 
-/// The steps that hold any, by their numbers.
+/// Numbers and counts of the steps that are not empty.
 type Steps = Vec<(u8, u32)>;
 
 impl From<Lateness> for Steps {
@@ -49,17 +49,17 @@ impl From<Steps> for Lateness {
     }
 }
 
-/// What is known of the latencies of a stretch.
+/// Latencies of a stretch, as far as they matter for lgoose's own part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Latencies {
     pub(super) count: u64,
     pub(super) p50: Duration,
     pub(super) p99: Duration,
-    /// From one request of a user to its next, where users wait for an answer before they ask for more.
+    /// Time from one request of a user to its next, where users wait for an answer before they make another.
     pub(super) cycle: Option<Duration>,
 }
 
-/// How much of two latencies was lgoose itself.
+/// lgoose's own part of the median and of the 99th percentile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct OwnPart {
     pub(super) p50: Duration,
@@ -67,7 +67,7 @@ pub(super) struct OwnPart {
 }
 
 impl Latencies {
-    /// Those of independent visitors; `None` where there are none.
+    /// Summarizes the latencies of independent visitors; `None` where there are none.
     pub(super) fn of(exact: &Exact, all: &Histogram<u64>) -> Option<Latencies> {
         let [p50, p99] = exact.quantiles(all, [0.5, 0.99]);
         (exact.count > 0).then_some(Latencies {
@@ -78,7 +78,7 @@ impl Latencies {
         })
     }
 
-    /// Those of so many users within a time.
+    /// Adds that the latencies are those of so many users within a time.
     pub(super) fn by(self, users: u64, within: Duration) -> Latencies {
         let cycle = within.as_secs_f64() * users as f64 / self.count.max(1) as f64;
         let cycle = Duration::try_from_secs_f64(cycle).ok();
@@ -109,8 +109,8 @@ impl std::fmt::Debug for Lateness {
 }
 
 impl Lateness {
-    /// The time from one sample to the next, on average: 50 in a second. Each wakes a thread that may sleep, which took
-    /// 65 µs of a core on a virtual machine, a third of a percent.
+    /// Average time between two samples: 50 in a second. Each wakes a thread that may sleep, which took 65 µs of a
+    /// core on a virtual machine, a third of a percent.
     pub const GAP: Duration = Duration::from_millis(20);
 
     /// Counts one delay.
@@ -132,26 +132,26 @@ impl Lateness {
         self.count += other.count;
     }
 
-    /// How many delays it holds.
+    /// Returns how many delays were counted.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The longest delay.
+    /// Returns the longest delay.
     pub fn longest(&self) -> Duration {
         let longest = self.steps.iter().rposition(|n| *n > 0);
         longest.map_or(Duration::ZERO, middle)
     }
 
-    /// The delay at the median, and at the place that the 99th percentile of so many latencies has: of a few, it is
-    /// just the longest, and of one the middle is the best guess.
+    /// Returns the delay at the median, and at the rank that the 99th percentile has among so many latencies: among
+    /// few it is just the longest, and for one the median is the best guess.
     fn quantiles(&self, latencies: &Latencies) -> [Duration; 2] {
         let longer = latencies.count - (latencies.count as f64 * 0.99).ceil() as u64 + 1;
         let share = longer as f64 / (latencies.count + 1) as f64;
         [0.5, share].map(|share| self.exceeded_by(share, latencies.cycle))
     }
 
-    /// The longest delay that such a share of requests meets or exceeds.
+    /// Returns the longest delay that such a share of requests meets or exceeds.
     ///
     /// Of independent visitors it is the same share of the samples. But a user that waits for an answer asks for
     /// nothing meanwhile: it is held up once in however long a time, if its answer came due within the first `cycle`
@@ -173,7 +173,8 @@ impl Lateness {
         found.map_or(Duration::ZERO, middle)
     }
 
-    /// How much of latencies such delays are, each latency containing one. `None` where too little is known.
+    /// Estimates the part of the latencies that such delays make up, each latency containing one. `None` where too
+    /// little is known.
     ///
     /// At the median the delays' own median. From there to p99 target and delays vary independently. If both did so
     /// evenly, the squares of the two distances would add up; that leaves next to nothing to lgoose where the target's
@@ -211,7 +212,7 @@ fn step(ns: u64) -> usize {
     ((octave * PER_OCTAVE + within) as usize + 1).min(STEPS - 1)
 }
 
-/// The middle of a step.
+/// Returns the middle of a step.
 fn middle(step: usize) -> Duration {
     let Some(step) = (step as u64).checked_sub(1) else {
         return Duration::from_nanos(FIRST_NS / 2);
@@ -238,7 +239,7 @@ mod tests {
         }
     }
 
-    /// 200 delays, of which `late` are of `long` and the others of 20 µs.
+    /// 200 delays, of which `late` take `long` and the others 20 µs.
     fn delays(late: u32, long: Duration) -> Lateness {
         let mut lateness = Lateness::default();
         lateness.record_many(us(20), 200 - late);
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_delay_is_chance() {
+    fn a_single_delay_does_not_count_as_lgooses_part() {
         let all = latencies(1_000, us(200), us(900));
         let part = |late| delays(late, us(5_000)).part_of(&all).expect("known");
         assert!(part(1).p99 < us(50), "{:?}", part(1));
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_held_up_once_and_visitors_for_all_of_the_time() {
+    fn a_user_waits_once_and_visitors_wait_for_all_of_the_time() {
         // In a tenth of the time lgoose looked at nothing, for 40 ms each time.
         let mut late = delays(0, us(0));
         for ms in 1..=20 {

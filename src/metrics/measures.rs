@@ -1,8 +1,9 @@
-//! What a plan measures itself: its checks, counters, gauges, rates and trends.
+//! Measurements that a plan makes itself: checks, counters, gauges, rates and trends.
 //!
 //! One kind of row for all of them, in a shard's delta and in the store; what a row means is said by its
 //! kind when the report is made.
 
+use super::latency::MOST_COUNT;
 use super::names::{Label, Names};
 use super::report::{Check, Metric, MetricKind};
 use super::spread::Spread;
@@ -10,7 +11,7 @@ use super::threshold_figures::{Subject, ThresholdFigures};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a measurement is; names of different kinds are different names.
+/// Kinds of measurements; names of different kinds are different names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Kind {
     Check,
@@ -22,7 +23,7 @@ impl Kind {
         self == Kind::Check
     }
 
-    /// The group its names are kept in.
+    /// Returns the group in which its names are kept.
     pub(super) fn group(self) -> &'static str {
         match self {
             Kind::Check => "check",
@@ -39,13 +40,13 @@ impl Kind {
 pub(super) struct Measure {
     pub(super) kind: Kind,
     count: u64,
-    /// The sum of all values; of checks and rates, how many were true.
+    /// Sum of all values; for checks and rates, how many were true.
     sum: f64,
     min: f64,
     max: f64,
-    /// The latest value and when it came, in nanoseconds since the run began; gauges only.
+    /// Latest value and its time, in nanoseconds since the run began; gauges only.
     last: Option<(u64, f64)>,
-    /// Filled by trends only.
+    /// Distribution of the values; trends only.
     spread: Spread,
 }
 
@@ -66,7 +67,7 @@ impl Measure {
         self.count == 0
     }
 
-    /// Counts something that was true or not.
+    /// Counts a value that was true or not.
     pub(super) fn truth(&mut self, held: bool) {
         self.value(if held { 1.0 } else { 0.0 });
     }
@@ -103,13 +104,18 @@ impl Measure {
         self.spread.add(&other.spread);
     }
 
+    /// Returns whether a run can have counted it: a file may be damaged.
+    pub(super) fn is_plausible(&self) -> bool {
+        self.count <= MOST_COUNT && self.spread.is_plausible()
+    }
+
     pub(super) fn clear(&mut self) {
         if !self.is_empty() {
             *self = Measure::new(self.kind);
         }
     }
 
-    /// For thresholds.
+    /// Returns the figures that thresholds look at.
     pub(super) fn threshold_figures(&self) -> ThresholdFigures {
         let (subject, has_truth) = match self.kind {
             Kind::Check => (Subject::Checks, true),
@@ -180,13 +186,13 @@ pub(super) struct MeasureDelta {
 pub(super) struct MeasureLog {
     names: Names,
     rows: Vec<Measure>,
-    /// As of the last change, which live views need not wait for.
+    /// Rows as of the last change, shared with live views.
     shown: (Arc<[Check]>, Arc<[Metric]>),
     changed: bool,
 }
 
 impl MeasureLog {
-    /// Adds what a shard measured. Whether a name had to be counted with the others.
+    /// Adds a shard's measurements, and returns whether a name had to be counted with the others.
     pub(super) fn merge(&mut self, rows: &[MeasureDelta]) -> bool {
         let mut overflow = false;
         for row in rows.iter().filter(|row| !row.measure.is_empty()) {
@@ -202,7 +208,7 @@ impl MeasureLog {
         overflow
     }
 
-    /// The checks and the metrics in the order of their first appearance.
+    /// Returns the checks and the metrics in the order of their first appearance.
     pub(super) fn rows(&mut self) -> (Arc<[Check]>, Arc<[Metric]>) {
         if std::mem::take(&mut self.changed) {
             let used = || {
@@ -220,7 +226,7 @@ impl MeasureLog {
         self.shown.clone()
     }
 
-    /// All checks together; `None` if there were none.
+    /// Returns the figures of all checks together; `None` if there were none.
     pub(super) fn all_checks(&self) -> Option<ThresholdFigures> {
         let used = self.rows.iter().filter(|row| !row.is_empty());
         let checks = used
@@ -232,7 +238,7 @@ impl MeasureLog {
         })
     }
 
-    /// The metric or else the check of that name.
+    /// Returns the figures of the metric of that name, or else of the check.
     pub(super) fn named(&self, name: &str) -> Option<ThresholdFigures> {
         let labels = self.names.labels().iter();
         let rows = labels

@@ -1,4 +1,4 @@
-//! What a run measured: recorded in place on each shard, merged by ticks, read as pictures.
+//! Metrics of a run: recorded in place on each shard, merged at ticks, read as snapshots and reports.
 //!
 //! A shard's [`Recorder`] turns each [`Sample`] into counters and latencies; every tick it hands over one
 //! [`Delta`]. The [`Store`] merges deltas by name and publishes an immutable [`Snapshot`] for live views

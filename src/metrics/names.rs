@@ -1,4 +1,4 @@
-//! Names to dense numbers: (method, name) of requests, (scenario, name) of tasks, (kind, name) of checks
+//! Interns names as dense numbers: (method, name) of requests, (scenario, name) of tasks, (kind, name) of checks
 //! and metrics.
 //!
 //! Used by each recorder for its own numbers and by the store for its own. Bounded: a plan that puts an id
@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Distinct names kept; what comes later counts as [`OTHER`].
+/// The most distinct names kept; later ones count as [`OTHER`].
 pub(super) const MAX_NAMES: usize = 2_000;
-/// The name of everything beyond [`MAX_NAMES`]; its group is empty but for checks and metrics.
+/// Name under which everything beyond [`MAX_NAMES`] is counted; its group is empty except for checks and metrics.
 pub(super) const OTHER: &str = "(other)";
 
-/// A name and what it belongs to: the method of a request, the scenario of a task, the kind of a metric.
+/// A name and its group: the method of a request, the scenario of a task, the kind of a metric.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) group: Box<str>,
@@ -20,13 +20,13 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// Both parts.
+    /// Returns group and name.
     pub(super) fn pair(&self) -> (String, String) {
         (self.group.to_string(), self.name.to_string())
     }
 }
 
-/// The number of a name, and whether it had to be counted with the others.
+/// Number of a name, and whether it had to be counted with the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Interned {
     pub(super) id: u32,
@@ -41,7 +41,7 @@ pub(super) struct Names {
     labels: Vec<Arc<Label>>,
 }
 
-/// The names of one group with their numbers.
+/// Names of one group with their numbers.
 #[derive(Debug)]
 struct Group {
     name: Box<str>,
@@ -49,12 +49,12 @@ struct Group {
 }
 
 impl Names {
-    /// The number of a name, given out in the order of first appearance.
+    /// Returns the number of a name; numbers are given out in the order of first appearance.
     pub(super) fn intern(&mut self, group: &str, name: &str) -> Interned {
         self.intern_or(group, name, "")
     }
 
-    /// As [`Names::intern`], but [`OTHER`] is one name in each group: of measurements, groups are kinds.
+    /// Works like [`Names::intern`], but keeps one [`OTHER`] in each group: for measurements, groups are kinds.
     pub(super) fn intern_grouped(&mut self, group: &str, name: &str) -> Interned {
         self.intern_or(group, name, group)
     }
@@ -79,7 +79,7 @@ impl Names {
         Interned { id, overflow: true }
     }
 
-    /// All names; the index is the number.
+    /// Returns all names, indexed by number.
     pub(super) fn labels(&self) -> &[Arc<Label>] {
         &self.labels
     }

@@ -1,4 +1,4 @@
-//! The last ten seconds of each name, for the "now" figures of live views.
+//! Counts the last ten seconds of each name, for the current figures of live views.
 //!
 //! A ring of ticks that lists only the names that had requests; sums are kept up to date on the way in and
 //! out, so reading a rate costs nothing.
@@ -6,14 +6,14 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How far back "now" reaches.
+/// Length of the window that counts as "now".
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// Requests and failures within the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) requests: u64,
-    /// Fewer than none where verdicts were taken back.
+    /// Failures; negative where verdicts were taken back.
     pub(super) failures: i64,
 }
 
@@ -21,17 +21,17 @@ pub(super) struct Counts {
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     ticks: VecDeque<(Duration, Vec<(usize, Counts)>)>,
-    /// What came since the last tick.
+    /// Counts since the last tick.
     open: Vec<(usize, Counts)>,
     rows: Vec<Counts>,
     total: Counts,
-    /// The window's two ends.
+    /// Beginning and end of the window.
     from: Duration,
     to: Duration,
 }
 
 impl Recent {
-    /// An empty window that begins at `now`.
+    /// Makes an empty window that begins at `now`.
     pub(super) fn starting(now: Duration) -> Self {
         Recent {
             from: now,
@@ -51,7 +51,7 @@ impl Recent {
         }
     }
 
-    /// Ends a tick at `now` and forgets those that ended more than ten seconds ago.
+    /// Ends a tick at `now` and drops the ticks that ended more than ten seconds ago.
     pub(super) fn tick(&mut self, now: Duration) {
         self.to = now;
         let mut reused = Vec::new();
@@ -69,12 +69,12 @@ impl Recent {
         self.ticks.push_back((now, closed));
     }
 
-    /// Requests and failures per second of one row within the window.
+    /// Returns the requests and failures per second of one row within the window.
     pub(super) fn rates(&self, row: usize) -> (f64, f64) {
         self.per_second(self.rows.get(row).copied().unwrap_or_default())
     }
 
-    /// Requests and failures per second of everything within the window.
+    /// Returns the requests and failures per second of all rows within the window.
     pub(super) fn total_rates(&self) -> (f64, f64) {
         self.per_second(self.total)
     }

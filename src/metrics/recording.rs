@@ -1,4 +1,4 @@
-//! Everything a part of a load measured, kept in portable pieces for its report.
+//! Recording of everything that a part of a load measured, in portable pieces for its report.
 //!
 //! Filled by the store, beside what it adds up itself.
 
@@ -8,11 +8,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use std::time::Duration;
 
-/// How long figures are added up before they become a piece: longer pieces compress better, and what is not
-/// compressed takes memory.
+/// Time over which figures are added up before they become a piece: longer pieces compress better, but take memory
+/// until they are compressed.
 const PIECE: Duration = Duration::from_secs(5);
 
-/// What was measured so far.
+/// Everything measured so far.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
     pub(super) number: u64,
@@ -24,7 +24,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// That of part `number` of `of`, with nothing in it.
+    /// Makes an empty recording of part `number` of `of`.
     pub(super) fn of(number: u64, of: u64) -> Recording {
         Recording {
             number,
@@ -42,7 +42,7 @@ impl Recording {
         self.start_stop.push(BASE64.encode(bytes));
     }
 
-    /// Time has come to `now` since the start of the run.
+    /// Advances the time to `now` since the start of the run.
     pub(super) fn tick(&mut self, now: Duration) {
         if now.saturating_sub(self.since) >= PIECE {
             self.since = now;
@@ -50,13 +50,13 @@ impl Recording {
         }
     }
 
-    /// Makes a piece of what was added since the last one.
+    /// Makes a piece of everything added since the last one.
     pub(super) fn close(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         self.pieces.push(BASE64.encode(pending.encode()));
     }
 
-    /// The figures begin anew.
+    /// Drops everything: the figures begin anew.
     pub(super) fn reset(&mut self) {
         self.pieces.clear();
         self.pending = PortableDelta::default();

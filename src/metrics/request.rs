@@ -1,26 +1,26 @@
-//! One request name within a slice: its counters and latencies.
+//! Counters and latencies of one request name within a slice.
 //!
 //! A request is *entered* when it ends and *concluded* when its verdict is final; most are both at once. In between
 //! the plan may overrule the verdict, so what tells successes from failures exactly waits for the conclusion.
 
 use super::filled::Filled;
-use super::latency::{Burst, Exact, nanoseconds};
+use super::latency::{Burst, Exact, MOST_COUNT, nanoseconds};
 use super::names::Label;
 use super::sample::Sample;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One request name within one slice.
+/// Requests of one name within one slice.
 #[derive(Debug)]
 pub(super) struct RequestDelta {
     pub(super) label: Arc<Label>,
     pub(super) counts: RequestCounts,
     pub(super) all: Burst,
-    /// The failed ones again, so that successes alone can be told by subtracting.
+    /// Latencies of the failed requests, so that those of the successful ones can be found by subtracting.
     pub(super) failures: Burst,
-    /// All of them from their actual start, where `all` is from the scheduled one; else empty.
+    /// Latencies from the actual start, where `all` counts from the scheduled one; else empty.
     pub(super) service: Burst,
-    /// Filled in for late users; made at the first.
+    /// Latencies filled in for late users; made at the first.
     pub(super) filled: Option<Box<Filled>>,
 }
 
@@ -36,7 +36,7 @@ impl RequestDelta {
         }
     }
 
-    /// Whether it says nothing.
+    /// Returns whether nothing was counted.
     pub(super) fn is_empty(&self) -> bool {
         let filled = self.filled.as_ref();
         self.counts.is_empty() && filled.is_none_or(|filled| filled.exact.count == 0)
@@ -64,7 +64,7 @@ impl RequestDelta {
         }
     }
 
-    /// A request that was entered as `failed` or not is what the sample says now.
+    /// Corrects a request that was entered as `failed` or not to what the sample says now.
     pub(super) fn revise(&mut self, sample: &Sample<'_>, failed: bool) {
         let fails = sample.failure.is_some();
         if fails != failed {
@@ -85,24 +85,24 @@ impl RequestDelta {
     }
 }
 
-/// From the scheduled start in a run at a rate, else from the actual one.
+/// Returns the latency in nanoseconds, from the scheduled start in a run at a rate, else from the actual one.
 fn response_ns(sample: &Sample<'_>) -> u64 {
     let delay = sample.delay.map_or(0, nanoseconds);
     nanoseconds(sample.latency).saturating_add(delay)
 }
 
-/// The plain counters of one request name, of a slice or of a whole run.
+/// Plain counters of one request name, in a slice or over a whole run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RequestCounts {
     pub(super) all: Exact,
-    /// Those of them that succeeded and that failed, once that is final.
+    /// Latencies of those that succeeded and that failed, once that is final.
     pub(super) ok: Exact,
     pub(super) failed: Exact,
-    /// Those that failed as far as is known; of a slice also what a later verdict takes back.
+    /// Failures as far as is known; in a slice also what a later verdict takes back.
     failures: i64,
-    /// Whether a verdict was changed: that may come without the request.
+    /// Whether a verdict was changed: that may come in another slice than the request.
     revised: bool,
-    /// All from their actual start, where `all` is from the scheduled one.
+    /// Latencies from the actual start, where `all` counts from the scheduled one.
     pub(super) service: Exact,
     pub(super) bytes: u64,
     pub(super) redirects: u64,
@@ -116,17 +116,17 @@ impl RequestCounts {
         self.all.count
     }
 
-    /// How many failed.
+    /// Returns the number of failures.
     pub(super) fn failures(&self) -> u64 {
         self.failures.max(0) as u64
     }
 
-    /// How many more failed, or fewer, by what is in it.
+    /// Returns by how much it changes the number of failures; may be negative.
     pub(super) fn failures_change(&self) -> i64 {
         self.failures
     }
 
-    /// Whether there is nothing in it: no request and no verdict on one.
+    /// Returns whether it counts neither a request nor a verdict on one.
     pub(super) fn is_empty(&self) -> bool {
         self.all.count + self.ok.count + self.failed.count == 0 && !self.revised
     }
@@ -152,12 +152,28 @@ impl RequestCounts {
             self.add_status(*status, *count);
         }
         for (sum, more) in self.phases.iter_mut().zip(other.phases) {
-            sum.ns += more.ns;
+            sum.ns = sum.ns.saturating_add(more.ns);
             sum.count += more.count;
         }
     }
 
-    /// Empties it and keeps its memory.
+    /// Returns whether a run can have counted it: a file may be damaged.
+    pub(super) fn is_plausible(&self) -> bool {
+        let exact = [&self.all, &self.ok, &self.failed, &self.service];
+        let status = self.status.iter().map(|(_, count)| *count);
+        let phases = self.phases.iter().map(|sum| sum.count);
+        let plain = [
+            self.failures.unsigned_abs(),
+            self.redirects,
+            self.retries,
+            // Of bytes there may be more, but no more in the 64 bits of a sum.
+            self.bytes >> 10,
+        ];
+        let mut counts = plain.into_iter().chain(status).chain(phases);
+        exact.into_iter().all(Exact::is_plausible) && counts.all(|count| count <= MOST_COUNT)
+    }
+
+    /// Clears the counters and keeps their memory.
     pub(super) fn clear(&mut self) {
         let mut status = std::mem::take(&mut self.status);
         status.clear();
@@ -168,7 +184,7 @@ impl RequestCounts {
     }
 }
 
-/// The time that one phase took in all, and how many requests had it.
+/// Total time of one phase, and how many requests had it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PhaseSum {
     pub(super) ns: u64,

@@ -1,4 +1,4 @@
-//! One finished request as the HTTP session hands it to its shard's recorder.
+//! Samples: finished requests as the HTTP session hands them to its shard's recorder.
 
 use crate::phases::Phases;
 use std::num::NonZeroU64;
@@ -19,28 +19,28 @@ pub struct Sample<'a> {
     pub request: RequestId,
     /// When it began; it counts in the second in which it ended, which is `latency` later.
     pub begin: Instant,
-    /// From the call until the last byte of the body of the final response.
+    /// Time from the call until the last byte of the body of the final response.
     pub latency: Duration,
     /// In a run at a rate, how much later than on schedule it began: its latency as a visitor sees it is
     /// both together. `None` in a run of users.
     pub delay: Option<Duration>,
-    /// What the latency was made of.
+    /// Phases of the latency.
     pub phases: Phases,
     /// Status of the final response, 0 when there was no answer.
     pub status: u16,
     /// Redirect hops before the final response.
     pub redirects: u32,
-    /// Sent again on a new connection because the site had closed a kept one.
+    /// How often it was sent again on a new connection because the site had closed a kept one.
     pub retries: u32,
     /// Bytes received, body and head, over all hops.
     pub bytes: u64,
-    /// Why it counts as failed; `None` is a success.
+    /// Reason why it counts as failed; `None` is a success.
     pub failure: Option<Failure<'a>>,
-    /// What logs and exemplars tell beside the figures; without it there are none of this request.
+    /// Facts for logs and exemplars beside the figures; without it there are none of this request.
     pub context: Option<Context<'a>>,
 }
 
-/// Who made a request.
+/// Origin of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
@@ -51,57 +51,57 @@ pub struct Context<'a> {
     pub task: &'a str,
     /// The number of the connection that carried it, if one did and it is known.
     pub connection: Option<NonZeroU64>,
-    /// What was sent and what came back.
+    /// The exchange itself.
     pub details: &'a dyn ExchangeDetails,
 }
 
-/// What was sent and what came back, asked for only where a log or an exemplar wants it.
+/// Details of an exchange, asked for only where a log or an exemplar wants them.
 pub trait ExchangeDetails: std::fmt::Debug {
-    /// The method asked for.
+    /// Returns the method asked for.
     fn method(&self) -> &str;
-    /// Gives the URL asked for in two pieces, once.
+    /// Passes the URL asked for to `put` in two pieces, once.
     fn url(&self, put: &mut dyn FnMut(&str, &str));
-    /// Where the answer came from, if not from there; else empty.
+    /// Returns where the answer came from, if not from the URL asked for; else empty.
     fn final_url(&self) -> String;
-    /// The class of a failure without an answer; else empty.
+    /// Returns the class of a failure without an answer; else empty.
     fn class(&self) -> &str;
-    /// The headers as sent.
+    /// Returns the headers as sent.
     fn request_headers(&self) -> Vec<(String, Vec<u8>)>;
-    /// The headers of the answer.
+    /// Returns the headers of the answer.
     fn response_headers(&self) -> Vec<(String, Vec<u8>)>;
-    /// The body of the answer.
+    /// Returns the body of the answer.
     fn body(&self) -> &[u8];
 }
 
 /// One run of a task or transaction.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskRun<'a> {
-    /// What it counts as, from [`Recorder::task`](super::Recorder::task).
+    /// The name it counts under, from [`Recorder::task`](super::Recorder::task).
     pub task: TaskId,
     /// When it began; it counts in the second in which it ended.
     pub begin: Instant,
-    /// How long it took.
+    /// Duration of the run.
     pub latency: Duration,
-    /// Why it counts as failed; `None` is a success.
+    /// Reason why it counts as failed; `None` is a success.
     pub failure: Option<Failure<'a>>,
-    /// What the task log tells of it; without it, nothing.
+    /// Facts for the task log; without it, the run is not in it.
     pub context: Option<TaskContext<'a>>,
 }
 
-/// Whose run of a task it was.
+/// Origin of a run of a task.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskContext<'a> {
     /// The user's number.
     pub user: u64,
     /// The user's scenario.
     pub scenario: &'a str,
-    /// Its name, or where it stands.
+    /// Name of the task, or its place in the plan.
     pub name: &'a str,
     /// Whether it is a transaction.
     pub transaction: bool,
 }
 
-/// Why a request, task or transaction counts as failed.
+/// Reason why a request, task or transaction counts as failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failure<'a> {
     /// One sentence without figures that change each time, so that equal failures count together.
@@ -110,11 +110,11 @@ pub struct Failure<'a> {
     pub line: Option<&'a str>,
 }
 
-/// What was counted of a request before its verdict was final.
+/// Counts of a request before its verdict was final.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Entered<'a> {
     /// Whether it counted as failed.
     pub failed: bool,
-    /// The error that was told of it.
+    /// The error that was recorded of it.
     pub told: Option<Failure<'a>>,
 }

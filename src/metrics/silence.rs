@@ -1,4 +1,4 @@
-//! Times in which no answer came to anybody although users waited, put together from what each shard saw.
+//! Silences: times in which no answer came to anybody although users waited, put together from what each shard saw.
 //!
 //! A run of users does not ask while it waits, so an outage leaves few traces in its percentiles: a handful of slow
 //! requests. Here it shows as what it was. Driven by the store; times are nanoseconds since the run began.
@@ -22,24 +22,24 @@ impl Silence {
     }
 }
 
-/// What the shards saw.
+/// Silences of a run, found from the quiet times of its shards.
 #[derive(Debug, Default)]
 pub(super) struct Silences {
     shards: Vec<Shard>,
-    /// Up to when they were put together.
+    /// The moment up to which silences were reported, in nanoseconds since the run began.
     told: u64,
 }
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// Those that are over, in order.
+    /// Quiet times that are over, in order.
     over: VecDeque<Quiet>,
-    /// The one that goes on.
+    /// The quiet time that is still going on.
     going_on: Option<Quiet>,
 }
 
 impl Shard {
-    /// The quiet time that a moment is in, which may be that of its end.
+    /// Returns the quiet time that contains a moment, its end included.
     fn at(&self, moment: u64) -> Option<&Quiet> {
         let over = self.over.iter();
         over.chain(&self.going_on)
@@ -53,12 +53,12 @@ impl Shard {
 }
 
 impl Silences {
-    /// Adds what a shard handed over.
+    /// Adds the quiet times that a shard handed over.
     pub(super) fn add(&mut self, shard: usize, over: &[Quiet]) {
         self.shard(shard).over.extend(over);
     }
 
-    /// How a shard stands now.
+    /// Notes whether a shard is in a quiet time now.
     pub(super) fn stands(&mut self, shard: usize, going_on: Option<Quiet>) {
         self.shard(shard).going_on = going_on;
     }
@@ -70,8 +70,8 @@ impl Silences {
         &mut self.shards[shard]
     }
 
-    /// The silences that were ended by an answer since the last time and before `until`, up to which everything is
-    /// known, and lasted `least`.
+    /// Returns the silences that an answer ended since the last call and before `until`, up to which everything is
+    /// known, and that lasted at least `least` nanoseconds.
     pub(super) fn over(&mut self, until: u64, least: u64) -> Vec<Silence> {
         let mut found = Vec::new();
         for (number, shard) in self.shards.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Silences {
         found
     }
 
-    /// The silence that goes on at `now`.
+    /// Returns the silence that is going on at `now`.
     pub(super) fn going_on(&self, now: u64) -> Option<Silence> {
         let (number, quiet) = self
             .shards
@@ -105,7 +105,8 @@ impl Silences {
         self.common(number, &Quiet { to: now, ..quiet })
     }
 
-    /// The part of one shard's quiet time, up to its end, in which all the others were quiet too and users waited.
+    /// Returns the part of one shard's quiet time, up to its end, in which all the others were quiet too and users
+    /// waited.
     fn common(&self, number: usize, quiet: &Quiet) -> Option<Silence> {
         let (mut from, mut waited) = (quiet.from, quiet.waited_since);
         let mut waiting = quiet.waiting;

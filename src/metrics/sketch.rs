@@ -9,11 +9,11 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use std::time::Duration;
 
-/// What a point keeps. Two joined have the counts of both, exactly.
+/// Sketch of latencies. Two joined have the counts of both, exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sketch(Box<[u8]>);
 
-/// What sketches are made with, so that making thousands of them takes no memory anew.
+/// Buffers for making sketches, so that thousands of them do not allocate anew.
 pub(super) struct Sketcher {
     histogram: Histogram<u64>,
     serializer: V2Serializer,
@@ -43,27 +43,27 @@ fn empty() -> Histogram<u64> {
 }
 
 impl Sketcher {
-    /// The sketch of a histogram of microseconds.
+    /// Makes the sketch of a histogram of microseconds.
     pub(super) fn of(&mut self, latencies: &Histogram<u64>) -> Sketch {
         self.histogram.reset();
         each_recorded(latencies, |us, count| self.add(us, count));
         self.finish()
     }
 
-    /// The sketch of a burst.
+    /// Makes the sketch of a burst.
     pub(super) fn of_burst(&mut self, latencies: &Burst) -> Sketch {
         self.histogram.reset();
         latencies.each(|us, count| self.add(us, count));
         self.finish()
     }
 
-    /// The sketch of what several hold.
+    /// Makes the sketch of several together.
     pub(super) fn joined<'a>(&mut self, sketches: impl IntoIterator<Item = &'a Sketch>) -> Sketch {
         self.gather(sketches);
         self.finish()
     }
 
-    /// The value at each of the rising `quantiles` within what several hold, to 0.4 %, and never outside the
+    /// Returns the value at each of the rising `quantiles` over several sketches, to 0.4 %, and never outside the
     /// exact extremes.
     pub(super) fn quantiles<'a, const N: usize>(
         &mut self,
@@ -113,17 +113,17 @@ impl Sketcher {
 }
 
 impl Sketch {
-    /// `None` without a value.
+    /// Reads the sketch back; `None` if it is empty.
     fn histogram(&self) -> Option<Histogram<u64>> {
         Deserializer::new().deserialize(&mut &*self.0).ok()
     }
 
-    /// As reports have it: base64, empty without a value.
+    /// Returns the sketch as reports have it: base64, empty without a value.
     pub(super) fn text(&self) -> String {
         BASE64.encode(&self.0)
     }
 
-    /// Bytes of memory that it takes beside itself.
+    /// Returns the bytes of memory that it takes on the heap.
     pub(super) fn heap_bytes(&self) -> usize {
         self.0.len()
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_is_itself_and_nothing_is_nothing() {
+    fn a_sketch_of_a_constant_is_exact_and_an_empty_one_stays_empty() {
         let mut sketcher = Sketcher::default();
         let (histogram, exact) = of(std::iter::repeat_n(941_317, 30));
         let sketch = sketcher.of(&histogram);

@@ -1,5 +1,5 @@
-//! The slices of time in which a shard's recorder counts: which one a moment belongs to, when one is over, and how
-//! the shard stood at its end.
+//! Slices of time in which a shard's recorder counts: finds the slice of a moment, closes those that are over, and
+//! notes the shard's state at their end.
 //!
 //! Owned by the recorder. What happens is told in the order in which it does, so the first event after a border
 //! closes the slice before it, however late the tick comes; only finished requests may be told later, and go to the
@@ -12,18 +12,18 @@ use super::under_way::{Flight, UnderWay};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Emptied slices that are kept for reuse: what two ticks need.
+/// The most cleared slices kept for reuse: what two ticks need.
 const MOST_SPARE: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Slices {
-    /// When the run began.
+    /// Beginning of the run.
     zero: Instant,
     axis: Axis,
-    /// What was not handed over yet; its last slice is the open one.
+    /// Everything not handed over yet; its last slice is the open one.
     delta: Delta,
     spare: Vec<SliceDelta>,
-    /// The two ends of the open slice, and the latest event, in nanoseconds since the run began.
+    /// Beginning and end of the open slice, and the latest event, in nanoseconds since the run began.
     from: u64,
     to: u64,
     latest: u64,
@@ -53,7 +53,7 @@ impl Slices {
         }
     }
 
-    /// Counts times from here; said before anything happens.
+    /// Sets the beginning of the run; called before anything happens.
     pub(super) fn start(&mut self, zero: Instant) {
         self.zero = zero;
     }
@@ -62,14 +62,14 @@ impl Slices {
         self.zero
     }
 
-    /// Cuts each measurement at these moments, too, from the slice that is open on.
+    /// Adds borders at these moments of each measurement, from the open slice on.
     pub(super) fn mark(&mut self, marks: Arc<[u64]>) {
         self.axis.mark(marks);
         self.reopen();
     }
 
-    /// Lets measurement number `epoch` begin at a moment. What was counted after it, the order having come late,
-    /// stays where it is.
+    /// Schedules measurement number `epoch` to begin at a moment. What was counted after it, the order having come
+    /// late, stays where it is.
     pub(super) fn begin_measurement(&mut self, epoch: u64, at: Instant) {
         if !self.axis.has_begun(epoch, self.latest) {
             let at = self.since(at);
@@ -78,13 +78,14 @@ impl Slices {
         }
     }
 
-    /// Calls off a measurement that has not begun.
+    /// Cancels a measurement that has not begun.
     pub(super) fn stay(&mut self) {
         self.axis.stay(self.latest);
         self.reopen();
     }
 
-    /// The borders have changed: what comes after the latest event may belong to another slice.
+    /// Cuts the open slice after the latest event: the borders have changed, and what follows may belong to another
+    /// slice.
     fn reopen(&mut self) {
         let (span, from, to) = self.axis.span_at(self.latest);
         let open = self.open();
@@ -107,7 +108,7 @@ impl Slices {
         nanoseconds(moment.saturating_duration_since(self.zero))
     }
 
-    /// The slice that is open.
+    /// Returns the open slice.
     pub(super) fn open(&mut self) -> &mut SliceDelta {
         self.delta
             .slices
@@ -115,7 +116,7 @@ impl Slices {
             .expect("a recorder always has an open slice")
     }
 
-    /// The slice in which something ended that began at `begin` and took so many nanoseconds.
+    /// Returns the slice in which something ended that began at `begin` and took so many nanoseconds.
     pub(super) fn of(&mut self, begin: Instant, ns: u64) -> &mut SliceDelta {
         let end = self.since(begin).saturating_add(ns);
         self.advance(end);
@@ -125,7 +126,7 @@ impl Slices {
         self.earlier(end)
     }
 
-    /// The slice of a moment that lies before the open one.
+    /// Returns the slice of a moment before the open one.
     fn earlier(&mut self, at: u64) -> &mut SliceDelta {
         let (span, ..) = self.axis.span_at(at);
         let key = (span.epoch, span.from);
@@ -139,7 +140,7 @@ impl Slices {
         &mut self.delta.slices[place]
     }
 
-    /// Time has come to a moment: closes the slices that are over by then.
+    /// Advances the time to a moment, and closes the slices that are over by then.
     fn advance(&mut self, at: u64) {
         self.latest = self.latest.max(at);
         while at >= self.to {
@@ -162,28 +163,28 @@ impl Slices {
         self.delta.slices.push(slice);
     }
 
-    /// A user starts.
+    /// Counts a user that starts.
     pub(super) fn user_started(&mut self, at: Instant) -> &mut SliceDelta {
         self.advance(self.since(at));
         self.users += 1;
         self.open()
     }
 
-    /// A user has stopped.
+    /// Counts a user that has stopped.
     pub(super) fn user_stopped(&mut self, at: Instant) -> &mut SliceDelta {
         self.advance(self.since(at));
         self.users -= 1;
         self.open()
     }
 
-    /// A request goes out.
+    /// Notes that a request is sent.
     pub(super) fn request_begins(&mut self, at: Instant) -> Flight {
         let at = self.since(at);
         self.advance(at);
         self.under_way.begin(at)
     }
 
-    /// A request has ended so many nanoseconds after it began.
+    /// Notes that a request has ended so many nanoseconds after it began.
     pub(super) fn request_ends(&mut self, flight: Flight, begin: Instant, ns: u64, answered: bool) {
         let at = self.since(begin).saturating_add(ns);
         self.advance(at);
@@ -192,12 +193,12 @@ impl Slices {
         }
     }
 
-    /// What the next [`Slices::take`] hands over beside slices.
+    /// Returns the delta that the next [`Slices::take`] hands over, for what is in no slice.
     pub(super) fn delta(&mut self) -> &mut Delta {
         &mut self.delta
     }
 
-    /// Time has come to `now`: everything until then is in what is taken next.
+    /// Advances the time to `now`: the next [`Slices::take`] returns everything until then.
     pub(super) fn come_to(&mut self, now: Instant) {
         let now = self.since(now);
         self.advance(now);
@@ -205,13 +206,13 @@ impl Slices {
         self.delta.quiet = Some(self.under_way.quiet(now));
     }
 
-    /// The shard has ended: nothing comes any more.
+    /// Marks the shard as ended: nothing comes any more.
     pub(super) fn end(&mut self, now: Instant) {
         self.come_to(now);
         self.delta.covered = u64::MAX;
     }
 
-    /// Hands over what was counted since the last time; the open slice goes on.
+    /// Hands over what was counted since the last call; the open slice goes on.
     pub(super) fn take(&mut self) -> Delta {
         let span = self.open().span;
         let slice = self.empty(span);
@@ -223,7 +224,7 @@ impl Slices {
         std::mem::replace(&mut self.delta, next)
     }
 
-    /// Takes an emptied delta back. One of another shard is dropped.
+    /// Takes a cleared delta back. One of another shard is dropped.
     pub(super) fn recycle(&mut self, delta: Delta) {
         if delta.shard != self.delta.shard || !delta.is_empty() {
             return;

@@ -1,56 +1,56 @@
-//! The picture of a run at one tick, for live views. Immutable and shared; a slow view skips some.
+//! Snapshot of a run at one tick, for live views. Immutable and shared; a slow view skips some.
 
 use super::report::{Check, ErrorRow, Metric, ScenarioRow, SeriesPoint, ThresholdRow};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far a run has come.
+/// Phases of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunPhase {
     /// Users start and work.
     #[default]
     Running,
-    /// No task is started until somebody lets it go on.
+    /// No task is started until somebody resumes the run.
     Paused,
     /// Running tasks finish.
     Stopping,
 }
 
-/// What is wanted of a run, by its options and by whoever has steered it since.
+/// Load that a run aims at, by its options and by whoever has steered it since.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Aim {
-    /// The users that the run is on its way to: those at the end of the stage that it is in, none once it stops. In a
-    /// run at a rate, the most at a time.
+    /// The users that the run is on its way to: those at the end of the current stage, none once it stops. In a run
+    /// at a rate, the most at a time.
     pub users: u64,
-    /// Likewise the iterations per second; only in a run at a rate.
+    /// The iterations per second that the run is on its way to; only in a run at a rate.
     pub rate: Option<f64>,
-    /// When the run is to end by itself, since it began, with the pauses so far; `None` for never.
+    /// When the run is to end by itself, since it began and with the pauses so far; `None` for never.
     pub ends: Option<Duration>,
 }
 
-/// A run at one tick.
+/// State of a run at one tick.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// How far it has come.
+    /// Phase of the run.
     pub phase: RunPhase,
-    /// What is wanted of it.
+    /// Load that the run aims at.
     pub wanted: Aim,
-    /// Since the run began.
+    /// Time since the run began.
     pub elapsed: Duration,
-    /// What the figures cover: since the run began or the figures were reset.
+    /// Time that the figures cover: since the run began or the figures were reset.
     pub measured: Duration,
-    /// The same without pauses: what rates divide by.
+    /// Measured time without pauses, by which rates are divided.
     pub active: Duration,
     /// Users at work now.
     pub users: u64,
     /// Body and head bytes received.
     pub bytes: u64,
-    /// Everything together; method and name are empty.
+    /// Figures of all requests together; method and name are empty.
     pub total: LiveRow,
-    /// One row a request name, in the order of first appearance.
+    /// One row for each request name, in the order of first appearance.
     pub rows: Vec<LiveRow>,
     /// Each scenario with its users now.
     pub scenarios: Vec<ScenarioRow>,
@@ -64,25 +64,25 @@ pub struct Snapshot {
     pub dropped: u64,
     /// Connections open now; 0 with `--client reqwest`.
     pub connections: u64,
-    /// What lgoose itself has to say about the run.
+    /// Warnings of lgoose about the run.
     pub warnings: Arc<[String]>,
-    /// Thresholds with their figures now: of the whole run so far, or of the last stretch.
+    /// Thresholds with their current figures: of the whole run so far, or of the last stretch.
     pub thresholds: Vec<ThresholdRow>,
     /// The last two minutes, one point a second (coarser in runs of more than an hour).
     pub recent: Vec<SeriesPoint>,
 }
 
-/// One request name in a [`Snapshot`]. Latencies are zero as long as `count` is.
+/// Figures of one request name in a [`Snapshot`]. Latencies are zero as long as `count` is.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LiveRow {
     /// `GET`.
     pub method: Arc<str>,
-    /// As the plan names it.
+    /// Name given by the plan.
     pub name: Arc<str>,
     /// Requests so far.
     pub count: u64,
-    /// Of these, failed.
+    /// Failed requests among them.
     pub failures: u64,
     /// Requests per second over all the measured time.
     pub rate: f64,
@@ -92,10 +92,10 @@ pub struct LiveRow {
     pub failures_now: f64,
     /// Median latency.
     pub p50: Duration,
-    /// 95 % took at most this.
+    /// 95th percentile.
     pub p95: Duration,
-    /// 99 % took at most this.
+    /// 99th percentile.
     pub p99: Duration,
-    /// The longest, exact.
+    /// Longest latency, exact.
     pub max: Duration,
 }

@@ -1,14 +1,15 @@
-//! The distribution of a trend's values: percentiles of numbers of any size and sign.
+//! Distribution of a trend's values: percentiles of numbers of any size and sign.
 //!
 //! Own code in place of `hdrhistogram`, which counts whole numbers that are not negative, within a range known before,
 //! and takes about 131 KiB for three digits up to a minute; a plan's own numbers have neither unit nor range. Here a
 //! value's bucket is the head of its bits, which is a logarithmic scale with 1,024 steps a doubling: percentiles are
 //! within a thousandth of those of the sorted values, as the test holds, and memory grows with the distinct buckets.
 
+use super::latency::MOST_COUNT;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Bits of a double that are cut off: what stays is sign, exponent and ten binary digits.
+/// Bits of a double that are cut off: sign, exponent and ten binary digits remain.
 const CUT: u32 = 42;
 
 /// Counts by bucket. Grows with the number of distinct buckets, merges exactly.
@@ -31,8 +32,15 @@ impl Spread {
         self.count += other.count;
     }
 
-    /// The smallest bucket's middle that at least this share of all values is not above, for each of the
-    /// rising `quantiles`; within 0.05 % of a value that was recorded. Zero when there is none.
+    /// Returns whether a run can have counted it: a file may be damaged.
+    pub(super) fn is_plausible(&self) -> bool {
+        let mut counts = self.buckets.values();
+        let all = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
+        self.count <= MOST_COUNT && all == Some(self.count)
+    }
+
+    /// Returns, for each of the rising `quantiles`, the middle of the smallest bucket that at least this share of
+    /// all values is not above; within 0.05 % of a value that was recorded. Zero when there is none.
     pub(super) fn quantiles<const N: usize>(&self, quantiles: [f64; N]) -> [f64; N] {
         let mut buckets = self.buckets.iter();
         let (mut seen, mut value) = (0, 0.0);
@@ -49,13 +57,13 @@ impl Spread {
     }
 }
 
-/// The bucket of a value: larger values have larger numbers, the sign is that of the value.
+/// Returns the bucket of a value: larger values have larger numbers, and the sign is that of the value.
 fn bucket(value: f64) -> i32 {
     let head = (value.abs().to_bits() >> CUT) as i32;
     if value < 0.0 { -head } else { head }
 }
 
-/// The middle of a bucket; of those around zero, zero.
+/// Returns the middle of a bucket; zero for those around zero.
 fn middle(bucket: i32) -> f64 {
     if bucket == 0 {
         return 0.0;

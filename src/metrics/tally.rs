@@ -1,4 +1,4 @@
-//! The store's rows: what a name amounts to over the whole run, and how it reads in a report.
+//! Rows of the store: the totals of a name over the whole run, and their row in a report.
 
 use super::delta::TaskDelta;
 use super::filled::Filled;
@@ -14,16 +14,16 @@ use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// One request name, or all of them, over the whole run.
+/// Totals of one request name, or of all of them, over the whole run.
 #[derive(Debug)]
 pub(super) struct RequestTally {
     pub(super) counts: RequestCounts,
     pub(super) all: Histogram<u64>,
-    /// The failed ones again; made at the first failure.
+    /// Latencies of the failed requests; made at the first failure.
     failed: Option<Histogram<u64>>,
-    /// All from their actual start, in a run at a rate.
+    /// Latencies from the actual start, in a run at a rate.
     service: Option<Histogram<u64>>,
-    /// Filled in for late users; made at the first.
+    /// Latencies filled in for late users; made at the first.
     pub(super) filled: Option<Box<Filled>>,
     /// p50, p95, p99 as of the last tick that changed them.
     live: [Duration; 3],
@@ -45,13 +45,14 @@ impl Default for RequestTally {
 }
 
 impl RequestTally {
-    /// Adds a shard's row, all of it.
+    /// Adds a shard's row completely.
     pub(super) fn merge(&mut self, row: &RequestDelta) {
         self.merge_counts(row);
         row.all.add_to(&mut self.all);
     }
 
-    /// Adds a shard's row but for the latencies of all its requests, which come by [`Self::add_latencies`].
+    /// Adds a shard's row except for the latencies of all its requests, which follow through
+    /// [`Self::add_latencies`].
     pub(super) fn merge_counts(&mut self, row: &RequestDelta) {
         self.changed = true;
         self.counts.add(&row.counts);
@@ -69,7 +70,7 @@ impl RequestTally {
         latency::add(&mut self.all, latencies);
     }
 
-    /// p50, p95 and p99. Reading a histogram costs some µs, so it is done only where something changed.
+    /// Returns p50, p95 and p99. Reading a histogram costs some µs, so it is done only where something changed.
     pub(super) fn live(&mut self) -> [Duration; 3] {
         if std::mem::take(&mut self.changed) {
             self.live = self.exact().quantiles(&self.all, [0.5, 0.95, 0.99]);
@@ -81,13 +82,13 @@ impl RequestTally {
         self.counts.all
     }
 
-    /// Adds its figures to what a threshold looks at.
+    /// Adds its figures to those that a threshold looks at.
     pub(super) fn show(&self, threshold_figures: &mut ThresholdFigures, among: Among) {
         let (failed, filled) = (self.failed.as_ref(), self.filled.as_deref());
         threshold_figures.add_requests(among, &self.counts, &self.all, failed, filled);
     }
 
-    /// The figures with what was filled in.
+    /// Returns the figures with what was filled in.
     pub(super) fn corrected(&self) -> CoFigures {
         let (mut exact, mut all) = (self.exact(), Cow::Borrowed(&self.all));
         if let Some(filled) = &self.filled {
@@ -102,7 +103,7 @@ impl RequestTally {
         }
     }
 
-    /// The row of a report over `measured` time.
+    /// Returns the row of a report over `measured` time.
     pub(super) fn figures(&self, measured: Duration) -> Figures {
         let counts = &self.counts;
         let latency_ok_ms = match &self.failed {
@@ -140,7 +141,7 @@ impl RequestTally {
     }
 }
 
-/// One task or transaction over the whole run.
+/// Totals of one task or transaction over the whole run.
 #[derive(Debug)]
 pub(super) struct TaskTally {
     pub(super) ok: Exact,
@@ -178,7 +179,7 @@ impl TaskTally {
     }
 }
 
-/// Events per second; zero when no time has passed.
+/// Returns events per second; zero when no time has passed.
 pub(super) fn per_second(count: u64, measured: Duration) -> f64 {
     let seconds = measured.as_secs_f64();
     if seconds > 0.0 {
@@ -190,15 +191,7 @@ pub(super) fn per_second(count: u64, measured: Duration) -> f64 {
 
 fn phases(sums: &[PhaseSum; 6]) -> PhasesMs {
     let mean = |sum: &PhaseSum| (sum.count > 0).then(|| sum.ns as f64 / sum.count as f64 / 1e6);
-    let [dns, connect, tls, send, first_byte, receive] = sums.each_ref().map(mean);
-    PhasesMs {
-        dns,
-        connect,
-        tls,
-        send,
-        first_byte,
-        receive,
-    }
+    PhasesMs::in_order(sums.each_ref().map(mean))
 }
 
 fn base64_v2(histogram: &Histogram<u64>) -> String {

@@ -1,5 +1,5 @@
-//! What a threshold looks at: the figures of requests, checks or a metric, of the run so far or of a stretch
-//! of it. Made by the store, read by the judges of thresholds.
+//! Figures that a threshold looks at: of requests, checks or a metric, of the run so far or of a stretch of it.
+//! Made by the store, read by the judges of thresholds.
 
 use super::filled::Filled;
 use super::latency::{self, Exact};
@@ -10,23 +10,23 @@ use crate::threshold::{Among, Figure, Threshold, Unit};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// Everything that is known of one subject at one moment.
+/// Figures of one subject at one moment.
 #[derive(Debug, Clone)]
 pub(super) struct ThresholdFigures {
     pub(super) subject: Subject,
     pub(super) count: u64,
-    /// Failed ones, checks that did not hold, values of a rate that were false.
+    /// Failed requests, checks that did not hold, values of a rate that were false.
     pub(super) failures: u64,
-    /// Of milliseconds or of a metric's numbers, as all that follows.
+    /// Sum of all values, in milliseconds or in a metric's unit, like all that follows.
     pub(super) sum: f64,
     pub(super) min: f64,
     pub(super) max: f64,
-    /// The latest value of a gauge.
+    /// Latest value of a gauge.
     pub(super) last: Option<f64>,
-    /// How old a request was that is not among them: under way, or waited for in a silence.
+    /// Age of the oldest request that is not among them: under way, or waited for in a silence.
     pub(super) oldest: f64,
     pub(super) values: Values,
-    /// Of requests, the failed ones, where only the successful ones are wanted.
+    /// Latencies of the failed requests, where only the successful ones are wanted.
     pub(super) without: Option<Histogram<u64>>,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Values {
 }
 
 impl ThresholdFigures {
-    /// Nothing was seen.
+    /// Makes the figures of a subject of which nothing was seen.
     pub(super) fn nothing(subject: Subject) -> ThresholdFigures {
         ThresholdFigures {
             subject,
@@ -65,7 +65,7 @@ impl ThresholdFigures {
         }
     }
 
-    /// Of checks or a metric.
+    /// Makes the figures of checks or of a metric.
     pub(super) fn numbers(
         subject: Subject,
         count: u64,
@@ -178,7 +178,7 @@ impl ThresholdFigures {
         }
     }
 
-    /// Adds so many requests as if they had waited for anything from nothing to `longest`, evenly.
+    /// Adds so many requests as if their waiting times were spread evenly from nothing to `longest`.
     pub(super) fn wait_evenly(&mut self, requests: u64, longest: Duration) {
         const STEPS: u64 = 100;
         let Values::Latencies(all) = &mut self.values else {
@@ -200,7 +200,7 @@ impl ThresholdFigures {
         self.min = self.min.min(longest_ms);
     }
 
-    /// The figure of a threshold in its unit, over so many seconds; `None` is no data.
+    /// Returns the figure of a threshold in its unit, over so many seconds; `None` is no data.
     ///
     /// # Errors
     /// What the subject is and which figures it has, when this is none of them.
@@ -267,7 +267,7 @@ impl ThresholdFigures {
         )
     }
 
-    /// A figure of how values are spread; nothing without values.
+    /// Returns a figure of the distribution of values; `None` without values.
     fn distribution(&self, figure: Figure) -> Result<Option<f64>, &'static str> {
         if self.count == 0 {
             return Ok(None);
@@ -301,7 +301,7 @@ impl ThresholdFigures {
         Ok(Some(value.clamp(self.min, self.max)))
     }
 
-    /// What it is and which figures it has.
+    /// Names the subject and the figures that it has.
     fn figures(&self) -> &'static str {
         match self.subject {
             Subject::Requests | Subject::Tasks => {

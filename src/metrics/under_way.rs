@@ -1,27 +1,27 @@
-//! The requests of one shard that are under way: how many there are, how old the oldest is, and for how long no
-//! answer has come to any of them.
+//! Requests of one shard that are under way: how many there are, how old the oldest is, and for how long no answer
+//! has come to any of them.
 //!
 //! Told by the recorder when a request begins and when it ends, in nanoseconds since the run began.
 
 use serde::{Deserialize, Serialize};
 
-/// The place of a request that is under way; given back when it ends.
+/// Place of a request that is under way; given back when it ends.
 #[derive(Debug)]
 #[must_use = "a request that never ends stays under way"]
 pub struct Flight(u32);
 
-/// Marks a place that is free.
+/// Value that marks a free place.
 const FREE: u64 = u64::MAX;
 
-/// Without an answer for less than this, nothing is said: it is half of what makes an outage.
+/// Shortest time without an answer that is reported, in nanoseconds: half of what makes an outage.
 const LEAST_QUIET: u64 = 500_000_000;
 
-/// How things stood at one moment.
+/// Requests under way at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Waiting {
     /// Requests under way.
     pub(super) count: u64,
-    /// How long the oldest of them had been under way, in nanoseconds.
+    /// Age of the oldest of them, in nanoseconds.
     pub(super) oldest: u64,
 }
 
@@ -32,14 +32,14 @@ pub(super) struct Quiet {
     pub(super) from: u64,
     /// The answer that ended it, or the moment up to which there was none.
     pub(super) to: u64,
-    /// Since when a request had waited in it; `None` if none did.
+    /// When the request that waited longest began to wait; `None` if none did.
     pub(super) waited_since: Option<u64>,
-    /// How many waited at its end.
+    /// Requests that waited at its end.
     pub(super) waiting: u64,
 }
 
 impl Quiet {
-    /// The same by a clock that began so many nanoseconds later.
+    /// Converts the times to a clock that began so many nanoseconds later.
     pub(super) fn earlier(self, by: u64) -> Quiet {
         Quiet {
             from: self.from.saturating_sub(by),
@@ -52,12 +52,12 @@ impl Quiet {
 
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
-    /// When each began.
+    /// Beginning of each request.
     begun: Vec<u64>,
     free: Vec<u32>,
-    /// When the latest answer came.
+    /// Time of the latest answer.
     answered: u64,
-    /// When the first of those began that ended without an answer since then.
+    /// Beginning of the first of those that ended without an answer since then.
     unanswered: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl UnderWay {
         }
     }
 
-    /// Ends a request. The time without an answer that its answer ended, if that was long.
+    /// Ends a request, and returns the time without an answer that its answer ended, if that was long.
     pub(super) fn end(&mut self, flight: Flight, at: u64, answered: bool) -> Option<Quiet> {
         let quiet = match answered && at.saturating_sub(self.answered) >= LEAST_QUIET {
             true => Some(self.quiet(at)),
@@ -91,7 +91,7 @@ impl UnderWay {
         quiet
     }
 
-    /// The time without an answer up to a moment.
+    /// Returns the time without an answer up to a moment.
     pub(super) fn quiet(&self, at: u64) -> Quiet {
         let oldest = self.begun.iter().copied().min().unwrap_or(FREE);
         let first = oldest.min(self.unanswered.unwrap_or(FREE));
@@ -103,7 +103,7 @@ impl UnderWay {
         }
     }
 
-    /// How things stood at a moment after which no request has ended yet; some may have begun.
+    /// Returns the requests under way at a moment after which none has ended yet; some may have begun.
     pub(super) fn at(&self, moment: u64) -> Waiting {
         let begun = self.begun.iter().filter(|begun| **begun < moment);
         let (count, first) = begun.fold((0, moment), |(count, first), begun| {

@@ -1,20 +1,20 @@
 //! Users at work: how many there are, and the most there were at a time.
 
-/// The users of one scenario or of all. The peak is exact within a shard; users of several shards that come
-/// and go within one tick count as if they had met.
+/// Users of one scenario or of all. The peak is exact within a shard; users of several shards that come and go
+/// within one tick count as if they had met.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Users {
     now: i64,
-    /// `now` as of the last tick, and what each source did since.
+    /// Users at the last tick, and the changes of each source since.
     base: i64,
     since: Vec<(Source, Since)>,
     peak: i64,
 }
 
-/// The shard and the place of the scenario that a change comes from.
+/// Shard and number of the scenario that a change comes from.
 pub(super) type Source = (usize, usize);
 
-/// What became of a source's users since the last tick: a late shard may hand over twice within one.
+/// Changes of a source since the last tick: a late shard may hand over twice within one.
 #[derive(Debug, Clone, Copy, Default)]
 struct Since {
     change: i64,
@@ -22,7 +22,7 @@ struct Since {
 }
 
 impl Users {
-    /// Adds a source's net change since its last delta, and the highest that it was in between.
+    /// Adds a source's net change since its last delta, and its highest value in between.
     pub(super) fn add(&mut self, source: Source, change: i64, rise: i64) {
         self.now += change;
         let at = self.since.iter().position(|(known, _)| *known == source);
@@ -48,7 +48,7 @@ impl Users {
         self.highest().max(0) as u64
     }
 
-    /// Forgets the peak; those at work stay.
+    /// Drops the peak; users at work stay.
     pub(super) fn reset(&mut self) {
         self.tick();
         self.peak = self.now;
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_and_comes_back_within_a_tick_is_one() {
+    fn a_user_that_leaves_and_comes_back_within_a_tick_counts_once() {
         let mut users = Users::default();
         users.add((0, 0), 1, 1);
         users.add((1, 0), 1, 1);

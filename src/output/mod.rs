@@ -16,7 +16,7 @@ pub mod yaml;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]
-mod schema_tests;
+mod tests;
 
 use crate::config::Format;
 use crate::error::Error;

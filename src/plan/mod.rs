@@ -71,6 +71,22 @@ pub struct Scenario {
     pub tasks: Vec<Task>,
 }
 
+impl Scenario {
+    /// Creates a scenario without tasks, which has the weight 1 and the default of every field.
+    pub fn new(name: impl Into<String>) -> Scenario {
+        Scenario {
+            name: name.into(),
+            weight: 1,
+            users: None,
+            host: None,
+            order: Order::default(),
+            wait: Wait::None,
+            tags: Vec::new(),
+            tasks: Vec::new(),
+        }
+    }
+}
+
 /// One task of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {

@@ -105,7 +105,6 @@ fn fits(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Order, Scenario, Wait};
 
     #[test]
     fn a_star_stands_for_any_text() {
@@ -129,19 +128,9 @@ mod tests {
     }
 
     fn plan() -> Plan {
-        let scenario = |name: &str| Scenario {
-            name: name.to_owned(),
-            weight: 1,
-            users: None,
-            host: None,
-            order: Order::default(),
-            tags: Vec::new(),
-            wait: Wait::None,
-            tasks: Vec::new(),
-        };
         Plan {
             events: Vec::new(),
-            scenarios: ["visitor", "member", "admin"].map(scenario).into(),
+            scenarios: ["visitor", "member", "admin"].map(Scenario::new).into(),
         }
     }
 

@@ -162,7 +162,7 @@ fn what_the_server_did_not_look_at_is_sent_once_more_whatever_the_method() {
 }
 
 #[test]
-fn a_server_that_says_goodbye_gets_a_new_connection() {
+fn after_a_goaway_the_next_request_opens_a_new_connection() {
     let site = Http2::start(None);
     let report = known("http2_bye.lua", &site, "
         for n = 1, 3 do user:get('/bye', { name = 'bye' }) user:post('/after', 'x', { name = 'after' }) end", &[]);

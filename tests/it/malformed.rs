@@ -148,7 +148,7 @@ fn answers_that_are_too_large_are_cut_off_and_not_kept() {
 }
 
 #[test]
-fn a_bomb_takes_no_more_memory_than_a_body_may() {
+fn a_compressed_body_takes_no_more_memory_than_a_body_may() {
     const FAULTS: &[Fault] = &[fault(
         "/bomb",
         LOOKED_AT,

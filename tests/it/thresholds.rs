@@ -71,7 +71,7 @@ fn thresholds_that_hold_leave_the_exit_code_alone() {
 }
 
 #[test]
-fn one_that_is_broken_makes_the_exit_code_1_and_is_told() {
+fn a_broken_threshold_makes_the_exit_code_1_and_is_shown() {
     let report = judged(
         "threshold_broken.lua",
         "",
@@ -111,7 +111,7 @@ fn a_name_that_never_fired_has_no_data_and_fails() {
 }
 
 #[test]
-fn those_of_the_command_line_stand_instead_of_the_plans() {
+fn thresholds_of_the_command_line_replace_the_plans() {
     let declared = "plan { thresholds = \"failures < 1%\" }";
     let report = judged(
         "threshold_override.lua",

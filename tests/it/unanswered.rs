@@ -74,7 +74,7 @@ fn is_direct() -> bool {
 }
 
 #[test]
-fn a_server_that_never_answers_was_waited_for() {
+fn a_timeout_before_the_answer_has_the_phases_up_to_it() {
     let silent = listener();
     let before: &[&str] = match is_direct() {
         true => &["dns", "connect", "send"],
@@ -85,7 +85,7 @@ fn a_server_that_never_answers_was_waited_for() {
 }
 
 #[test]
-fn an_answer_that_stops_was_being_received() {
+fn a_timeout_within_the_answer_has_the_phases_up_to_it() {
     let before: &[&str] = match is_direct() {
         true => &["dns", "connect", "send", "first_byte"],
         false => &["connect", "first_byte"],
@@ -98,7 +98,7 @@ fn an_answer_that_stops_was_being_received() {
 }
 
 #[test]
-fn a_handshake_without_end_was_being_shaken() {
+fn a_timeout_during_the_handshake_has_the_phases_up_to_it() {
     let silent = listener();
     let (before, open): (&[&str], _) = match is_direct() {
         true => (&["dns", "connect"], "tls"),
@@ -112,7 +112,7 @@ fn a_handshake_without_end_was_being_shaken() {
 /// Runs on Linux only, where a full queue of connections accepts no more of them.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_connection_that_is_not_taken_was_being_opened() {
+fn a_timeout_while_connecting_has_the_phases_up_to_it() {
     let full = listener();
     rustix::net::listen(&full, 0).expect("a listener can listen for less");
     let address = full.local_addr().expect("it is bound");

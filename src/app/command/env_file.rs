@@ -1,4 +1,5 @@
-//! `--env-file`: variables for the plan's `env()`, one `NAME=VALUE` a line, as shells and containers write them.
+//! Reads `--env-file`: variables for the plan's `env()`, one `NAME=VALUE` a line, as shells and containers write
+//! them.
 //!
 //! Own code in place of `dotenvy`, whose rules are others: it puts variables of the environment in place of `$NAME`,
 //! so that a password with a dollar changes, reads backslashes and `#` within values, refuses a value of several words

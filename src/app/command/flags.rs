@@ -41,7 +41,7 @@ fn compose_again(path: &Path, flags: &cli::Run, seed: u64) -> Result<Composed, E
     })
 }
 
-/// Whether the plan can be loaded a second time.
+/// Checks that the plan can be loaded a second time.
 fn may_load(path: &Path, flags: &cli::Run) -> Result<(), Diagnostic> {
     let what = match (flags.url(), path == Path::new("-")) {
         (Some(_), _) => "a URL is no plan that could change",
@@ -51,7 +51,7 @@ fn may_load(path: &Path, flags: &cli::Run) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(what).help("write the plan into a file and name that"))
 }
 
-/// What the command line says of the plan at that path.
+/// Returns what the command line gives for the plan at that path.
 fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
     let (name, source, host) = read(path, flags)?;
     let mut typed = flags.settings();
@@ -65,7 +65,7 @@ fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
     })
 }
 
-/// What flags say that no plan can.
+/// Applies the flags that no plan can set.
 fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
     if flags.load.once {
         once(config, plan);
@@ -77,7 +77,7 @@ fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
     config.local.part = flags.load.part.unwrap_or(Part::WHOLE);
 }
 
-/// The plan's name and text; the host too, if it is a URL.
+/// Reads the plan, and returns its name and text; the host too, if it is a URL.
 pub(super) fn read(
     path: &Path,
     flags: &cli::Run,
@@ -94,12 +94,12 @@ pub(super) fn read(
     }
 }
 
-/// The folder of a plan, as its own paths are seen from.
+/// Returns the folder to which a plan's own paths are relative.
 fn folder_of(plan: &Path) -> &Path {
     plan.parent().unwrap_or(Path::new(""))
 }
 
-/// One user for each scenario, all at once, one iteration each.
+/// Reduces the load to one user for each scenario, all at once, one iteration each.
 fn once(config: &mut Config, plan: &mut Plan) {
     for scenario in &mut plan.scenarios {
         scenario.users = Some(1);
@@ -119,7 +119,7 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.co_wanted = false;
 }
 
-/// What the plan's `env()` knows beside the environment.
+/// Returns the variables for the plan's `env()` beside the environment.
 pub(super) fn variables(flags: &cli::Run) -> Result<BTreeMap<String, String>, Error> {
     let mut variables = match &flags.machine.env_file {
         Some(path) => env_file::read(path)?,

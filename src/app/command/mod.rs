@@ -190,7 +190,7 @@ fn check(path: &Path) -> Result<u8, Error> {
     Ok(exit::OK)
 }
 
-/// Scenarios, and below each its tasks, one per line.
+/// Lists scenarios, and below each its tasks, one per line.
 fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let (name, source, _) = flags::read(path, flags)?;
     let variables = flags::variables(flags)?;

@@ -1,4 +1,4 @@
-//! Reports written where `-o` says, after a run or from a saved one.
+//! Writes reports to the places that `-o` names, after a run or from a saved one.
 
 use super::screen::{complain, put, say, terminal_width};
 use crate::cli;
@@ -38,8 +38,8 @@ pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Vec<E
     }
 }
 
-/// `lgoose report`: the tables of a saved run, and its other formats. The verdict was the run's; here 0 means that
-/// all was shown and written.
+/// Runs `lgoose report`: prints the tables of a saved run, and writes its other formats. The verdict was the run's;
+/// here 0 means that all was shown and written.
 pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
     let mut reports = Vec::new();
     for file in &flags.file {
@@ -72,7 +72,7 @@ pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
     Ok(written.map_or(exit::TROUBLE, |()| exit::OK))
 }
 
-/// The name and the text of a saved report; `-` is standard input.
+/// Returns the name and the text of a saved report; `-` is standard input.
 fn read(path: &Path) -> Result<(String, String), Error> {
     let mut bytes = Vec::new();
     let (name, found) = match path.to_str() {
@@ -97,7 +97,7 @@ fn read(path: &Path) -> Result<(String, String), Error> {
     Ok((name, text))
 }
 
-/// `None` is standard output.
+/// Writes an output; `None` is standard output.
 fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
     let Some(path) = path else {
         return put(bytes);
@@ -110,14 +110,14 @@ fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Whether what is there is no file of its own: a pipe, a terminal, what a descriptor of this process stands for.
+/// Returns whether the path is no file of its own, but a pipe, a terminal, or a descriptor of this process.
 fn is_device(path: &Path) -> bool {
     let descriptors = ["/dev/stderr", "/dev/fd", "/proc/self/fd"];
     descriptors.iter().any(|start| path.starts_with(start))
         || fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Writes a file in one step: whoever reads it, also after a crash, finds the old or the new one, never a part.
+/// Replaces a file in one step: whoever reads it, also after a crash, finds the old or the new one, never a part.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if is_device(path) {
         return File::options().append(true).open(path)?.write_all(bytes);

@@ -1,5 +1,4 @@
-//! What a run without a terminal view prints, and where to: figures to standard output, troubles and the
-//! plan's log to standard error.
+//! Prints a run without a terminal view: figures to standard output, troubles and the plan's log to standard error.
 
 use crate::app::prepare::Prepared;
 use crate::cli;
@@ -14,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A line when all users have started and one every `--running-metrics`. Ends only with an error.
+/// Prints a line when all users have started and one every `--running-metrics`. Ends only with an error.
 pub(super) async fn report_progress(
     mut pictures: watch::Receiver<Option<Arc<Snapshot>>>,
     config: &Config,
@@ -57,7 +56,7 @@ pub(super) async fn report_progress(
     }
 }
 
-/// What comes of loading the plan anew, for whoever reads the log. Ends only with an error.
+/// Prints the results of reloads, for whoever reads the log. Ends only with an error.
 pub(super) async fn report_news(mut news: Reader<News>) -> Error {
     while let Some(heard) = news.next().await {
         match heard {
@@ -70,13 +69,13 @@ pub(super) async fn report_news(mut news: Reader<News>) -> Error {
     std::future::pending().await
 }
 
-/// The kinds of errors that have been told of.
+/// Kinds of errors that were already reported.
 #[derive(Default)]
 struct ReportedErrors(HashSet<(String, String, Option<String>)>);
 
 impl ReportedErrors {
-    /// The errors of a kind that was not told of before. What goes beyond the most is in the tables at the
-    /// end.
+    /// Returns the errors of kinds that were not reported before, up to a limit; the tables at the end have the
+    /// rest. What goes beyond the most is in the tables at the end.
     fn new_in<'a>(&mut self, errors: &'a [ErrorRow]) -> Vec<&'a ErrorRow> {
         const MOST: usize = 20;
         let mut new = Vec::new();
@@ -94,7 +93,7 @@ impl ReportedErrors {
     }
 }
 
-/// What is about to happen: `plans/drupal.lua: 12 users, 1 started per second, for 30s`.
+/// Describes the run to come: `plans/drupal.lua: 12 users, 1 started per second, for 30s`.
 pub(super) fn announcement(prepared: &Prepared) -> String {
     let config = &prepared.config.run;
     let users = units::counted(config.users, "user");
@@ -138,8 +137,8 @@ fn parts(stages: usize) -> String {
     }
 }
 
-/// Whether the run is shown as it goes on a terminal of its own: standard output is one, and nobody wants it for
-/// anything else.
+/// Returns whether the run is shown as it goes on a terminal of its own: standard output is one, and nobody wants
+/// it for anything else.
 pub(super) fn wants_view(flags: &cli::Run) -> bool {
     let screen = &flags.screen;
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
@@ -147,7 +146,7 @@ pub(super) fn wants_view(flags: &cli::Run) -> bool {
     std::io::stdout().is_terminal() && !dumb && !unwanted && !writes_to_stdout(flags)
 }
 
-/// Whether colours may be used: <https://no-color.org> asks for a variable that is not empty.
+/// Returns whether colours may be used: <https://no-color.org> asks for a variable that is not empty.
 pub(super) fn may_colour(flags: &cli::Run) -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !(flags.screen.no_color || no_color)
@@ -168,7 +167,7 @@ pub(super) fn tell(flags: &cli::Run, line: &str) -> Result<(), Error> {
     }
 }
 
-/// Whether standard output belongs to a report that another program reads.
+/// Returns whether standard output belongs to a report that another program reads.
 pub(super) fn writes_to_stdout(flags: &cli::Run) -> bool {
     flags
         .outputs
@@ -204,7 +203,7 @@ pub(super) fn complain(error: &Error, backtrace: bool) {
     };
 }
 
-/// A warning about a plan, set off from what was said before.
+/// Prints a warning about a plan, set off from what was printed before.
 pub(super) fn warn(warning: &Diagnostic) {
     // Nothing is left to tell if standard error is gone.
     let _gone = writeln!(std::io::stderr(), "\n{}", warning.as_warning());

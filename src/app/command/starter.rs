@@ -1,5 +1,5 @@
-//! `lgoose new`: a first plan and what an editor needs to complete and check it. Writes nothing over
-//! anything.
+//! Runs `lgoose new`: writes a first plan and the files that an editor needs to complete and check it. Overwrites
+//! nothing. Writes nothing over anything.
 
 use crate::error::{Diagnostic, Error, Trouble};
 use crate::lua;
@@ -11,10 +11,10 @@ const SETTINGS: (&str, &str) = (
     ".luarc.json",
     include_str!("../../../lua/starter/luarc.json"),
 );
-/// The folder of the stubs, which `.luarc.json` names.
+/// Folder of the stubs, which `.luarc.json` names.
 const LIBRARY: &str = ".lgoose";
 
-/// Writes a starter plan into a folder, which is made if it is not there, and gives what to tell about it.
+/// Writes a starter plan into a folder, which is created if it is missing, and returns a message about it.
 pub(super) fn start(folder: &Path) -> Result<String, Error> {
     let files = files();
     if let Some(taken) = files
@@ -41,7 +41,7 @@ pub(super) fn start(folder: &Path) -> Result<String, Error> {
     ))
 }
 
-/// Every file below the folder and its text.
+/// Returns the path below the folder and the text of every file.
 fn files() -> Vec<(PathBuf, &'static str)> {
     let stubs = lua::STUBS
         .iter()
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// A folder of its own for a test, not there yet.
+    /// Returns a folder for one test, which does not exist yet.
     fn scratch(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("lgoose-{name}-{}", std::process::id()));
         // It is there only if an earlier test of this process number was killed.

@@ -1,4 +1,4 @@
-//! `lgoose URL`: one page over and over, as the plan that it stands for.
+//! Translates `lgoose URL`, one page over and over, into a plan.
 
 use crate::cli;
 use crate::error::{Diagnostic, Error};
@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 /// The plan that a URL stands for.
 #[derive(Debug)]
 pub(super) struct UrlPlan {
-    /// Lua.
+    /// Source of the plan in Lua.
     pub(super) source: String,
-    /// The site's base URL.
+    /// Base URL of the site.
     pub(super) host: String,
 }
 
 impl UrlPlan {
-    /// A plan of one task that asks for the URL; bodies are read, and kept only where they are to be shown.
+    /// Makes a plan of one task that requests the URL; bodies are read, and kept only where they are to be shown.
     ///
     /// # Errors
     /// A mistake with the method, or a file of a body that cannot be read.
@@ -48,7 +48,7 @@ impl UrlPlan {
     }
 }
 
-/// The base and the path with its query; without a path, `/`.
+/// Splits a URL into its base and its path with the query; without a path, `/`.
 fn split(url: &str) -> (&str, &str) {
     let begin = url.find("://").map_or(0, |scheme| scheme + 3);
     match url[begin..].find(['/', '?', '#']) {
@@ -58,7 +58,7 @@ fn split(url: &str) -> (&str, &str) {
     }
 }
 
-/// `@FILE` is the file's bytes, as other tools have it.
+/// Returns the bytes of a body; `@FILE` is the file's, as in other tools.
 fn body(text: &str) -> Result<Vec<u8>, Error> {
     let Some(path) = text.strip_prefix('@') else {
         return Ok(text.as_bytes().to_vec());
@@ -81,7 +81,7 @@ fn checked(method: &str) -> Result<&str, Error> {
     }
 }
 
-/// A Lua string of these bytes.
+/// Quotes bytes as a Lua string.
 fn quoted(bytes: &[u8]) -> String {
     let mut text = "\"".to_owned();
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! The live view of a run: hands snapshots to the screen, keys to the run, and the log to its page.
+//! Runs the live view: hands snapshots to the screen, keys to the run, and the log to its page.
 
 use super::outputs::write_all;
 use super::screen::may_colour;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// Where a report goes that 'w' asks for, if the command line names no place.
+/// Place of a report that 'w' asks for, if the command line names none.
 const REPORT: &str = "lgoose-report.json";
 
-/// How old the report gets that pages are made from.
+/// Age at which a report for pages is renewed.
 const REPORT_AGE: Duration = Duration::from_millis(900);
 
 /// The view and what it needs.
@@ -32,24 +32,24 @@ pub(super) struct View {
     handle: Handle,
     log: Reader<Arc<str>>,
     news: Reader<News>,
-    /// For what the run answers, while keys and figures go on.
+    /// Sender of what the run answers, while keys and figures go on.
     back: mpsc::UnboundedSender<Back>,
     answers: mpsc::UnboundedReceiver<Back>,
     /// When a report was last asked for.
     asked: Option<Instant>,
 }
 
-/// What comes back from the run.
+/// Messages back from the run.
 enum Back {
     Answer(Command, Answer),
     /// A report to show; `None` when the run is over.
     ToShow(Option<Arc<Report>>),
-    /// Likewise, to be written.
+    /// A report to write, likewise.
     ToWrite(Option<Arc<Report>>),
 }
 
 impl View {
-    /// Takes the terminal over; `None` if that is not possible, and then the run goes on without a view.
+    /// Opens the view on the terminal; `None` if that is not possible, and then the run goes on without a view.
     pub(super) fn open(
         (plan, host): (String, String),
         flags: &cli::Run,
@@ -167,7 +167,7 @@ impl View {
         }
     }
 
-    /// All lines that are there, so that many cost one drawing.
+    /// Takes all lines that are there, so that many cost one drawing.
     fn log_lines(&mut self, first: Heard<Arc<str>>) {
         let mut next = Some(first);
         while let Some(heard) = next {
@@ -179,7 +179,7 @@ impl View {
         }
     }
 
-    /// What is wrong with the new plan has to be read, that it runs only to be seen.
+    /// Shows news: a mistake in a new plan has to be read, while a success is only seen.
     fn hear(&mut self, news: Heard<News>) {
         match news {
             Heard::Entry(Ok(told)) => {
@@ -231,7 +231,7 @@ impl Drop for View {
     }
 }
 
-/// What to say of an answer; `None` where the screen shows it anyway.
+/// Returns a notice about an answer; `None` where the screen shows it anyway.
 fn notice(command: Command, answer: Answer) -> Option<String> {
     match answer {
         Ok(Done::Paused | Done::Resumed) => None,

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_right_pairs_of_name_and_password_are_anybody() {
+    fn only_the_right_pairs_of_name_and_password_are_accepted() {
         assert_eq!(check("user1000", PASSWORD), Some(Customer(1_000)));
         for (name, password) in [
             ("user0", PASSWORD),

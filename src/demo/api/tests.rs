@@ -1,6 +1,6 @@
 //! Tests of the shop over real connections: what it grants, and what it refuses.
 
-use crate::demo::testing::{Reply, Visitor};
+use crate::demo::fixture::{Reply, Visitor};
 use crate::demo::{Behaviour, Demo, Site};
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ fn an_order_is_made_read_changed_and_deleted_by_its_owner_alone() {
 }
 
 #[test]
-fn nobody_gets_in_without_a_true_token_or_password() {
+fn a_request_without_a_valid_token_or_password_is_refused() {
     let visitor = visitor();
     for path in ["/api/me", "/api/orders", "/api/orders/1"] {
         for token in ["", "7.0.x"] {

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_without_a_subject_borrows_from_its_body() {
+    fn a_comment_without_a_subject_takes_one_from_its_body() {
         let sent =
             "form_id=comment_node_article_form&form_token=t&comment_body[und][0][value]=short";
         let draft = CommentDraft {

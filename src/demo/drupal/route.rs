@@ -3,6 +3,8 @@
 
 use http::Method;
 
+use crate::demo::fields::number;
+
 /// All labels that requests are counted under. `%` stands for a number.
 pub(super) const LABELS: [&str; 12] = [
     "GET /",
@@ -87,12 +89,6 @@ impl DrupalRoute {
             _ => "other",
         }
     }
-}
-
-/// Reads a number of digits only: `+7` is no number of an article.
-fn number(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Tests of the site over real connections: the observed behaviour of Drupal 7, point by point.
 
 use crate::demo::Behaviour;
-use crate::demo::testing::{Reply, Visitor};
+use crate::demo::fixture::{Reply, Visitor};
 
 const BODY: &str = "this is a test comment body";
 const OUTDATED: &str = "The form has become outdated.";

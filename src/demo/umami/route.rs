@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use http::Method;
 
+use crate::demo::fields::number;
+
 /// A language of the site; as a number its index in every pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lang {
@@ -180,12 +182,6 @@ impl RouteKind {
             _ => RouteKind::Unknown,
         }
     }
-}
-
-/// Reads a number of digits only: `+7` is no number of a node.
-fn number(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Tests of the site over real connections: the observed behaviour of Umami, point by point.
 
 use super::content::{nodes, terms};
-use crate::demo::testing::{Reply, Visitor};
+use crate::demo::fixture::{Reply, Visitor};
 use crate::demo::{Behaviour, Site};
 
 fn visitor() -> Visitor {

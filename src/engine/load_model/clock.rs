@@ -1,24 +1,24 @@
-//! The clock of the timetable, which stands still while the run is paused.
+//! Clock of the timetable, which stands still while the run is paused.
 
 use std::time::Duration;
 
-/// The time since the run began as the timetable counts it: without pauses. Knows no clock of a machine: what it is
+/// Time since the run began as the timetable counts it: without pauses. Knows no clock of a machine: what it is
 /// asked and what it answers are durations since the run began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
-    /// How long all pauses together were that are over.
+    /// Total length of the pauses that are over.
     behind: Duration,
-    /// When the pause began that lasts.
+    /// Beginning of the current pause.
     paused: Option<Duration>,
 }
 
 impl Clock {
-    /// What it shows `now`.
+    /// Returns what the clock shows at `now`.
     pub(crate) fn elapsed(&self, now: Duration) -> Duration {
         self.paused.unwrap_or(now).saturating_sub(self.behind)
     }
 
-    /// When it will show `due`; never while the run is paused.
+    /// Returns when the clock will show `due`; `None` while the run is paused.
     pub(crate) fn moment(&self, due: Duration) -> Option<Duration> {
         match self.paused {
             Some(_) => None,

@@ -1,6 +1,5 @@
-//! The users of one shard that are there for arrivals: an arrival takes a free user of its scenario, a new
-//! one if there is none, and is dropped if there may be no more. Knows numbers, not VMs; the shard starts whom
-//! it names.
+//! Pool of a shard's users that serve arrivals: an arrival takes a free user of its scenario, a new one if there is
+//! none, and is dropped if there may be no more. Knows numbers, not VMs; the shard starts the users that it names.
 
 use super::share::Share;
 use crate::engine::load_model::user_pool::Start;
@@ -11,10 +10,10 @@ use std::rc::Rc;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Users without an arrival, by scenario; who was free last is at the back.
+/// Free users by scenario; the one that was freed last is at the back.
 type Free = Rc<RefCell<Vec<VecDeque<u64>>>>;
 
-/// Where a user that is there for arrivals waits for the next one.
+/// Place where a user of the pool waits for its next arrival.
 #[derive(Debug, Clone)]
 pub(crate) struct PoolMember {
     number: u64,
@@ -30,12 +29,12 @@ struct Call {
 }
 
 impl PoolMember {
-    /// When the arrival was due that this user is to serve, if it was called for one.
+    /// Returns when the arrival was due that this user was called for, if it was called.
     pub(crate) fn called(&self) -> Option<Instant> {
         self.call.scheduled.take()
     }
 
-    /// Is free until called; none if told to stop instead.
+    /// Waits for a call and returns when its arrival was due; `None` if told to stop instead.
     pub(crate) async fn next(&self, stop: &Stop) -> Option<Instant> {
         self.free.borrow_mut()[self.scenario].push_back(self.number);
         loop {
@@ -61,14 +60,14 @@ impl PoolMember {
     }
 }
 
-/// What became of an arrival.
+/// Ways in which an arrival is served.
 #[derive(Debug)]
 pub(crate) enum Service {
     /// A free user serves it.
     Taken,
-    /// This user is to be started at this member, where it is called already.
+    /// A new user is to be started at this member, where it is called already.
     New(Start, PoolMember),
-    /// Nobody is free, and no more users may be made.
+    /// No user is free, and no more may be made.
     Nobody,
 }
 
@@ -79,17 +78,17 @@ pub(crate) struct DispatchPool {
     most: u64,
     free: Free,
     users: HashMap<u64, (PoolMember, Rc<Stop>)>,
-    /// How many users this shard may have, and how many it has who are not on their way out.
+    /// The most users that this shard may have, and how many it has that are not on their way out.
     capacity: u64,
     staff: u64,
-    /// The first number that was never given out, and those that were given back.
+    /// The lowest number that was never given out, and those that were given back.
     fresh: u64,
     returned: Vec<u64>,
     lives: HashMap<u64, u64>,
 }
 
 impl DispatchPool {
-    /// For a shard's part of at most `most` users over all shards.
+    /// Makes the pool of a shard's part of at most `most` users over all shards.
     pub(crate) fn new(share: Share, scenarios: usize, most: u64) -> Self {
         let mut pool = DispatchPool {
             share,
@@ -117,7 +116,7 @@ impl DispatchPool {
         self.shrink();
     }
 
-    /// How many more arrivals could be served at once.
+    /// Returns how many more arrivals could be served at once.
     pub(crate) fn room(&self) -> u64 {
         let free: usize = self.free.borrow().iter().map(VecDeque::len).sum();
         free as u64 + self.capacity.saturating_sub(self.staff)
@@ -175,7 +174,8 @@ impl DispatchPool {
         while self.staff > self.capacity && self.dismiss_free() {}
     }
 
-    /// Lets the user go that has been free the longest, of the scenario that has the most to spare.
+    /// Dismisses the user that has been free the longest, of the scenario that has the most to spare; false if none
+    /// is free.
     fn dismiss_free(&mut self) -> bool {
         let mut free = self.free.borrow_mut();
         let most = free.iter_mut().max_by_key(|free| free.len());
@@ -187,7 +187,8 @@ impl DispatchPool {
         true
     }
 
-    /// Lets nobody serve two arrivals more: the users to come are of another plan, with so many scenarios.
+    /// Dismisses free users, and the others when their iteration has ended: new users belong to another plan, which
+    /// has so many scenarios.
     pub(crate) fn renew(&mut self, scenarios: usize) {
         while self.dismiss_free() {}
         *self.free.borrow_mut() = vec![VecDeque::new(); scenarios];
@@ -219,7 +220,7 @@ mod tests {
         Share::new(crate::config::Part::WHOLE, index, shards)
     }
 
-    /// Serves an arrival; `+3` is a new user 3, `=` one that was free, `-` nobody.
+    /// Serves an arrival; `+3` is a new user 3, `=` one that was free, `-` none.
     fn arrive(pool: &mut DispatchPool, scenario: usize) -> String {
         match pool.serve(scenario, Instant::now()) {
             Service::Taken => "=".to_owned(),

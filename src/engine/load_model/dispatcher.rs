@@ -1,5 +1,5 @@
-//! Arrivals at one shard: each is served on schedule by a user of the shard, passed on to a shard that has
-//! one to spare, or dropped and counted.
+//! Dispatches arrivals at one shard: each is served on schedule by a user of the shard, passed on to a shard that
+//! has one to spare, or dropped and counted.
 
 use super::share::Share;
 use crate::engine::load_model::dispatch_pool::DispatchPool;
@@ -11,15 +11,15 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// An iteration that is to start.
+/// An iteration that is to start at a moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
-    /// Counted from 0 over the whole run.
+    /// Number of the arrival, counted from 0 over the whole run.
     pub(crate) number: u64,
     pub(crate) scheduled: Instant,
 }
 
-/// How shards pass arrivals on.
+/// Channels by which shards pass arrivals on.
 #[derive(Debug)]
 pub(crate) struct Transfers {
     pub(crate) others: Vec<mpsc::UnboundedSender<Arrival>>,
@@ -35,7 +35,7 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// None in a run of users.
+    /// Makes a shard's dispatcher; `None` in a run of users.
     pub(crate) fn new(
         index: usize,
         context: &RunContext,
@@ -53,7 +53,7 @@ impl Dispatcher {
         })
     }
 
-    /// The next arrival of this shard; those of the others are passed over.
+    /// Returns the next arrival of this shard, and skips those of the others.
     pub(crate) fn next(
         &mut self,
         line: &RateLine,
@@ -71,7 +71,7 @@ impl Dispatcher {
         }
     }
 
-    /// When the next arrival is due, by the timetable's clock.
+    /// Returns when the next arrival is due, by the timetable's clock.
     pub(crate) fn due(&mut self, line: &RateLine, end: Option<Duration>) -> Option<Duration> {
         let (_, time) = self.next(line, end)?;
         Some(time)

@@ -1,5 +1,5 @@
-//! Who starts when: users by their number over time, iterations by the rate at which they arrive, and the ceiling on
-//! requests of both.
+//! Load model: starts users by their number over time and iterations by the rate at which they arrive, under one
+//! ceiling on requests.
 
 pub(super) mod clock;
 pub(super) mod dispatch_pool;

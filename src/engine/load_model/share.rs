@@ -1,12 +1,12 @@
-//! The share of a shard: which users and arrivals are its own.
+//! Share of a shard: the users and arrivals that are its own.
 
 use crate::config::{Part, share_of};
 
-/// The numbers that belong to one shard of one process: of the process's part, those that fall to this thread.
+/// Numbers that belong to one shard of one process: of the process's part, those that fall to this thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
     part: Part,
-    /// The shard's number in its process, and how many there are.
+    /// Number of the shard in its process, and how many there are.
     index: u64,
     shards: u64,
 }
@@ -20,7 +20,7 @@ impl Share {
         }
     }
 
-    /// Whether the user or arrival of that number, counted from 0, is the shard's.
+    /// Returns whether the user or arrival of that number, counted from 0, belongs to the shard.
     pub(crate) fn has(&self, number: u64) -> bool {
         let within = number / self.part.of;
         self.part.has(number) && share_of(within, self.shards) == self.index

@@ -1,14 +1,14 @@
-//! A ceiling on the requests of all users and shards together (`--throttle-requests`). Every request takes
-//! the next slot of one absolute schedule and goes when the slot comes. One atomic for all shards: its cost, some
-//! 20 ns, is nothing beside a request, and no slot is lost because it belonged to a shard with nothing to send.
+//! Limits the requests of all users and shards together (`--throttle-requests`). Every request takes the next slot
+//! of one absolute schedule and goes when the slot comes. One atomic for all shards: its cost, some 20 ns, is
+//! nothing beside a request, and no slot is lost because it belonged to a shard with nothing to send.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How far the schedule may lie behind: a slot that was not taken in time may be taken this much later. It
-/// makes up for timers, which are late by up to a millisecond, and for short stalls, and is short enough that
-/// ten seconds hold no more than half a percent too many.
+/// Time by which the schedule may lie behind: a slot that was not taken in time may be taken this much later. It
+/// makes up for timers, which are late by up to a millisecond, and for short stalls, and is short enough that ten
+/// seconds hold no more than half a percent too many.
 const CATCH_UP: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// At most `rate` requests per second.
+    /// Makes a ceiling of `rate` requests per second.
     pub(crate) fn new(rate: f64, begin: Instant) -> Self {
         Throttle {
             begin,
@@ -29,14 +29,14 @@ impl Throttle {
         }
     }
 
-    /// Waits for the slot of one request. It is not given up when the user is told to stop: then all who
-    /// wait would send at once.
+    /// Waits for the slot of one request. It is not given up when the user is told to stop: then all who wait would
+    /// send at once.
     pub(crate) async fn pass(&self) {
         let slot = Duration::from_nanos(self.take(self.begin.elapsed()));
         tokio::time::sleep_until(self.begin + slot).await;
     }
 
-    /// The next free slot for a request that is ready `now` after the beginning.
+    /// Takes the next free slot for a request that is ready `now` after the beginning.
     fn take(&self, now: Duration) -> u64 {
         let earliest = u64::try_from(now.saturating_sub(CATCH_UP).as_nanos()).unwrap_or(u64::MAX);
         let after = |next: u64| next.max(earliest).saturating_add(self.interval_ns);

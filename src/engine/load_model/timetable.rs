@@ -1,4 +1,4 @@
-//! The timetable of a run: how many users are to run, or at what rate iterations are to start, over time.
+//! Timetable of a run: the number of users, or the rate at which iterations start, over time.
 
 use crate::config::{Load, RunConfig, Spacing};
 use crate::metrics::Aim;
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The load over time.
 #[derive(Debug, Clone)]
 pub(crate) enum Timetable {
-    /// So many users at a time.
+    /// A number of users.
     Users(Shape),
     /// Iterations at a rate by at most so many users, until `end`.
     Arrivals {
@@ -21,7 +21,7 @@ pub(crate) enum Timetable {
 }
 
 impl Timetable {
-    /// What the options say, and how long the run takes.
+    /// Makes the timetable of the options, and returns how long the run takes.
     pub(crate) fn of(config: &RunConfig) -> (Timetable, Option<Duration>) {
         match &config.load {
             Load::Users => {
@@ -45,7 +45,7 @@ impl Timetable {
         }
     }
 
-    /// What it goes to at `elapsed`, but for when the run is to end.
+    /// Returns the load that it leads to at `elapsed`, without the time of the run's end.
     pub(crate) fn aim(&self, elapsed: Duration) -> Aim {
         let (users, rate) = match self {
             Timetable::Users(shape) => (shape.goal_at(elapsed), None),
@@ -58,7 +58,7 @@ impl Timetable {
         }
     }
 
-    /// From when on all users run; none without such a moment.
+    /// Returns from when on all users run; `None` without such a moment.
     pub(crate) fn all_running_at(&self) -> Option<Duration> {
         match self {
             Timetable::Users(shape) => Some(shape.all_running_at()),
@@ -67,7 +67,7 @@ impl Timetable {
     }
 }
 
-/// When each stage but the first begins, and what it is.
+/// Returns when each stage except the first begins, and its description.
 pub(crate) fn stages(config: &RunConfig) -> VecDeque<(Duration, String)> {
     let named: Vec<(Duration, String)> = match &config.load {
         Load::Users => Vec::new(),
@@ -95,7 +95,7 @@ pub(crate) fn stages(config: &RunConfig) -> VecDeque<(Duration, String)> {
     stages
 }
 
-/// The arrivals of a run, the same for every shard.
+/// Returns the arrivals of a run, the same for every shard.
 pub(crate) fn arrivals(config: &RunConfig) -> Arrivals {
     match config.load {
         // Not the stream of a user, which are the seed and a number.

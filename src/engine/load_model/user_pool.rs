@@ -1,30 +1,30 @@
-//! The users of one shard that run because so many are to run: who of them starts or stops when the number
-//! changes. A user's number decides its shard and its scenario, the highest number stops first, and whoever is
-//! started again keeps its number: the proportions of the scenarios hold at every number of users.
+//! Pool of a shard's users in a run of users: decides which of them start or stop when their number changes. A
+//! user's number decides its shard and its scenario, the highest number stops first, and a user that is started
+//! again keeps its number: the proportions of the scenarios hold at every number of users.
 
 use super::share::Share;
 use crate::engine::user::stop::Stop;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// One user of the user_pool, who runs or is on its way out.
+/// A user of the pool that runs or is on its way out.
 #[derive(Debug)]
 struct Member {
     stop: Rc<Stop>,
     leaving: bool,
-    /// It is to run again when it has ended: two users of one number never run at the same time.
+    /// Whether it is to run again when it has ended: two users of one number never run at the same time.
     wanted: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct UserPool {
     share: Share,
-    /// The number of users over all shards that this shard has come to.
+    /// Number of users over all shards that this shard has reached.
     level: u64,
     members: HashMap<u64, Member>,
-    /// Users that had ended by themselves and are to run again.
+    /// Users that ended by themselves and are to run again.
     again: Vec<u64>,
-    /// How often users of a number have stopped; those who never have are not listed.
+    /// How often users of a number have stopped; numbers that never have are not listed.
     lives: HashMap<u64, u64>,
 }
 
@@ -46,13 +46,13 @@ impl UserPool {
         }
     }
 
-    /// Whether there is nobody to start or to stop to come to so many users over all shards.
+    /// Returns whether no user has to be started or stopped to reach so many users over all shards.
     pub(crate) fn has_come_to(&self, target: u64) -> bool {
         self.level == target && self.again.is_empty()
     }
 
-    /// Goes on towards so many users over all shards: the next user of this shard to be started. Users on
-    /// the way down are told to stop. `None` when the number is reached.
+    /// Goes on towards so many users over all shards, and returns the next user of this shard to be started. Users
+    /// on the way down are told to stop. `None` when the number is reached.
     pub(crate) fn next(&mut self, target: u64) -> Option<Start> {
         while self.level > target {
             self.level -= 1;
@@ -88,7 +88,7 @@ impl UserPool {
         }
     }
 
-    /// Lets everyone begin anew, each when its iteration has ended; who had ended by itself, too.
+    /// Restarts every user when its iteration has ended, and those that had ended by themselves.
     pub(crate) fn renew(&mut self) {
         let share = self.share;
         let own = |number: &u64| share.has(*number);
@@ -121,13 +121,13 @@ impl UserPool {
         self.members.insert(number, member);
     }
 
-    /// A user has ended. Who is to be started in its place, if its number is to run again.
+    /// Notes that a user has ended, and returns the one to start in its place if its number is to run again.
     pub(crate) fn ended(&mut self, number: u64) -> Option<Start> {
         let member = self.members.remove(&number)?;
         (member.leaving && member.wanted).then(|| self.start(number))
     }
 
-    /// Tells everyone to stop.
+    /// Tells all users to stop.
     pub(crate) fn dismiss_all(&mut self) {
         self.again.clear();
         for member in self.members.values_mut() {
@@ -136,7 +136,7 @@ impl UserPool {
         }
     }
 
-    /// Whether nobody runs although somebody should: all have ended by themselves.
+    /// Returns whether no user runs although some should: all have ended by themselves.
     pub(crate) fn is_done(&self) -> bool {
         self.members.is_empty() && self.level > 0 && self.again.is_empty()
     }
@@ -146,7 +146,7 @@ impl UserPool {
 mod tests {
     use super::*;
 
-    /// Steers a user_pool of one shard there and starts whom it names; their numbers.
+    /// Steers the pool of one shard to `target`, and returns the users that it starts.
     fn steer(user_pool: &mut UserPool, target: u64) -> Vec<Start> {
         std::iter::from_fn(|| {
             let start = user_pool.next(target)?;
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ended_by_itself_starts_again_only_after_a_way_down() {
+    fn a_user_that_ended_by_itself_starts_again_only_after_the_number_went_down() {
         let mut user_pool = UserPool::new(share(0, 1));
         steer(&mut user_pool, 2);
         assert_eq!((user_pool.ended(0), user_pool.ended(1)), (None, None));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn everyone_begins_anew_under_the_same_number_also_who_had_ended() {
+    fn all_users_begin_anew_under_the_same_number_also_those_that_had_ended() {
         let mut user_pool = UserPool::new(share(0, 1));
         steer(&mut user_pool, 4);
         assert_eq!(user_pool.ended(1), None);

@@ -1,4 +1,4 @@
-//! What all shards of a run need to know, put together once.
+//! Run context: everything that all shards of a run need to know, put together once.
 
 use crate::config::{CoMitigation, LocalConfig, RunConfig};
 use crate::engine::load_model::share::Share;
@@ -12,48 +12,48 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What all shards need to know.
+/// Everything that all shards of a run need to know.
 #[derive(Debug)]
 pub(crate) struct RunContext {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) local: LocalConfig,
     pub(crate) client: ClientConfig,
     pub(crate) resolver: Arc<Resolver>,
-    /// How many arrivals of other shards each could take over, in a run at a rate.
+    /// How many arrivals of other shards each shard could take over, in a run at a rate.
     pub(crate) rooms: Vec<AtomicU64>,
     pub(crate) throttle: Option<Arc<Throttle>>,
     pub(crate) shards: usize,
-    /// What each shard is doing.
+    /// Heartbeat of each shard, which shows what it is doing.
     pub(crate) heartbeats: Vec<Arc<Heartbeat>>,
     pub(crate) begin: Instant,
-    /// Where the times of logs count from: before `test_start`.
+    /// Origin of the times in logs: before `test_start`.
     pub(crate) origin: Instant,
     run_logs: Option<RunLogs>,
 }
 
 impl RunContext {
-    /// What the shard of that number serves.
+    /// Returns the share of the shard of that number.
     pub(crate) fn share(&self, index: usize) -> Share {
         Share::new(self.local.part, index, self.shards)
     }
 
-    /// How long the run has gone on.
+    /// Returns how long the run has gone on.
     pub(crate) fn now(&self) -> Duration {
         self.begin.elapsed()
     }
 
-    /// The moment so long after the run began; `None` if no clock goes so far.
+    /// Returns the moment so long after the run began; `None` if no clock goes so far.
     pub(crate) fn instant(&self, since: Duration) -> Option<Instant> {
         self.begin.checked_add(since)
     }
 
-    /// The recorder of that number.
+    /// Makes the recorder of that number.
     pub(crate) fn recorder(&self, number: usize) -> Recorder {
         let (origin, begin) = (self.origin.into_std(), self.begin.into_std());
         Recorder::new(number).of_run(origin, begin, self.run_logs.as_ref())
     }
 
-    /// The timers of one shard.
+    /// Makes the timers of one shard.
     pub(crate) fn timers(&self) -> Timers {
         // A site that is a script is part of a test that plays time.
         #[cfg(test)]
@@ -64,7 +64,7 @@ impl RunContext {
     }
 }
 
-/// The context of a run that begins now.
+/// Makes the context of a run that begins now.
 pub(crate) fn context(
     config: Arc<RunConfig>,
     local: LocalConfig,
@@ -89,7 +89,7 @@ pub(crate) fn context(
     }
 }
 
-/// What users are compared with, if what late ones could not ask for is filled in.
+/// Returns the cadence that users are compared with, if requests that late ones could not make are filled in.
 pub(crate) fn cadence(config: &RunConfig) -> Option<Cadence> {
     match config.co_mitigation {
         CoMitigation::Disabled => None,

@@ -1,20 +1,20 @@
-//! How users came to their end, as shards count it and the director adds it up.
+//! Counts how users ended: by shard, and added up by the director.
 
 use crate::metrics::Cause;
 
-/// How users came to their end.
+/// Numbers of users by the way they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Departures {
-    /// Users who have done their `on_start` tasks.
+    /// Users that have completed their `on_start` tasks.
     pub(crate) began: u64,
-    /// Users who were lost by an error in `on_start`.
+    /// Users that were lost by an error in `on_start`.
     pub(crate) lost: u64,
-    /// Users who have done all their iterations.
+    /// Users that have completed all their iterations.
     pub(crate) finished: u64,
 }
 
 impl Departures {
-    /// Those of both together.
+    /// Adds up both.
     pub(crate) fn and(self, other: Departures) -> Departures {
         Departures {
             began: self.began + other.began,
@@ -23,12 +23,12 @@ impl Departures {
         }
     }
 
-    /// Whether there were users and all were lost.
+    /// Returns whether there were users and all were lost.
     pub(crate) fn all_lost(self) -> bool {
         self.lost > 0 && self.began == 0
     }
 
-    /// Why nobody is left although nobody was told to stop.
+    /// Returns why no user is left although none was told to stop.
     pub(crate) fn cause(self) -> Cause {
         match self.finished {
             _ if self.all_lost() => Cause::UsersLost,

@@ -1,6 +1,6 @@
-//! What the director tells all shards: one value that says how things are to be now. It is state, not a message: a
-//! shard that missed one in between has missed nothing. Its times are durations since the run began, which mean the
-//! same to everyone who takes part.
+//! Directive of the director to all shards: one value that describes the run as it should be. It is state, not a
+//! message: a shard that missed one in between has missed nothing. Its times are durations since the run began,
+//! which mean the same to everyone who takes part.
 
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::Timetable;
@@ -8,41 +8,42 @@ use crate::engine::protocol::plan_version::PlanVersion;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How things are to be.
+/// The run as it should be now.
 #[derive(Debug, Clone)]
 pub(crate) struct Directive {
     pub(crate) phase: Phase,
     pub(crate) clock: Clock,
     pub(crate) timetable: Arc<Timetable>,
-    /// What users run from their next iteration on.
+    /// The plan that users run from their next iteration on.
     pub(crate) plan_version: Arc<PlanVersion>,
-    /// Counts what was steered, so that a shard's word that it has nothing left to do is about this.
+    /// Number of the directive, raised by each change, so that a shard's report that it is idle refers to this one.
     pub(crate) version: u64,
-    /// The figures begin anew then; what a shard measured before belongs to an earlier measurement.
+    /// The measurement to which figures belong; what a shard measured before its beginning belongs to an earlier
+    /// one.
     pub(crate) measurement: Measurement,
 }
 
 /// The measurement that began last or is to begin next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Measurement {
-    /// Counts them; the first is 0.
+    /// Number of the measurement; the first is 0.
     pub(crate) epoch: u64,
     pub(crate) begins: Begins,
 }
 
-/// When a measurement begins.
+/// Beginning of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Begins {
     WithTheRun,
-    /// When the timetable's clock shows so much.
+    /// At this time of the timetable's clock.
     On(Duration),
-    /// So long after the run began.
+    /// At this time since the run began.
     At(Duration),
 }
 
 impl Directive {
-    /// When its measurement begins, since the run did; `None` if it began with the run, or as long as a pause puts
-    /// it off.
+    /// Returns when its measurement begins, since the run began; `None` if it began with the run, or as long as a
+    /// pause puts it off.
     pub(crate) fn measured_from(&self) -> Option<Duration> {
         match self.measurement.begins {
             Begins::WithTheRun => None,
@@ -52,7 +53,7 @@ impl Directive {
     }
 }
 
-/// How far a run has come.
+/// Phases of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Go,

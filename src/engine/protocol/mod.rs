@@ -1,4 +1,4 @@
-//! What the director and shards know of each other: the run that all take part in, the directive that goes one way and
+//! Protocol between the director and the shards: the run that all take part in, the directive that goes one way and
 //! the signals that come back.
 
 pub(super) mod context;

@@ -1,33 +1,33 @@
-//! How a run that is under way gets another version of its plan, and whoever offers one learns whether it is taken.
+//! Offers of another version of the plan to a run that is under way, with an answer to the one who offers it.
 
 use crate::control::Refusal;
 use crate::engine::protocol::plan_version::PlanVersion;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-/// A version of the plan, with the way back for the answer.
+/// A version of the plan, with the channel for the answer.
 #[derive(Debug)]
 pub(crate) struct Offer {
     pub(crate) plan_version: Arc<PlanVersion>,
     pub(crate) reply: oneshot::Sender<Result<(), Refusal>>,
 }
 
-/// Offers versions of the plan to a run.
+/// Sender of versions of the plan to a run.
 #[derive(Debug, Clone)]
 pub struct PlanVersions(mpsc::UnboundedSender<Offer>);
 
-/// The run's end of [`PlanVersions`].
+/// Receiver of the run for [`PlanVersions`].
 #[derive(Debug)]
 pub struct Offers(mpsc::UnboundedReceiver<Offer>);
 
 impl PlanVersions {
-    /// Both ends, for a run to come.
+    /// Makes both ends for a run to come.
     pub fn open() -> (PlanVersions, Offers) {
         let (sender, offers) = mpsc::unbounded_channel();
         (PlanVersions(sender), Offers(offers))
     }
 
-    /// Offers a version. It is taken once users are at work.
+    /// Offers a version, and waits for the answer. It is taken once users are at work.
     ///
     /// # Errors
     /// A refusal when the run is stopping or over.

@@ -1,5 +1,5 @@
-//! What users run: the plan, compiled, and whom each of its scenarios goes to. Replaced as a whole when the plan is
-//! loaded anew in the middle of a run.
+//! Version of the plan that users run: compiled, with the base URL and the users of each scenario. Replaced as a
+//! whole when the plan is loaded anew in the middle of a run.
 
 use crate::config::RunConfig;
 use crate::lua::Program;
@@ -12,18 +12,19 @@ use std::time::Duration;
 pub struct PlanVersion {
     /// The compiled plan.
     pub(crate) program: Arc<Program>,
-    /// What it declares.
+    /// The plan as declared.
     pub(crate) plan: Plan,
-    /// The base URL of each scenario, in their order.
+    /// Base URL of each scenario, in their order.
     pub(crate) hosts: Vec<String>,
-    /// Which user runs which scenario.
+    /// Assignment of users to scenarios.
     pub(crate) deal: Deal,
-    /// How it is to be judged.
+    /// The configuration by which it is judged.
     pub(crate) config: Arc<RunConfig>,
 }
 
 impl PlanVersion {
-    /// `hosts` has the base URL of each scenario of the plan, in their order. Of `config` users and thresholds count.
+    /// Makes a version; `hosts` has the base URL of each scenario of the plan, in their order. Of `config`, users
+    /// and thresholds count.
     pub fn new(
         program: Arc<Program>,
         plan: Plan,
@@ -39,7 +40,8 @@ impl PlanVersion {
         }
     }
 
-    /// Moments since a measurement began at which figures have to be cut: what a threshold leaves out ends there.
+    /// Returns the moments since a measurement began at which figures have to be cut: the part that a threshold
+    /// leaves out ends there.
     pub(crate) fn borders(&self) -> Vec<Duration> {
         let thresholds = self.config.thresholds.iter();
         let mut borders: Vec<Duration> = thresholds.filter_map(|one| one.after).collect();
@@ -48,7 +50,7 @@ impl PlanVersion {
         borders
     }
 
-    /// Scenarios and tasks in the order of the plan, as the facts of a run have them.
+    /// Returns scenarios and tasks in the order of the plan, as in the facts of a run.
     pub(crate) fn order(&self) -> Vec<(String, String)> {
         let tasks = self.plan.scenarios.iter().flat_map(|scenario| {
             let row = |task: &Task| (scenario.name.clone(), task.title());

@@ -1,11 +1,11 @@
-//! What a shard tells the director. Signals come in order, but may come late or no more; the directive, which goes the
-//! other way, is state.
+//! Signals of a shard to the director. They come in order, but may come late or stop coming; the directive, which
+//! goes the other way, is state.
 
 use crate::engine::protocol::departures::Departures;
 use crate::error::Error;
 use crate::metrics::Delta;
 
-/// A shard's number and what it has to say.
+/// A signal of the shard of that number.
 #[derive(Debug)]
 pub(crate) struct Signal {
     pub(crate) shard: usize,
@@ -14,17 +14,17 @@ pub(crate) struct Signal {
 
 #[derive(Debug)]
 pub(crate) enum SignalKind {
-    /// What it measured since the last one. Its sequence numbers rise from 1, so that a repeat counts once.
+    /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.
     Delta { sequence: u64, delta: Box<Delta> },
-    /// It has nothing left to do under the directive of that version.
+    /// The shard has nothing left to do under the directive of that version.
     Idle {
         version: u64,
         departures: Departures,
     },
-    /// Its last user has gone and everything was handed over: its last word.
+    /// The last user has gone and everything was handed over: the shard's last signal.
     Ended { departures: Departures },
-    /// It will say nothing any more, and what it measured last is gone.
+    /// The shard sends nothing any more, and what it measured last is lost.
     Lost,
-    /// It cannot go on.
+    /// The shard cannot go on.
     Failed(Error),
 }

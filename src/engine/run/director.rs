@@ -22,16 +22,16 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-/// How often the figures are merged into a snapshot.
+/// Time between two snapshots.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How much later than those of the shards its own ticks are.
+/// Delay of the director's ticks behind those of the shards.
 const AFTER_SHARDS: Duration = Duration::from_millis(20);
 
-/// How long the others have to hand over what they have when a shard is caught.
+/// Time that the other shards have to hand over when one is caught in the plan's code.
 const HAND_OVER: Duration = Duration::from_secs(2);
 
-/// A run as it goes on.
+/// State of a run that is going on.
 pub(crate) struct Director {
     pub(crate) config: Arc<RunConfig>,
     /// What of it is this process's.
@@ -44,28 +44,28 @@ pub(crate) struct Director {
     pub(crate) snapshots: watch::Sender<Option<Arc<Snapshot>>>,
     pub(crate) roster: Roster,
     pub(crate) life: Life,
-    /// When the timetable ends, none for never.
+    /// End of the timetable; `None` for never.
     pub(crate) end: Option<Duration>,
-    /// The stages to come: when each begins by the timetable, and what it is.
+    /// Stages to come: when each begins by the timetable, and its description.
     pub(crate) stages: VecDeque<(Duration, String)>,
     pub(crate) reset: Reset,
-    /// Deltas that were merged, for those they came from.
+    /// Merged deltas to give back to their shards.
     pub(crate) emptied: Vec<Delta>,
-    /// What was answered to whoever asked for a report since the last tick.
+    /// The report that was given out since the last tick.
     pub(crate) report_so_far: Option<Arc<Report>>,
-    /// What decides the load, once somebody has asked for a report.
+    /// Settings of the run, once somebody has asked for a report.
     pub(crate) settings: Option<RunSettings>,
     /// The first stop, or the abort.
     pub(crate) stopped: Option<Stopped>,
-    /// Tasks were cut off after `--stop-timeout`.
+    /// Whether tasks were cut off after `--stop-timeout`.
     pub(crate) out_of_time: bool,
-    /// A shard will never answer.
+    /// Whether a shard is caught and will never answer.
     pub(crate) caught: bool,
     pub(crate) trouble: Option<Error>,
 }
 
 impl Director {
-    /// Until nobody takes part any more.
+    /// Directs the run until no shard takes part any more.
     pub(crate) async fn direct(
         &mut self,
         local: &mut LocalShards,
@@ -105,7 +105,7 @@ impl Director {
         }
     }
 
-    /// How long the run has gone on.
+    /// Returns how long the run has gone on.
     pub(crate) fn now(&self) -> Duration {
         self.begin.elapsed()
     }
@@ -114,7 +114,7 @@ impl Director {
         since.and_then(|since| self.begin.checked_add(since))
     }
 
-    /// Shows the run as it is, and looks at what only time brings.
+    /// Publishes a snapshot, and checks what only the passing of time changes.
     fn tick(&mut self, local: &mut LocalShards) {
         self.store.enter(self.phase(), self.aim());
         self.report_so_far = None;
@@ -162,7 +162,7 @@ impl Director {
         }
     }
 
-    /// Waits for a shard no longer.
+    /// Gives a shard up: it is waited for no longer.
     fn lose(&mut self, shard: usize) {
         if self.roster.lost(shard) {
             self.store.lose(shard);
@@ -170,7 +170,7 @@ impl Director {
         }
     }
 
-    /// A shard is caught in the plan's code: the others hand over what they have.
+    /// Ends the run without a shard that is caught in the plan's code: the others hand over what they have.
     fn end_without(&mut self, caught: Caught) {
         self.caught = true;
         let plan_version = self.directives.borrow().plan_version.clone();
@@ -180,7 +180,7 @@ impl Director {
         self.cut_off(Some(self.now() + HAND_OVER));
     }
 
-    /// Enters the stages that have begun.
+    /// Records the stages that have begun.
     fn note_stages(&mut self) {
         let clock = self.directives.borrow().clock;
         let elapsed = clock.elapsed(self.now());
@@ -200,7 +200,7 @@ impl Director {
         }
     }
 
-    /// What is wanted by the timetable as it is now.
+    /// Returns the load that the run aims at by the current timetable.
     pub(crate) fn aim(&self) -> Aim {
         let directive = self.directives.borrow();
         let now = self.now();
@@ -222,7 +222,7 @@ impl Director {
         }
     }
 
-    /// Shows at once what a command has changed, without figures that are any newer.
+    /// Publishes a command's effect at once, without newer figures.
     fn show_phase(&self) {
         let (phase, wanted) = (self.phase(), self.aim());
         self.snapshots.send_if_modified(|latest| {
@@ -241,7 +241,7 @@ impl Director {
         });
     }
 
-    /// The report of now: the same one to all who ask between two ticks.
+    /// Returns the current report; all who ask between two ticks get the same one.
     fn report_now(&mut self) -> Arc<Report> {
         if let Some(report) = &self.report_so_far {
             return report.clone();
@@ -258,17 +258,17 @@ impl Director {
         report
     }
 
-    /// Whether the run is on its way to its end.
+    /// Returns whether the run is on its way to its end.
     pub(crate) fn is_stopping(&self) -> bool {
         self.life != Life::Going
     }
 
-    /// Changes what the shards are told.
+    /// Changes the directive.
     pub(crate) fn tell(&self, change: impl FnOnce(&mut Directive)) {
         self.directives.send_modify(change);
     }
 
-    /// When nobody has anything left to do, the run is over.
+    /// Ends the run when no shard has anything left to do.
     fn stop_if_all_idle(&mut self) {
         let version = self.directives.borrow().version;
         if self.roster.all_idle(version) {
@@ -276,7 +276,7 @@ impl Director {
         }
     }
 
-    /// Stops the run when a threshold is broken that says so.
+    /// Stops the run when a threshold with `abort` is broken.
     fn heed_thresholds(&mut self) {
         if self.is_stopping() {
             return;
@@ -308,7 +308,7 @@ impl Director {
         }
     }
 
-    /// Does what a command asks for, or says why not.
+    /// Obeys a command, or says why not.
     pub(crate) fn obey(&mut self, command: Command) -> Answer {
         match command {
             Command::Stop if self.is_stopping() => return Err(Refusal::Stopping),

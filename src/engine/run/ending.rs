@@ -5,17 +5,17 @@ use crate::engine::run::director::Director;
 use crate::metrics::{Cause, Ending, EventKind};
 use std::time::Duration;
 
-/// The first stop of a run: why, when, and of a threshold which.
+/// The first stop of a run: its cause, its time, and the threshold if it was one.
 #[derive(Debug)]
 pub(crate) struct Stopped {
     cause: Cause,
     at: Duration,
     threshold: Option<String>,
-    /// The figures had not begun to count.
+    /// Whether the figures had not begun to count.
     in_warmup: bool,
 }
 
-/// How far the run has come.
+/// Stages of a run's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
     /// Users are at work as the timetable says.
@@ -27,7 +27,7 @@ pub(crate) enum Life {
 }
 
 impl Life {
-    /// When something is to be done about those who have not ended, since the run began.
+    /// Returns when the users that have not ended are to be cut off or given up, since the run began.
     pub(crate) fn until(self) -> Option<Duration> {
         match self {
             Life::Going => None,
@@ -38,7 +38,7 @@ impl Life {
 }
 
 impl Director {
-    /// Lets running tasks finish. Only the first stop counts, and an abort.
+    /// Stops the run and lets running tasks finish. Only the first stop counts, and an abort.
     pub(crate) fn stop(&mut self, cause: Cause, threshold: Option<String>) {
         if self.life != Life::Going {
             return;
@@ -58,19 +58,19 @@ impl Director {
         self.tell(|directive| directive.phase = Phase::Stop);
     }
 
-    /// Cuts requests off, as somebody has asked for.
+    /// Aborts the run: cuts requests off at somebody's command.
     pub(crate) fn abort(&mut self) {
         self.note(Cause::Aborted, None);
         self.cut_off(None);
     }
 
-    /// Cuts off whoever is still there, and waits until that time since the run began if need be.
+    /// Cuts off all users that are left; shards are waited for until that time since the run began.
     pub(crate) fn cut_off(&mut self, until: Option<Duration>) {
         self.life = Life::Aborting { until };
         self.tell(|directive| directive.phase = Phase::Abort);
     }
 
-    /// Tasks that have not finished in time are cut off; that is no abort by the user.
+    /// Cuts off tasks that have not finished in time; that is no abort by the user.
     pub(crate) fn give_up(&mut self) {
         self.out_of_time = true;
         let seconds = self.config.stop_timeout.as_secs_f64();
@@ -92,7 +92,7 @@ impl Director {
         });
     }
 
-    /// How the run has ended, without its words.
+    /// Returns how the run has ended, without its words.
     pub(crate) fn ending(&self, elapsed: Duration) -> Ending {
         let departures = self.roster.departures();
         let stopped = self.stopped.as_ref();

@@ -1,5 +1,5 @@
-//! The plan's functions for the start and the end of a test: each is run once, by a user of its own, while
-//! no other user is at work. Their requests count apart from those of users, under the event's name.
+//! Runs the plan's functions for the start and the end of a test: each once, by a user of its own, while no other
+//! user is at work. Their requests count apart from those of users, under the event's name.
 
 use crate::control::{Call, Calls, Command, Done, Refusal};
 use crate::engine::protocol::context::RunContext;
@@ -10,14 +10,14 @@ use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
 use crate::lua::Raised;
 use crate::metrics::{Report, Store};
-use crate::plan::{Event, Order, Scenario, Schedule, Wait};
+use crate::plan::{Event, Scenario, Schedule};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What came of an event's function.
+/// Result of an event's function.
 #[derive(Debug, Default)]
 pub(crate) struct Happened {
-    /// What it raised, if it did.
+    /// The error that it raised, if any.
     pub(crate) raised: Option<Raised>,
     /// The last stop or abort that was asked for meanwhile.
     pub(crate) asked: Option<Command>,
@@ -83,18 +83,9 @@ pub(crate) async fn run_event(
     Ok(Happened { raised, asked })
 }
 
-/// The event's user has no tasks of its own.
+/// Makes the role of the event's user, which has no tasks of its own.
 fn role(event: Event, plan_version: &PlanVersion) -> Rc<Role> {
-    let scenario = Scenario {
-        name: event.name().to_owned(),
-        weight: 1,
-        users: None,
-        host: None,
-        order: Order::default(),
-        tags: Vec::new(),
-        wait: Wait::None,
-        tasks: Vec::new(),
-    };
+    let scenario = Scenario::new(event.name());
     Rc::new(Role {
         schedule: Schedule::new(&scenario),
         scenario,
@@ -104,7 +95,7 @@ fn role(event: Event, plan_version: &PlanVersion) -> Rc<Role> {
     })
 }
 
-/// The text of an error in an event's function; it has its place in front.
+/// Returns the text of an error in an event's function; it begins with the place of the error.
 pub(crate) fn raised_in(event: Event, raised: &Raised) -> String {
     let place = raised
         .line

@@ -1,5 +1,5 @@
-//! The shards of this process: their threads, the memory that goes back to them, and what only this machine can tell
-//! of them. Knows neither figures nor the timetable.
+//! Shards of this process: their threads, the memory that goes back to them, and facts that only this machine can
+//! tell. Knows neither figures nor the timetable.
 
 use crate::engine::load_model::dispatcher::Transfers;
 use crate::engine::protocol::context::RunContext;
@@ -9,14 +9,14 @@ use crate::engine::run::ports::PortWatch;
 use crate::engine::run::watchdog::{Caught, Watchdog};
 use crate::engine::shard::channels::Channels;
 use crate::engine::shard::run_shard;
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use crate::metrics::Delta;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-/// Starts the shard of that number; `None` if it has no thread of its own.
+/// Function that starts the shard of that number; returns `None` if it has no thread of its own.
 pub(crate) type StartShard =
     fn(usize, Arc<RunContext>, Channels) -> Result<Option<JoinHandle<()>>, Error>;
 
@@ -30,23 +30,24 @@ pub(crate) fn start_thread(
         .name(format!("shard {index}"))
         .spawn(move || run_shard(index, &context, channels));
     thread.map(Some).map_err(|error| {
-        Error::trouble(format!(
-            "cannot start thread {index}: {error}; lower '--threads'"
-        ))
+        Trouble::cannot(format!("start thread {index}"))
+            .because(error)
+            .help("lower '--threads'")
+            .into()
     })
 }
 
 #[derive(Debug)]
 pub(crate) struct LocalShards {
     threads: Vec<JoinHandle<()>>,
-    /// Gives each shard its deltas back.
+    /// Channels that give each shard its deltas back.
     emptied: Vec<mpsc::UnboundedSender<Box<Delta>>>,
     watchdog: Watchdog,
     ports: PortWatch,
 }
 
 impl LocalShards {
-    /// Starts all shards. What they tell comes from the receiver.
+    /// Starts all shards, and returns the receiver of their signals. What they tell comes from the receiver.
     ///
     /// # Errors
     /// Trouble with a thread.
@@ -87,23 +88,23 @@ impl LocalShards {
         Ok((local, signals))
     }
 
-    /// Gives an emptied delta back to the shard that it is of.
+    /// Gives an emptied delta back to its shard.
     pub(crate) fn recycle(&self, delta: Delta) {
         // A shard that has ended needs no delta.
         let _ended = self.emptied[delta.shard()].send(Box::new(delta));
     }
 
-    /// The shard that is caught in the plan's code, once there is one.
+    /// Returns the shard that is caught in the plan's code, if there is one.
     pub(crate) fn caught(&mut self) -> Option<Caught> {
         self.watchdog.look(Instant::now())
     }
 
-    /// What to warn of when local ports run out; `connections` are those open now.
+    /// Returns a warning when local ports run out; `connections` are those open now.
     pub(crate) fn scarce_ports(&mut self, connections: u64) -> Option<String> {
         self.ports.look(Instant::now(), connections)
     }
 
-    /// Waits for all threads, but for those that `never_end`: the process ends them.
+    /// Waits for all threads, except those that `never_end`: the process ends them.
     pub(crate) fn join(self, never_end: bool) {
         let ends = |thread: &JoinHandle<()>| !never_end || thread.is_finished();
         for thread in self.threads.into_iter().filter(ends) {

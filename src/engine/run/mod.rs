@@ -38,34 +38,35 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// What to run.
+/// A plan, its configuration and its surroundings, ready to run.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// What users run.
+    /// The plan that users run.
     pub plan_version: Arc<PlanVersion>,
-    /// How to run it.
+    /// Configuration of the run.
     pub config: Arc<RunConfig>,
     /// What this process does of it.
     pub local: LocalConfig,
-    /// The plan's name for the report.
+    /// Name of the plan for the report.
     pub name: String,
     /// The target as the report shows it.
     pub target: String,
-    /// How requests are sent.
+    /// Configuration of the HTTP client.
     pub client: ClientConfig,
-    /// Where hosts are.
+    /// Resolver of host names.
     pub resolver: Arc<Resolver>,
-    /// What takes its logs, if any are kept.
+    /// Receiver of the run's logs, if any are kept.
     pub run_logs: Option<RunLogs>,
 }
 
-/// What a run leaves behind.
+/// Result of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The figures, how the run ended and what decided its load; without a verdict, since logs may be missing yet.
+    /// The figures, how the run ended and what decided its load; without a verdict, since logs may still be
+    /// missing.
     pub report: Report,
-    /// What went wrong inside lgoose, if anything; the report is still true for what was measured.
+    /// Trouble inside lgoose, if any; the report is still true for what was measured.
     pub trouble: Option<Error>,
 }
 
@@ -84,7 +85,7 @@ pub async fn run(
     run_on(start_thread, run, calls, offers, snapshots).await
 }
 
-/// [`run`] with its shards started in another way.
+/// Works like [`run`], with a given way to start shards.
 pub(crate) async fn run_on(
     start_shard: StartShard,
     run: Run,
@@ -222,7 +223,7 @@ pub(crate) async fn run_on(
     })
 }
 
-/// The report with how its run ended and what decided its load.
+/// Completes the report with how its run ended and what decided its load.
 fn ended(
     mut report: Report,
     ending: Ending,

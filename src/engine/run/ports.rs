@@ -1,16 +1,16 @@
-//! Watches that local ports do not run out: each connection has one, and a closed one keeps it for a minute.
+//! Watches that local ports do not run out: each connection needs one, and a closed one keeps it for a minute.
 
 use crate::machine;
 use crate::units::show_count;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often the kernel is asked.
+/// Time between two questions to the kernel.
 const EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct PortWatch {
-    /// How many there are; `None` if that is not known or has been warned of.
+    /// Number of local ports; `None` if it is not known or a warning was given.
     ports: Option<u64>,
     next: Instant,
 }
@@ -23,7 +23,7 @@ impl PortWatch {
         }
     }
 
-    /// What to warn of, once, when four of five ports are taken. `connections` are those open now.
+    /// Returns a warning, once, when four of five ports are taken. `connections` are those open now.
     pub(crate) fn look(&mut self, now: Instant, connections: u64) -> Option<String> {
         let ports = self.ports.filter(|_| now >= self.next)?;
         self.next = now + EVERY;

@@ -1,6 +1,6 @@
-//! Figures that begin anew in the middle of a run: after `--warmup`, when all users have started, when a
-//! view asks for it, or when the plan is loaded anew. Every shard is told the moment, and counts what ended before it
-//! and after it apart; when all have come so far, the earlier measurement is over.
+//! Resets the figures in the middle of a run: after `--warmup`, when all users have started, when a view asks for
+//! it, or when the plan is loaded anew. Every shard is told the moment, and counts what ended before it and after
+//! it apart; when all have come so far, the earlier measurement is over.
 
 use crate::config::RunConfig;
 use crate::control::Refusal;
@@ -12,24 +12,24 @@ use crate::metrics::{Delta, EventKind, NameSeries, Report};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far ahead a measurement begins that somebody asks for: shards are to know of it before.
+/// Time by which a reset that somebody asks for lies ahead, so that shards know of it before.
 const AHEAD: Duration = Duration::from_millis(50);
 
 /// A reset that is due or under way.
 #[derive(Debug)]
 pub(crate) struct Reset {
-    /// When the figures are to begin anew by themselves, as the timetable counts.
+    /// When the figures are reset by the timetable.
     pub(crate) due: Option<Duration>,
     /// Whether that is the end of the warm-up.
     warmup_due: bool,
-    /// The measurement that begins, and the one that the store has.
+    /// The measurement that begins, beside the one that the store has.
     under_way: Option<UnderWay>,
-    /// What is to follow the one under way.
+    /// The reset that follows the one under way.
     again: Option<Cause>,
-    /// When the one would have begun that a stop has called off.
+    /// When the measurement would have begun that a stop has called off.
     called_off: Option<Duration>,
     epoch: u64,
-    /// What shards measured since, until all have come so far.
+    /// Deltas of the next measurement, kept until all shards have come so far.
     later: Vec<Delta>,
     warmup: Option<Report>,
     earlier: Vec<Report>,
@@ -39,24 +39,24 @@ pub(crate) struct Reset {
 #[derive(Debug)]
 struct UnderWay {
     epoch: u64,
-    /// When it begins, since the run did.
+    /// Beginning of the measurement, since the run began.
     at: Duration,
     cause: Cause,
 }
 
-/// Why figures begin anew.
+/// Causes of a reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
-    /// What was before is kept as a report of its own.
+    /// End of the warm-up: what was before is kept as a report of its own.
     Warmup,
-    /// The same, of an earlier version of the plan.
+    /// Another version of the plan: what was before is kept as a report of its own.
     PlanVersion,
     /// All users have started.
     Started,
     Asked,
 }
 
-/// The most reports that are kept of versions; the first go.
+/// The most reports of earlier versions that are kept; the oldest are dropped first.
 const MOST_EARLIER: usize = 20;
 
 impl Reset {
@@ -75,12 +75,12 @@ impl Reset {
         }
     }
 
-    /// Whether the figures have yet to begin by themselves.
+    /// Returns whether a reset by the timetable is still to come.
     pub(crate) fn is_due(&self) -> bool {
         self.due.is_some()
     }
 
-    /// Why the figures begin anew by themselves.
+    /// Returns the cause of the reset by the timetable.
     fn cause_due(&self) -> Cause {
         match self.warmup_due {
             true => Cause::Warmup,
@@ -96,7 +96,7 @@ impl Reset {
         });
     }
 
-    /// What the shards are told of the measurement to come.
+    /// Returns the measurement that the shards are told of.
     pub(crate) fn measurement(&self) -> Measurement {
         match (&self.under_way, self.due) {
             (Some(begins), _) => Measurement {
@@ -116,7 +116,7 @@ impl Reset {
 }
 
 impl Director {
-    /// The moment of `--warmup` or `--reset-stats` has come.
+    /// Resets the figures when the moment of `--warmup` or `--reset-stats` has come.
     pub(crate) fn reset_at_its_time(&mut self) {
         let clock = self.directives.borrow().clock;
         let Some(at) = self.reset.due.and_then(|due| clock.moment(due)) else {
@@ -126,7 +126,7 @@ impl Director {
         self.begin_reset(at, self.reset.cause_due());
     }
 
-    /// The same if it has come already, before the clock is changed.
+    /// Resets the figures if that moment has come, before the clock is changed.
     pub(crate) fn reset_if_due(&mut self) {
         let clock = self.directives.borrow().clock;
         let at = self.reset.due.and_then(|due| clock.moment(due));
@@ -135,7 +135,7 @@ impl Director {
         }
     }
 
-    /// A view wants the figures to begin anew. While they do already, nothing is to be done.
+    /// Resets the figures because a view asks for it. Nothing is done while a reset is under way.
     pub(crate) fn reset_as_asked(&mut self) -> Result<(), Refusal> {
         if self.reset.under_way.is_some() {
             return Err(Refusal::Resetting);
@@ -144,8 +144,7 @@ impl Director {
         Ok(())
     }
 
-    /// Users are to run another version of the plan, each from its next iteration on. What `test_start` gave
-    /// stays.
+    /// Lets users take another version of the plan, each from its next iteration on. What `test_start` gave stays.
     pub(crate) fn adopt(&mut self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         if self.is_stopping() {
             return Err(Refusal::Stopping);
@@ -163,8 +162,8 @@ impl Director {
         Ok(())
     }
 
-    /// The users are told to stop: a measurement that was asked for begins now, or it never would; one that the
-    /// timetable has ahead is called off.
+    /// Prepares a stop: a measurement that was asked for begins now, or it never would; one that the timetable has
+    /// ahead is called off.
     pub(crate) fn reset_before_stop(&mut self) {
         let now = self.now();
         self.reset.again = None;
@@ -180,7 +179,8 @@ impl Director {
         }
     }
 
-    /// Tells the shards when the next measurement begins. While one begins, no other does; it follows.
+    /// Tells the shards when the next measurement begins. While one begins, another waits for it. While one begins,
+    /// no other does; it follows.
     fn begin_reset(&mut self, at: Duration, cause: Cause) {
         if self.is_stopping() {
             return;
@@ -194,8 +194,7 @@ impl Director {
         self.tell(|directive| directive.measurement = measurement);
     }
 
-    /// Adds what a shard measured; what belongs to the measurement that begins waits until all shards have come so
-    /// far.
+    /// Adds a shard's delta; its part that belongs to the next measurement waits until all shards have come so far.
     pub(crate) fn merge(&mut self, shard: usize, mut delta: Delta) {
         let next = self.reset.epoch + 1;
         let reached = delta.reaches(next);
@@ -217,7 +216,7 @@ impl Director {
         self.finish_reset_if_all_reached();
     }
 
-    /// Ends the earlier measurement when everybody who takes part has come to the next one.
+    /// Ends the earlier measurement when all shards that take part have come to the next one.
     pub(crate) fn finish_reset_if_all_reached(&mut self) {
         let under_way = self.reset.under_way.as_ref();
         if under_way.is_some_and(|under_way| self.roster.all_reached(under_way.epoch)) {
@@ -272,7 +271,7 @@ impl Director {
         }
     }
 
-    /// Keeps the report of the version that ends here, but what would make it large.
+    /// Keeps the report of the version that ends, without its largest parts.
     fn keep_version(&mut self, now: Duration) {
         let mut report = self.store.report(now);
         report.part = None;
@@ -294,7 +293,7 @@ impl Director {
         self.emptied.push(emptied);
     }
 
-    /// The report of the run, with that of its warm-up.
+    /// Returns the report of the run, with that of its warm-up.
     pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
         // Shards that ended before have nothing to add.
         if !self.reset.later.is_empty() {

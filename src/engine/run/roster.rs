@@ -1,4 +1,5 @@
-//! Who takes part in a run: each shard from the start to its last signal. Whoever is lost is waited for no longer.
+//! Roster of a run: each shard takes part from the start to its last signal. One that is lost is waited for no
+//! longer.
 
 use crate::engine::protocol::departures::Departures;
 
@@ -9,9 +10,9 @@ pub(crate) struct Roster(Vec<Participant>);
 #[derive(Debug)]
 struct Participant {
     state: State,
-    /// The sequence number of its latest delta.
+    /// Sequence number of its latest delta.
     sequence: u64,
-    /// The latest measurement that it has come to.
+    /// Number of the latest measurement that it has come to.
     epoch: u64,
     departures: Departures,
 }
@@ -26,7 +27,7 @@ enum State {
 }
 
 impl Roster {
-    /// So many shards, all at work.
+    /// Makes a roster of so many shards, all at work.
     pub(crate) fn new(shards: usize) -> Roster {
         let participant = || Participant {
             state: State::Busy,
@@ -37,24 +38,24 @@ impl Roster {
         Roster(std::iter::repeat_with(participant).take(shards).collect())
     }
 
-    /// Notes a delta; `false` if it was delivered before.
+    /// Notes a delta; false if it was delivered before.
     pub(crate) fn delivered(&mut self, shard: usize, sequence: u64) -> bool {
         let new = sequence > self.0[shard].sequence;
         self.0[shard].sequence = sequence.max(self.0[shard].sequence);
         new
     }
 
-    /// A shard has come to measurement number `epoch`.
+    /// Notes that a shard has come to measurement number `epoch`.
     pub(crate) fn reached(&mut self, shard: usize, epoch: u64) {
         self.0[shard].epoch = epoch.max(self.0[shard].epoch);
     }
 
-    /// Whether everybody who takes part has come to that measurement.
+    /// Returns whether all shards that take part have come to that measurement.
     pub(crate) fn all_reached(&self, epoch: u64) -> bool {
         self.present().all(|shard| shard.epoch >= epoch)
     }
 
-    /// A shard has nothing left to do under the directive of that version.
+    /// Notes that a shard has nothing left to do under the directive of that version.
     pub(crate) fn idle(&mut self, shard: usize, version: u64, departures: Departures) {
         if self.0[shard].is_present() {
             self.0[shard].state = State::Idle(version);
@@ -62,19 +63,19 @@ impl Roster {
         self.0[shard].departures = departures;
     }
 
-    /// Whether nobody who takes part has anything left to do under that directive.
+    /// Returns whether no shard that takes part has anything left to do under that directive.
     pub(crate) fn all_idle(&self, version: u64) -> bool {
         let mut present = self.present();
         present.all(|shard| shard.state == State::Idle(version))
     }
 
-    /// A shard has handed everything over.
+    /// Notes that a shard has handed everything over.
     pub(crate) fn ended(&mut self, shard: usize, departures: Departures) {
         self.0[shard].state = State::Ended;
         self.0[shard].departures = departures;
     }
 
-    /// A shard is not waited for any longer. Whether it took part until now.
+    /// Notes that a shard is lost, and returns whether it took part until now.
     pub(crate) fn lost(&mut self, shard: usize) -> bool {
         let present = self.0[shard].is_present();
         if present {
@@ -83,12 +84,12 @@ impl Roster {
         present
     }
 
-    /// Whether nobody takes part any more.
+    /// Returns whether no shard takes part any more.
     pub(crate) fn is_over(&self) -> bool {
         self.present().next().is_none()
     }
 
-    /// How the users of all shards came to their end, as far as that is known.
+    /// Returns how the users of all shards ended, as far as that is known.
     pub(crate) fn departures(&self) -> Departures {
         let all = self.0.iter().map(|shard| shard.departures);
         all.fold(Departures::default(), Departures::and)
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_lost_holds_up_neither_a_measurement_nor_the_end() {
+    fn a_lost_shard_holds_up_neither_a_measurement_nor_the_end() {
         let mut roster = Roster::new(3);
         roster.reached(0, 1);
         roster.reached(2, 2);

@@ -1,4 +1,4 @@
-//! What decided a run's load, as its report tells it.
+//! Settings of a run: what decided its load, as its report shows it.
 
 use crate::config::{Client, CoMitigation, Http, Load, LocalConfig, Proxy, RunConfig, Spacing};
 use crate::lua::Program;
@@ -6,7 +6,7 @@ use crate::machine;
 use crate::metrics::{MachineRow, RunSettings};
 use std::time::Duration;
 
-/// The settings of a run of that plan, for its report. Of headers only the names, of a proxy no password.
+/// Returns the settings of a run of that plan for its report. Of headers only the names, of a proxy no password.
 pub fn settings_of(config: &RunConfig, local: &LocalConfig, program: &Program) -> RunSettings {
     let seconds = |time: Duration| format!("{}s", time.as_secs_f64());
     let (stages, rate, arrivals) = load(&config.load);
@@ -70,7 +70,7 @@ pub fn settings_of(config: &RunConfig, local: &LocalConfig, program: &Program) -
     }
 }
 
-/// Stages, the rate and the spacing of arrivals.
+/// Returns stages, rate and spacing of arrivals.
 fn load(load: &Load) -> (Vec<String>, Option<f64>, Option<&'static str>) {
     let stage = |time: &Duration, to: String| format!("{}s:{to}", time.as_secs_f64());
     match load {
@@ -109,7 +109,7 @@ fn proxy(proxy: &Proxy) -> String {
     }
 }
 
-/// The thresholds as the command line takes them.
+/// Returns the thresholds as the command line takes them.
 pub(crate) fn thresholds(config: &RunConfig) -> Vec<String> {
     let thresholds = config.thresholds.iter();
     thresholds

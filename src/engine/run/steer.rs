@@ -1,5 +1,4 @@
-//! What a view may change while users run: how many there are, how often iterations start, and whether the
-//! run goes on or pauses.
+//! Steers a run: changes the number of users and the rate, pauses and resumes.
 
 use crate::config::MOST_USERS;
 use crate::control::{Answer, Command, Done, Refusal};
@@ -10,7 +9,8 @@ use crate::units;
 use std::sync::Arc;
 
 impl Director {
-    /// Obeys a command that leaves the run going. Nothing is steered any more once it stops.
+    /// Obeys a command that leaves the run going; a run that is stopping refuses it. Nothing is steered any more
+    /// once it stops.
     pub(crate) fn steer(&mut self, command: Command) -> Answer {
         if self.is_stopping() {
             return Err(Refusal::Stopping);
@@ -21,9 +21,11 @@ impl Director {
             Command::ResetStatistics => self.reset_as_asked().map(|()| Done::Reset),
             Command::AddUsers(more) => {
                 // Numbers of users are those of the whole load, whichever part this is.
-                let directive = self.directives.borrow().clone();
-                let elapsed = directive.clock.elapsed(self.now());
-                let wanted = directive.timetable.aim(elapsed).users;
+                let wanted = {
+                    let directive = self.directives.borrow();
+                    let elapsed = directive.clock.elapsed(self.now());
+                    directive.timetable.aim(elapsed).users
+                };
                 self.set_load(Command::SetUsers(wanted.saturating_add_signed(more)))
             }
             command => self.set_load(command),
@@ -69,7 +71,7 @@ impl Director {
     }
 }
 
-/// The timetable from `elapsed` on as the command wants it.
+/// Returns the timetable from `elapsed` on as the command wants it.
 fn steered(
     timetable: &Timetable,
     elapsed: std::time::Duration,
@@ -111,7 +113,7 @@ fn steered(
     }
 }
 
-/// What became of the load, for the list of events.
+/// Describes a change of the load for the list of events.
 fn steered_to(done: &Done) -> Option<String> {
     match done {
         Done::Users(users) => Some(format!("set to {}", units::counted(*users, "user"))),

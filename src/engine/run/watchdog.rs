@@ -1,5 +1,5 @@
-//! Notices a shard that is caught in one call of a plan's code that no hook can end, such as a search of
-//! many matches in a huge text. Asked at every tick of the run; pure but for the heartbeats it reads.
+//! Watchdog for shards that are caught in one call of a plan's code that no hook can end, such as a search of many
+//! matches in a huge text. Asked at every tick of the run; pure but for the heartbeats it reads.
 
 use crate::error::Error;
 use crate::lua::{Heartbeat, RunningCode};
@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What a hook ends, it has ended by then: it counts processor time, of which a busy machine gives little.
+/// Time beyond the hooks' limit after which a call counts as endless: they count processor time, of which a busy
+/// machine gives little.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The most that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
+/// The most time that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
 const MOST_PER_LOOK: Duration = Duration::from_secs(1);
 
 /// Watches the shards of a run.
@@ -30,7 +31,7 @@ struct Watched {
 }
 
 impl Watchdog {
-    /// `lua_time` is what the hooks allow.
+    /// Makes a watchdog; `lua_time` is the limit of the hooks.
     pub(crate) fn new(heartbeats: &[Arc<Heartbeat>], lua_time: Duration, now: Instant) -> Watchdog {
         let watched = |heartbeat: &Arc<Heartbeat>| Watched {
             heartbeat: heartbeat.clone(),
@@ -44,7 +45,7 @@ impl Watchdog {
         }
     }
 
-    /// The shard whose code has been running far too long.
+    /// Returns the shard whose code has been running far too long.
     pub(crate) fn look(&mut self, now: Instant) -> Option<Caught> {
         let passed = now.duration_since(self.looked).min(MOST_PER_LOOK);
         self.looked = now;
@@ -67,16 +68,16 @@ impl Watchdog {
     }
 }
 
-/// A shard in a call that does not end.
+/// A shard that is caught in a call that does not end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Caught {
     pub(crate) shard: usize,
     running: RunningCode,
-    /// Where it was last seen.
+    /// The line where it was last seen.
     line: Option<u32>,
 }
 
-/// What to tell about a task that cannot be ended. `file` is the plan's name.
+/// Describes a task that cannot be ended. `file` is the plan's name.
 pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
     let Caught { running, line, .. } = caught;
     let tasks = plan.scenarios.iter().flat_map(|scenario| {

@@ -1,4 +1,4 @@
-//! What a shard does with arrivals: it serves them, passes them on to a shard that has room, or drops them.
+//! Handles arrivals of a shard: serves them, passes them on to a shard that has room, or drops them.
 
 use super::Shard;
 use super::channels::Channels;
@@ -11,11 +11,11 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
-/// Arrivals served in a row before others get their turn.
+/// The most arrivals served in a row before other tasks get their turn.
 const BATCH: usize = 64;
 
 impl Shard {
-    /// Serves what is due, as much as others can wait for.
+    /// Serves arrivals that are due, up to [`BATCH`].
     pub(crate) fn serve_due(&mut self, channels: &Channels) {
         for _ in 0..BATCH {
             match self.take_due() {
@@ -25,7 +25,7 @@ impl Shard {
         }
     }
 
-    /// The last arrivals before the end of the run: nobody is left to pass them on to.
+    /// Serves the last arrivals before the end of the run: no shard is left to pass them on to.
     pub(crate) fn serve_last(&mut self, channels: &Channels) {
         while let Some(arrival) = self.take_due() {
             self.serve(channels, arrival, false);
@@ -108,7 +108,7 @@ impl Shard {
         }
     }
 
-    /// What others passed on too late is dropped.
+    /// Drops the arrivals that others passed on too late.
     pub(crate) fn drop_incoming(&self, channels: &mut Channels) {
         while channels.transfers.incoming.try_recv().is_ok() {
             self.shared.recorder.borrow_mut().dropped();

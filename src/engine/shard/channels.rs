@@ -1,4 +1,4 @@
-//! The channels between a shard and the director, and from shard to shard.
+//! Channels between a shard and the director, and between shards.
 
 use crate::engine::load_model::dispatcher::Transfers;
 use crate::engine::protocol::departures::Departures;
@@ -8,7 +8,7 @@ use crate::metrics::{Delta, Recorder};
 use std::cell::RefCell;
 use tokio::sync::{mpsc, watch};
 
-/// How a shard and the director talk, and shards among each other.
+/// Channels of a shard to the director and to other shards.
 pub(crate) struct Channels {
     shard: usize,
     pub(crate) directives: watch::Receiver<Directive>,
@@ -16,9 +16,9 @@ pub(crate) struct Channels {
     signals: mpsc::UnboundedSender<Signal>,
     /// Merged deltas, emptied for reuse.
     returned: mpsc::UnboundedReceiver<Box<Delta>>,
-    /// The number of the latest delta.
+    /// Sequence number of the latest delta.
     sequence: u64,
-    /// It has said its last word.
+    /// Whether the shard has sent its last signal.
     ended: bool,
 }
 
@@ -41,7 +41,7 @@ impl Channels {
         }
     }
 
-    /// A closed channel means that the run is over.
+    /// Sends a signal; a closed channel means that the run is over.
     pub(super) fn send(&self, kind: SignalKind) {
         let shard = self.shard;
         let _over = self.signals.send(Signal { shard, kind });
@@ -66,7 +66,7 @@ impl Channels {
 }
 
 impl Drop for Channels {
-    /// Nobody is to wait for a shard that cannot say more, whatever it ended by.
+    /// Sends a last signal, whatever ended the shard: the director must not wait for it.
     fn drop(&mut self) {
         if !self.ended {
             self.send(SignalKind::Lost);

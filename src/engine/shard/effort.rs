@@ -1,5 +1,5 @@
-//! What a shard takes of the machine between two hand-overs of its figures: asked of the kernel by the shard's
-//! own thread.
+//! Measures what a shard uses of the machine between two hand-overs of its figures: the shard's own thread asks the
+//! kernel.
 
 use crate::machine::thread_time;
 use crate::metrics::{Effort, Lateness};
@@ -14,7 +14,7 @@ pub(crate) struct Meter {
     on_core: Duration,
     waited: Duration,
     lag: Option<Duration>,
-    /// Shared with the shard's probe.
+    /// Delays of the probe, which the shard's probe shares.
     lateness: Rc<RefCell<Lateness>>,
 }
 
@@ -34,17 +34,17 @@ impl Meter {
         }
     }
 
-    /// Where the shard's probe notes what it meets.
+    /// Returns where the shard's probe notes its delays.
     pub(crate) fn lateness(&self) -> Rc<RefCell<Lateness>> {
         self.lateness.clone()
     }
 
-    /// The shard's timer was due at `due` and woke it now.
+    /// Notes that the shard's timer was due at `due` and woke it now.
     pub(crate) fn woke(&mut self, due: Instant) {
         self.lag = Some(due.elapsed());
     }
 
-    /// What was taken since the last time.
+    /// Returns what was used since the last call.
     pub(crate) fn take(&mut self, connections: u64) -> Effort {
         let now = Meter::beside(self.lateness.clone());
         let last = std::mem::replace(self, now);

@@ -29,10 +29,10 @@ use tokio::task::{JoinError, JoinSet, LocalSet};
 use tokio::time::Instant;
 use tokio::time::MissedTickBehavior;
 
-/// How often a shard hands over its figures.
+/// Time between two hand-overs of figures.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How long users are started in a row before others get their turn.
+/// The longest time for which users are started in a row before other tasks get their turn.
 const AT_A_TIME: Duration = Duration::from_millis(1);
 
 /// Runs the users of one shard until the last has ended.
@@ -43,8 +43,8 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            let message = format!("cannot start a thread's runtime: {error}");
-            return channels.send(SignalKind::Failed(Error::trouble(message)));
+            let error = Error::cannot("start a thread's runtime", error);
+            return channels.send(SignalKind::Failed(error));
         }
     };
     let mut shard = Shard::new(index, context, &mut channels);
@@ -87,17 +87,17 @@ pub(crate) struct Shard {
     pub(crate) shared: Rc<Shared>,
     pub(crate) directive: Directive,
     user_pool: UserPool,
-    /// In a run at a rate.
+    /// Dispatcher of arrivals, in a run at a rate.
     pub(crate) dispatcher: Option<Dispatcher>,
     /// Every user of the shard; each gives its number when it ends.
     pub(crate) users: JoinSet<u64>,
     pub(crate) going: bool,
-    /// When a measurement begins that was not handed over yet: the run waits for that.
+    /// Beginning of a measurement that was not handed over yet: the run waits for that.
     begins: Option<Instant>,
-    /// The version of the plan that is to be taken over then.
+    /// The version of the plan that is taken over then.
     next: Option<Arc<PlanVersion>>,
     meter: Meter,
-    /// The version of the directive at which it had nothing left to do.
+    /// Version of the directive under which it had nothing left to do.
     idle: Option<u64>,
 }
 
@@ -125,7 +125,7 @@ impl Shard {
         shard
     }
 
-    /// Until the last user has ended after a stop, or at once if the run is aborted.
+    /// Drives users until the last has ended after a stop, or until the run is aborted.
     pub(crate) async fn drive(&mut self, channels: &mut Channels, mut alarm: Alarm) {
         if !matches!(alarm, Alarm::Coarse) {
             // Ends with the set of tasks that it is in.
@@ -203,7 +203,7 @@ impl Shard {
         }
     }
 
-    /// Lets the figures begin anew when the directive says so.
+    /// Begins a measurement when the directive says so.
     fn measure(&mut self) {
         let mut recorder = self.shared.recorder.borrow_mut();
         let moment = self.directive.measured_from();
@@ -240,8 +240,7 @@ impl Shard {
         }
     }
 
-    /// When the number of users is to change next, or the next iteration to start; what is late is due at
-    /// once.
+    /// Returns when the number of users changes next, or the next iteration starts; what is late is due at once.
     fn due(&mut self) -> Option<Instant> {
         if !self.going {
             return None;
@@ -260,7 +259,7 @@ impl Shard {
         self.context.instant(clock.moment(due)?)
     }
 
-    /// Starts the next user or stops those whose time is over; starts the iterations that are due.
+    /// Starts the next user or stops those whose time is over, and starts the iterations that are due.
     fn step(&mut self, channels: &Channels) {
         let Timetable::Users(shape) = &*self.directive.timetable else {
             return self.serve_due(channels);
@@ -293,7 +292,7 @@ impl Shard {
         }
     }
 
-    /// No user can be made: the run ends here.
+    /// Fails because no user can be made: the run ends here.
     pub(crate) fn fail(&mut self, channels: &Channels, error: Error) {
         channels.send(SignalKind::Failed(error));
         self.stop();
@@ -316,7 +315,7 @@ impl Shard {
         }
     }
 
-    /// Says that all users have ended and none is to come, unless the run is steered otherwise.
+    /// Reports that all users have ended and none is to come, unless the run is steered otherwise.
     fn rest(&mut self, channels: &Channels) {
         let Timetable::Users(shape) = &*self.directive.timetable else {
             return;
@@ -347,7 +346,7 @@ impl Shard {
     }
 }
 
-/// Waits for the moment something is due; what is late is due at once.
+/// Waits until something is due; what is late is due at once.
 async fn until(alarm: &mut Alarm, due: Option<Instant>) {
     if let Some(due) = due {
         alarm.until(due).await;

@@ -1,4 +1,4 @@
-//! What an answer waits for before its shard looks at it, sampled: a task beside the users of a shard is due at
+//! Samples how long answers wait before their shard looks at them: a task beside the users of a shard is due at
 //! moments that have nothing to do with them, and notes how much later it gets its turn.
 //!
 //! Its timer is a descriptor in the shard's own epoll, and it is woken and queued as the users are. What it waits
@@ -12,12 +12,12 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The shortest time between two samples, and how much longer it may be: [`Lateness::GAP`] on average.
+/// The shortest time between two samples, and the most that is added to it: [`Lateness::GAP`] on average.
 const SHORTEST: Duration = Lateness::GAP.checked_div(2).expect("two is not zero");
 const SPAN: Duration = Lateness::GAP;
 
-/// Multiples of it spread evenly over 0 to 1 (the golden ratio), so that no rhythm of the load is met again and
-/// again at the same place, and each run is probed alike.
+/// Fraction whose multiples spread evenly over 0 to 1 (the golden ratio), so that no rhythm of the load is sampled
+/// again and again at the same place, and each run is probed alike.
 const TURN: f64 = 0.618_033_988_749_894_9;
 
 /// The longest wait that is counted sample by sample: beyond it the whole process was stopped.

@@ -1,4 +1,4 @@
-//! A timer that is precise to some 50 µs, for starts whose delay is measured and for short waits of users:
+//! Alarm: a timer that is precise to some 50 µs, for starts whose delay is measured and for short waits of users:
 //! tokio's own come one to two milliseconds late, which is more than a fast site takes to answer.
 
 use std::future::poll_fn;
@@ -6,16 +6,16 @@ use std::io;
 use std::task::{Context, Poll};
 use tokio::time::Instant;
 
-/// Wakes one task at a time.
+/// Timer that wakes one task at a time.
 #[derive(Debug, Default)]
 pub(crate) enum Alarm {
     /// Not used yet.
     #[default]
     New,
-    /// By a timer of the kernel.
+    /// A timer of the kernel.
     #[cfg(target_os = "linux")]
     Precise(linux::Timer),
-    /// By tokio, where there is no other and where time is only played.
+    /// A timer of tokio, where there is no other and where time is simulated.
     Coarse,
 }
 
@@ -27,7 +27,7 @@ impl Alarm {
         }
     }
 
-    /// Whether there is a timer of the kernel to [`poll`](Alarm::poll).
+    /// Returns whether there is a timer of the kernel to [`poll`](Alarm::poll).
     pub(crate) fn is_precise(&mut self) -> bool {
         if matches!(self, Alarm::New) {
             *self = Alarm::best();
@@ -35,7 +35,7 @@ impl Alarm {
         !matches!(self, Alarm::Coarse)
     }
 
-    /// Ready when `due` has come; until then the task that polled last is the one that is woken.
+    /// Returns ready when `due` has come; until then the task that polled last is the one that is woken.
     ///
     /// # Errors
     /// That of the kernel's timer, or that there is none.
@@ -47,13 +47,13 @@ impl Alarm {
         }
     }
 
-    /// There is none.
+    /// Returns an error at once: there is no timer of the kernel.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn poll(&mut self, _: &mut Context<'_>, _: Instant) -> Poll<io::Result<()>> {
         Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
     }
 
-    /// By a timer of the kernel; none where there is no such timer.
+    /// Makes an alarm with a timer of the kernel; `None` where there is no such timer.
     pub(crate) fn precise() -> Option<Alarm> {
         let alarm = Alarm::best();
         (!matches!(alarm, Alarm::Coarse)).then_some(alarm)
@@ -83,11 +83,11 @@ mod linux {
     use tokio::io::unix::AsyncFd;
     use tokio::time::Instant;
 
-    /// A timer of the kernel that the shard's own epoll waits for.
+    /// Timer of the kernel that the shard's own epoll waits for.
     #[derive(Debug)]
     pub(crate) struct Timer {
         file: AsyncFd<OwnedFd>,
-        /// What it is set to.
+        /// The moment that it is set to.
         set: Option<Instant>,
     }
 
@@ -120,7 +120,7 @@ mod linux {
             }
         }
 
-        /// Setting a timer also takes back what it said before.
+        /// Sets the timer, which also takes back what it reported before.
         fn set(&self, left: Duration) -> io::Result<()> {
             let spec = Itimerspec {
                 it_interval: Timespec {
@@ -144,7 +144,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn it_never_comes_early_and_can_be_set_again_while_it_waits() {
+    fn an_alarm_never_rings_early_and_can_be_set_again_while_it_waits() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

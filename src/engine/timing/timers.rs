@@ -1,5 +1,5 @@
-//! The waits of a shard's users. The short ones share one timer of the kernel, which costs one file descriptor
-//! a shard and is precise to some 50 µs; tokio's, which the others use, comes one to two milliseconds late.
+//! Timers of a shard's users. The short ones share one timer of the kernel, which costs one file descriptor a shard
+//! and is precise to some 50 µs; tokio's, which the others use, comes one to two milliseconds late.
 //!
 //! The timer wakes the user whose wait ends first, with that user's own waker. Whoever is polled then wakes all
 //! others whose time has come and sets the timer for the next.
@@ -12,22 +12,22 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Waits below this are precise. Above, what tokio is late is little, and the wake-ups that it saves where many
-/// users wait are much: it ends all waits of one millisecond together.
+/// Length below which waits are precise. Above, what tokio is late is little, and the wake-ups that it saves where
+/// many users wait are much: it ends all waits of one millisecond together.
 const SHORT: Duration = Duration::from_millis(100);
 
-/// The alarm rings no sooner after waits have ended than this: where thousands of users wait, those that end
-/// within it end together, and each wake-up does not cost a turn of the event loop of its own.
+/// The shortest time between two rings of the alarm: where thousands of users wait, those whose waits end within it
+/// are woken together, and each wake-up does not cost a turn of the event loop of its own.
 const GRAIN: Duration = Duration::from_micros(500);
 
-/// The timers of one shard.
+/// Timers of one shard.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     // Not borrowed while a waker runs, which may drop another wait.
     queue: RefCell<Queue>,
 }
 
-/// When a wait ends, and its number: two may end at the same time.
+/// End of a wait, and its number: two may end at the same time.
 type Key = (Instant, u64);
 
 #[derive(Debug, Default)]
@@ -39,12 +39,12 @@ struct Queue {
     first: Option<Key>,
     /// When waits ended last.
     turned: Option<Instant>,
-    /// Kept for its space.
+    /// List of wakers, kept for its memory.
     due: Vec<Waker>,
 }
 
 impl Timers {
-    /// Timers by tokio alone, as played time needs them.
+    /// Makes timers of tokio alone, as simulated time needs them.
     #[cfg(test)]
     pub(crate) fn coarse() -> Timers {
         let queue = Queue {
@@ -72,7 +72,7 @@ impl Timers {
         }
     }
 
-    /// Wakes those whose time has come and sets the alarm for the next.
+    /// Wakes the users whose waits are over and sets the alarm for the next.
     fn turn(&self, now: Instant) {
         let mut due = self.queue.borrow_mut().turn(now);
         if due.is_empty() {
@@ -84,7 +84,7 @@ impl Timers {
 }
 
 impl Queue {
-    /// Who is to be woken, in a list that is given back.
+    /// Returns the wakers of the waits that are over, in a list that is given back.
     fn turn(&mut self, now: Instant) -> Vec<Waker> {
         let mut due = Vec::new();
         while let Some(first) = self.waiting.first_entry() {
@@ -122,7 +122,7 @@ struct Wait<'a> {
 }
 
 impl Wait<'_> {
-    /// Ready when its time has come, with false if the kernel's timer failed before.
+    /// Returns ready when its time has come, with false if the kernel's timer failed before.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         let now = Instant::now();
         if now >= self.due {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_given_up_leaves_its_turn_to_the_next() {
+    async fn a_wait_that_is_dropped_does_not_delay_the_next() {
         let timers = Timers::default();
         let (first, second) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
         let mut gone = Box::pin(timers.wait(us(1_000)));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_later_and_is_due_earlier_is_woken_first() {
+    async fn a_later_wait_that_is_due_earlier_is_woken_first() {
         let timers = Timers::default();
         let late = Box::pin(timers.wait(us(90_000)));
         let early = async {

@@ -1,4 +1,4 @@
-//! Where users wait before their next task while the run is paused. One per shard, open unless closed.
+//! Gate where users wait before their next task while the run is paused. One per shard, open unless closed.
 
 use crate::engine::user::stop::Stop;
 use std::cell::Cell;
@@ -21,7 +21,7 @@ impl Gate {
         self.closed.get()
     }
 
-    /// Until the gate is open or the user is told to stop.
+    /// Waits until the gate is open or the user is told to stop.
     pub(crate) async fn pass(&self, stop: &Stop) {
         while self.closed.get() && !stop.is_told() {
             tokio::select! {

@@ -14,12 +14,12 @@ pub(crate) struct InFlight<'a> {
     op: &'a RequestOp,
     row: RequestId,
     begin: Instant,
-    /// None once it has ended.
+    /// Flight of the request; `None` once it has ended.
     flight: Option<Flight>,
 }
 
 impl<'a> InFlight<'a> {
-    /// For a request that `user` begins, which is open at that place.
+    /// Begins a request of `user`, which is open at that place.
     pub(crate) fn new(user: &'a User, op: &'a RequestOp, place: usize, begin: Instant) -> Self {
         let mut recorder = user.shared.recorder.borrow_mut();
         InFlight {
@@ -31,7 +31,7 @@ impl<'a> InFlight<'a> {
         }
     }
 
-    /// It has ended.
+    /// Ends the request.
     pub(crate) fn end(mut self, exchange: &Exchange) {
         let silent = |class| matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout);
         let answered = match &exchange.outcome {

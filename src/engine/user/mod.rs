@@ -34,14 +34,14 @@ use tokio::time::Instant;
 pub(crate) struct Role {
     pub(crate) scenario: Scenario,
     pub(crate) schedule: Schedule,
-    /// Where each task is counted, and what it is called there.
+    /// Number and name under which each task is counted.
     pub(crate) tasks: Vec<(TaskId, String)>,
     pub(crate) host: String,
-    /// The code of its tasks.
+    /// Compiled code of its tasks.
     pub(crate) program: Arc<Program>,
 }
 
-/// One user.
+/// A simulated user.
 #[derive(Debug)]
 pub(crate) struct User {
     pub(crate) shared: Rc<Shared>,
@@ -49,28 +49,28 @@ pub(crate) struct User {
     pub(crate) vm: Vm,
     pub(crate) session: Rc<Session>,
     pub(crate) role: Rc<Role>,
-    /// Chooses tasks and waits; the plan's own random numbers are another stream.
+    /// Random numbers for choosing tasks and waiting; the plan's own are another stream.
     pub(crate) random: Xoshiro256PlusPlus,
-    /// In a run at a rate: how late the iteration began, zero once a request has counted it.
+    /// Delay of the iteration in a run at a rate; zero once a request has counted it.
     pub(crate) delay: Option<Duration>,
     /// The latest operation, whose requests are counted when their verdicts are final.
     pub(crate) open: LatestOperation,
-    /// As the plan counts users, from 1; 0 runs an event.
+    /// Number of the user as the plan counts, from 1; 0 runs an event.
     pub(crate) number: u64,
-    /// The index of the task that runs; none in an event.
+    /// Index of the task that runs; `None` in an event.
     pub(crate) task: Option<usize>,
     /// Failed connections in a row.
     pub(crate) refusals: u32,
-    /// How long to wait before the next request; `None` after a request that got an answer.
+    /// Time to wait before the next request; `None` after a request that got an answer.
     pub(crate) rest: Option<Duration>,
     pub(crate) ended: bool,
     pub(crate) iteration: u64,
-    /// What is needed to fill in what it could not ask for, if that is wanted.
+    /// Cycles of the user, if requests that it could not make are to be filled in.
     pub(crate) cycles: Option<Box<Cycles>>,
 }
 
 impl User {
-    /// Counts a user that has done as many iterations as it may.
+    /// Counts a user that has completed all its iterations.
     pub(crate) fn note_finished(&self) {
         let limit = self.shared.config.iterations;
         if limit.is_some_and(|limit| self.iteration > limit) {
@@ -78,7 +78,7 @@ impl User {
         }
     }
 
-    /// The user that starts; a plan counts users from 1.
+    /// Makes a user that starts; a plan counts users from 1.
     pub(crate) fn new(
         start: Start,
         role: Rc<Role>,
@@ -90,7 +90,7 @@ impl User {
         User::build(user, user ^ (start.life << 32), role, shared, stop)
     }
 
-    /// A user that runs one of the plan's events, of number 0.
+    /// Makes a user that runs one of the plan's events, of number 0.
     pub(crate) fn for_event(
         role: Rc<Role>,
         shared: Rc<Shared>,
@@ -107,7 +107,7 @@ impl User {
         stop: Rc<Stop>,
     ) -> Result<User, Error> {
         let session = Session::new(shared.client.clone(), &role.host)
-            .map_err(|failure| Error::trouble(format!("cannot use the host: {failure}")))?;
+            .map_err(|failure| Error::cannot("use the host", failure.to_string()))?;
         let session = Rc::new(session);
         let setup = VmSetup {
             user,
@@ -141,7 +141,7 @@ impl User {
         })
     }
 
-    /// Lives the user's life.
+    /// Runs the user from its start to its end.
     pub(crate) async fn live(mut self) {
         let born = self.arrives();
         if self.begin(false, born).await {
@@ -155,19 +155,19 @@ impl User {
         }
     }
 
-    /// Counts the user among those at work from now on, which is returned.
+    /// Counts the user among those at work from now on, and returns this moment.
     pub(crate) fn arrives(&self) -> Instant {
         let now = Instant::now();
         self.count(|recorder, scenario| recorder.user_started(scenario, now.into_std()));
         now
     }
 
-    /// Counts the user no longer.
+    /// Ends the count of the user among those at work.
     pub(crate) fn leaves(&self, at: Instant) {
         self.count(|recorder, scenario| recorder.user_stopped(scenario, at.into_std()));
     }
 
-    /// Fewer users than asked for is what the report must not be silent about.
+    /// Warns that a user was lost: the report must not be silent about fewer users than asked for.
     pub(crate) fn tell_lost(&self) {
         self.shared.departed(|departures| departures.lost += 1);
         self.count(|recorder, scenario| {
@@ -237,7 +237,7 @@ impl User {
         self.end_cycle(task.at - cycle_begin);
     }
 
-    /// Runs the `on_stop` tasks; with the last of them the user is gone.
+    /// Runs the `on_stop` tasks, and counts the user no longer after the last of them.
     pub(crate) async fn end(&mut self) {
         let mut now = Instant::now();
         for task in self.role.schedule.on_stop(&mut self.random) {
@@ -262,13 +262,13 @@ impl User {
         self.ended || self.stop.is_told()
     }
 
-    /// Whether it begins another task.
+    /// Returns whether the user begins another task.
     pub(crate) fn goes_on(&self) -> bool {
         let limit = self.shared.config.iterations;
         !self.stops() && limit.is_none_or(|limit| self.iteration <= limit)
     }
 
-    /// Runs one task to its end and counts it. Whether it ended without raising, and when.
+    /// Runs one task to its end and counts it, and returns whether it ended without raising, and when.
     pub(crate) async fn run_task(&mut self, index: usize, begin: Instant) -> (bool, Instant) {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
@@ -323,7 +323,7 @@ impl User {
         });
     }
 
-    /// Who makes the requests of now.
+    /// Returns who makes the current requests.
     pub(crate) fn identity(&self) -> Identity<'_> {
         Identity::of(self.number, &self.role, self.task)
     }
@@ -337,7 +337,7 @@ impl User {
 }
 
 impl Drop for User {
-    /// A user that is cut off between two requests has counted the first of them all the same.
+    /// Counts an open request: a user may be cut off between two requests.
     fn drop(&mut self) {
         self.settle();
     }

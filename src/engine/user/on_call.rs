@@ -1,4 +1,4 @@
-//! The life of a user in a run at a rate: it waits for an arrival, runs one iteration for it, and is free again.
+//! Life of a user in a run at a rate: it waits for an arrival, runs one iteration for it, and is free again.
 
 use crate::engine::load_model::dispatch_pool::PoolMember;
 use crate::engine::user::User;
@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 impl User {
-    /// Lives the user's life at its member, where it is called already for the arrival that it was made for.
-    /// `on_start` is part of serving that one, and the delay with which the iteration began belongs to the
-    /// first request of either.
+    /// Runs the user at its member of the pool, where it is called already for the arrival that it was made for.
+    /// `on_start` is part of serving that one, and the delay with which the iteration began belongs to the first
+    /// request of either.
     pub(crate) async fn live_on_call(mut self, member: PoolMember) {
         let born = self.arrives();
         let mut cursor = Cursor::new();
@@ -40,8 +40,9 @@ impl User {
         self.end().await;
     }
 
-    /// One pass through the schedule. What was due before a stop still begins, with its first task: those that
-    /// come last in a run that cannot keep up are the latest of all, and must not be left out. There is no pause after its last task: the arrivals set the pace.
+    /// Runs one pass through the schedule. What was due before a stop still begins, with its first task: those that
+    /// come last in a run that cannot keep up are the latest of all, and must not be left out. There is no pause
+    /// after its last task: the arrivals set the pace.
     async fn iterate_once(&mut self, cursor: &mut Cursor) {
         let mut task = Begun::now();
         let mut first = true;

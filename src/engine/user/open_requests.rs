@@ -1,5 +1,5 @@
-//! The requests of a user's latest operation: under way, or answered and still to be judged by the plan. What
-//! logs and exemplars tell of them is put together here, once they are counted.
+//! Requests of a user's latest operation: under way, or answered and still to be judged by the plan. Their facts
+//! for logs and exemplars are put together here, once they are counted.
 
 use crate::engine::user::Role;
 use crate::http::{ErrorClass, Session, Target, absolute};
@@ -9,19 +9,19 @@ use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The latest operation of a user.
+/// Latest operation of a user.
 #[derive(Debug, Default)]
 pub(crate) struct LatestOperation {
-    /// Where each of its requests is counted.
+    /// Rows in which its requests are counted.
     pub(crate) rows: Vec<RequestId>,
-    /// How late it began, if that belongs to it.
+    /// Delay of its start, if it has to be counted.
     pub(crate) delay: Option<Duration>,
-    /// What its paths were joined to.
+    /// Base URL that its paths were joined to.
     pub(crate) base: Option<Rc<Target>>,
     asked: Asked,
 }
 
-/// What was asked for.
+/// Requests of the operation.
 #[derive(Debug, Default)]
 #[allow(
     clippy::large_enum_variant,
@@ -35,13 +35,13 @@ enum Asked {
 }
 
 impl LatestOperation {
-    /// Keeps what was asked for until it is counted; bodies are not needed any more.
+    /// Keeps a request until it is counted; its body is not needed any more.
     pub(crate) fn keep(&mut self, mut op: RequestOp) {
         op.request.body.clear();
         self.asked = Asked::One(op);
     }
 
-    /// The same of requests that were sent side by side.
+    /// Keeps requests that were sent side by side, likewise.
     pub(crate) fn keep_all(&mut self, mut ops: Vec<RequestOp>) {
         for op in &mut ops {
             op.request.body.clear();
@@ -49,7 +49,7 @@ impl LatestOperation {
         self.asked = Asked::Many(ops);
     }
 
-    /// The request at that place.
+    /// Returns the request at that place.
     pub(crate) fn asked(&self, place: usize) -> Option<&RequestOp> {
         match &self.asked {
             Asked::Nothing => None,
@@ -58,14 +58,14 @@ impl LatestOperation {
         }
     }
 
-    /// All of it is counted.
+    /// Forgets the operation: all of it is counted.
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.asked = Asked::Nothing;
     }
 }
 
-/// Who makes a request, as logs tell it.
+/// Maker of a request, for logs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Identity<'a> {
     user: u64,
@@ -82,7 +82,7 @@ impl<'a> Identity<'a> {
         }
     }
 
-    /// A request of theirs.
+    /// Returns the context of one of its requests.
     pub(crate) fn context(
         self,
         connection: Option<NonZeroU64>,
@@ -98,13 +98,13 @@ impl<'a> Identity<'a> {
     }
 }
 
-/// What is known of one request.
+/// Request and its result.
 #[derive(Debug)]
 pub(crate) struct RequestOutcome<'a> {
     pub(crate) session: &'a Session,
     pub(crate) base: Option<&'a Target>,
     pub(crate) op: &'a RequestOp,
-    /// None if it was cut off.
+    /// Result of the request; `None` if it was cut off.
     pub(crate) finished: Option<&'a Finished>,
 }
 

@@ -14,13 +14,13 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// What begins now, on time.
+    /// Makes a beginning that is now and on time.
     pub(crate) fn now() -> Begun {
         let at = Instant::now();
         Begun { due: at, at }
     }
 
-    /// What begins at `at`, after work that ended at `end` and the rest that it was followed by.
+    /// Makes a beginning at `at`, after work that ended at `end` and the rest that followed.
     fn after(end: Instant, rest: Rest, at: Instant) -> Begun {
         let due = end.checked_add(rest.pause).unwrap_or(at);
         Begun {
@@ -29,7 +29,7 @@ impl Begun {
         }
     }
 
-    /// The same after a pause of the whole run, which is no part of the work.
+    /// Shifts the beginning by a pause of the whole run, which is no part of the work.
     pub(crate) fn shifted(self, pause: Duration) -> Begun {
         Begun {
             due: self.due + pause,
@@ -37,7 +37,7 @@ impl Begun {
         }
     }
 
-    /// The work that ended at `end`.
+    /// Returns the work that ended at `end`.
     fn work(self, end: Instant) -> Work {
         Work {
             late: self.at.saturating_duration_since(self.due),
@@ -47,7 +47,7 @@ impl Begun {
 }
 
 impl User {
-    /// Rests as the wait of that task says, unless no other is to follow, and gives the beginning of what does.
+    /// Rests as the task's wait says, unless no other task is to follow, and returns the beginning of the next.
     /// `iteration` is the one that the task was the last of.
     pub(crate) async fn rest_after(
         &mut self,

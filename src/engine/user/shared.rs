@@ -1,4 +1,4 @@
-//! What the users of a shard share.
+//! State that the users of a shard share.
 
 use super::gate::Gate;
 use crate::config::{RunConfig, Show};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the users of a shard share.
+/// State that the users of a shard share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: Arc<RunConfig>,
@@ -25,16 +25,16 @@ pub(crate) struct Shared {
     pub(crate) recorder: Rc<RefCell<Recorder>>,
     pub(crate) gate: Gate,
     pub(crate) timers: Timers,
-    /// None without a ceiling: then a request looks here and that is all.
+    /// The ceiling on requests, if there is one.
     throttle: Option<Arc<Throttle>>,
-    /// How users of the shard came to their end.
+    /// Numbers of the shard's users by the way they ended.
     pub(crate) departures: Cell<Departures>,
     /// Shows the watchdog whose code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
 }
 
 impl Shared {
-    /// `index` is that of the shard; the two events of a plan have those after the last.
+    /// Makes the state of shard number `index`; the two events of a plan have the numbers after the last.
     pub(crate) fn new(
         context: &RunContext,
         index: usize,
@@ -59,12 +59,12 @@ impl Shared {
 }
 
 impl Shared {
-    /// A pause of the plan as long as this run wants it.
+    /// Returns a pause of the plan as long as this run wants it.
     pub(crate) fn pause(&self, planned: Duration) -> Duration {
         scaled(planned, self.config.wait_factor)
     }
 
-    /// Counts a user's end, or that it came so far.
+    /// Counts a user's end, or that it began.
     pub(crate) fn departed(&self, count: impl FnOnce(&mut Departures)) {
         let mut departures = self.departures.get();
         count(&mut departures);

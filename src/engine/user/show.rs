@@ -1,4 +1,4 @@
-//! Shows each request and what came back, for `--once`: people look at a plan's first steps with it.
+//! Shows each request and its answer, for `--once`, with which people check a plan's first steps.
 
 use crate::config::Show;
 use crate::error::printable;
@@ -6,7 +6,7 @@ use crate::lua::{Finished, RequestOp};
 use crate::units::{counted, show_duration, show_size};
 use std::fmt::Write as _;
 
-/// The most that is shown of a body, in bytes.
+/// The most bytes shown of a body.
 const MOST_BODY: usize = 64 << 10;
 
 /// Writes one request and its outcome to the log.

@@ -1,15 +1,15 @@
-//! How a user learns that it is to stop: flags to look at and notices that end waits. It stops after its task, or
-//! after its iteration when it is to begin anew with another version of the plan.
+//! Stop signal of a user: flags to look at and notices that end waits. The user stops after its task, or after its
+//! iteration when it is to begin anew with another version of the plan.
 
 use crate::engine::timing::timers::Timers;
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long a wait takes once the user was told to stop.
+/// Length of a wait once the user was told to stop.
 const AFTER_STOP: Duration = Duration::from_millis(1);
 
-/// One per user, who looks at it between tasks and waits on it.
+/// Stop signal of one user, which looks at it between tasks and waits on it.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     told: Cell<bool>,
@@ -24,18 +24,18 @@ impl Stop {
         self.notice.notify_waiters();
     }
 
-    /// To stop when the iteration under way has ended; its waits take as long as they do.
+    /// Tells the user to stop when the current iteration has ended; its waits keep their length.
     pub(crate) fn tell_at_iteration_end(&self) {
         self.told_at_iteration_end.set(true);
         self.later.notify_waiters();
     }
 
-    /// Whether it is to stop at the end of an iteration, or before.
+    /// Returns whether the user is to stop at the end of an iteration, or before.
     pub(crate) fn is_told_at_iteration_end(&self) -> bool {
         self.told_at_iteration_end.get() || self.told.get()
     }
 
-    /// Until told to stop, now or at the end of an iteration, for users between two iterations.
+    /// Waits until the user is told to stop, now or at the end of an iteration; for users between two iterations.
     pub(crate) async fn at_iteration_end(&self) {
         if !self.is_told_at_iteration_end() {
             tokio::select! {
@@ -45,7 +45,7 @@ impl Stop {
         }
     }
 
-    /// Until told to stop.
+    /// Waits until the user is told to stop.
     pub(crate) async fn told(&self) {
         if !self.told.get() {
             self.notice.notified().await;
@@ -56,8 +56,8 @@ impl Stop {
         self.told.get()
     }
 
-    /// Waits this long, or until told to stop. Always lets other tasks run, an abort among them, also where
-    /// a plan waits in a loop after the stop.
+    /// Waits this long, or until the user is told to stop. Always lets other tasks run, an abort among them, also
+    /// where a plan waits in a loop after the stop.
     pub(crate) async fn wait(&self, time: Duration, timers: &Timers) {
         if time.is_zero() {
             return tokio::task::yield_now().await;

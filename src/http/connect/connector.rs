@@ -1,11 +1,11 @@
 //! The connector of a shard: looks a host up, opens a TCP connection and does the TLS handshake. Driven by the
 //! pools of the sessions.
 
+#[cfg(test)]
+use super::fixture::Script;
 use super::handshake::{handshake_failure, server_name};
 use super::happy_eyeballs::race;
 use super::resolver::Resolver;
-#[cfg(test)]
-use super::script::Script;
 use super::stream::{NetStream, OpenConnections};
 use crate::http::failure::Failure;
 use crate::http::stopwatch::Stopwatch;

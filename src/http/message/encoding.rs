@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_stops_at_the_limit() {
+    fn decompression_stops_at_the_limit() {
         let bomb = gzip(&vec![0; 4 << 20]);
         assert!(bomb.len() < 32 << 10);
         let failure = decode("gzip", &bomb, 1 << 20).expect_err("too large");

@@ -55,7 +55,7 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test]
-    async fn what_never_waits_is_ended_all_the_same() {
+    async fn code_that_never_waits_is_ended_too() {
         let timer = DeadlineTimer::default();
         let busy = pin!(async {
             loop {

@@ -23,6 +23,7 @@ pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
     match css {
         Value::String(css) => Host::of(lua)
             .program
+            .patterns
             .selector(&escape_invalid(css))
             .map_err(mlua::Error::runtime),
         other => Err(mlua::Error::runtime(describe_mismatch(

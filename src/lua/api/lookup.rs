@@ -82,7 +82,7 @@ pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
 }
 
 fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
-    match Host::of(lua).program.variable(&name) {
+    match Host::of(lua).program.variables.get(&name) {
         Some(value) => lua.create_string(value)?.into_lua(lua),
         None => Ok(default),
     }

@@ -3,6 +3,8 @@
 mod codec;
 mod data;
 mod elements;
+#[cfg(test)]
+mod fixture;
 mod json;
 mod load;
 mod log;
@@ -14,8 +16,6 @@ mod page;
 mod prelude;
 mod random;
 mod regex;
-#[cfg(test)]
-mod registered;
 mod require;
 mod response;
 mod session;
@@ -29,9 +29,9 @@ pub(super) use prelude::start_prelude;
 #[cfg(test)]
 pub(super) mod members {
     pub(in crate::lua) use super::data::OPTIONS as DATA_OPTIONS;
+    pub(in crate::lua) use super::fixture::classes;
     pub(in crate::lua) use super::lookup::lookup;
     pub(in crate::lua) use super::names::{GLOBALS, USER_FIELDS};
-    pub(in crate::lua) use super::registered::classes;
     pub(in crate::lua) use super::response::{FIELDS, METHODS, field};
     pub(in crate::lua) use super::session::cookies;
 }

@@ -22,7 +22,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 }
 
 fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
-    match Host::of(lua).program.regex(pattern) {
+    match Host::of(lua).program.patterns.regex(pattern) {
         Ok(regex) => Ok(Pattern(regex)),
         Err(problem) => Err(mlua::Error::runtime(format!(
             "this regular expression is not valid: {problem}"

@@ -85,7 +85,7 @@ fn cycle(lua: &Lua, (loading, name): (Table, String)) -> mlua::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::lua::testing::{recorder, setup};
+    use crate::lua::fixture::{recorder, setup};
     use crate::lua::{Program, Step, Vm, load};
     use std::collections::BTreeMap;
     use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Tests of the libraries as plans call them, without an engine: each plan asserts in Lua what it sees.
 
-use crate::lua::testing::{recorder, setup};
+use crate::lua::fixture::{recorder, setup};
 use crate::lua::{Op, Program, Raised, Step, Vm, load};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_looks_sees_user_task_and_line() {
+    fn a_heartbeat_shows_user_task_and_line() {
         let heartbeat = Heartbeat::default();
         assert_eq!(heartbeat.read(), None);
         heartbeat.enter(70_000, Some(3));

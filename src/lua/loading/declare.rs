@@ -257,9 +257,7 @@ fn declare_task(
             "write task { \"name\", weight = 3, function(user) … end }; the name may be left out";
         return Err(Diagnostic::new(message).help(help).into());
     }
-    for (key, value) in entries(table) {
-        let Value::String(key) = &key else { continue };
-        let field = Field::new(escape_invalid(key), &owner, &value);
+    for_each_field(table, &owner, |field| {
         match field.name.as_str() {
             "weight" => task.weight = field.at_least_one()?,
             "sequence" => task.sequence = Some(field.whole()?),
@@ -269,7 +267,8 @@ fn declare_task(
             "tags" => task.tags = field.texts()?,
             _ => return Err(field.unknown(&TASK_FIELDS)),
         }
-    }
+        Ok(())
+    })?;
     builder.tasks.push(DeclaredTask {
         table: table.clone(),
         task,
@@ -306,24 +305,13 @@ fn declare_scenario(
                 .into(),
         );
     }
-    let mut scenario = Scenario {
-        name: name.clone(),
-        weight: 1,
-        users: None,
-        host: None,
-        order: Order::Shuffled,
-        tags: Vec::new(),
-        wait: Wait::None,
-        tasks: Vec::new(),
-    };
+    let mut scenario = Scenario::new(&name);
     for place in 2..=table.raw_len() {
         scenario
             .tasks
             .push(take_task(builder, table, place, &name)?);
     }
-    for (key, value) in entries(table) {
-        let Value::String(key) = &key else { continue };
-        let field = Field::new(escape_invalid(key), &owner, &value);
+    for_each_field(table, &owner, |field| {
         match field.name.as_str() {
             "weight" => scenario.weight = field.at_least_one()?,
             "users" => scenario.users = Some(field.at_least_one()?),
@@ -333,13 +321,27 @@ fn declare_scenario(
             "tags" => scenario.tags = field.texts()?,
             _ => return Err(field.unknown(&SCENARIO_FIELDS)),
         }
-    }
+        Ok(())
+    })?;
     if scenario.tasks.is_empty() {
         return Err(Diagnostic::new(format!("{owner} has no tasks"))
             .help("put its task { … } declarations between the braces")
             .into());
     }
     builder.scenarios.push(scenario);
+    Ok(())
+}
+
+/// Passes the named fields of a task or scenario to `read`, until one does not fit.
+fn for_each_field(
+    table: &Table,
+    owner: &str,
+    mut read: impl FnMut(&Field<'_>) -> Result<(), DeclarationError>,
+) -> Result<(), DeclarationError> {
+    for (key, value) in entries(table) {
+        let Value::String(key) = &key else { continue };
+        read(&Field::new(escape_invalid(key), owner, &value))?;
+    }
     Ok(())
 }
 

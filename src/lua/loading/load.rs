@@ -53,8 +53,8 @@ fn load_from(
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     // An editor's byte order mark and a '#!' line are no Lua.
     let source = source.trim_start_matches('\u{feff}');
-    let prelude =
-        compile("=lgoose", PRELUDE, true).map_err(|error| Error::trouble(error.to_string()))?;
+    let prelude = compile("=lgoose", PRELUDE, true)
+        .map_err(|error| Error::cannot("compile the prelude", error.to_string()))?;
     let mut program = Program::new(name, source, prelude, variables, seed, unpacked);
     program.plan = compile(&format!("@{name}"), source, false)
         .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;

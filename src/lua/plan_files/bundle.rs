@@ -3,7 +3,7 @@
 
 use super::digest;
 use super::program::Program;
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,7 +46,7 @@ impl Program {
         let mut data = BTreeMap::new();
         for (file, known) in self.data.digests() {
             let path = self.data.resolve(&file).map_err(Error::trouble)?;
-            let cannot = |error| Error::cannot(format!("read '{file}'"), error);
+            let cannot = |error| Trouble::cannot("read").with_path(&file).because(error);
             let bytes = fs::read(&path).map_err(cannot)?;
             if digest::of_bytes(&bytes) != known {
                 let changed =
@@ -60,7 +60,7 @@ impl Program {
             source: plan.unwrap_or_default(),
             modules: modules.collect(),
             data,
-            variables: self.known_variables(),
+            variables: self.variables.known(),
             seed: self.seed,
         })
     }
@@ -92,7 +92,7 @@ impl Bundle {
             let target = folder.path().join(path);
             let parent = target.parent().unwrap_or(folder.path());
             let written = fs::create_dir_all(parent).and_then(|()| fs::write(&target, bytes));
-            written.map_err(|error| Error::cannot(format!("write '{}'", path.display()), error))?;
+            written.map_err(|error| Trouble::cannot("write").with_path(path).because(error))?;
         }
         Ok(folder)
     }

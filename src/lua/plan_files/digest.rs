@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_that_of_the_contents_wherever_they_are() {
+    fn the_digest_depends_on_the_contents_and_not_on_their_place() {
         let plan = "local rows = data.lines 'rows.txt'\nlocal m = require 'part'\n\
                     task { function(user) user:get(m.path) end }";
         let write = |folder: &Path, rows: &str, part: &str| {

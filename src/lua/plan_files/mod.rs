@@ -6,8 +6,10 @@ mod cache;
 mod data_files;
 mod digest;
 mod modules;
+mod patterns;
 mod program;
 mod sources;
+mod variables;
 
 pub use bundle::Bundle;
 pub(super) use bytecode::{compile, compile_once, libraries};

@@ -1,22 +1,16 @@
 //! The compiled code of a plan and everything else that all VMs of a process share.
 
-use super::cache::Cache;
 use super::data_files::DataFiles;
 use super::digest;
 use super::modules::Modules;
+use super::patterns::Patterns;
 use super::sources::{SourceLine, Sources};
+use super::variables::Variables;
 use crate::config::Part;
-use crate::html::Selector;
-use regex::bytes::Regex;
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use tempfile::TempDir;
-
-/// The number of patterns of one kind that are kept: more than a person writes, but a plan that makes a new one for
-/// every request must not fill the memory.
-const MOST_PATTERNS: usize = 1000;
 
 /// The location of a task's declaration and of its function.
 #[derive(Debug, Clone, Default)]
@@ -36,8 +30,8 @@ pub struct Program {
     pub(in crate::lua) sources: Sources,
     /// The modules that `require` finds.
     pub(in crate::lua) modules: Modules,
-    /// The variables that `-e` and `--env-file` set.
-    pub(in crate::lua) variables: BTreeMap<String, String>,
+    /// The variables that the plan can ask for.
+    pub(in crate::lua) variables: Variables,
     /// The seed of the run.
     pub(in crate::lua) seed: u64,
     pub(in crate::lua) prelude: Vec<u8>,
@@ -50,12 +44,10 @@ pub struct Program {
     pub(in crate::lua) task_locations: Vec<TaskLocation>,
     /// The data files that the plan reads.
     pub(in crate::lua) data: DataFiles,
-    /// The variables of the environment that the plan has asked for.
-    asked: Mutex<BTreeMap<String, String>>,
     /// The folder that its modules and data were unpacked into, if they came in a bundle.
     _unpacked: Option<TempDir>,
-    regexes: Cache<Regex>,
-    selectors: Cache<Selector>,
+    /// The patterns and CSS selectors that the plan has used.
+    pub(in crate::lua) patterns: Patterns,
 }
 
 impl Program {
@@ -75,16 +67,14 @@ impl Program {
             plan: Vec::new(),
             sources: Sources::of_plan(name, source),
             modules: Modules::beside(name, root),
-            variables,
+            variables: Variables::new(variables),
             seed,
             task_names: Vec::new(),
             shared: OnceLock::new(),
             task_locations: Vec::new(),
             data: DataFiles::beside(name, root),
-            asked: Mutex::default(),
             _unpacked: unpacked,
-            regexes: Cache::new(MOST_PATTERNS),
-            selectors: Cache::new(MOST_PATTERNS),
+            patterns: Patterns::new(),
         }
     }
 
@@ -112,59 +102,5 @@ impl Program {
         let sources = self.sources.all();
         let sources = sources.iter().map(|source| PathBuf::from(&source.name));
         sources.chain(self.data.paths()).collect()
-    }
-
-    /// Returns a compiled pattern from the process's cache.
-    pub(in crate::lua) fn regex(&self, pattern: &str) -> Result<Arc<Regex>, String> {
-        self.regexes.get_or_insert_with(pattern, |pattern| {
-            Regex::new(pattern).map_err(|error| describe_regex_error(pattern, &error))
-        })
-    }
-
-    /// Returns a compiled CSS selector from the process's cache.
-    pub(in crate::lua) fn selector(&self, css: &str) -> Result<Arc<Selector>, String> {
-        self.selectors.get_or_insert_with(css, Selector::parse)
-    }
-
-    /// Returns the bytes of a variable: of `-e` first, then of the environment.
-    pub(in crate::lua) fn variable(&self, name: &str) -> Option<Vec<u8>> {
-        if let Some(given) = self.variables.get(name) {
-            return Some(given.clone().into_bytes());
-        }
-        let value = std::env::var_os(name)?;
-        if let Some(text) = value.to_str() {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-            if !asked.contains_key(name) {
-                asked.insert(name.to_owned(), text.to_owned());
-            }
-        }
-        Some(value.into_vec())
-    }
-
-    /// Returns the variables that were set, and those of the environment that the plan has asked for so far.
-    pub(super) fn known_variables(&self) -> BTreeMap<String, String> {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut known = asked.clone();
-        known.extend(self.variables.clone());
-        known
-    }
-}
-
-/// Describes on one line what is wrong with a pattern and at which character.
-fn describe_regex_error(pattern: &str, error: &regex::Error) -> String {
-    let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
-    let (kind, from) = match parser.parse(pattern) {
-        Err(regex_syntax::Error::Parse(error)) => (error.kind().to_string(), error.span().start),
-        Err(regex_syntax::Error::Translate(error)) => {
-            (error.kind().to_string(), error.span().start)
-        }
-        _ => return error.to_string(),
-    };
-    match pattern.get(from.offset..) {
-        Some(rest) if !rest.is_empty() => {
-            let place = pattern[..from.offset].chars().count() + 1;
-            format!("{kind} at character {place}: '{rest}'")
-        }
-        _ => format!("{kind} at the end of '{pattern}'"),
     }
 }

@@ -1,7 +1,7 @@
 //! Tests with plans that try to leave the sandbox or to keep their thread for ever: each must end as a failure of its
 //! task, and the user must go on with its next.
 
-use crate::lua::testing::{recorder, setup};
+use crate::lua::fixture::{recorder, setup};
 use crate::lua::{Heartbeat, Op, Raised, Step, Vm, VmSetup, load};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -185,7 +185,7 @@ fn a_task_that_wants_too_much_memory_is_told_so() {
 }
 
 #[test]
-fn one_call_does_not_work_for_ever() {
+fn no_single_call_can_run_for_ever() {
     for (lines, part) in [
         ("assert(string.rep('', 1 << 60) == '')", ""),
         (

@@ -1,4 +1,4 @@
-//! How each request name went over time, in bounded memory.
+//! Series over time of each request name, in bounded memory.
 //!
 //! Driven by the store beside the series of all requests. A name has a point for a second in which it had
 //! requests; when there are too many points, of one name or of all, neighbours are joined and every point
@@ -11,32 +11,33 @@ use super::sketch::{Sketch, Sketcher};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Stretches kept, and so points of one name: an hour of seconds.
+/// The most stretches kept, and so the most points of one name: an hour of seconds.
 const MAX_POINTS: usize = 3_600;
-/// Memory of all names' points together: 12 names for an hour of seconds, with room to spare.
+/// The most memory that the points of all names may take together, in bytes: 12 names for an hour of seconds, with
+/// room to spare.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
-/// What shows of a point.
+/// Quantiles that reports show of a point.
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
-/// The points of all names, by the store's row numbers.
+/// Points over time of all names, by the store's row numbers.
 #[derive(Debug)]
 pub(super) struct ByName {
-    /// The stretches that points are about, closed ones.
+    /// Closed stretches of the run, to which the points refer.
     stretches: Vec<Stretch>,
     rows: Vec<Row>,
-    /// Rows with requests, by the second that is still open.
+    /// Rows with requests in each second that is still open.
     touched: BTreeMap<u64, Vec<usize>>,
-    /// The first second that is open.
+    /// The first second that is still open.
     next: u64,
-    /// Whole seconds that a stretch covers.
+    /// Length of a stretch in whole seconds.
     width_s: u64,
-    /// What the closed points of all rows take, and may take.
+    /// Bytes that the closed points of all rows take, and the most that they may take.
     bytes: usize,
     most_bytes: usize,
     sketcher: Sketcher,
 }
 
-/// A part of the run: whole seconds from its start to the stretch's, and how much of it was not spent in a pause.
+/// A stretch of the run: its start in whole seconds, and how much of it was not spent in a pause.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     second: u64,
@@ -46,13 +47,13 @@ struct Stretch {
 #[derive(Debug, Default)]
 struct Row {
     points: Vec<Point>,
-    /// By their seconds; two or three at a time.
+    /// Open stretches by their seconds; two or three at a time.
     open: Vec<(u64, OpenStretch)>,
-    /// Emptied ones, for reuse.
+    /// Cleared stretches, kept for reuse.
     spare: Vec<OpenStretch>,
 }
 
-/// The point being filled.
+/// A point that is still being filled.
 #[derive(Debug, Default)]
 struct OpenStretch {
     exact: Exact,
@@ -69,7 +70,7 @@ struct Point {
     sketch: Sketch,
 }
 
-/// What is added to a second of one name.
+/// Requests that are added to a second of one name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addition<'a> {
     pub(super) exact: Exact,
@@ -93,7 +94,7 @@ impl Default for ByName {
 }
 
 impl ByName {
-    /// Adds what one name had in a second.
+    /// Adds the requests of one name within a second.
     pub(super) fn add(&mut self, row: usize, second: u64, more: Addition<'_>) {
         if self.rows.len() <= row {
             self.rows.resize_with(row + 1, Row::default);
@@ -113,7 +114,7 @@ impl ByName {
         open[place].1.add(&more);
     }
 
-    /// Adds to a second that is closed.
+    /// Adds to a second that is already closed.
     fn amend(&mut self, row: usize, second: u64, more: Addition<'_>) {
         let after = self
             .stretches
@@ -136,7 +137,7 @@ impl ByName {
         }
     }
 
-    /// Closes every second that is over `until` so many nanoseconds after the measurement began. `lasted` says how
+    /// Closes every second that is over at `until`, in nanoseconds since the measurement began. `lasted` says how
     /// much of a second, given by its two ends, was not spent in a pause.
     pub(super) fn close(&mut self, until: u64, lasted: impl Fn(u64, u64) -> Duration) {
         while (self.next + 1) * SECOND <= until {
@@ -189,8 +190,8 @@ impl ByName {
         }
     }
 
-    /// One row up to `now`, in nanoseconds since the measurement began; what is still open comes last. With its
-    /// sketches if it is to be `whole`.
+    /// Returns the columns of one row up to `now`, in nanoseconds since the measurement began; open stretches come
+    /// last. Sketches are included if it is to be `whole`.
     pub(super) fn columns(
         &mut self,
         row: usize,
@@ -222,7 +223,7 @@ impl ByName {
         columns
     }
 
-    /// Makes every stretch cover twice the time.
+    /// Joins neighbouring stretches, so that each covers twice the time.
     fn join(&mut self) {
         self.width_s *= 2;
         let mut joined: Vec<Stretch> = Vec::new();
@@ -254,7 +255,7 @@ impl ByName {
         }
     }
 
-    /// Bytes of memory that closed points take.
+    /// Returns the bytes of memory that closed points take.
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         self.bytes + self.stretches.capacity() * size_of::<Stretch>()
@@ -268,7 +269,7 @@ impl OpenStretch {
         self.latencies.merge(more.latencies);
     }
 
-    /// Sorts what it holds, or asks its histogram, but changes no figure.
+    /// Makes the closed point of a stretch; may sort what it holds, but changes no figure.
     fn point(&mut self, stretch: u32, sketcher: &mut Sketcher) -> Point {
         let (min, max) = (self.exact.min(), self.exact.max());
         let sketch = sketcher.of_burst(&self.latencies);
@@ -282,7 +283,7 @@ impl OpenStretch {
         }
     }
 
-    /// Empties it and keeps its memory.
+    /// Clears the point and keeps its memory.
     fn clear(&mut self) {
         (self.exact, self.failures) = (Exact::default(), 0);
         self.latencies.clear();
@@ -290,7 +291,7 @@ impl OpenStretch {
 }
 
 impl Point {
-    /// Adds the one after it.
+    /// Adds the point that follows.
     fn join(&mut self, next: &Point, sketcher: &mut Sketcher) {
         self.failures = self.failures.saturating_add(next.failures);
         if next.exact.count == 0 {
@@ -301,7 +302,7 @@ impl Point {
         self.percentiles = sketcher.quantiles([&self.sketch], &self.exact, QUANTILES);
     }
 
-    /// What it takes of memory, the allocator's part of its sketch included.
+    /// Returns the bytes of memory that the point takes, the allocator's overhead for its sketch included.
     fn bytes(&self) -> usize {
         const ALLOCATION: usize = 16;
         size_of::<Point>() + self.sketch.heap_bytes() + ALLOCATION
@@ -333,7 +334,7 @@ fn ms(time: Duration) -> f64 {
     rounded(time.as_secs_f64() * 1e3, 1e4)
 }
 
-/// A short decimal number: what is behind the histogram's digits is noise.
+/// Rounds to a short decimal number: more digits than the histogram tells apart are noise.
 fn rounded(value: f64, parts: f64) -> f64 {
     (value * parts).round() / parts
 }

@@ -1,20 +1,20 @@
-//! What kept the requests of a stretch waiting that was lgoose itself, and how much of their latency that is.
+//! Delays that lgoose itself caused within a stretch, and their part of the latency.
 
 use super::super::filled::Filled;
 use super::super::latency::{Burst, Exact};
 use super::super::lateness::{Latencies, Lateness, OwnPart};
 
-/// What is known of the delays of all shards within a stretch.
+/// Delays of all shards within a stretch.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
-    /// What any answer waited for, as the probes say.
+    /// How long answers waited to be looked at, as the probes measured it.
     answers: Lateness,
-    /// In a run at a rate, where latencies count from the scheduled start: those from the actual one.
+    /// Latencies from the actual start, in a run at a rate, where the others count from the scheduled one.
     service: Option<Box<Filled>>,
 }
 
 impl Delays {
-    /// Adds what answers waited for.
+    /// Adds how long answers waited on a shard.
     pub(super) fn add_answers(&mut self, lateness: &Lateness) {
         self.answers.merge(lateness);
     }
@@ -28,12 +28,12 @@ impl Delays {
         }
     }
 
-    /// Whether there is a probe at all.
+    /// Returns whether there is a probe at all.
     pub(super) fn are_probed(&self) -> bool {
         self.answers.count() > 0
     }
 
-    /// How much of the latencies was lgoose itself: answers that waited, and late starts.
+    /// Estimates lgoose's own part of the latencies: answers that waited, and late starts.
     pub(super) fn part_of(&self, latencies: Option<&Latencies>) -> Option<OwnPart> {
         let service = self.service.as_ref();
         let service = service.and_then(|service| Latencies::of(&service.exact, &service.histogram));

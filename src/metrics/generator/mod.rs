@@ -1,5 +1,5 @@
-//! How hard lgoose itself worked, second by second, how much of the latency it is itself, and in which seconds it
-//! and not the target set the latency.
+//! Load of lgoose itself, second by second: how busy it was, its own part of the latency, and the seconds in which
+//! it and not the target set the latency.
 
 mod delays;
 mod warning;
@@ -12,35 +12,36 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// More than this share of the median or of p99 being lgoose itself marks a point.
+/// Share of the median or of p99 beyond which lgoose's own part marks a point.
 const MOST: f64 = 0.1;
-/// Less than this is what waking a sleeping thread takes, with any client; unless the thread never sleeps.
+/// Time that waking a sleeping thread takes with any client: less does not mark a point, unless the thread never
+/// sleeps.
 const WAKING: Duration = Duration::from_millis(1);
-/// A thread that had less than a tenth of its time to itself never sleeps.
+/// Busy share from which on a thread counts as never sleeping.
 const BUSY: f64 = 0.9;
-/// Without a probe: timers that woke later than this, and than a tenth of the median latency, on average, or a busy
-/// thread, in a stretch that is not shorter.
+/// Without a probe, a point is marked if timers woke this much late on average, and no less than a tenth of the
+/// median latency, or if a thread was busy in a stretch of at least [`LEAST`].
 const LATE: Duration = Duration::from_millis(10);
 const LEAST: Duration = Duration::from_millis(600);
 
-/// What a shard took of the machine since it last told.
+/// Resources that a shard used since it last reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effort {
-    /// The time that this is about.
+    /// Length of the time that this covers.
     pub wall: Duration,
-    /// How much of it its thread was on a core, or ready for one without getting it.
+    /// Part of it in which the shard's thread was on a core, or ready for one without getting it.
     pub busy: Duration,
-    /// How much of that it was ready for a core without getting one.
+    /// Part of `busy` in which the thread was ready for a core without getting one.
     pub starved: Duration,
-    /// How much later than due its timer woke it; `None` if that was not measured.
+    /// Delay with which the shard's timer woke it; `None` if that was not measured.
     pub lag: Option<Duration>,
-    /// How late its probe got its turn; empty without one.
+    /// Delays with which the shard's probe was run; empty without one.
     pub lateness: Lateness,
-    /// Connections that it has open now.
+    /// Number of connections open now.
     pub connections: u64,
 }
 
-/// One shard's efforts within a stretch.
+/// Efforts of one shard within a stretch.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stretch {
     wall: Duration,
@@ -54,17 +55,17 @@ struct Stretch {
 /// A second of the measurement.
 #[derive(Debug, Default)]
 struct Second {
-    /// By shard.
+    /// Efforts by shard.
     stretches: Vec<Stretch>,
     delays: Delays,
 }
 
-/// The efforts of all shards.
+/// Efforts of all shards.
 #[derive(Debug, Default)]
 pub(super) struct GeneratorLog {
-    /// Seconds that are not closed.
+    /// Seconds that are still open.
     open: BTreeMap<u64, Second>,
-    /// Over the whole run, by shard.
+    /// Efforts over the whole run, by shard.
     whole: Vec<Stretch>,
     closed_delays: Delays,
     lag_max: Duration,
@@ -74,14 +75,14 @@ pub(super) struct GeneratorLog {
     saturated: Duration,
 }
 
-/// What a stretch of the run amounts to.
+/// Summary of lgoose's load within a stretch of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Strain {
-    /// How much of its time the busiest thread was busy, from 0 to 1.
+    /// Share of its time that the busiest thread was busy, from 0 to 1.
     pub(super) busy: f64,
-    /// How late the timers of the latest thread woke, on average.
+    /// Average lag of the timers of the latest thread.
     pub(super) lag: Duration,
-    /// How much of the latencies was lgoose itself; `None` without latencies or without a probe.
+    /// lgoose's own part of the latencies; `None` without latencies or without a probe.
     pub(super) own: Option<OwnPart>,
     /// Whether lgoose and not the target set the latency.
     pub(super) saturated: bool,
@@ -112,7 +113,7 @@ impl Stretch {
 }
 
 impl Strain {
-    /// Adds the one after it: the worse of the two stands.
+    /// Adds the stretch that follows: the worse of the two stands.
     pub(super) fn join(&mut self, next: &Strain) {
         self.busy = self.busy.max(next.busy);
         self.lag = self.lag.max(next.lag);
@@ -128,7 +129,7 @@ impl Strain {
 }
 
 impl Second {
-    /// What it amounts to, given the latencies in it, if there were any.
+    /// Summarizes the second, given its latencies, if there were any.
     fn strain(&self, latencies: Option<&Latencies>) -> Strain {
         let busy = self.stretches.iter().map(Stretch::share);
         let busy = busy.fold(0.0, f64::max);
@@ -163,7 +164,7 @@ impl Second {
 }
 
 impl GeneratorLog {
-    /// Adds what a shard took, most of it within a second of the measurement.
+    /// Adds a shard's effort, most of which was within that second of the measurement.
     pub(super) fn add(&mut self, second: u64, shard: usize, effort: &Effort) {
         let open = self.open.entry(second).or_default();
         for stretches in [&mut open.stretches, &mut self.whole] {
@@ -178,7 +179,7 @@ impl GeneratorLog {
         self.connections = self.connections.max(self.connections_now());
     }
 
-    /// Adds the latencies from the actual start of one name within a second; there are none but in a run at a rate.
+    /// Adds latencies of one name from their actual start within a second; only a run at a rate has any.
     pub(super) fn add_service(&mut self, second: u64, row: &RequestDelta) {
         if !row.service.is_empty() {
             let delays = &mut self.open.entry(second).or_default().delays;
@@ -186,13 +187,13 @@ impl GeneratorLog {
         }
     }
 
-    /// What a second that is open amounts to, given the latencies in it, if there were any.
+    /// Summarizes a second that is still open, given its latencies, if there were any.
     pub(super) fn strain(&self, second: u64, latencies: Option<&Latencies>) -> Strain {
         let open = self.open.get(&second);
         open.map_or_else(Strain::default, |open| open.strain(latencies))
     }
 
-    /// Closes a second, of which so much was no pause.
+    /// Closes a second, given how much of it was not spent in a pause.
     pub(super) fn close(
         &mut self,
         second: u64,
@@ -216,8 +217,8 @@ impl GeneratorLog {
         self.whole.iter().map(|stretch| stretch.connections).sum()
     }
 
-    /// The whole run with the seconds that are open, given the latencies of all and of those. None before any shard
-    /// has told of itself.
+    /// Returns the row of the whole run with the seconds still open, given the latencies of all and of those;
+    /// `None` before any shard has reported.
     pub(super) fn row(
         &self,
         whole: Option<&Latencies>,

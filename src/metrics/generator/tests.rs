@@ -1,4 +1,4 @@
-//! Tests of when a second is put down to lgoose itself.
+//! Tests of when a second is attributed to lgoose itself.
 
 use super::*;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// What a shard tells of 250 ms whose timer was 2 ms late and whose probe has nothing to say.
+/// Effort of a shard in 250 ms whose timer was 2 ms late and whose probe has no samples.
 fn effort(busy_ms: u64) -> Effort {
     Effort {
         wall: ms(250),
@@ -18,7 +18,7 @@ fn effort(busy_ms: u64) -> Effort {
     }
 }
 
-/// The same with a probe that was `late` every time.
+/// The same effort with a probe that was `late` every time.
 fn probed(busy_ms: u64, late: Duration) -> Effort {
     let mut lateness = Lateness::default();
     lateness.record_many(late, 50);

@@ -1,4 +1,4 @@
-//! What a report says of lgoose's own part.
+//! Sentences of a report about lgoose's own part of the latency.
 
 use super::super::lateness::Latencies;
 use super::super::report::GeneratorRow;
@@ -6,7 +6,7 @@ use crate::units::show_duration;
 use std::time::Duration;
 
 impl GeneratorRow {
-    /// How much of `p99_ms`, that of the whole run, was lgoose itself; `None` if it is not known.
+    /// Describes lgoose's own part of `p99_ms`, that of the whole run; `None` if it is not known.
     pub fn own_part(&self, p99_ms: f64) -> Option<String> {
         let p99 = Duration::try_from_secs_f64(p99_ms / 1e3).ok()?;
         let own = about(self.own_p99_ms?);
@@ -14,8 +14,7 @@ impl GeneratorRow {
         Some(format!("p99 {p99}, of which about {own} lgoose itself"))
     }
 
-    /// What a reader has to know before believing a latency, if it was lgoose that set it; `whole` are those of the
-    /// whole run.
+    /// Returns a warning for readers of latencies, if lgoose itself set them; `whole` are those of the whole run.
     pub(in super::super) fn warning(&self, whole: Option<&Latencies>) -> Option<String> {
         if self.saturated_s <= 0.0 {
             return None;
@@ -50,7 +49,7 @@ impl GeneratorRow {
     }
 }
 
-/// Whole seconds, and tenths of the first ten.
+/// Formats whole seconds, with tenths below ten.
 fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 9.95 && (s - s.round()).abs() >= 0.05 => format!("{s:.1}"),
@@ -58,7 +57,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A time no more precisely than it is known.
+/// Formats a time no more precisely than it is known.
 fn about(ms: f64) -> String {
     match ms {
         ms if ms < 0.1 => format!("{:.0} µs", ms * 1e3),
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_kept_off_the_cores_is_told_so_and_who_has_too_much_to_do_as_well() {
+    fn the_warning_tells_whether_threads_lacked_cores_or_had_too_much_to_do() {
         let told = Latencies {
             count: 1_000,
             p50: Duration::from_millis(9),

@@ -1,21 +1,22 @@
-//! Portable deltas as bytes: a version, then postcard, deflated; and cut into pieces where they would be too long for
+//! Encodes portable deltas: a version, then postcard, deflated; cut into pieces where they would be too long for
 //! one message.
 
 use super::{PortableDelta, Slice};
-use crate::error::Error;
+use crate::error::{Error, Trouble};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use std::io::{Read as _, Write as _};
 
-/// The version of the encoding; whoever reads another one says so.
+/// Version of the encoding; decoding refuses any other.
 const VERSION: u8 = 1;
 
-/// What decoding may take, in bytes: far more than an encoded piece has, far less than a memory.
+/// The most bytes that a decoded piece may have: far more than any encoded one has, and far less than a machine's
+/// memory.
 const MOST_DECODED: u64 = 256 << 20;
 
 impl PortableDelta {
-    /// Its bytes.
+    /// Encodes the delta.
     pub fn encode(&self) -> Vec<u8> {
         let plain = postcard::to_stdvec(self).expect("memory takes what is written");
         let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::fast());
@@ -23,34 +24,34 @@ impl PortableDelta {
         written.expect("memory takes what is written")
     }
 
-    /// What [`PortableDelta::encode`] made.
+    /// Decodes the bytes that [`PortableDelta::encode`] made.
     ///
     /// # Errors
     /// Trouble if they are of another version or no such bytes.
     pub fn decode(bytes: &[u8]) -> Result<PortableDelta, Error> {
-        let trouble =
-            |what: &str| Error::trouble(format!("cannot read figures that were sent: {what}"));
+        let cannot = || Trouble::cannot("read figures that were sent");
         let (version, deflated) = bytes
             .split_first()
-            .ok_or_else(|| trouble("nothing is there"))?;
+            .ok_or_else(|| cannot().because("nothing is there"))?;
         if *version != VERSION {
-            return Err(trouble(&format!(
-                "they are of version {version} and not {VERSION}; use the same lgoose on both sides"
-            )));
+            return Err(cannot()
+                .because(format!("they are of version {version} and not {VERSION}"))
+                .help("use the same lgoose on both sides")
+                .into());
         }
         let mut plain = Vec::new();
         let mut decoder = DeflateDecoder::new(deflated).take(MOST_DECODED + 1);
         decoder
             .read_to_end(&mut plain)
-            .map_err(|error| trouble(&error.to_string()))?;
+            .map_err(|error| cannot().because(error))?;
         if plain.len() as u64 > MOST_DECODED {
-            return Err(trouble("they are too long"));
+            return Err(cannot().because("they are too long").into());
         }
-        postcard::from_bytes(&plain).map_err(|error| trouble(&error.to_string()))
+        postcard::from_bytes(&plain).map_err(|error| cannot().because(error).into())
     }
 
-    /// The same in encoded pieces of at most so many bytes each, as far as single rows are not longer. Each can be
-    /// merged by itself; what tells how far everything was handed over comes with the last.
+    /// Encodes the delta in pieces of at most so many bytes each, as far as single rows are not longer. Each can be
+    /// merged by itself; the last tells how far everything was handed over.
     #[cfg_attr(not(test), allow(dead_code, reason = "for workers on other machines"))]
     pub fn pieces(self, most_bytes: usize) -> Vec<Vec<u8>> {
         let bytes = self.encode();
@@ -67,7 +68,7 @@ impl PortableDelta {
         }
     }
 
-    /// Two that make the whole; the whole if it has but one row.
+    /// Splits the delta into two; returns it whole if it has but one row.
     fn halves(mut self) -> Result<(PortableDelta, PortableDelta), PortableDelta> {
         if self.slices.len() > 1 {
             let middle = *self
@@ -103,7 +104,7 @@ impl PortableDelta {
 }
 
 impl Slice {
-    /// Takes half of its rows out, of the kind that it has most of.
+    /// Moves half of the rows of its most numerous kind into a second slice.
     fn halves(mut self) -> Result<(Slice, Slice), Box<Slice>> {
         let mut first = Slice {
             to: self.to,

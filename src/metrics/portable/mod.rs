@@ -1,4 +1,4 @@
-//! What shards measured in a form that travels: to another machine, or into a file and back.
+//! Portable form of what shards measured: for another machine, or for a file and back.
 //!
 //! Made of the [`Delta`]s of any number of shards, which are added up by name. Adding up is associative and
 //! commutative, so it does not matter who adds what first: a worker what its shards measured, or the store everything.
@@ -15,42 +15,42 @@ mod tests;
 
 use super::delta::{Border, Delta, SliceDelta, Source};
 use super::generator::Effort;
+use super::latency::{Exact, MOST_COUNT};
+use super::measures::{Kind, Measure};
 use super::under_way::Quiet;
 use rows::{Arrivals, ErrorCount, Request, Task, Who};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::latency::Exact;
-use super::measures::{Kind, Measure};
-
-/// The group and the name of a row: the method of a request, the scenario of a task.
+/// Group and name of a row: the method of a request, the scenario of a task.
 type Name = (String, String);
 
-/// What any number of shards measured.
+/// Measurements of any number of shards.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PortableDelta {
-    /// By up to when a shard has handed everything over, and by shard.
+    /// States of shards, by the moment up to which they had handed everything over and by shard.
     pub(super) stands: BTreeMap<(u64, u64), Stand>,
-    /// By measurement and by beginning.
+    /// Slices by measurement and by beginning.
     pub(super) slices: BTreeMap<(u64, u64), Slice>,
     pub(super) warnings: BTreeSet<String>,
 }
 
-/// How a shard stood when it handed over.
+/// State of a shard when it handed over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stand {
     pub(super) effort: Effort,
     pub(super) quiet: Option<Quiet>,
 }
 
-/// What came within a slice of time, or a part of it.
+/// Measurements within a slice of time, or a part of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Slice {
-    /// Its end, in nanoseconds since the measurement began.
+    /// End of the slice, in nanoseconds since the measurement began.
     pub(super) to: u64,
     pub(super) requests: BTreeMap<Name, Request>,
     pub(super) tasks: BTreeMap<Name, Task>,
-    /// By shard, by when that handed over, and by name: the most users at a time come from the order.
+    /// Users by shard, by the moment of the hand-over, and by scenario: the most users at a time depend on the
+    /// order.
     pub(super) scenarios: BTreeMap<(u64, u64, String), Population>,
     pub(super) measures: BTreeMap<(Kind, String), Measure>,
     pub(super) arrivals: Arrivals,
@@ -91,7 +91,7 @@ impl From<&Delta> for PortableDelta {
 }
 
 impl PortableDelta {
-    /// Adds what others measured, or the same shards at another time.
+    /// Adds the measurements of other shards, or of the same at another time.
     pub fn merge(&mut self, other: &PortableDelta) {
         for (key, stand) in &other.stands {
             self.stands.insert(*key, stand.clone());
@@ -102,9 +102,9 @@ impl PortableDelta {
         self.warnings.extend(other.warnings.iter().cloned());
     }
 
-    /// Whether it can be of so many shards, in a run that has lasted so many nanoseconds.
+    /// Returns whether the delta can come from so many shards in a run that has lasted so many nanoseconds.
     pub(super) fn fits(&self, shards: u64, ended: u64) -> bool {
-        /// A slice ends later than what is in it.
+        /// The most by which the end of a slice lies after what is in it, in nanoseconds.
         const SLICE: u64 = 1_000_000_000;
         let known = |shard: u64| shard < shards;
         let mut slices = self.slices.iter();
@@ -117,8 +117,17 @@ impl PortableDelta {
             })
     }
 
-    /// What belongs to measurement number `epoch`, as if it were the first and had begun with the run, `origin`
-    /// nanoseconds later than it did; its shards get numbers that are so much higher.
+    /// Returns whether a run can have counted it: a file may be damaged, and its counts must not overflow in a sum.
+    pub(super) fn is_plausible(&self) -> bool {
+        let quiet = self.stands.values().filter_map(|stand| stand.quiet);
+        let mut waiting = quiet.map(|quiet| quiet.waiting);
+        self.stands.values().all(Stand::is_plausible)
+            && waiting.all(|count| count <= MOST_COUNT)
+            && self.slices.values().all(Slice::is_plausible)
+    }
+
+    /// Reduces the delta to measurement number `epoch`, as if that were the first and had begun with the run; times
+    /// since the run began become earlier by `origin` nanoseconds, and shard numbers rise by `shards`.
     pub(super) fn rebased(self, epoch: u64, origin: u64, shards: u64) -> PortableDelta {
         let mut based = self.shift_shards(shards);
         let slices = std::mem::take(&mut based.slices).into_iter();
@@ -146,7 +155,7 @@ impl PortableDelta {
         based
     }
 
-    /// Gives its shards numbers that are so much higher.
+    /// Raises the numbers of its shards by `by`.
     pub fn shift_shards(self, by: u64) -> PortableDelta {
         let slices = self.slices.into_iter().map(|(key, slice)| {
             let scenarios = slice.scenarios.into_iter();
@@ -170,7 +179,38 @@ impl PortableDelta {
     }
 }
 
+impl Stand {
+    fn is_plausible(&self) -> bool {
+        let effort = &self.effort;
+        let times = [effort.wall, effort.busy, effort.starved];
+        let mut times = times.into_iter().chain(effort.lag);
+        times.all(|time| time.as_secs() <= MOST_COUNT) && effort.connections <= MOST_COUNT
+    }
+}
+
 impl Slice {
+    fn is_plausible(&self) -> bool {
+        let users = self.scenarios.values().flat_map(|row| {
+            [
+                row.iterations,
+                row.change.unsigned_abs(),
+                row.rise.unsigned_abs(),
+            ]
+        });
+        let border = self.border.iter();
+        let border = border.flat_map(|border| [border.users, border.under_way]);
+        let waiting = self.quiet.iter().map(|(_, quiet)| quiet.waiting);
+        let left_out = self.errors_left_out.unsigned_abs();
+        let mut counts = users.chain(border).chain(waiting).chain([left_out]);
+        counts.all(|count| count <= MOST_COUNT)
+            && self.requests.values().all(Request::is_plausible)
+            && self.tasks.values().all(Task::is_plausible)
+            && self.measures.values().all(Measure::is_plausible)
+            && self.errors.values().all(ErrorCount::is_plausible)
+            && self.arrivals.is_plausible()
+            && self.late.is_plausible()
+    }
+
     fn of(shard: u64, covered: u64, delta: &SliceDelta) -> Slice {
         let mut slice = Slice {
             to: delta.span.to,

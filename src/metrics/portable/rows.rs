@@ -1,10 +1,10 @@
-//! The rows of a portable delta, and the way from a shard's own rows to them and back.
+//! Rows of a portable delta, and their conversion from a shard's own rows and back.
 
 use super::super::arrivals::ArrivalDelta;
 use super::super::delta::{ErrorDelta, SliceDelta, Source, TaskDelta};
 use super::super::exemplars::Exemplars;
 use super::super::filled::Filled;
-use super::super::latency::{Burst, Exact};
+use super::super::latency::{Burst, Exact, MOST_COUNT};
 use super::super::measures::MeasureDelta;
 use super::super::names::Label;
 use super::super::request::{RequestCounts, RequestDelta};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Latencies in microseconds with their counts; many are told apart as by a histogram of three digits.
+/// Counts by latency in microseconds; many latencies are told apart as by a histogram of three digits.
 pub(crate) type Counted = BTreeMap<u64, u64>;
 
 fn add(to: &mut Counted, from: &Counted) {
@@ -22,7 +22,14 @@ fn add(to: &mut Counted, from: &Counted) {
     }
 }
 
-/// One request name.
+/// Returns whether a run can have counted them: a file may be damaged.
+fn are_plausible(counted: &Counted) -> bool {
+    let mut counts = counted.values();
+    let all = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
+    all.is_some_and(|all| all <= MOST_COUNT)
+}
+
+/// Row of one request name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Request {
     counts: RequestCounts,
@@ -48,7 +55,7 @@ impl From<&RequestDelta> for Request {
 }
 
 impl Request {
-    /// How many requests it tells of.
+    /// Returns how many requests the row counts.
     #[cfg(test)]
     pub(super) fn count(&self) -> u64 {
         self.counts.count()
@@ -67,6 +74,14 @@ impl Request {
         }
     }
 
+    pub(super) fn is_plausible(&self) -> bool {
+        let counted = [&self.all, &self.failures, &self.service];
+        let filled = self.filled.as_ref();
+        self.counts.is_plausible()
+            && counted.into_iter().all(are_plausible)
+            && filled.is_none_or(|(exact, all)| exact.is_plausible() && are_plausible(all))
+    }
+
     fn to_delta(&self, label: Arc<Label>) -> RequestDelta {
         RequestDelta {
             label,
@@ -82,7 +97,7 @@ impl Request {
     }
 }
 
-/// One task or transaction.
+/// Row of one task or transaction.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Task {
     ok: Exact,
@@ -107,6 +122,10 @@ impl Task {
         add(&mut self.all, &other.all);
     }
 
+    pub(super) fn is_plausible(&self) -> bool {
+        self.ok.is_plausible() && self.failed.is_plausible() && are_plausible(&self.all)
+    }
+
     fn to_delta(&self, label: Arc<Label>) -> TaskDelta {
         TaskDelta {
             label,
@@ -117,7 +136,7 @@ impl Task {
     }
 }
 
-/// The starts of a run at a rate.
+/// Starts of iterations in a run at a rate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Arrivals {
     delays: Exact,
@@ -141,16 +160,20 @@ impl Arrivals {
         add(&mut self.all, &other.all);
         self.dropped += other.dropped;
     }
+
+    pub(super) fn is_plausible(&self) -> bool {
+        self.delays.is_plausible() && are_plausible(&self.all) && self.dropped <= MOST_COUNT
+    }
 }
 
-/// Whose error it was.
+/// Origin of an error.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Who {
     Request(Name),
     Task(Name),
 }
 
-/// Equal errors.
+/// Equal errors, counted together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ErrorCount {
     count: i64,
@@ -171,6 +194,10 @@ impl ErrorCount {
         self.count += other.count;
         self.exemplars.merge(&other.exemplars);
     }
+
+    pub(super) fn is_plausible(&self) -> bool {
+        self.count.unsigned_abs() <= MOST_COUNT
+    }
 }
 
 fn label((group, name): &Name) -> Arc<Label> {
@@ -181,7 +208,8 @@ fn label((group, name): &Name) -> Arc<Label> {
 }
 
 impl Slice {
-    /// The rows as a shard has them, but for scenarios and times without an answer, which each shard has of its own.
+    /// Converts the rows back to a shard's own, without scenarios and times without an answer, which each shard has
+    /// of its own.
     pub(crate) fn to_delta(&self, epoch: u64, from: u64) -> SliceDelta {
         let mut delta = SliceDelta::default();
         (delta.span.epoch, delta.span.from, delta.span.to) = (epoch, from, self.to);
@@ -224,7 +252,7 @@ impl Slice {
 }
 
 impl SliceDelta {
-    /// The place of a request's row, made when there is none.
+    /// Returns the number of a request's row, and makes one if there is none.
     fn request_named(&mut self, name: &Name) -> u32 {
         let known = self
             .requests
@@ -237,7 +265,7 @@ impl SliceDelta {
         at as u32
     }
 
-    /// The same of a task.
+    /// Returns the number of a task's row, and makes one if there is none.
     fn task_named(&mut self, name: &Name) -> u32 {
         let known = self.tasks.iter().position(|row| row.label.pair() == *name);
         let at = known.unwrap_or_else(|| {

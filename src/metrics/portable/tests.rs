@@ -1,4 +1,4 @@
-//! Properties of adding up, and of the way into bytes and back.
+//! Tests that adding up does not depend on order, and of the conversion into bytes and back.
 
 use super::*;
 use crate::metrics::{
@@ -202,7 +202,7 @@ fn a_store_shows_the_same_of_deltas_and_of_their_sums() {
 }
 
 #[test]
-fn the_way_into_bytes_and_back_changes_nothing() {
+fn encoding_and_decoding_changes_nothing() {
     let all = sum(&portable(&measured(7, 3, 40)));
     let bytes = all.encode();
     assert_eq!(PortableDelta::decode(&bytes).expect("its own bytes"), all);
@@ -372,7 +372,19 @@ fn a_damaged_part_is_refused_in_words() {
             ..part.clone()
         },
     ];
-    for part in damaged {
+    let overflowing = ["measured", "start_stop"].map(|pieces| {
+        let mut part = part.clone();
+        let pieces = match pieces {
+            "measured" => &mut part.measured,
+            _ => &mut part.start_stop,
+        };
+        let mut piece = PortableDelta::default();
+        let slice = piece.slices.entry((0, 0)).or_default();
+        slice.late.record_many(1, u64::MAX);
+        pieces.push(BASE64.encode(piece.encode()));
+        part
+    });
+    for part in damaged.into_iter().chain(overflowing) {
         let report = Report {
             part: Some(part),
             ..good.clone()

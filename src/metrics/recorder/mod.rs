@@ -1,4 +1,4 @@
-//! A shard's own counters: what every request, task and user of that shard is recorded in.
+//! Recorder of a shard: counts every request, task and user of that shard.
 //!
 //! Single-threaded and without locks. The engine's shard owns it and calls [`Recorder::take`] each tick; it
 //! does not know the other shards, the clock or who reads the figures.
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Distinct warnings that one shard passes on.
+/// The most distinct warnings that one shard passes on.
 const MAX_WARNINGS: usize = 100;
 
 /// Records what the users of one shard do.
@@ -26,21 +26,22 @@ const MAX_WARNINGS: usize = 100;
 pub struct Recorder {
     requests: Names,
     tasks: Names,
-    /// Checks and metrics with the kind of each.
+    /// Names of checks and metrics, grouped by kind.
     measures: Names,
     kinds: Vec<Kind>,
     slices: Slices,
     told: HashSet<String>,
     /// Whether the warning of too many request names was given: its text is not built on every request.
     overflowed: bool,
-    /// Where the times of logs and exemplars count from.
+    /// Origin of the times in logs and exemplars.
     origin: Instant,
-    /// None if no log is kept.
+    /// Log of requests and tasks; `None` if none is kept.
     request_log: Option<Box<LogRecorder>>,
 }
 
 impl Recorder {
-    /// A recorder for the shard of that number, whose run begins now. No two recorders of a run may share a number.
+    /// Makes the recorder of the shard of that number, whose run begins now. No two recorders of a run may share a
+    /// number.
     pub fn new(shard: usize) -> Self {
         let slices = Slices::new(shard);
         Recorder {
@@ -56,7 +57,7 @@ impl Recorder {
         }
     }
 
-    /// The same for a run that began at `begin`, with logs if they are kept; their times count from `origin`.
+    /// Sets the beginning of the run, and the logs if any are kept; their times count from `origin`.
     pub fn of_run(mut self, origin: Instant, begin: Instant, run_logs: Option<&RunLogs>) -> Self {
         self.slices.start(begin);
         self.origin = origin;
@@ -64,29 +65,30 @@ impl Recorder {
         self
     }
 
-    /// When its run began.
+    /// Returns when the run began.
     #[cfg(test)]
     pub fn zero(&self) -> Instant {
         self.slices.zero()
     }
 
-    /// Counts apart what comes before and after each of these times since a measurement began, in rising order.
+    /// Cuts the counts at each of these times since a measurement began, in rising order.
     pub fn mark(&mut self, marks: &[Duration]) {
         let marks: Arc<[u64]> = marks.iter().copied().map(nanoseconds).collect();
         self.slices.mark(marks);
     }
 
-    /// Lets measurement number `epoch` begin at that moment, which may lie ahead. One that has begun stays as it is.
+    /// Schedules measurement number `epoch` to begin at that moment, which may lie ahead. One that has begun stays
+    /// as it is.
     pub fn begin_measurement(&mut self, epoch: u64, at: Instant) {
         self.slices.begin_measurement(epoch, at);
     }
 
-    /// Calls off a measurement that was to begin and has not.
+    /// Cancels a measurement that was to begin and has not.
     pub fn stay(&mut self) {
         self.slices.stay();
     }
 
-    /// The number of a request name. A known name costs one hash and no memory; after 2,000 distinct ones
+    /// Returns the number of a request name. A known name costs one hash and no memory; after 2,000 distinct ones
     /// the rest counts as `(other)` and a warning says how to name requests.
     pub fn request(&mut self, method: &str, name: &str) -> RequestId {
         let interned = self.requests.intern(method, name);
@@ -97,7 +99,7 @@ impl Recorder {
         RequestId(interned.id)
     }
 
-    /// The number of a task or transaction of a scenario, bounded as [`Recorder::request`].
+    /// Returns the number of a task or transaction of a scenario; bounded like [`Recorder::request`].
     pub fn task(&mut self, scenario: &str, name: &str) -> TaskId {
         let interned = self.tasks.intern(scenario, name);
         if interned.overflow && !self.told.contains(TOO_MANY_TASKS) {
@@ -106,12 +108,12 @@ impl Recorder {
         TaskId(interned.id)
     }
 
-    /// A request goes out. What is returned is given back to [`Recorder::request_ends`].
+    /// Notes that a request is sent. The caller gives the returned flight back to [`Recorder::request_ends`].
     pub fn request_begins(&mut self, at: Instant) -> Flight {
         self.slices.request_begins(at)
     }
 
-    /// A request that began at `begin` has ended, `answered` or not. It is recorded apart from this.
+    /// Notes that a request that began at `begin` has ended, `answered` or not. It is recorded apart from this.
     pub fn request_ends(
         &mut self,
         flight: Flight,
@@ -138,32 +140,23 @@ impl Recorder {
         self.log(sample);
     }
 
-    /// Counts a finished request on whose verdict the plan may still have its say; no error is told yet.
+    /// Counts a finished request whose verdict the plan may still change; its error is not recorded yet.
     /// [`Recorder::conclude`] makes it final.
     pub fn enter(&mut self, sample: &Sample<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         slice.requests[sample.request.0 as usize].enter(sample);
     }
 
-    /// Corrects a request that was entered to what the sample says, and tells its error, in the second in which it
-    /// ended.
+    /// Corrects a request that was entered, and records its error in the second in which it ended.
     pub fn revise(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
-        slice.requests[sample.request.0 as usize].revise(sample, before.failed);
-        if sample.failure != before.told {
-            if let Some(told) = &before.told {
-                slice.fail(Source::Request(sample.request.0), told, -1);
-            }
-            if let Some(failure) = &sample.failure {
-                fail(slice, sample, failure, self.origin);
-            }
-        }
+        revise(slice, sample, before, self.origin);
     }
 
-    /// The same, and final.
+    /// Corrects a request that was entered, finally.
     pub fn conclude(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
-        self.revise(sample, before);
         let slice = slice_of(&mut self.slices, &self.requests, sample);
+        revise(slice, sample, before, self.origin);
         slice.requests[sample.request.0 as usize].conclude(sample);
         self.log(sample);
     }
@@ -230,7 +223,7 @@ impl Recorder {
             .value(value);
     }
 
-    /// The row of a check or metric in the open slice, made when it is new.
+    /// Returns the row of a check or metric in the open slice, and makes it if it is new.
     fn measure(&mut self, kind: Kind, name: &str) -> &mut Measure {
         let interned = self.measures.intern_grouped(kind.group(), name);
         if interned.overflow && !self.told.contains(TOO_MANY_MEASURES) {
@@ -251,12 +244,12 @@ impl Recorder {
         &mut rows[id].measure
     }
 
-    /// A user's cycle took more than twice this cadence.
+    /// Notes that a user's cycle took more than twice this cadence.
     pub(super) fn late_cycle(&mut self, cadence: Duration) {
         self.slices.open().late.record(nanoseconds(cadence));
     }
 
-    /// Counts requests that a late user could not make, as if each had taken so many nanoseconds.
+    /// Counts requests that a late user could not make, each as if it had taken so many nanoseconds.
     pub(super) fn fill_in(&mut self, request: RequestId, ns: u64, times: u64) {
         let slice = self.slices.open();
         slice.cover_requests(self.requests.labels());
@@ -264,29 +257,29 @@ impl Recorder {
         row.filled.get_or_insert_default().record(ns, times);
     }
 
-    /// A user of the scenario came to the end of one iteration.
+    /// Counts a finished iteration of a user of the scenario.
     pub fn iteration(&mut self, scenario: &str) {
         self.slices.open().scenario(scenario).iterations += 1;
     }
 
-    /// An iteration of a run at a rate was started, so much later than on schedule.
+    /// Counts an iteration of a run at a rate that was started with this delay.
     pub fn arrival(&mut self, delay: Duration) {
         self.slices.open().arrivals.started(delay);
     }
 
-    /// An iteration of a run at a rate found no free user.
+    /// Counts an iteration of a run at a rate that found no free user.
     pub fn dropped(&mut self) {
         self.slices.open().arrivals.dropped();
     }
 
-    /// A user of the scenario starts.
+    /// Counts a user of the scenario that starts.
     pub fn user_started(&mut self, scenario: &str, at: Instant) {
         let row = self.slices.user_started(at).scenario(scenario);
         row.change += 1;
         row.rise = row.rise.max(row.change);
     }
 
-    /// A user of the scenario has stopped.
+    /// Counts a user of the scenario that has stopped.
     pub fn user_stopped(&mut self, scenario: &str, at: Instant) {
         self.slices.user_stopped(at).scenario(scenario).change -= 1;
     }
@@ -299,22 +292,22 @@ impl Recorder {
         }
     }
 
-    /// What the shard took of the machine since the last [`Recorder::take`].
+    /// Adds the resources that the shard used since the last [`Recorder::take`].
     pub fn effort(&mut self, effort: Effort) {
         self.slices.delta().effort = effort;
     }
 
-    /// Time has come to `now`: what [`Recorder::take`] gives next is all until then.
+    /// Advances the time to `now`: the next [`Recorder::take`] returns everything until then.
     pub fn come_to(&mut self, now: Instant) {
         self.slices.come_to(now);
     }
 
-    /// The shard has ended: what [`Recorder::take`] gives next is the last.
+    /// Marks the shard as ended: the next [`Recorder::take`] returns the last delta.
     pub fn end(&mut self, now: Instant) {
         self.slices.end(now);
     }
 
-    /// Hands over what was measured since the last call and starts anew.
+    /// Returns what was measured since the last call and starts anew.
     pub fn take(&mut self) -> Delta {
         if let Some(request_log) = &mut self.request_log {
             request_log.hand_over();
@@ -322,20 +315,33 @@ impl Recorder {
         self.slices.take()
     }
 
-    /// Takes an emptied delta back, as [`Store::merge`](super::Store::merge) returns it, for the next tick.
-    /// One of another shard is dropped.
+    /// Takes a cleared delta back for the next tick, as [`Store::merge`](super::Store::merge) returns it. One of
+    /// another shard is dropped.
     pub fn recycle(&mut self, delta: Delta) {
         self.slices.recycle(delta);
     }
 }
 
-/// The slice in which a request ended, with a row for it.
+/// Returns the slice in which a request ended, with a row for it.
 fn slice_of<'a>(slices: &'a mut Slices, names: &Names, sample: &Sample<'_>) -> &'a mut SliceDelta {
     let slice = slices.of(sample.begin, nanoseconds(sample.latency));
     if slice.requests.len() <= sample.request.0 as usize {
         slice.cover_requests(names.labels());
     }
     slice
+}
+
+/// Corrects a request that was entered in this slice, and records its error.
+fn revise(slice: &mut SliceDelta, sample: &Sample<'_>, before: &Entered<'_>, origin: Instant) {
+    slice.requests[sample.request.0 as usize].revise(sample, before.failed);
+    if sample.failure != before.told {
+        if let Some(told) = &before.told {
+            slice.fail(Source::Request(sample.request.0), told, -1);
+        }
+        if let Some(failure) = &sample.failure {
+            fail(slice, sample, failure, origin);
+        }
+    }
 }
 
 /// Counts the failure of a request.
@@ -345,15 +351,15 @@ fn fail(slice: &mut SliceDelta, sample: &Sample<'_>, failure: &Failure<'_>, orig
     }
 }
 
-/// What the recorder and the store say when names of tasks and transactions run over.
+/// Warning of the recorder and the store for too many names of tasks and transactions.
 pub(super) const TOO_MANY_TASKS: &str = "more than 2,000 names of tasks and transactions; the rest is counted as '(other)': \
      keep ids out of the names of transactions";
 
-/// What the recorder and the store say when names of checks and metrics run over.
+/// Warning of the recorder and the store for too many names of checks and metrics.
 pub(super) const TOO_MANY_MEASURES: &str = "more than 2,000 names of checks and metrics; the rest is counted as '(other)': \
      keep ids out of the names of checks and metrics";
 
-/// What the recorder and the store say when names of requests run over.
+/// Returns the warning of the recorder and the store for too many names of requests.
 pub(super) fn too_many_requests() -> String {
     format!(
         "more than {} request names; the rest is counted as '(other)': give requests that differ only in an id \

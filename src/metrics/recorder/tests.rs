@@ -64,8 +64,8 @@ fn equal_failures_are_one_error_and_the_hundred_and_first_kind_is_left_out() {
     assert_eq!(delta.errors_left_out, 1);
 }
 
-/// Slices that have a request: where each begins in milliseconds, requests and failures, and how the shard
-/// stood at its end if it is over.
+/// Slices that have a request: their beginning in milliseconds, requests, failures, and the shard's state at their
+/// end if they are over.
 fn told(delta: &Delta) -> Vec<(u64, u64, i64, Option<Border>)> {
     let slices = delta.slices.iter().map(|slice| {
         let rows = || slice.requests.iter().map(|row| &row.counts);

@@ -5,7 +5,7 @@ use crate::units::show_long;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What ended a run.
+/// Causes of a run's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -15,7 +15,7 @@ pub enum Cause {
     TimeUp,
     /// Every user had done its iterations.
     IterationsDone,
-    /// A key of a view, or the program that lgoose is embedded in.
+    /// A person stopped it, by a key of a view or through the program that lgoose is embedded in.
     StoppedByUser,
     /// Ctrl-C, SIGTERM or the end of the terminal.
     Signal,
@@ -33,20 +33,20 @@ pub enum Cause {
     Trouble,
 }
 
-/// Why and when a run ended.
+/// Cause and time of a run's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Ending {
-    /// What ended it.
+    /// What ended the run.
     pub cause: Cause,
-    /// When, in seconds since users began to start, pauses left out.
+    /// When the run ended, in seconds since users began to start, pauses left out.
     pub at_s: f64,
-    /// When it was to end, counted likewise; `null` for a run without such a time.
+    /// When the run was to end, counted likewise; `null` for a run without such a time.
     pub planned_s: Option<f64>,
-    /// Whether it ended before its planned end, be that a time or iterations, or was broken off.
+    /// Whether the run ended before its planned end, be that a time or iterations, or was broken off.
     pub cut_short: bool,
-    /// Whether it ended before its figures began to count (`--warmup`, `--reset-stats`): nothing was judged.
+    /// Whether the run ended before its figures began to count (`--warmup`, `--reset-stats`): nothing was judged.
     #[serde(default)]
     pub in_warmup: bool,
     /// Whether tasks that still ran after `--stop-timeout` were cut off.
@@ -55,19 +55,19 @@ pub struct Ending {
     /// Whether every user ended by an error in `on_start`, whatever ended the run.
     #[serde(default)]
     pub all_lost: bool,
-    /// The threshold that stopped it; `null` if none did.
+    /// The threshold that stopped the run; `null` if none did.
     #[serde(default)]
     pub threshold: Option<String>,
-    /// What `test_start` or `test_stop` raised; `null` if neither did.
+    /// The error that `test_start` or `test_stop` raised; `null` if neither did.
     #[serde(default)]
     pub raised: Option<String>,
-    /// The same in words: `stopped by a signal at 2 s of 60 s`.
+    /// The ending in words: `stopped by a signal at 2 s of 60 s`.
     pub text: String,
 }
 
 impl Ending {
-    /// An ending at `at`, planned for `planned`, that is known no closer yet; [`told`](Ending::told) gives it its
-    /// words.
+    /// Makes an ending at `at`, planned for `planned`, whose other facts are not known yet; [`told`](Ending::told)
+    /// adds its words.
     pub fn new(cause: Cause, at: Duration, planned: Option<Duration>) -> Ending {
         let broken_off = matches!(cause, Cause::NotStarted | Cause::Aborted | Cause::Trouble);
         let complete = matches!(cause, Cause::TimeUp | Cause::IterationsDone);
@@ -85,7 +85,7 @@ impl Ending {
         }
     }
 
-    /// The same with its words.
+    /// Adds the words.
     #[must_use]
     pub fn told(mut self) -> Ending {
         let (at, after) = (self.at(), seconds(self.at_s));
@@ -119,7 +119,7 @@ impl Ending {
         self
     }
 
-    /// How a run that was cut short is told beside its verdict: `stopped at 2 s of 60 s`.
+    /// Describes, beside a verdict, a run that was cut short: `stopped at 2 s of 60 s`.
     pub fn short(&self) -> String {
         let at = self.at();
         let mut text = match self.cause {
@@ -133,7 +133,7 @@ impl Ending {
         text
     }
 
-    /// `at 2 s of 60 s`.
+    /// Describes the time of the end: `at 2 s of 60 s`.
     fn at(&self) -> String {
         let at = seconds(self.at_s);
         match self.planned_s.filter(|planned| self.at_s < *planned) {
@@ -143,8 +143,8 @@ impl Ending {
     }
 }
 
-/// Seconds without a fraction, below ten with a tenth; never rounded up, so that what is cut short never looks
-/// whole.
+/// Formats seconds without a fraction, below ten with a tenth; never rounded up, so that a run that was cut short
+/// never looks complete.
 fn seconds(s: f64) -> String {
     match s {
         s if s < 10.0 => format!("{} s", (s * 10.0 + 1e-6).floor() / 10.0),

@@ -1,18 +1,18 @@
-//! Equal errors and examples of them.
+//! Equal errors and exemplars of them.
 
 use super::latency::PhasesMs;
 use serde::{Deserialize, Serialize};
 
-/// Equal errors.
+/// Equal errors, counted together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ErrorRow {
-    /// How many.
+    /// How many errors were counted.
     pub count: u64,
-    /// Whose: `GET front page`, `task log in`.
+    /// The request or task that failed: `GET front page`, `task log in`.
     pub name: String,
-    /// What happened.
+    /// The message.
     pub message: String,
     /// The plan's line, as in `plans/drupal.lua:12`.
     pub line: Option<String>,
@@ -20,7 +20,7 @@ pub struct ErrorRow {
     pub first_s: f64,
     /// Seconds into the measurement when it last came, likewise.
     pub last_s: f64,
-    /// Of requests, the first and the slowest three others; credentials in headers are masked.
+    /// Exemplars of failed requests: the first and the slowest three others; credentials in headers are masked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exemplars: Vec<Exemplar>,
 }
@@ -30,7 +30,7 @@ pub struct ErrorRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Exemplar {
-    /// When it began, in nanoseconds since the run did, as in the request log.
+    /// When it began, in nanoseconds since the run began, as in the request log.
     pub start_ns: u64,
     /// The user's number, from 1; 0 is that of `test_start` and `test_stop`.
     pub user: u64,
@@ -46,16 +46,16 @@ pub struct Exemplar {
     pub final_url: String,
     /// Status of the final answer, 0 without one.
     pub status: u16,
-    /// How long it took.
+    /// Latency in milliseconds.
     pub latency_ms: f64,
-    /// What the latency was made of; `null` where the phase did not happen.
+    /// Parts of the latency; `null` where the phase did not happen.
     pub phases_ms: PhasesMs,
     /// `name: value` of each header as sent, credentials masked, 4 KiB at most.
     pub request_headers: Vec<String>,
-    /// The same of the answer.
+    /// `name: value` of each header of the answer, likewise.
     pub response_headers: Vec<String>,
     /// The body's first 2 KiB; what is not UTF-8 is replaced.
     pub body: String,
-    /// How long the body was, in bytes.
+    /// Length of the body in bytes.
     pub body_bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Latencies of a report, and what they were made of.
+//! Latencies of a report, and their phases.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,4 +50,19 @@ pub struct PhasesMs {
     pub first_byte: Option<f64>,
     /// From the first to the last byte of the answer.
     pub receive: Option<f64>,
+}
+
+impl PhasesMs {
+    /// Takes the milliseconds of the phases in the order in which they happen.
+    pub(in super::super) fn in_order(phases: [Option<f64>; 6]) -> PhasesMs {
+        let [dns, connect, tls, send, first_byte, receive] = phases;
+        PhasesMs {
+            dns,
+            connect,
+            tls,
+            send,
+            first_byte,
+            receive,
+        }
+    }
 }

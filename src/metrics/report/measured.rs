@@ -1,4 +1,4 @@
-//! What a plan measured itself, as the report has it.
+//! Checks and metrics of a plan in the report.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Check {
-    /// As the plan names it.
+    /// Name given by the plan.
     pub name: String,
     /// How often it held.
     pub passes: u64,
@@ -20,9 +20,9 @@ pub struct Check {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Metric {
-    /// As the plan names it.
+    /// Name given by the plan.
     pub name: String,
-    /// What its values amount to.
+    /// Kind of the metric.
     pub kind: MetricKind,
     /// How many values were added.
     pub count: u64,
@@ -49,7 +49,7 @@ pub struct Metric {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum MetricKind {
-    /// Adds up.
+    /// A sum.
     Counter,
     /// A level: the latest value, the smallest and the largest.
     Gauge,

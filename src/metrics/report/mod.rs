@@ -26,7 +26,7 @@ pub use verdict::{Verdict, VerdictResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A whole run.
+/// Result of a whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -37,14 +37,15 @@ pub struct Report {
     pub plan: String,
     /// Base URL of the target.
     pub host: String,
-    /// When it began, RFC 3339.
+    /// Beginning of the run, RFC 3339.
     pub started: String,
     /// Seconds that the figures cover, pauses left out; rates divide by it.
     pub elapsed_s: f64,
     /// Seconds that the run was paused in the meantime.
     #[serde(default)]
     pub paused_s: f64,
-    /// The part of a load that it is of, and all that joining it with the others takes; only with `--part`.
+    /// The part of a load that the report covers, and all that joining it with the others takes; only with
+    /// `--part`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartRow>,
     /// Where the measurement begins, and so second 0 of `series`, in nanoseconds on the clock of the logs, which
@@ -55,32 +56,32 @@ pub struct Report {
     pub users: u64,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Why and when it ended; not in a report of a run that goes on, nor in those within a report.
+    /// Cause and time of the run's end; not in a report of a run that goes on, nor in those within a report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
-    /// What came of it; likewise.
+    /// The verdict; absent likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// Everything that decided the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<RunSettings>,
-    /// What lgoose itself has to say about the run.
+    /// Warnings of lgoose about the run.
     pub warnings: Vec<String>,
-    /// One row a request name, in the order of first appearance.
+    /// One row for each request name, in the order of first appearance.
     pub requests: Vec<RequestRow>,
     /// All requests together.
     pub aggregated: Figures,
     /// The requests of `test_start` and `test_stop`, which count nowhere else; only in runs that have some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_stop: Vec<RequestRow>,
-    /// One row a scenario.
+    /// One row for each scenario.
     pub scenarios: Vec<ScenarioRow>,
-    /// One row a task or transaction.
+    /// One row for each task or transaction.
     pub tasks: Vec<TaskRow>,
     /// All requests over time.
     #[serde(default)]
     pub series: Vec<SeriesPoint>,
-    /// What happened on the way, in order of time.
+    /// Events of the run, in order of time.
     #[serde(default)]
     pub events: Vec<Event>,
     /// Named checks of the plan.
@@ -89,13 +90,13 @@ pub struct Report {
     /// Custom metrics of the plan.
     #[serde(default)]
     pub metrics: Vec<Metric>,
-    /// The most frequent first; beyond 100 kinds, one row without a name counts the rest.
+    /// Errors, the most frequent first; beyond 100 kinds, one row without a name counts the rest.
     #[serde(default)]
     pub errors: Vec<ErrorRow>,
-    /// What latencies would be with the requests that late users could not make; `null` if it is off.
+    /// Latencies corrected for the requests that late users could not make; `null` if the correction is off.
     #[serde(default)]
     pub co_mitigation: Option<CoMitigation>,
-    /// Verdicts.
+    /// Verdicts on thresholds.
     #[serde(default)]
     pub thresholds: Vec<ThresholdRow>,
     /// The logs that were kept; only in runs that kept some.
@@ -107,11 +108,11 @@ pub struct Report {
     /// How hard lgoose itself worked; `null` if it was not measured.
     #[serde(default)]
     pub generator: Option<GeneratorRow>,
-    /// What came before the figures began to count (`--warmup`); only in runs that had one.
+    /// Report of the time before the figures began to count (`--warmup`); only in runs that had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Box<Report>>,
-    /// What was measured under each earlier version of the plan, where it was loaded anew on the way, the last 20 of
-    /// them, without the series of names; only in runs in which it was.
+    /// Reports of what was measured under each earlier version of the plan, where it was loaded anew during the
+    /// run: the last 20 of them, without the series of names; only in runs in which it was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Report>,
 }
@@ -123,9 +124,9 @@ pub struct Report {
 pub struct LogRow {
     /// `requests`, `tasks`, `errors` or `debug`.
     pub log: String,
-    /// Its file.
+    /// File of the log.
     pub file: String,
-    /// The lines it has, its header and its last line about what was left out not counted.
+    /// Lines of the log, without its header and its last line about what was left out.
     pub lines: u64,
     /// The lines that were left out because the file could not be written as fast as they came, or at all.
     pub left_out: u64,
@@ -136,11 +137,11 @@ pub struct LogRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ArrivalsRow {
-    /// Those that were started.
+    /// Iterations that were started.
     pub started: u64,
-    /// Those that found no free user.
+    /// Iterations that found no free user.
     pub dropped: u64,
-    /// How much later than on schedule they were started; `null` when none was.
+    /// Delay of the starts behind the schedule; `null` when there was none.
     pub delay_ms: Option<Latency>,
 }
 
@@ -151,22 +152,22 @@ pub struct ArrivalsRow {
 pub struct GeneratorRow {
     /// Threads that drove users.
     pub threads: u64,
-    /// How much of their time they were on a core or waited for one, from 0 to 1.
+    /// Share of their time that the threads were on a core or waited for one, from 0 to 1.
     pub busy: f64,
-    /// The same of the busiest thread in its busiest second.
+    /// The same share of the busiest thread in its busiest second.
     pub busiest: f64,
-    /// How late timers woke, in milliseconds.
+    /// Mean delay of timers in milliseconds.
     pub lag_avg_ms: f64,
-    /// The latest.
+    /// Longest delay of a timer in milliseconds.
     pub lag_max_ms: f64,
-    /// How much of their time the threads were ready for a core without getting one, from 0 to 1.
+    /// Share of their time that the threads were ready for a core without getting one, from 0 to 1.
     #[serde(default)]
     pub starved: f64,
-    /// How much of the median latency was lgoose itself, estimated, in milliseconds: how long answers waited before it
+    /// lgoose's own part of the median latency, estimated, in milliseconds: how long answers waited before it
     /// looked at them, and how late it was with starts in a run at a rate. `null` if it was not measured.
     #[serde(default)]
     pub own_p50_ms: Option<f64>,
-    /// The same of the 99th percentile.
+    /// lgoose's own part of the 99th percentile, likewise.
     #[serde(default)]
     pub own_p99_ms: Option<f64>,
     /// The most connections open at a time; 0 with `--client reqwest`, which keeps them to itself.
@@ -176,7 +177,7 @@ pub struct GeneratorRow {
     /// the time. Where its own part is not measured: a thread was so busy, or timers woke more than 10 ms and a tenth
     /// of the median latency late.
     pub saturated_s: f64,
-    /// Seconds that were looked at for that.
+    /// Seconds that were examined for saturation.
     pub judged_s: f64,
 }
 
@@ -187,7 +188,7 @@ pub struct GeneratorRow {
 pub struct RequestRow {
     /// `GET`; empty in the row `(other)`.
     pub method: String,
-    /// As the plan names it.
+    /// Name given by the plan.
     pub name: String,
     /// The figures, on the same level in JSON.
     #[serde(flatten)]
@@ -197,16 +198,16 @@ pub struct RequestRow {
     pub series: NameSeries,
 }
 
-/// What is measured of requests.
+/// Figures of requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Figures {
-    /// Requests; a chain of redirects is one.
+    /// Number of requests; a chain of redirects is one.
     pub count: u64,
-    /// Of these, failed.
+    /// Failed requests among them.
     pub failures: u64,
-    /// Redirect hops beside them.
+    /// Redirects that were followed in addition.
     pub redirects: u64,
     /// Requests sent again because the site had closed the connection that was kept for them.
     #[serde(default)]
@@ -223,41 +224,41 @@ pub struct Figures {
     /// actual start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ms: Option<Latency>,
-    /// What the latency was made of.
+    /// Phases of the latency.
     pub phases_ms: PhasesMs,
     /// Requests by the status of their final response; `"0"` is no response.
     pub status: BTreeMap<String, u64>,
-    /// All latencies in microseconds: HdrHistogram V2 (not compressed), base64.
+    /// Latencies in microseconds: HdrHistogram V2 (not compressed), base64.
     pub histogram: String,
 }
 
-/// One scenario.
+/// Figures of one scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ScenarioRow {
-    /// As the plan names it.
+    /// Name given by the plan.
     pub name: String,
     /// The most users at a time; in a snapshot, the users now.
     pub users: u64,
-    /// Iterations that came to their end.
+    /// Iterations that were completed.
     pub iterations: u64,
 }
 
-/// One task or transaction.
+/// Figures of one task or transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TaskRow {
-    /// Its scenario.
+    /// Scenario of the task.
     pub scenario: String,
-    /// As the plan names it.
+    /// Name given by the plan.
     pub name: String,
     /// Finished runs.
     pub runs: u64,
-    /// Of these, failed.
+    /// Failed runs among them.
     pub failures: u64,
-    /// How long a run took; `null` when there was none.
+    /// Duration of the runs; `null` when there was none.
     pub latency_ms: Option<Latency>,
 }
 
@@ -268,81 +269,82 @@ pub struct TaskRow {
 pub struct SeriesPoint {
     /// Whole seconds from the start of the measurement to the start of this point.
     pub second: u64,
-    /// How long it lasted, pauses left out; rates divide by it. The last point may be a fragment of a second.
+    /// Length of the point in seconds, pauses left out; rates divide by it. The last point may be a fragment of a
+    /// second.
     pub seconds: f64,
-    /// Users at its end; where points were joined, the most.
+    /// Users at the end of the point; where points were joined, the most.
     pub users: u64,
-    /// Requests that ended in it.
+    /// Requests that ended within the point.
     pub count: u64,
-    /// Of these, failed.
+    /// Failed requests among them.
     pub failures: u64,
     /// Bytes received.
     pub bytes: u64,
-    /// Shortest latency, exact; `null` without requests.
+    /// Shortest latency in milliseconds, exact; `null` without requests.
     #[serde(default)]
     pub min_ms: Option<f64>,
-    /// Longest, exact.
+    /// Longest latency in milliseconds, exact; `null` without requests.
     #[serde(default)]
     pub max_ms: Option<f64>,
-    /// All latencies added up; their mean is this divided by `count`.
+    /// Sum of all latencies in milliseconds; their mean is this divided by `count`.
     #[serde(default)]
     pub sum_ms: f64,
-    /// Median latency, within 0.1 % or half a microsecond, or 0.4 % where points were joined, as all three; `null`
-    /// without requests.
+    /// Median latency in milliseconds; it and the next two are within 0.1 % or half a microsecond, or within 0.4 %
+    /// where points were joined; `null` without requests.
     pub p50_ms: Option<f64>,
-    /// 95th percentile.
+    /// 95th percentile in milliseconds.
     pub p95_ms: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile in milliseconds.
     pub p99_ms: Option<f64>,
-    /// Requests under way at its end; where points were joined, the most.
+    /// Requests under way at the end of the point; where points were joined, the most.
     #[serde(default)]
     pub under_way: u64,
-    /// How long the oldest of them had been under way by then; where points were joined, the longest.
+    /// Age of the oldest of them in milliseconds; where points were joined, the greatest.
     #[serde(default)]
     pub oldest_ms: f64,
-    /// How much of its time the busiest thread of lgoose was busy, from 0 to 1; where points were joined, the
-    /// worse of them.
+    /// Share of its time that lgoose's busiest thread was busy, from 0 to 1; where points were joined, the worse of
+    /// them.
     #[serde(default)]
     pub busy: f64,
-    /// How late the timers of the latest thread woke on average, in milliseconds; likewise.
+    /// Mean delay of the timers of the latest thread, in milliseconds; joined likewise.
     #[serde(default)]
     pub lag_ms: f64,
-    /// Whether lgoose and not the target set the latency; likewise.
+    /// Whether lgoose and not the target set the latency; joined likewise.
     #[serde(default)]
     pub saturated: bool,
-    /// How much of the median was lgoose itself, estimated, in milliseconds; likewise. `null` if it was not measured.
+    /// lgoose's own part of the median, estimated, in milliseconds; joined likewise. `null` if it was not measured.
     #[serde(default)]
     pub own_p50_ms: Option<f64>,
-    /// The same of the 99th percentile.
+    /// lgoose's own part of the 99th percentile, likewise.
     #[serde(default)]
     pub own_p99_ms: Option<f64>,
-    /// Its latencies in microseconds to two significant digits: HdrHistogram V2 (not compressed), base64; empty
-    /// without requests, and in what live views get.
+    /// Latencies in microseconds to two significant digits: HdrHistogram V2 (not compressed), base64; empty without
+    /// requests, and in what live views get.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub histogram: String,
 }
 
 impl SeriesPoint {
-    /// Requests a second. `None` for a fragment of less than half a second: what happened in so short a time says
-    /// little of a second.
+    /// Returns the requests per second. `None` for a fragment of less than half a second: what happened in so short
+    /// a time says little of a second.
     pub fn rate(&self) -> Option<f64> {
         self.rate_of(self.count)
     }
 
-    /// The same of some of its requests.
+    /// Returns the rate of some of its requests, likewise.
     pub fn rate_of(&self, count: u64) -> Option<f64> {
         (self.seconds >= 0.5).then(|| count as f64 / self.seconds)
     }
 }
 
-/// A threshold and what came of it.
+/// A threshold and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ThresholdRow {
-    /// Its text: `p95 < 300ms during 30s`.
+    /// Text of the threshold: `p95 < 300ms during 30s`.
     pub threshold: String,
-    /// The name it is about; `null` is everything.
+    /// The name that the threshold is about; `null` for everything.
     pub name: Option<String>,
     /// The figure in the threshold's unit: of the whole run, of its worst stretch, or that which stopped the
     /// run; `null` is no data, which fails.

@@ -1,11 +1,11 @@
-//! Latencies corrected for coordinated omission, as the report has them.
+//! Latencies corrected for coordinated omission, in the report.
 
 use super::latency::Latency;
 use crate::units::{show_count, show_duration};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What a user's cycle is compared with.
+/// Cadences that a user's cycle is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -18,13 +18,13 @@ pub enum Cadence {
     Maximum,
 }
 
-/// Latencies with what was filled in for coordinated omission: while users waited for a slow answer, they did
-/// not ask for what they would have asked for at their pace.
+/// Latencies corrected for coordinated omission: while users waited for a slow answer, they did not make the
+/// requests that they would have made at their pace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CoMitigation {
-    /// What a user's cycle is compared with.
+    /// Cadence that a user's cycle is compared with.
     pub cadence: Cadence,
     /// Cycles that took more than twice the cadence of their user.
     pub late_cycles: u64,
@@ -33,14 +33,14 @@ pub struct CoMitigation {
     /// The 99th percentile as measured, to compare with that of `aggregated`; `null` without requests.
     #[serde(default)]
     pub measured_p99_ms: Option<f64>,
-    /// One row a request name for which something was filled in.
+    /// One row for each request name for which something was filled in.
     pub requests: Vec<CoRow>,
     /// All requests together.
     pub aggregated: CoFigures,
 }
 
 impl CoMitigation {
-    /// What a reader has to know before believing the percentiles of a run of users, if they hide much.
+    /// Returns a warning for readers of the percentiles of a run of users, if these hide much.
     pub(crate) fn warning(&self) -> Option<String> {
         let (measured, corrected) = (self.measured_p99_ms?, self.aggregated.latency_ms?.p99);
         (corrected > 1.5 * measured).then(|| {
@@ -66,24 +66,24 @@ fn show_ms(ms: f64) -> String {
 pub struct CoRow {
     /// `GET`; empty in the row `(other)`.
     pub method: String,
-    /// As the plan names it.
+    /// Name given by the plan.
     pub name: String,
     /// The figures, on the same level in JSON.
     #[serde(flatten)]
     pub figures: CoFigures,
 }
 
-/// Latencies of requests and of those that were filled in.
+/// Latencies of measured requests and of those that were filled in.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CoFigures {
-    /// Requests that were made and that were filled in.
+    /// Requests that were made or filled in.
     pub count: u64,
-    /// Of these, filled in.
+    /// Requests among them that were filled in.
     pub filled: u64,
     /// Latency of all of them; `null` when there were none.
     pub latency_ms: Option<Latency>,
-    /// All of them in microseconds: HdrHistogram V2 (not compressed), base64.
+    /// Latencies in microseconds: HdrHistogram V2 (not compressed), base64.
     pub histogram: String,
 }

@@ -1,43 +1,44 @@
-//! What the report of a part (`--part 2/4`) has beside its figures: all that joining the parts takes.
+//! Data in the report of a part (`--part 2/4`) beside its figures: all that joining the parts takes.
 
 use super::omission::Cadence;
 use serde::{Deserialize, Serialize};
 
-/// The part of a load that a report is of.
+/// The part of a load that a report covers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PartRow {
-    /// Its number, from 1.
+    /// Number of the part, from 1.
     pub number: u64,
     /// How many parts there are.
     pub of: u64,
     /// Threads that drove its users.
     pub shards: u64,
-    /// The number of the measurement that the figures are of; the first is 0.
+    /// Number of the measurement that the figures belong to; the first is 0.
     pub epoch: u64,
-    /// When that began, in nanoseconds since the load did.
+    /// When that measurement began, in nanoseconds since the load began.
     pub origin_ns: u64,
     /// When the report was made, likewise.
     pub ended_ns: u64,
-    /// What late users were compared with, and whether somebody asked for that.
+    /// Cadence that late users were compared with, and whether somebody asked for the correction.
     pub co_mitigation: Option<(Cadence, bool)>,
     /// Scenarios and tasks in the order of the plan.
     pub order: Vec<(String, String)>,
-    /// What was warned of on the way.
+    /// Warnings given during the run.
     pub warnings: Vec<String>,
     /// Everything that was measured, in portable pieces, base64.
     pub measured: Vec<String>,
-    /// The same of `test_start` and `test_stop`.
+    /// The same for `test_start` and `test_stop`.
     pub start_stop: Vec<String>,
 }
 
-/// More threads than any machine has, and a longer run than anybody waits for: two years in nanoseconds.
+/// Limits of a plausible part: more threads than any machine has, and a longer run than anybody waits for, two
+/// years in nanoseconds.
 const MOST_SHARDS: u64 = 100_000;
 const LONGEST_NS: u64 = 2 * 366 * 24 * 3_600 * 1_000_000_000;
 
 impl PartRow {
-    /// Whether a run can have left it behind: a file may be damaged.
+    /// Returns whether a run can have written it: a file may be damaged.
     pub(in super::super) fn is_plausible(&self) -> bool {
         (1..=self.of).contains(&self.number)
             && (1..=MOST_SHARDS).contains(&self.shards)

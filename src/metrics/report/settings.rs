@@ -27,13 +27,13 @@ pub struct RunSettings {
     pub iterations: Option<u64>,
     /// The ceiling on requests per second; `null` without one.
     pub throttle_requests: Option<f64>,
-    /// What every pause of the plan was multiplied by.
+    /// Factor by which every pause of the plan was multiplied.
     pub wait_factor: f64,
     /// The scenarios that were chosen, `*` for any text; empty for all.
     pub scenarios: Vec<String>,
     /// The tags of the tasks that were chosen; empty for all.
     pub tags: Vec<String>,
-    /// How long figures were kept apart; `null` without a warm-up.
+    /// Length of the warm-up, whose figures were kept apart; `null` without one.
     pub warmup: Option<String>,
     /// Whether what came before all users had started was dropped.
     pub reset_stats: bool,
@@ -43,9 +43,9 @@ pub struct RunSettings {
     pub timeout: String,
     /// The largest body that was read, in bytes.
     pub max_body: u64,
-    /// The only HTTP that was spoken, `1.1` or `2`; `any` is what the server offered.
+    /// HTTP version that was spoken, `1.1` or `2`; `any` is the one that the server offered.
     pub http: String,
-    /// What sent the requests, `direct` or `reqwest`.
+    /// HTTP client that sent the requests, `direct` or `reqwest`.
     pub client: String,
     /// The proxy without its user and password, `env`, or `none`.
     pub proxy: String,
@@ -65,7 +65,7 @@ pub struct RunSettings {
     pub no_cookies: bool,
     /// Whether a user that was redirected to another host went on there.
     pub sticky_follow: bool,
-    /// What late users were compared with; `disabled` if nothing was filled in.
+    /// Cadence that late users were compared with; `disabled` if nothing was filled in.
     pub co_mitigation: String,
     /// The thresholds, as the command line takes them.
     pub thresholds: Vec<String>,
@@ -84,17 +84,17 @@ pub struct RunSettings {
     /// SHA-256 of the plan and of the modules and data files that it had read by the end of the run: equal for equal
     /// contents, wherever they are.
     pub plan_sha256: String,
-    /// What it ran on.
+    /// The machine that it ran on.
     pub machine: MachineRow,
 }
 
-/// The machine that a run had, and the lgoose on it.
+/// The machine of a run, and the lgoose on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 #[non_exhaustive]
 pub struct MachineRow {
-    /// The processor as it names itself; empty if it does not.
+    /// The processor's own name; empty if it has none.
     pub cpu_model: String,
     /// Cores that this process may use.
     pub cores: u64,

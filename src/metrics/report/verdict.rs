@@ -1,16 +1,16 @@
-//! The verdict on a run as the report has it; found once, by `output::verdict`, and only read from then on.
+//! The verdict on a run in the report; found once, by `output::verdict`, and only read from then on.
 
 use serde::{Deserialize, Serialize};
 
-/// What came of a run.
+/// Results of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum VerdictResult {
-    /// All that was to be judged is good.
+    /// Everything that was judged is good.
     Passed,
-    /// There is a reason against it.
+    /// There is a reason against the run.
     Failed,
     /// Nothing was to be judged, and nothing is wrong.
     None,
@@ -21,14 +21,14 @@ pub enum VerdictResult {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What came of it.
+    /// Result of the run.
     pub result: VerdictResult,
     /// The exit code of the run.
     pub exit_code: u8,
-    /// Why it failed, a sentence each; empty unless it did.
+    /// Reasons why it failed, a sentence each; empty unless it did.
     pub reasons: Vec<String>,
-    /// What does not decide but has to be known, a sentence each.
+    /// Remarks that do not decide but have to be known, a sentence each.
     pub remarks: Vec<String>,
-    /// The verdict in a line: `passed so far, stopped at 2 s of 60 s`.
+    /// The verdict in one line: `passed so far, stopped at 2 s of 60 s`.
     pub text: String,
 }

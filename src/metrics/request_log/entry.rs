@@ -1,18 +1,18 @@
-//! One entry of a log as bytes and back: numbers first, then texts with their lengths. Written and read
+//! Encodes entries of a log as bytes and back: numbers first, then texts with their lengths. Written and read
 //! within one process, so there is no version and no other order of bytes.
 
 use std::num::NonZeroU64;
 
-/// The longest text of an entry, in bytes: more of a name, a URL or a message helps nobody.
+/// Longest text of an entry, in bytes: more of a name, a URL or a message helps nobody.
 pub(super) const MOST_TEXT: usize = 8 * 1024;
 
-/// What stands for a number that is not there.
+/// Value that stands for a missing number.
 const NONE: u64 = u64::MAX;
 
 const REQUEST: u8 = 1;
 const TASK: u8 = 2;
 
-/// What happened.
+/// An entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(
     clippy::large_enum_variant,
@@ -34,7 +34,7 @@ pub struct RequestEntry<'a> {
     pub scenario: &'a str,
     /// The task that made it; empty in `test_start` and `test_stop`.
     pub task: &'a str,
-    /// The name it is counted under.
+    /// The name that it counts under.
     pub name: &'a str,
     /// The method asked for.
     pub method: &'a str,
@@ -53,17 +53,17 @@ pub struct RequestEntry<'a> {
     /// The number of the connection that carried it, the last of them with redirects; none if none did, or if
     /// it is not known.
     pub connection: Option<NonZeroU64>,
-    /// dns, connect, tls, send, first byte, receive.
+    /// Durations of dns, connect, tls, send, first byte and receive, in nanoseconds.
     pub phases_ns: [u64; 6],
     /// Bytes received.
     pub bytes: u64,
     /// Redirects followed.
     pub redirects: u32,
-    /// Sent again on a new connection.
+    /// How often it was sent again on a new connection.
     pub retries: u32,
     /// The class of a failure without an answer, else empty.
     pub class: &'a str,
-    /// Why it failed, if it did.
+    /// Reason of the failure, if it failed.
     pub error: Option<&'a str>,
     /// The line of the plan that failed.
     pub line: Option<&'a str>,
@@ -71,7 +71,7 @@ pub struct RequestEntry<'a> {
     pub messages: Option<Messages<'a>>,
 }
 
-/// What was sent and what came back.
+/// Headers and body of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Messages<'a> {
     /// Headers of the request, one a line.
@@ -80,7 +80,7 @@ pub struct Messages<'a> {
     pub response_headers: &'a str,
     /// The start of the body.
     pub body: &'a str,
-    /// How long the body is.
+    /// Length of the body in bytes.
     pub body_bytes: u64,
 }
 
@@ -91,7 +91,7 @@ pub struct TaskEntry<'a> {
     pub user: u64,
     /// The user's scenario.
     pub scenario: &'a str,
-    /// Its name, or where it stands.
+    /// Name of the task, or its place in the plan.
     pub name: &'a str,
     /// Whether it is a transaction.
     pub transaction: bool,
@@ -99,14 +99,14 @@ pub struct TaskEntry<'a> {
     pub start_ns: u64,
     /// When it ended, likewise.
     pub end_ns: u64,
-    /// Why it failed, if it did.
+    /// Reason of the failure, if it failed.
     pub error: Option<&'a str>,
     /// The line of the plan that failed.
     pub line: Option<&'a str>,
 }
 
 impl RequestEntry<'_> {
-    /// Appends it with a URL in two pieces instead of its own.
+    /// Appends the entry to `out`, with `url` in two pieces in place of its own.
     pub(super) fn encode(&self, out: &mut Vec<u8>, url: [&str; 2]) {
         let [dns, connect, tls, send, first_byte, receive] = self.phases_ns;
         let numbers = [
@@ -168,7 +168,7 @@ impl TaskEntry<'_> {
     }
 }
 
-/// The text, or its first [`MOST_TEXT`] bytes.
+/// Cuts a text to its first [`MOST_TEXT`] bytes.
 pub(super) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(MOST_TEXT)]
 }
@@ -192,13 +192,14 @@ fn put_optional(out: &mut Vec<u8>, text: Option<&str>) {
     put(out, &[text.unwrap_or_default()]);
 }
 
-/// The entries that were appended to these bytes.
+/// Returns the entries that were appended to these bytes.
 pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     let mut cursor = Cursor(bytes);
     std::iter::from_fn(move || cursor.entry())
 }
 
-/// Bytes that [`RequestEntry::encode`] and [`TaskEntry::encode`] have written; `None` at their end.
+/// Reader of the bytes that [`RequestEntry::encode`] and [`TaskEntry::encode`] have written; yields `None` at their
+/// end.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {

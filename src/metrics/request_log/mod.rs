@@ -1,5 +1,5 @@
-//! The logs of a run on their way from the shards to whoever writes them: every request and every task, one
-//! after the other, as bytes.
+//! Logs of a run on their way from the shards to their writer: every request and every task, one after the other,
+//! as bytes.
 //!
 //! A [`LogRecorder`] belongs to one shard's [`Recorder`](super::Recorder) and is filled where a request is counted,
 //! so that both can never differ. It hands over whole [`Chunk`]s, at each tick and when one is full, and waits
@@ -19,30 +19,30 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// When a chunk is handed over before the tick, in bytes.
+/// Size in bytes from which on a chunk is handed over before the tick.
 const CHUNK: usize = 256 * 1024;
 
-/// What the debug log has of a body, in bytes.
+/// The most bytes of a body in the debug log.
 const MOST_BODY: usize = 4 * 1024;
 
-/// What the debug log has of one side's headers, in bytes.
+/// The most bytes of one side's headers in the debug log.
 const MOST_HEADERS: usize = 16 * 1024;
 
-/// The logs that there are.
+/// Kinds of logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
-    /// Every request.
+    /// Log of every request.
     Requests,
-    /// Every run of a task or transaction.
+    /// Log of every run of a task or transaction.
     Tasks,
-    /// What failed of both.
+    /// Log of failed requests and tasks.
     Errors,
-    /// Failed requests with their headers and bodies.
+    /// Log of failed requests with their headers and bodies.
     Debug,
 }
 
 impl LogKind {
-    /// All of them, each at its own number.
+    /// All logs, each at its own number.
     pub const ALL: [LogKind; 4] = [
         LogKind::Requests,
         LogKind::Tasks,
@@ -51,22 +51,22 @@ impl LogKind {
     ];
 }
 
-/// Which logs are kept, by their numbers.
+/// Selection of the logs that are kept, by their numbers.
 pub type LogSelection = [bool; LogKind::ALL.len()];
 
-/// Lines of each log.
+/// Number of lines of each log.
 type Lines = [u64; LogKind::ALL.len()];
 
-/// What goes from a shard to the writer of logs.
+/// Messages from a shard to the writer of logs.
 #[derive(Debug)]
 pub enum LogMessage {
-    /// Entries.
+    /// Some entries.
     Chunk(Chunk),
-    /// No more is to come.
+    /// The end: no more entries come.
     End,
 }
 
-/// Some entries of one shard. The memory they take is free again when it is dropped.
+/// Entries of one shard. The memory they take is free again when it is dropped.
 #[derive(Debug)]
 pub struct Chunk {
     bytes: Vec<u8>,
@@ -74,7 +74,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// The entries in their order.
+    /// Returns the entries in their order.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         entry::entries(&self.bytes)
     }
@@ -95,18 +95,18 @@ pub struct RunLogs {
     shared: Arc<Shared>,
 }
 
-/// Touched once a chunk, not once a request.
+/// State shared by the recorders of all shards; touched once a chunk, not once a request.
 #[derive(Debug)]
 struct Shared {
-    /// Bytes of chunks that nobody has written yet, and how many there may be.
+    /// Bytes of chunks that nobody has written yet, and the most that there may be.
     on_the_way: AtomicUsize,
     most: usize,
-    /// The lines that a log would have with nothing left out.
+    /// Lines that each log would have with nothing left out.
     made: [AtomicU64; LogKind::ALL.len()],
 }
 
 impl RunLogs {
-    /// RunLogs for the logs that are wanted, which send their chunks to `out` and leave out what would make
+    /// Makes the logs that are wanted; they send their chunks to `out`, and leave out entries that would make
     /// chunks on the way take more than `most` bytes.
     pub fn new(wanted: LogSelection, out: Sender<LogMessage>, most: usize) -> RunLogs {
         RunLogs {
@@ -120,18 +120,18 @@ impl RunLogs {
         }
     }
 
-    /// The lines that this log has with nothing left out, as far as they were handed over.
+    /// Returns the lines that this log has with nothing left out, as far as they were handed over.
     pub fn made(&self, log: LogKind) -> u64 {
         self.shared.made[log as usize].load(Ordering::Relaxed)
     }
 
-    /// Says that no more is to come.
+    /// Tells the writer that no more is to come.
     pub fn end(&self) {
         // A writer that has ended needs no telling.
         let _ended = self.out.send(LogMessage::End);
     }
 
-    /// A log recorder for one shard; its times count from `origin`.
+    /// Makes the log recorder of one shard; its times count from `origin`.
     pub(super) fn request_log(&self, origin: Instant) -> LogRecorder {
         LogRecorder {
             run_logs: self.clone(),
@@ -142,7 +142,7 @@ impl RunLogs {
     }
 }
 
-/// The entries of one shard that were not handed over yet.
+/// Entries of one shard that were not handed over yet.
 #[derive(Debug)]
 pub(super) struct LogRecorder {
     run_logs: RunLogs,
@@ -246,7 +246,7 @@ impl LogRecorder {
         }
     }
 
-    /// Hands over what was entered since the last time, or leaves it out if too much is on the way.
+    /// Hands over the entries since the last time, or leaves them out if too much is on the way.
     pub(super) fn hand_over(&mut self) {
         if self.bytes.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! RunLogs without a writer: what goes in comes out, and what does not fit is counted.
+//! Tests of logs without a writer: entries arrive as they were entered, and those that do not fit are counted.
 
 use super::*;
 use crate::metrics::{Failure, Phases, Recorder};

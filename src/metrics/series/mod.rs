@@ -1,4 +1,4 @@
-//! How a run went over time: one point a second, coarser as the run grows.
+//! Series of a run over time: one point a second, coarser as the run grows.
 //!
 //! Seconds are those in which requests ended. The latest are open: shards hand over what belongs to them some time
 //! after they are over. A closed point keeps a [`Sketch`] of its latencies, so that points can be joined and a
@@ -15,35 +15,35 @@ use hdrhistogram::Histogram;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Points kept: an hour of seconds. Beyond it neighbours are joined and each point covers twice the time.
+/// The most points kept: an hour of seconds. Beyond it neighbours are joined and each point covers twice the time.
 const MAX_POINTS: usize = 3_600;
 
 /// Points of all requests together.
 #[derive(Debug)]
 pub(super) struct Series {
     closed: Vec<Point>,
-    /// Whole seconds that a point covers.
+    /// Length of a point in whole seconds.
     width_s: u64,
-    /// The first second that is open, and what is known of it and of those after it.
+    /// The first second that is open, and the counts of it and of those after it.
     next: u64,
     open: VecDeque<OpenSecond>,
-    /// Emptied ones, for reuse.
+    /// Cleared seconds, kept for reuse.
     spare: Vec<OpenSecond>,
     sketcher: Sketcher,
 }
 
-/// A second that is being filled.
+/// A second that is still being filled.
 #[derive(Debug)]
 struct OpenSecond {
     exact: Exact,
-    /// Fewer than none where a verdict was taken back.
+    /// Failures; negative where a verdict was taken back.
     failures: i64,
     bytes: u64,
     latencies: Histogram<u64>,
     border: Border,
 }
 
-/// A point that is closed.
+/// A closed point.
 #[derive(Debug, Clone)]
 struct Point {
     second: u64,
@@ -57,7 +57,7 @@ struct Point {
     strain: Strain,
 }
 
-/// What reports show of a point.
+/// Quantiles that reports show of a point.
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 impl Default for Series {
@@ -73,7 +73,7 @@ impl Default for Series {
     }
 }
 
-/// What is added to a second.
+/// Requests that are added to a second.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addition<'a> {
     pub(super) exact: Exact,
@@ -95,7 +95,7 @@ impl Series {
         latency::add(&mut open.latencies, more.latencies);
     }
 
-    /// Adds how a shard stood at the end of a second.
+    /// Adds the state of a shard at the end of a second.
     pub(super) fn stood(&mut self, second: u64, border: &Border) {
         if second >= self.next {
             let open = self.open(second);
@@ -115,13 +115,13 @@ impl Series {
         &mut self.open[place]
     }
 
-    /// The closed point that a second is part of.
+    /// Returns the closed point that contains a second.
     fn point(&mut self, second: u64) -> Option<&mut Point> {
         let after = self.closed.partition_point(|point| point.second <= second);
         self.closed.get_mut(after.checked_sub(1)?)
     }
 
-    /// Adds to a point that is closed.
+    /// Adds to a point that is already closed.
     fn amend(&mut self, second: u64, more: Addition<'_>) {
         let sketch = self.sketcher.of(more.latencies);
         let mut sketcher = std::mem::take(&mut self.sketcher);
@@ -137,7 +137,7 @@ impl Series {
         self.sketcher = sketcher;
     }
 
-    /// Closes every second that is over `until` so many nanoseconds after the measurement began. `lasted` says how
+    /// Closes every second that is over at `until`, in nanoseconds since the measurement began. `lasted` says how
     /// much of a second, given by its two ends, was not spent in a pause.
     pub(super) fn close(
         &mut self,
@@ -185,7 +185,7 @@ impl Series {
         }
     }
 
-    /// Everything up to `now`, in nanoseconds since the measurement began; what is still open comes last. With
+    /// Returns all points up to `now`, in nanoseconds since the measurement began; open seconds come last. With
     /// their sketches if they are to be `whole`.
     pub(super) fn points(
         &mut self,
@@ -227,19 +227,19 @@ impl Series {
         points
     }
 
-    /// The latencies of a second that is open, if it has any.
+    /// Returns the latencies of a second that is still open, if it has any.
     pub(super) fn open_latencies(&self, second: u64, users: u64) -> Option<Latencies> {
         let open = self.open.get(second.checked_sub(self.next)? as usize)?;
         open.told(users, Duration::from_secs(1))
     }
 
-    /// At most the last `limit` closed points.
+    /// Returns at most the last `limit` closed points.
     pub(super) fn last(&self, limit: usize) -> Vec<SeriesPoint> {
         let first = self.closed.len().saturating_sub(limit);
         self.closed[first..].iter().map(Point::row).collect()
     }
 
-    /// Bytes of memory that closed points take.
+    /// Returns the bytes of memory that closed points take.
     #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         let points = self.closed.capacity() * size_of::<Point>();
@@ -261,13 +261,13 @@ impl Default for OpenSecond {
 }
 
 impl OpenSecond {
-    /// Its latencies, if there is a request, those of so many users within so much time.
+    /// Summarizes the latencies of so many users within so much time, if there is a request.
     fn told(&self, users: u64, lasted: Duration) -> Option<Latencies> {
         let told = Latencies::of(&self.exact, &self.latencies)?;
         Some(told.by(users, lasted))
     }
 
-    /// The point that it makes.
+    /// Makes the closed point.
     fn point(
         &self,
         second: u64,
@@ -288,7 +288,7 @@ impl OpenSecond {
         }
     }
 
-    /// Empties it and keeps its memory.
+    /// Clears the second and keeps its memory.
     fn clear(&mut self) {
         self.exact = Exact::default();
         (self.failures, self.bytes) = (0, 0);
@@ -298,7 +298,7 @@ impl OpenSecond {
 }
 
 impl Point {
-    /// Adds the one after it. What cannot be added up is the most of both.
+    /// Adds the point that follows; of figures that cannot be added up, the greater stands.
     fn join(&mut self, next: &Point, sketcher: &mut Sketcher) {
         self.lasted += next.lasted;
         self.failures += next.failures;

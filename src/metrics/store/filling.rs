@@ -1,4 +1,4 @@
-//! What was filled in for users that were late: merged beside what was measured, never into it.
+//! Latencies filled in for late users: merged beside what was measured, never into it.
 
 use super::super::delta::SliceDelta;
 use super::super::latency::summary as latency;
@@ -6,7 +6,7 @@ use super::super::report::{CoMitigation, CoRow, Latency};
 use super::Store;
 
 impl Store {
-    /// Adds what a shard filled in.
+    /// Adds the latencies that a shard filled in.
     pub(super) fn merge_filled(&mut self, shard: Option<usize>, delta: &SliceDelta) {
         if delta.late.count == 0 {
             return;
@@ -23,7 +23,8 @@ impl Store {
         }
     }
 
-    /// The figures with what was filled in, if that is on and either asked for or makes a difference.
+    /// Returns the figures with what was filled in, if that is on and somebody asked for it or it makes a
+    /// difference.
     pub(super) fn co_mitigation(&self) -> Option<CoMitigation> {
         let cadence = self.identity.co_mitigation?;
         let aggregated = self.total.corrected();
@@ -56,7 +57,8 @@ impl Store {
     }
 }
 
-/// Whether two distributions of latencies tell a reader different things: a figure is off by more than a tenth.
+/// Returns whether two distributions of latencies tell a reader different things: a figure differs by more than a
+/// tenth.
 fn differ(measured: &Latency, corrected: &Latency) -> bool {
     let pairs = [
         (measured.avg, corrected.avg),

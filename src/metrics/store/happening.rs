@@ -1,4 +1,4 @@
-//! What happens to a run on its way, as the store is told of it or finds out.
+//! Events of a run, as the store is told of them or finds them out.
 
 use super::super::events::EventKind;
 use super::super::latency::nanoseconds;
@@ -7,27 +7,27 @@ use super::Store;
 use crate::units::counted;
 use std::time::Duration;
 
-/// No answer for so many medians, and no less than a second, is worth telling.
+/// Length of a silence that is worth reporting, in median latencies; it is never less than a second.
 const MEDIANS: u32 = 10;
 const LEAST: Duration = Duration::from_secs(1);
 
 impl Store {
-    /// The load begins so long after the logs' clock.
+    /// Sets the beginning of the load, so long after the beginning of the logs' clock.
     pub fn begin_at(&mut self, since_origin: Duration) {
         self.identity.begin_ns = nanoseconds(since_origin);
     }
 
-    /// Something happened `at` that time since the start of the run.
+    /// Records an event `at` that time since the start of the run.
     pub fn happened(&mut self, at: Duration, kind: EventKind, text: impl Into<String>) {
         self.events.add(nanoseconds(at), None, kind, text.into());
     }
 
-    /// The run is paused from a moment on: that time is no part of rates.
+    /// Pauses the run at a moment: the time from then on is no part of rates.
     pub fn pause(&mut self, at: Duration) {
         self.pauses.begin(nanoseconds(at));
     }
 
-    /// The run goes on.
+    /// Ends the pause.
     pub fn resume(&mut self, at: Duration) {
         let at = nanoseconds(at);
         if let Some(since) = self.pauses.end(at) {
@@ -66,7 +66,7 @@ impl Store {
         nanoseconds((median * MEDIANS).max(LEAST))
     }
 
-    /// All silences so far, the one that goes on included, in nanoseconds since the measurement began.
+    /// Returns all silences so far, the one that goes on included, in nanoseconds since the measurement began.
     pub(super) fn silences(&self) -> Vec<Silence> {
         let origin = self.origin_ns();
         let going_on = self.silences.going_on(self.known()).filter(|silence| {
@@ -81,7 +81,7 @@ impl Store {
         .collect()
     }
 
-    /// What a reader has to know before believing a percentile, if no answer came for long.
+    /// Returns a warning for readers of percentiles, if no answer came for long.
     pub(super) fn silence_warning(&self) -> Option<String> {
         let silences = self.silences();
         let longest = silences.iter().max_by_key(|silence| silence.length())?;

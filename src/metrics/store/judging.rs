@@ -1,4 +1,4 @@
-//! Which rows a threshold is about, and what the store tells of those that are about none.
+//! Judges thresholds in the store: finds the rows that each is about, and explains those that are about none.
 
 use super::super::report::{Report, ThresholdRow};
 use super::super::threshold_figures::{Subject, ThresholdFigures};
@@ -9,29 +9,29 @@ use crate::threshold::{Among, Figure, Threshold};
 use std::time::Duration;
 
 impl Store {
-    /// Judges these thresholds from now on.
+    /// Sets the thresholds that are judged from now on.
     pub fn judge_by(&mut self, thresholds: Vec<Threshold>) {
         self.judges = Judges::new(thresholds);
     }
 
-    /// What comes until the next reset will be left out: it is not judged.
+    /// Suspends judgement until the next reset: what comes until then is left out.
     pub fn hold_judgement(&mut self) {
         self.judges.hold();
     }
 
-    /// The load goes down from that time since the start of the run: nothing that comes breaks a stretch or stops
-    /// the run.
+    /// Notes that the load goes down from that time since the start of the run: nothing that follows breaks a
+    /// stretch or stops the run.
     pub fn load_ended(&mut self, at: Duration) {
         let at = latency::nanoseconds(at).saturating_sub(self.origin_ns());
         self.judges.end(at);
     }
 
-    /// The threshold that is broken and ends the run, if one is.
+    /// Returns the broken threshold that ends the run, if there is one.
     pub fn stopping_threshold(&self) -> Option<ThresholdRow> {
         self.judges.stopping()
     }
 
-    /// Looks at all until so many nanoseconds after the measurement began.
+    /// Lets the judges look at everything until so many nanoseconds after the measurement began.
     pub(super) fn look(&mut self, until: u64) {
         let mut judges = std::mem::take(&mut self.judges);
         self.with_view(until, |view| judges.look(view));
@@ -50,7 +50,7 @@ impl Store {
         })
     }
 
-    /// Puts the verdicts into a report, and for those that could not be judged the reason.
+    /// Puts the verdicts into a report, with the reason for those that could not be judged.
     pub(super) fn judge(&self, until: u64, report: &mut Report) {
         let (rows, unjudged) = self.with_view(until, |view| self.judges.verdicts(view));
         report.thresholds = rows;
@@ -78,7 +78,7 @@ impl Store {
         }
     }
 
-    /// What a threshold is about; `None` if nothing of that name was seen.
+    /// Returns the figures that a threshold is about; `None` if nothing of that name was seen.
     fn threshold_figures(&self, threshold: &Threshold) -> Option<ThresholdFigures> {
         let among = threshold.among;
         match (threshold.name.as_deref(), threshold.figure) {
@@ -95,7 +95,7 @@ impl Store {
         }
     }
 
-    /// Requests of a name, of all methods if it has none.
+    /// Returns the figures of requests of a name, of all methods if it has none.
     fn requests_named(&self, name: &str, among: Among) -> Option<ThresholdFigures> {
         let rows = self.requests.named();
         let mut rows = rows
@@ -107,7 +107,7 @@ impl Store {
         Some(threshold_figures)
     }
 
-    /// Tasks and transactions of a name, of all scenarios.
+    /// Returns the figures of tasks and transactions of a name, of all scenarios.
     fn tasks_named(&self, name: &str) -> Option<ThresholdFigures> {
         let name = name.strip_prefix("task ").unwrap_or(name);
         let rows = self.tasks.named();
@@ -120,7 +120,7 @@ impl Store {
         Some(threshold_figures)
     }
 
-    /// That a name was never used, and which is most like it.
+    /// Explains that a name was never used, and names the one most like it.
     fn nobody(&self, name: &str) -> String {
         let requests = self.requests.names.labels().iter();
         let full = requests.map(|label| format!("{} {}", label.group, label.name));

@@ -1,4 +1,4 @@
-//! Where the deltas of all shards become one run.
+//! The store, in which the deltas of all shards become one run.
 //!
 //! Driven by whoever owns the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms,
 //! [`Store::report`] at the end. Names are what counts here; a shard's numbers are translated by a memo.
@@ -7,18 +7,15 @@
 mod filling;
 mod happening;
 mod judging;
-mod own_part;
-mod part;
 mod portable;
 mod reporting;
-mod scenarios;
 mod showing;
 mod table;
 
 use super::arrivals::ArrivalLog;
 use super::axis::SECOND;
 use super::by_name::{self, ByName};
-use super::delta::{Delta, SliceDelta};
+use super::delta::{Delta, ScenarioDelta, SliceDelta};
 use super::errors::ErrorLog;
 use super::events::{EventLog, Pauses};
 use super::generator::{Effort, GeneratorLog};
@@ -40,11 +37,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use table::Table;
 
-/// A second is closed without a shard that has not handed over for so long: one that is stuck must not hide what the
-/// others do. What it hands over later still counts where it belongs.
+/// How long the closing of a second waits for a shard that has not handed over: one that is stuck must not hide
+/// what the others do. What it hands over later still counts where it belongs.
 const PATIENCE: u64 = 2 * SECOND;
 
-/// Everything measured in a run. Grows with the number of names, not of requests.
+/// Everything measured in a run; grows with the number of names, not of requests.
 #[derive(Debug)]
 pub struct Store {
     identity: RunIdentity,
@@ -60,42 +57,42 @@ pub struct Store {
     /// The requests of `test_start` and `test_stop`.
     start_stop: Table<RequestTally>,
     silences: Silences,
-    /// Silences that were told as events, for the windows of thresholds.
+    /// Silences that were reported as events, for the windows of thresholds.
     told: Vec<Silence>,
     events: EventLog,
     pauses: Pauses,
-    /// Up to when each shard has handed over, in nanoseconds since the run began.
+    /// The moment up to which each shard has handed over, in nanoseconds since the run began.
     covered: Vec<u64>,
     recent: Recent,
     measures: MeasureLog,
     arrivals: ArrivalLog,
     generator: GeneratorLog,
     errors: ErrorLog,
-    /// The cadences of cycles that were late.
+    /// Cadences of cycles that were late.
     late: Exact,
     warnings: Arc<[String]>,
     judges: Judges,
-    /// The number of the measurement under way.
+    /// Number of the measurement under way.
     epoch: u64,
     phase: RunPhase,
-    /// Keeps everything for the report of a part.
+    /// Recording for the report of a part.
     recording: Option<Recording>,
     wanted: Aim,
-    /// The last tick, and where the measurement begins, both since the start of the run.
+    /// The last tick, and the beginning of the measurement, both since the start of the run.
     now: Duration,
     origin: Duration,
 }
 
-/// One scenario over the whole run.
+/// Counts of one scenario over the whole run.
 #[derive(Debug)]
-pub(super) struct Scenario {
-    pub(super) name: Arc<str>,
-    pub(super) users: Users,
-    pub(super) iterations: u64,
+struct Scenario {
+    name: Arc<str>,
+    users: Users,
+    iterations: u64,
 }
 
 impl Store {
-    /// An empty store.
+    /// Makes an empty store.
     pub fn new(identity: RunIdentity) -> Self {
         Store {
             identity,
@@ -130,12 +127,12 @@ impl Store {
         }
     }
 
-    /// Closes no second before so many shards have handed over what belongs to it.
+    /// Sets the number of shards: no second is closed before so many have handed over what belongs to it.
     pub fn expect(&mut self, shards: usize) {
         self.covered = vec![0; shards];
     }
 
-    /// A shard will hand over nothing more: no second waits for it.
+    /// Notes that a shard will hand over nothing more: no second waits for it.
     pub fn lose(&mut self, shard: usize) {
         if let Some(covered) = self.covered.get_mut(shard) {
             *covered = u64::MAX;
@@ -154,7 +151,7 @@ impl Store {
             if slice.span.epoch >= self.epoch {
                 self.merge_slice(Some(shard), slice);
                 for row in &slice.scenarios {
-                    self.scenario(shard, row);
+                    self.merge_scenario(shard, row);
                 }
                 self.silences.add(shard, &slice.quiet);
             }
@@ -168,7 +165,8 @@ impl Store {
         delta
     }
 
-    /// Adds what is common to all shards of a slice; `shard` is that whose numbers its rows have, if they have some.
+    /// Adds the parts of a slice that are common to all shards; `shard` is the one whose numbers its rows have, if
+    /// any.
     fn merge_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
         self.merge_requests(shard, slice);
         self.merge_filled(shard, slice);
@@ -196,8 +194,29 @@ impl Store {
         self.judges.gather(slice);
     }
 
-    /// Notes how a shard stood when it handed over. An effort is that of one tick; it counts in the second in which
-    /// most of it was.
+    /// Adds the users and iterations of one scenario on a shard.
+    fn merge_scenario(&mut self, shard: usize, row: &ScenarioDelta) {
+        let at = self
+            .scenarios
+            .iter()
+            .position(|known| known.name == row.name);
+        let at = at.unwrap_or_else(|| {
+            self.scenarios.push(Scenario {
+                name: row.name.clone(),
+                users: Users::default(),
+                iterations: 0,
+            });
+            self.scenarios.len() - 1
+        });
+        let source = (shard, at);
+        self.users.add(source, row.change, row.rise);
+        let scenario = &mut self.scenarios[at];
+        scenario.users.add(source, row.change, row.rise);
+        scenario.iterations += row.iterations;
+    }
+
+    /// Notes the state of a shard when it handed over. An effort is that of one tick; it counts in the second in
+    /// which most of it was.
     fn merge_stand(&mut self, shard: usize, covered: u64, effort: &Effort, quiet: Option<Quiet>) {
         let half = latency::nanoseconds(effort.wall) / 2;
         let middle = covered.min(self.now_ns()).saturating_sub(half);
@@ -234,7 +253,7 @@ impl Store {
         self.measures.merge(&slice.measures);
     }
 
-    /// Ends a tick at `now` since the start of the run and shows the run as it is.
+    /// Ends a tick at `now` since the start of the run, and returns a snapshot.
     pub fn tick(&mut self, now: Duration) -> Arc<Snapshot> {
         self.now = now;
         self.users.tick();
@@ -249,7 +268,7 @@ impl Store {
         Arc::new(self.snapshot())
     }
 
-    /// Closes the seconds of which everything is known, and looks at what they say.
+    /// Closes the seconds of which everything is known, and examines them.
     fn close(&mut self) {
         let until = self.known().saturating_sub(self.origin_ns());
         let (pauses, origin) = (&self.pauses, self.origin_ns());
@@ -260,7 +279,7 @@ impl Store {
         self.look(until);
     }
 
-    /// Up to when everything is known that happened, in nanoseconds since the run began.
+    /// Returns the moment up to which everything is known, in nanoseconds since the run began.
     fn known(&self) -> u64 {
         let now = self.now_ns();
         let first = self.covered.iter().copied().min().unwrap_or(now);
@@ -297,12 +316,17 @@ impl Store {
         }
     }
 
-    /// The order of rows from now on, as [`RunIdentity::order`].
+    /// Records everything measured from now on for the report, which is that of part `number` of `of`.
+    pub fn record_part(&mut self, number: u64, of: u64) {
+        self.recording = Some(Recording::of(number, of));
+    }
+
+    /// Sets the order of rows from now on, as in [`RunIdentity::order`].
     pub fn order_by(&mut self, order: Vec<(String, String)>) {
         self.identity.order = order;
     }
 
-    /// How far the run has come and what is wanted of it, for views.
+    /// Sets the phase of the run and the load that it aims at, for views.
     pub fn enter(&mut self, phase: RunPhase, wanted: Aim) {
         (self.phase, self.wanted) = (phase, wanted);
     }
@@ -357,12 +381,12 @@ impl Store {
         }
     }
 
-    /// How long the measurement has gone on, pauses included.
+    /// Returns how long the measurement has gone on, pauses included.
     fn measured(&self, elapsed: Duration) -> Duration {
         elapsed.saturating_sub(self.origin)
     }
 
-    /// The same without its pauses: what rates divide by.
+    /// Returns how long the measurement has gone on without pauses, by which rates are divided.
     fn active(&self, elapsed: Duration) -> Duration {
         let elapsed = latency::nanoseconds(elapsed);
         Duration::from_nanos(self.pauses.lasted(self.origin_ns(), elapsed))
@@ -377,9 +401,5 @@ impl Store {
     }
 }
 
-#[cfg(test)]
-mod long_runs;
-#[cfg(test)]
-mod percentiles;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What comes from other processes.
+//! Merges what other processes measured.
 
 use super::super::delta::ScenarioDelta;
 use super::super::portable::PortableDelta;
@@ -20,7 +20,7 @@ impl Store {
                     change: row.change,
                     rise: row.rise,
                 };
-                self.scenario(*shard as usize, &row);
+                self.merge_scenario(*shard as usize, &row);
             }
             for (shard, quiet) in &slice.quiet {
                 self.silences.add(*shard as usize, &[*quiet]);

@@ -1,24 +1,26 @@
-//! The report of a run so far.
+//! Makes the report of a run so far.
 
 use super::super::columns::NameSeries;
 use super::super::events::{Event, EventKind};
 use super::super::latency::nanoseconds;
-use super::super::report::{ArrivalsRow, SeriesPoint};
-use super::super::report::{Report, RequestRow, TaskRow};
+use super::super::lateness::Latencies;
+use super::super::report::{
+    ArrivalsRow, GeneratorRow, PartRow, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
+};
 use super::super::tally::RequestTally;
 use super::super::users::Users;
-use super::{Store, Table};
+use super::{Scenario, Store, Table};
 use std::time::Duration;
 
 impl Store {
-    /// The run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
+    /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
     pub fn report(&mut self, elapsed: Duration) -> Report {
         self.now = elapsed;
         self.close();
         self.build(elapsed, true)
     }
 
-    /// The run up to the last tick as live views need it: without the latencies that points over time keep.
+    /// Reports the run up to the last tick as live views need it: without the latencies of points over time.
     pub fn report_so_far(&mut self) -> Report {
         self.build(self.now, false)
     }
@@ -104,9 +106,55 @@ impl Store {
         self.judge(until, &mut report);
         report
     }
+
+    /// Returns the rows of scenarios in the order of the plan; `users` chooses their figure of users.
+    pub(super) fn scenario_rows(&self, users: fn(&Users) -> u64) -> Vec<ScenarioRow> {
+        let row = |scenario: &Scenario| ScenarioRow {
+            name: scenario.name.to_string(),
+            users: users(&scenario.users),
+            iterations: scenario.iterations,
+        };
+        let mut rows: Vec<ScenarioRow> = self.scenarios.iter().map(row).collect();
+        rows.sort_by_key(|row| self.identity.place_of_scenario(row));
+        rows
+    }
+
+    /// Returns how hard lgoose itself worked, and a warning for readers of latencies if lgoose itself set them.
+    fn own_part(&self, measured: Duration) -> (Option<GeneratorRow>, Option<String>) {
+        let whole = Latencies::of(&self.total.exact(), &self.total.all)
+            .map(|whole| whole.by(self.users.peak(), measured));
+        let users = self.users.now();
+        let open = |second| self.series.open_latencies(second, users);
+        let row = self.generator.row(whole.as_ref(), open);
+        let warning = row.and_then(|row| row.warning(whole.as_ref()));
+        (row, warning)
+    }
+
+    /// Returns what joining this report with those of the other parts takes; `None` in a run of its own.
+    fn part(&mut self, elapsed: Duration) -> Option<PartRow> {
+        let origin_ns = self.origin_ns();
+        let recording = self.recording.as_mut()?;
+        recording.close();
+        Some(PartRow {
+            number: recording.number,
+            of: recording.of,
+            shards: self.covered.len() as u64,
+            epoch: self.epoch,
+            origin_ns,
+            ended_ns: nanoseconds(elapsed),
+            co_mitigation: self
+                .identity
+                .co_mitigation
+                .map(|cadence| (cadence, self.identity.co_wanted)),
+            order: self.identity.order.clone(),
+            warnings: self.warnings.to_vec(),
+            measured: recording.pieces.clone(),
+            start_stop: recording.start_stop.clone(),
+        })
+    }
 }
 
-/// One row for each name that was requested.
+/// Makes one row for each name that was requested.
 fn rows(
     table: &Table<RequestTally>,
     measured: Duration,
@@ -123,7 +171,7 @@ fn rows(
         .collect()
 }
 
-/// The stretches in which lgoose and not the target set the latency.
+/// Returns the stretches in which lgoose and not the target set the latency.
 fn saturations(series: &[SeriesPoint]) -> Vec<Event> {
     let stretches = series.chunk_by(|a, b| a.saturated == b.saturated);
     let marked = stretches.filter(|points| points[0].saturated);

@@ -1,4 +1,4 @@
-//! The picture of a run for live views.
+//! Makes the snapshots of a run for live views.
 
 use super::super::names::Label;
 use super::super::snapshot::{LiveRow, Snapshot};
@@ -7,9 +7,9 @@ use super::super::users::Users;
 use super::Store;
 use std::time::Duration;
 
-/// Errors that a snapshot shows.
+/// The most errors in a snapshot.
 const LIVE_ERRORS: usize = 20;
-/// Points over time that a snapshot shows.
+/// The most points over time in a snapshot.
 const LIVE_POINTS: usize = 120;
 
 impl Store {

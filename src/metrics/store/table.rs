@@ -1,15 +1,15 @@
-//! Rows that several shards count in, each under numbers of its own.
+//! Table of rows in which several shards count, each under numbers of its own.
 
 use super::super::names::{Label, Names};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Rows by name, each shard's numbers translated to them.
+/// Rows by name, to which each shard's numbers are translated.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     pub(super) names: Names,
     pub(super) rows: Vec<T>,
-    /// Per shard: its number of a name to the row.
+    /// Rows by each shard's number of their name.
     memo: HashMap<usize, Vec<Option<u32>>>,
 }
 
@@ -22,8 +22,8 @@ impl<T: Default> Table<T> {
         }
     }
 
-    /// The row of a name, and whether it had to be counted with the others. `id` is the number that the name has on
-    /// that shard, if it is known for one.
+    /// Returns the row of a name, and whether it had to be counted with the others. `id` is the number that the
+    /// name has on that shard, if it is known for one.
     pub(super) fn row(&mut self, shard: Option<usize>, id: usize, label: &Label) -> (usize, bool) {
         let Some(shard) = shard else {
             return self.row_named(label);
@@ -47,7 +47,7 @@ impl<T: Default> Table<T> {
         (interned.id as usize, interned.overflow)
     }
 
-    /// Rows with their names, in the order of first appearance.
+    /// Returns the rows with their names, in the order of first appearance.
     pub(super) fn named(&self) -> impl Iterator<Item = (&Arc<Label>, &T)> {
         self.names.labels().iter().zip(&self.rows)
     }

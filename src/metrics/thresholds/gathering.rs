@@ -1,5 +1,5 @@
-//! What one threshold gathers of a run beside the whole-run figures: everything from its `after` on, or the cells of
-//! its sliding window.
+//! Gathers what one threshold needs of a run beside the whole-run figures: everything from its `after` on, or the
+//! cells of its sliding window.
 
 use super::super::axis::GRID;
 use super::super::delta::SliceDelta;
@@ -11,37 +11,37 @@ use crate::threshold::{Figure, Threshold};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Cells of a window: it moves by a sixtieth of its length, a quarter of a second at least.
+/// Cells of a window: it moves by a sixtieth of its length, but at least by a quarter of a second.
 const CELLS: u64 = 60;
 
-/// The name that stands for all checks together.
+/// Name that stands for all checks together.
 pub(in super::super) const ALL_CHECKS: &str = "checks";
 
-/// What was gathered so far.
+/// Figures gathered so far.
 #[derive(Debug)]
 pub(super) struct Gathered {
-    /// Where it begins.
+    /// Beginning of what is gathered, in nanoseconds since the measurement began.
     pub(super) after: u64,
-    /// What it is about, once that is known.
+    /// Subject of the threshold, once it is known.
     subject: Option<Subject>,
     kept: Kept,
 }
 
 #[derive(Debug)]
 enum Kept {
-    /// Everything together.
+    /// All figures together.
     All(Option<Box<ThresholdFigures>>),
-    /// By cells, each known by its beginning.
+    /// Figures by cells, each known by its beginning.
     Cells {
         length: u64,
         step: u64,
         cells: BTreeMap<u64, ThresholdFigures>,
-        /// Where the latest stretch that was judged ended.
+        /// End of the latest stretch that was judged.
         judged: u64,
     },
 }
 
-/// What came within a stretch of the run.
+/// Figures of a stretch of the run.
 #[derive(Debug)]
 pub(super) struct Stretch {
     from: u64,
@@ -50,8 +50,8 @@ pub(super) struct Stretch {
 }
 
 impl Gathered {
-    /// None for a threshold that looks at the whole run. What only grows is never left out in part: its `after`
-    /// says when the limit has to be reached.
+    /// Makes what a threshold needs; `None` for one that looks at the whole run. A figure that only grows is never
+    /// left out in part: its `after` says when the limit has to be reached.
     pub(super) fn wanted(threshold: &Threshold) -> Option<Gathered> {
         let grows = matches!(threshold.figure, Figure::Count | Figure::Value);
         let kept = match threshold.during {
@@ -116,7 +116,7 @@ impl Gathered {
         }
     }
 
-    /// Everything that is kept.
+    /// Returns everything that was kept.
     pub(super) fn all(&self) -> Option<ThresholdFigures> {
         match &self.kept {
             Kept::All(all) => all.as_deref().cloned(),
@@ -133,7 +133,7 @@ impl Gathered {
         Some(sum)
     }
 
-    /// The stretches that are over `until` then and were not judged yet; `None` if the threshold has none.
+    /// Returns the stretches that are over at `until` and were not judged yet; `None` if the threshold has none.
     pub(super) fn stretches(&mut self, until: u64) -> Option<Vec<Stretch>> {
         let Kept::Cells {
             length,
@@ -182,8 +182,8 @@ impl Gathered {
 }
 
 impl Stretch {
-    /// The figure of the stretch. Where no answer came for long, requests that would have been made are counted
-    /// with the time they would have waited, as many as came in the rest of it.
+    /// Returns the figure of the stretch. Where no answer came for long, requests that would have been made are
+    /// counted with the time they would have waited, as many as came in the rest of it.
     pub(super) fn value(
         mut self,
         threshold: &Threshold,
@@ -232,7 +232,7 @@ impl Stretch {
     }
 }
 
-/// What a threshold is about within a slice; `None` if nothing of it came.
+/// Returns the subject of a threshold within a slice; `None` if nothing of it came.
 fn seen(threshold: &Threshold, slice: &SliceDelta) -> Option<ThresholdFigures> {
     match (threshold.name.as_deref(), threshold.figure) {
         (None, Figure::Checks) | (Some(ALL_CHECKS), _) => measured(slice, |_, is_check| is_check),
@@ -293,7 +293,7 @@ fn measured(slice: &SliceDelta, wanted: impl Fn(&Label, bool) -> bool) -> Option
         })
 }
 
-/// Whether a request has that name, with or without its method.
+/// Returns whether a request has that name, with or without its method.
 pub(in super::super) fn is_called(label: &Label, name: &str) -> bool {
     let without_method = name
         .strip_prefix(&*label.group)

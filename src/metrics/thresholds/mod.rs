@@ -16,42 +16,42 @@ use gathering::Gathered;
 pub(super) use gathering::{ALL_CHECKS, is_called};
 use std::time::Duration;
 
-/// The thresholds of a run and what became of them so far.
+/// Thresholds of a run and their state.
 #[derive(Debug, Default)]
 pub(super) struct Judges {
     judges: Vec<Judge>,
-    /// When the load began to go down: stretches from then on say nothing about the target.
+    /// When the load began to go down: later stretches say nothing about the target.
     ended: Option<u64>,
-    /// What comes will be left out, so nothing is judged.
+    /// Whether judgement is suspended because what comes will be left out.
     held: bool,
 }
 
 #[derive(Debug)]
 struct Judge {
     threshold: Threshold,
-    /// What it gathers itself; else it looks at the figures of the whole run.
+    /// Figures that it gathers itself; without them it looks at those of the whole run.
     gathered: Option<Gathered>,
-    /// The figure as of the latest look.
+    /// Figure at the latest look.
     now: Option<f64>,
-    /// Of all stretches the figure nearest to breaking the limit, or furthest beyond it.
+    /// Figure of all stretches nearest to breaking the limit, or furthest beyond it.
     worst: Option<f64>,
-    /// When it was broken for good, and the figure then.
+    /// When the threshold was finally broken, and the figure then.
     broken: Option<(u64, f64)>,
 }
 
-/// What there is to see at a look.
+/// Figures that judges look at.
 pub(super) struct View<'a> {
-    /// Up to when everything is known.
+    /// The moment up to which everything is known.
     pub(super) until: u64,
-    /// The figures of the whole run that a threshold is about; `None` if nothing of that name was seen.
+    /// Returns the figures of the whole run that a threshold is about; `None` if nothing of that name was seen.
     pub(super) whole: &'a dyn Fn(&Threshold) -> Option<ThresholdFigures>,
-    /// How much of a stretch, given by its two ends, was not spent in a pause.
+    /// Returns how much of a stretch, given by its two ends, was not spent in a pause.
     pub(super) lasted: &'a dyn Fn(u64, u64) -> Duration,
     /// Times without any answer while users waited, the one that goes on included.
     pub(super) silences: &'a [Silence],
 }
 
-/// A threshold whose figure there is none of, and why not if it is known.
+/// A threshold without a figure, and the reason if it is known.
 #[derive(Debug)]
 pub(super) struct Unjudged<'a> {
     pub(super) threshold: &'a Threshold,
@@ -66,12 +66,12 @@ impl Judges {
         }
     }
 
-    /// Judges nothing until the next reset: what is measured until then will be left out.
+    /// Suspends judgement until the next reset: what is measured until then will be left out.
     pub(super) fn hold(&mut self) {
         self.held = true;
     }
 
-    /// Takes in a slice, or a part of one.
+    /// Adds a slice, or a part of one.
     pub(super) fn gather(&mut self, slice: &SliceDelta) {
         if !self.held {
             for judge in &mut self.judges {
@@ -82,7 +82,7 @@ impl Judges {
         }
     }
 
-    /// Looks at the figures as they are.
+    /// Looks at the current figures.
     pub(super) fn look(&mut self, view: &View<'_>) {
         for judge in &mut self.judges {
             judge.look(view, self.ended, self.held);
@@ -94,20 +94,20 @@ impl Judges {
         self.ended.get_or_insert(at);
     }
 
-    /// Forgets what was seen, and judges from now on.
+    /// Drops what was seen, and judges from now on.
     pub(super) fn reset(&mut self) {
         let judges = std::mem::take(self).judges;
         *self = Judges::new(judges.into_iter().map(|judge| judge.threshold).collect());
     }
 
-    /// The first threshold that is broken and says that the run ends then.
+    /// Returns the first broken threshold that ends the run.
     pub(super) fn stopping(&self) -> Option<ThresholdRow> {
         let mut broken = self.judges.iter().filter(|judge| judge.broken.is_some());
         let stopping = broken.find(|judge| judge.threshold.abort)?;
         Some(stopping.row(stopping.broken.map(|(_, value)| value)))
     }
 
-    /// All thresholds with their figures as of the latest look.
+    /// Returns all thresholds with their figures at the latest look.
     pub(super) fn current(&self) -> Vec<ThresholdRow> {
         self.judges
             .iter()
@@ -115,7 +115,7 @@ impl Judges {
             .collect()
     }
 
-    /// The verdicts on a run that is seen up to its end, and those that could not be judged.
+    /// Returns the verdicts on a run that is seen up to its end, and the thresholds that could not be judged.
     pub(super) fn verdicts(&self, view: &View<'_>) -> (Vec<ThresholdRow>, Vec<Unjudged<'_>>) {
         let mut unjudged = Vec::new();
         let mut rows = Vec::new();
@@ -196,7 +196,7 @@ impl Judge {
         }
     }
 
-    /// The figure of all that is not left out.
+    /// Returns the figure of everything that is not left out.
     fn whole(&self, view: &View<'_>) -> Result<Option<f64>, &'static str> {
         let threshold = &self.threshold;
         let (threshold_figures, from) = match &self.gathered {
@@ -212,7 +212,7 @@ impl Judge {
         }
     }
 
-    /// The figure that decides, at the end of the run.
+    /// Returns the figure that decides at the end of the run.
     fn last_word(&self, view: &View<'_>) -> Result<Option<f64>, &'static str> {
         match (self.threshold.during, self.broken) {
             (Some(_), _) if self.worst.is_some() => Ok(self.worst),
@@ -237,7 +237,7 @@ impl Judge {
     }
 }
 
-/// A shorter time than this makes no rate.
+/// The shortest time that makes a rate, in nanoseconds.
 const LEAST_FOR_A_RATE: u64 = 1_000_000_000;
 
 fn nanoseconds(time: Option<Duration>) -> u64 {

@@ -16,7 +16,7 @@ fn read(texts: &[&str]) -> Vec<Threshold> {
     texts.iter().map(read).collect()
 }
 
-/// A run by hand: what happens, and ticks.
+/// A run driven by hand: events and ticks.
 struct Run {
     store: Store,
     recorder: Recorder,

@@ -2,11 +2,9 @@
 //!
 //! Plain text without colour. The caller knows the terminal's width and where the text goes.
 
-mod measures;
 mod omission;
 mod sections;
 mod table;
-mod thresholds;
 
 use crate::metrics::{ErrorRow, Report, Snapshot};
 use crate::output::display::{cut_middle, facts, one_line, rate, with_share, wrapped};
@@ -31,8 +29,8 @@ pub struct TableOptions {
 /// cut, so on less than 80 columns lines may be longer than the terminal.
 pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     let blocks = sections::tables(report);
-    let mut measures = measures::tables(report);
-    measures.extend(thresholds::table(report));
+    let mut measures = sections::measures(report);
+    measures.extend(sections::thresholds(report));
     measures.extend(omission::table(report));
     let widths = blocks.iter().chain(&measures).map(Table::natural_width);
     let natural = widths.max().unwrap_or(0);

@@ -1,15 +1,24 @@
 //! The sections of the report's text, in reading order.
 
 use super::table::{Table, pad_left, pad_right, rule, spread};
-use crate::metrics::{ErrorRow, Figures, Latency, Report, TaskRow};
+use crate::metrics::{ErrorRow, Figures, Latency, MetricKind, Report, TaskRow};
 use crate::output::display::{
-    cut_middle, moment, one_line, per_second, rate, request_name, time, with_share, wrapped,
+    cut_middle, metric_cells, moment, one_line, per_second, rate, request_name, share,
+    threshold_figure, threshold_parts, time, with_share, wrapped,
 };
 use crate::units::{counted, show_count, show_size};
 use unicode_width::UnicodeWidthStr as _;
 
 /// The most kinds of errors shown; the rest is counted.
 const MOST_ERRORS: usize = 20;
+
+/// The kinds in the order they are shown, with the meaning of each value.
+const KINDS: [(MetricKind, &str, &str); 4] = [
+    (MetricKind::Counter, "Counters", "value: the sum"),
+    (MetricKind::Gauge, "Gauges", "value: the latest"),
+    (MetricKind::Rate, "Rates", "value: the share that was true"),
+    (MetricKind::Trend, "Trends", "value: the mean"),
+];
 
 /// Returns the tables of figures: requests, latency, percentiles, tasks.
 pub(super) fn tables(report: &Report) -> Vec<Table> {
@@ -173,6 +182,72 @@ pub(super) fn times<const N: usize>(
         Some(latency) => values(latency).map(time).to_vec(),
         None => vec!["-".to_owned(); N],
     }
+}
+
+/// Returns the tables of checks and of metrics, each only if it was used.
+pub(super) fn measures(report: &Report) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if !report.checks.is_empty() {
+        tables.push(checks(report));
+    }
+    if !report.metrics.is_empty() {
+        tables.push(metrics(report));
+    }
+    tables
+}
+
+fn checks(report: &Report) -> Table {
+    let mut table = Table::new("Checks", &["# passed", "# failed", "share"]);
+    for check in &report.checks {
+        let mark = if check.failures == 0 { '✓' } else { '✗' };
+        let all = check.passes + check.failures;
+        table.row(
+            format!("{mark} {}", one_line(&check.name)),
+            vec![
+                show_count(check.passes),
+                show_count(check.failures),
+                share(check.passes, all),
+            ],
+        );
+    }
+    table
+}
+
+fn metrics(report: &Report) -> Table {
+    let columns = &[
+        "# values", "Value", "Min", "Max", "50%", "90%", "95%", "99%",
+    ];
+    let mut table = Table::new("Metrics", columns);
+    for (kind, title, note) in KINDS {
+        let mut rows = report.metrics.iter().filter(|row| row.kind == kind);
+        let Some(first) = rows.next() else { continue };
+        table.heading(title, note);
+        for row in std::iter::once(first).chain(rows) {
+            table.row(format!("  {}", one_line(&row.name)), metric_cells(row));
+        }
+    }
+    table
+}
+
+/// Returns the table, if there are thresholds.
+pub(super) fn thresholds(report: &Report) -> Option<Table> {
+    let rows = &report.thresholds;
+    let when = rows.iter().any(|row| row.broken_s.is_some());
+    let mut table = match when {
+        _ if rows.is_empty() => return None,
+        true => Table::new("Thresholds", &["limit", "figure", "broken at"]),
+        false => Table::new("Thresholds", &["limit", "figure"]),
+    };
+    for row in rows {
+        let mark = if row.passed { '✓' } else { '✗' };
+        let (figure, limit) = threshold_parts(row);
+        let mut cells = vec![limit, threshold_figure(row)];
+        if when {
+            cells.push(row.broken_s.map_or_else(String::new, moment));
+        }
+        table.row(format!("{mark} {figure}"), cells);
+    }
+    Some(table)
 }
 
 /// Appends the status codes by name, if there is more than one code or `asked`.

@@ -182,7 +182,7 @@ fn every_change_is_foretold_and_there_is_none_in_between() {
 }
 
 #[test]
-fn nothing_wobbles_where_stages_meet() {
+fn no_user_stops_and_starts_at_once_where_stages_meet() {
     // Down to 2 and at once up again: the third user need not stop and start in the same moment.
     let valley = seconds_of(&[(0, 4), (2, 2), (4, 6)]);
     assert_eq!(
@@ -229,7 +229,7 @@ fn the_goal_is_where_the_stage_leads() {
 }
 
 #[test]
-fn extremes_are_no_trouble() {
+fn the_smallest_and_largest_values_are_handled() {
     assert_eq!(Shape::ramp(0, 1.0, Some(ms(5))).duration(), Some(ms(5)));
     assert_eq!(
         Shape::ramp(3, f64::INFINITY, None).users_at(Duration::ZERO),

@@ -13,11 +13,11 @@ use futures_util::stream;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Requests side by side to one host, as browsers do over HTTP/1.1.
+/// The most requests side by side to one host, as browsers send them over HTTP/1.1.
 const SIDE_BY_SIDE: usize = 6;
 
-/// After a failed connection a user waits before it goes on, twice as long each time: a site that is down
-/// must not turn the generator into a busy loop.
+/// Wait of a user after its first failed connection; it doubles each time: a site that is down must not turn the
+/// generator into a busy loop.
 const FIRST_BACK_OFF: Duration = Duration::from_millis(10);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(1);
 
@@ -126,9 +126,9 @@ impl User {
         });
     }
 
-    /// Requests are under way from now on. The delay of a late start belongs to the first request after it,
-    /// or to the first that are sent side by side. Those after them begin when the plan gets there: what kept
-    /// it waiting is in the figures already.
+    /// Opens the rows of requests that begin. The delay of a late start belongs to the first request after it, or
+    /// to the first that are sent side by side. Those after them begin when the plan gets there: what kept it
+    /// waiting is in the figures already.
     fn open_rows(&mut self, ops: &[RequestOp], task: &str) {
         for op in ops {
             let row = self.row_of(op, task);
@@ -138,7 +138,7 @@ impl User {
         self.open.base = Some(self.session.base_target());
     }
 
-    /// A request with lgoose's verdict on it, shown if that is asked for.
+    /// Returns a request with lgoose's verdict on it, and shows it if that is asked for.
     fn judged(&self, op: &RequestOp, task: &str, exchange: Exchange) -> Finished {
         let verdict = op.expect.verdict(&exchange);
         let forgiven = op.allow_failure && exchange.outcome.is_ok();
@@ -147,7 +147,8 @@ impl User {
         finished
     }
 
-    /// The row a request is counted in: its name, else the task's, else its path without the query.
+    /// Returns the row in which a request is counted: by its name, else the task's, else its path without the
+    /// query.
     fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
         let name = match &op.name {
             Some(name) => name.as_str(),
@@ -158,8 +159,8 @@ impl User {
         self.shared.recorder.borrow_mut().request(method, name)
     }
 
-    /// Sends requests side by side, at most six at a time per host, and counts each when it ends; outcomes in the
-    /// order of the list.
+    /// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the
+    /// outcomes in the order of the list.
     async fn fetch(&self, ops: &[RequestOp], task: &str) -> Vec<Finished> {
         let mut hosts: Vec<(&str, Vec<usize>)> = Vec::new();
         for (place, op) in ops.iter().enumerate() {
@@ -195,7 +196,7 @@ impl User {
         finished.into_iter().map(|(_, finished)| finished).collect()
     }
 
-    /// Says how long the user waits before its next request.
+    /// Decides how long the user waits before its next request.
     fn note_refusals<'a>(&mut self, exchanges: impl Iterator<Item = &'a Exchange> + Clone) {
         if exchanges.clone().any(|exchange| exchange.outcome.is_ok()) {
             self.refusals = 0;
@@ -216,9 +217,9 @@ impl User {
         }
     }
 
-    /// Lets others run after requests that waited for nothing, longer if a connection failed. Done before
-    /// the next request: the failed one is in the plan's hands by then, and so counted if the user is cut
-    /// off meanwhile.
+    /// Lets other tasks run after requests that waited for nothing, longer if a connection failed. Done before the
+    /// next request: the failed one is in the plan's hands by then, and so counted if the user is cut off
+    /// meanwhile.
     async fn back_off(&mut self) {
         if let Some(pause) = self.rest.take() {
             self.stop.wait(pause, &self.shared.timers).await;
@@ -226,7 +227,7 @@ impl User {
     }
 }
 
-/// A request that has ended, with the verdict on it as it stands.
+/// Returns the sample of a request that has ended, with the verdict on it as it stands.
 fn sample<'a>(
     open: &LatestOperation,
     place: usize,
@@ -252,7 +253,7 @@ fn sample<'a>(
     }
 }
 
-/// What logs and exemplars tell of a request.
+/// Returns the facts about a request for logs and exemplars.
 fn told<'a>(
     open: &'a LatestOperation,
     session: &'a Session,
@@ -278,7 +279,7 @@ fn before(counted: &Counted) -> Entered<'_> {
     }
 }
 
-/// `https://host/path?query` or `/path?query` → `/path`.
+/// Returns the path of `https://host/path?query` or `/path?query`: `/path`.
 fn path_of(url: &str) -> &str {
     let path = match url.split_once("://") {
         Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
@@ -287,7 +288,7 @@ fn path_of(url: &str) -> &str {
     path.split(['?', '#']).next().unwrap_or(path)
 }
 
-/// The scheme and authority of an absolute URL; empty for a path.
+/// Returns the scheme and authority of an absolute URL; empty for a path.
 fn host_of(url: &str) -> &str {
     match url.split_once("://") {
         Some((scheme, rest)) => {

@@ -1,6 +1,6 @@
 //! Tests with plans that measure, run without an engine: what the recorder has counted.
 
-use crate::lua::testing::{recorder, setup};
+use crate::lua::fixture::{recorder, setup};
 use crate::lua::{Op, Program, Step, Vm, load};
 use crate::metrics::{MetricKind, Report, RunIdentity, Store};
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn it_finds_what_lua_finds() {
+fn the_search_finds_the_matches_that_lua_finds() {
     let lua = Lua::new();
     let count: mlua::Function = lua
         .load("local s, p = ... return select(2, s:gsub(p, '%0'))")

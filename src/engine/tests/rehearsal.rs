@@ -1,5 +1,5 @@
-//! Plays a run: time that stands still while anything is to be done, shards on the thread of the test, and a
-//! site that is a script.
+//! Rehearses a run: simulated time that stands still while anything is to be done, shards on the thread of the
+//! test, and a site that is a script.
 
 use crate::config::{Config, RunConfig, Settings};
 use crate::control::{Command, Control};
@@ -20,19 +20,19 @@ use std::time::Duration;
 use tokio::task::LocalSet;
 use tokio::time::Instant;
 
-/// A request: when it arrived at the site, and its path.
+/// Arrival of a request at the site, and its path.
 pub(super) type Arrived = (Duration, String);
 
-/// A run that is played.
+/// A run in simulated time.
 pub(super) struct Rehearsal {
     pub(super) source: &'static str,
     pub(super) settings: Settings,
     pub(super) threads: usize,
-    /// How long the site takes to answer what arrives at that time.
+    /// Function that gives the time the site takes to answer what arrives at a moment.
     pub(super) answer: fn(Duration, &str) -> Duration,
-    /// What is asked of the run, and when.
+    /// Commands to the run, and their times.
     pub(super) commands: Vec<(Duration, Command)>,
-    /// What the plan becomes, and when.
+    /// Versions that the plan becomes, and their times.
     pub(super) plan_versions: Vec<(Duration, &'static str)>,
     pub(super) start_shard: StartShard,
 }
@@ -54,7 +54,7 @@ impl Rehearsal {
         Config::new(self.settings.clone(), self.threads, 7).expect("settings that fit")
     }
 
-    /// Plays the run: what arrived at the site, and what it left behind.
+    /// Plays the run, and returns the arrivals at the site and the outcome.
     pub(super) async fn play(self) -> (Vec<Arrived>, Outcome) {
         let Config { run, local, .. } = self.config();
         let config = Arc::new(run);
@@ -126,7 +126,7 @@ fn plan_version(source: &str, config: Arc<RunConfig>) -> PlanVersion {
     PlanVersion::new(program, plan, hosts, config)
 }
 
-/// A shard on the thread of the test, whose time is played.
+/// Starts a shard on the thread of the test, in simulated time.
 fn start_beside(
     index: usize,
     context: Arc<RunContext>,
@@ -139,7 +139,8 @@ fn start_beside(
 /// When the second of [`start_to_lose_one`]'s shards is lost.
 pub(super) const LOST_AT: Duration = Duration::from_millis(1_500);
 
-/// The same, but the second shard is gone in the middle of the run, with what it had not handed over.
+/// Works like [`start_beside`], but loses the second shard in the middle of the run, with what it had not handed
+/// over.
 pub(super) fn start_to_lose_one(
     index: usize,
     context: Arc<RunContext>,

@@ -1,5 +1,5 @@
-//! Whether each second of a report is that second of the site: whole runs in played time, in which the site notes
-//! to the nanosecond when it answered, and users when they came and went.
+//! Tests that each second of a report is that second of the site: whole runs in simulated time, in which the site
+//! notes to the nanosecond when it answered, and users when they came and went.
 
 use super::rehearsal::Rehearsal;
 use crate::config::{Settings, Value};
@@ -11,7 +11,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A visitor of its own pace who says when it comes and goes.
+/// A visitor with a pace of its own that reports when it comes and goes.
 const VISITOR: &str = "scenario { \"s\",\n  \
      task { on_start = true, function(user) user:get(\"/in\") end },\n  \
      task { wait = 0.0437, function(user) user:get \"/\" user:wait(0.3) user:get \"/next\" end },\n  \
@@ -19,12 +19,12 @@ const VISITOR: &str = "scenario { \"s\",\n  \
 
 const REQUEST: &str = "task { function(user) user:get \"/\" end }";
 
-/// How long the site takes: not the same for any two seconds, and over borders of seconds.
+/// Answer times of the site: different for any two seconds, and across borders of seconds.
 fn answer(at: Duration, _: &str) -> Duration {
     Duration::from_millis(3 + (at.as_millis() as u64 * 7) % 260)
 }
 
-/// The requests that the site had answered within each second since `origin`.
+/// Counts the requests that the site had answered within each second since `origin`.
 fn seconds(arrived: &[super::rehearsal::Arrived], origin: Duration) -> Vec<u64> {
     let mut counts = Vec::new();
     for (at, path) in arrived {
@@ -269,7 +269,7 @@ async fn an_edited_plan_and_an_aborted_run_agree_too() {
     assert_eq!(counts(&outcome.report), expected);
 }
 
-/// Users at a border: those whose `on_start` began less those whose `on_stop` ended.
+/// Users at a border: those whose `on_start` began minus those whose `on_stop` ended.
 #[tokio::test(start_paused = true)]
 async fn users_at_each_border_are_those_who_had_come_and_not_gone() {
     let staged = Settings {
@@ -303,7 +303,7 @@ async fn users_at_each_border_are_those_who_had_come_and_not_gone() {
     }
 }
 
-/// A site that stands still for three seconds, three times a minute.
+/// Answers of a site that stands still for three seconds, three times a minute.
 fn freezing(at: Duration, _: &str) -> Duration {
     let into = Duration::from_nanos((at.as_nanos() % 20_000_000_000) as u64);
     match into.checked_sub(ms(10_000)) {

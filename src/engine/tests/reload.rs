@@ -1,10 +1,10 @@
-//! Runs whose plan becomes another on the way.
+//! Tests of runs whose plan is replaced on the way.
 
 use super::rehearsal::Rehearsal;
 use super::{COMES_AND_GOES, TICKS, ms, numbers};
 use crate::config::Settings;
 
-/// A plan whose users say under which letter they come, work and go.
+/// Makes a plan whose users report under a letter when they come, work and go.
 macro_rules! lettered {
     ($letter:literal) => {
         concat!(

@@ -1,4 +1,5 @@
-//! Percentiles of reports against the sorted samples, for latencies of many shapes; and names without end.
+//! Tests of percentiles of reports against the sorted samples, for latencies of many shapes, and of names without
+//! end.
 
 use crate::metrics::{
     Failure, Figures, Latency, Phases, Recorder, Report, RunIdentity, Sample, Store,
@@ -11,10 +12,10 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::Duration;
 
-/// Nanoseconds of one latency.
+/// Draws one latency in nanoseconds.
 type Draw = fn(&mut Xoshiro256PlusPlus) -> u64;
 
-/// Latencies as sites have them, and as none has.
+/// Shapes of latencies, realistic and extreme.
 const SHAPES: [(&str, Draw); 8] = [
     ("even", |rng| rng.random_range(1_000_000..900_000_000)),
     ("a few microseconds", |rng| rng.random_range(900..60_000)),
@@ -33,7 +34,7 @@ const SHAPES: [(&str, Draw); 8] = [
     }),
 ];
 
-/// Above 0, up to 1.
+/// Draws a number above 0 and up to 1.
 fn open(rng: &mut Xoshiro256PlusPlus) -> f64 {
     1.0 - rng.random::<f64>()
 }

@@ -1,6 +1,7 @@
-//! Runs of hours in played time: points over time that were joined again and again still tell what happened.
+//! Tests of runs of hours in simulated time: points over time that were joined again and again still tell what
+//! happened.
 
-use super::*;
+use super::super::*;
 use crate::metrics::{Phases, Recorder, Report, Sample};
 
 const NAMES: u64 = 12;
@@ -48,7 +49,7 @@ fn hours(hours: u64, every: u64, latency_us: impl Fn(u64, u64) -> u64) -> (Repor
     (store.report(Duration::from_secs(hours * 3_600)), bytes)
 }
 
-/// Each percentile of each point over time, of all requests and of each name.
+/// Percentiles of each point over time, of all requests and of each name.
 fn percentiles(report: &Report) -> impl Iterator<Item = (u64, f64)> {
     let all = report.series.iter().flat_map(|point| {
         let values = [point.p50_ms, point.p95_ms, point.p99_ms];

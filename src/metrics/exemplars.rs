@@ -1,5 +1,5 @@
-//! Exemplars of failures: of each kind of error the first request and the slowest three, with what was sent
-//! and what came back. Built for failed requests alone, and only for those that are kept.
+//! Keeps exemplars of failures: of each kind of error the first request and the slowest three, with what was sent
+//! and received. Built for failed requests alone, and only for those that are kept.
 //!
 //! What lgoose keeps of headers is here too, for exemplars and the debug log alike: credentials are masked.
 
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The slowest requests kept of each kind of error.
+/// Number of slowest requests kept of each kind of error.
 const SLOWEST: usize = 3;
-/// What is kept of a body, in bytes.
+/// The most bytes kept of a body.
 const MOST_BODY: usize = 2 * 1024;
-/// What is kept of one side's headers, in bytes.
+/// The most bytes kept of one side's headers.
 const MOST_HEADERS: usize = 4 * 1024;
-/// What is kept of a URL, in bytes.
+/// The most bytes kept of a URL.
 const MOST_URL: usize = 2 * 1024;
-/// What is kept of one header's value, in bytes.
+/// The most bytes kept of one header's value.
 const MOST_VALUE: usize = 1024;
-/// What stands for a credential.
+/// Text in place of a credential.
 const MASK: &str = "***";
 
 impl Exemplar {
@@ -30,10 +30,8 @@ impl Exemplar {
         details.url(&mut |origin, path| url = format!("{origin}{path}"));
         let heard = messages(details, MOST_HEADERS, MOST_BODY);
         let ms = |time: std::time::Duration| time.as_secs_f64() * 1000.0;
-        let [dns, connect, tls, send, first_byte, receive] = sample
-            .phases
-            .in_order()
-            .map(|phase| (!phase.is_zero()).then(|| ms(phase)));
+        let phases = sample.phases.in_order();
+        let phases = phases.map(|phase| (!phase.is_zero()).then(|| ms(phase)));
         let lines = |text: &str| text.lines().map(str::to_owned).collect();
         Exemplar {
             start_ns: sample.begin.saturating_duration_since(origin).as_nanos() as u64,
@@ -48,14 +46,7 @@ impl Exemplar {
             },
             status: sample.status,
             latency_ms: ms(sample.latency),
-            phases_ms: PhasesMs {
-                dns,
-                connect,
-                tls,
-                send,
-                first_byte,
-                receive,
-            },
+            phases_ms: PhasesMs::in_order(phases),
             request_headers: lines(&heard.request_headers),
             response_headers: lines(&heard.response_headers),
             body: heard.body,
@@ -64,7 +55,7 @@ impl Exemplar {
     }
 }
 
-/// The exemplars of one kind of error.
+/// Exemplars of one kind of error.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(
     from = "(Option<Exemplar>, Vec<Exemplar>)",
@@ -72,7 +63,7 @@ impl Exemplar {
 )]
 pub(super) struct Exemplars {
     first: Option<Arc<Exemplar>>,
-    /// The slowest first.
+    /// The slowest requests, slowest first.
     slowest: Vec<Arc<Exemplar>>,
 }
 
@@ -109,7 +100,8 @@ impl Exemplars {
         self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(faster)
     }
 
-    /// Of equally slow ones, and of those that began at once, it is always the same that is kept.
+    /// Adds an exemplar; among equally slow ones, and among those that began at once, the choice is always the
+    /// same.
     fn add(&mut self, exemplar: Arc<Exemplar>) {
         let began = |of: &Exemplar| (of.start_ns, of.user);
         let earlier = |first: &Arc<Exemplar>| began(&exemplar) < began(first);
@@ -126,7 +118,7 @@ impl Exemplars {
         self.slowest.truncate(SLOWEST);
     }
 
-    /// Adds those that another shard, or another tick, has kept.
+    /// Adds the exemplars that another shard, or another tick, has kept.
     pub(super) fn merge(&mut self, other: &Exemplars) {
         let first = other.first.iter();
         let new = first.filter(|first| !other.slowest.contains(first));
@@ -135,7 +127,7 @@ impl Exemplars {
         }
     }
 
-    /// The first, then the slowest that are others.
+    /// Returns the first exemplar, then the slowest others.
     pub(super) fn list(&self) -> Vec<Exemplar> {
         let first = self.first.iter();
         let others = self.slowest.iter();
@@ -166,7 +158,7 @@ impl Heard {
     }
 }
 
-/// What was sent and what came back, each side's headers and the body as long as given at most.
+/// Returns each side's headers and the body, cut to the given numbers of bytes.
 pub(super) fn messages(
     details: &dyn ExchangeDetails,
     most_headers: usize,
@@ -181,7 +173,7 @@ pub(super) fn messages(
     }
 }
 
-/// `name: value`, one a line. What goes beyond `most` bytes is left out.
+/// Writes headers as `name: value`, one a line, and leaves out what exceeds `most` bytes.
 fn header_lines(headers: &[(String, Vec<u8>)], most: usize) -> String {
     let mut lines = String::new();
     for (name, value) in headers {
@@ -197,8 +189,8 @@ fn header_lines(headers: &[(String, Vec<u8>)], most: usize) -> String {
     lines
 }
 
-/// A header's value without the credentials in it: of cookies the names are left, of an authorization its
-/// scheme, and nothing where the header's own name says that it is a secret.
+/// Masks the credentials in a header's value: cookies keep their names, an authorization its scheme, and a header
+/// whose name tells that it is secret keeps nothing.
 fn masked(name: &str, value: &str) -> String {
     const SECRETS: [&str; 7] = [
         "auth", "token", "secret", "password", "api-key", "apikey", "session",
@@ -229,7 +221,7 @@ fn start_of(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-/// The first bytes as text. A character that is cut off at the end is left out.
+/// Returns the first bytes as text. A character that is cut off at the end is left out.
 fn start_of_bytes(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]);
     match bytes.len() > most {
@@ -239,4 +231,100 @@ fn start_of_bytes(bytes: &[u8], most: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn exemplar(start_ns: u64, latency_ms: f64) -> Arc<Exemplar> {
+        Arc::new(Exemplar {
+            start_ns,
+            user: 1,
+            scenario: String::new(),
+            task: String::new(),
+            method: "GET".to_owned(),
+            url: String::new(),
+            final_url: String::new(),
+            status: 500,
+            latency_ms,
+            phases_ms: PhasesMs::default(),
+            request_headers: Vec::new(),
+            response_headers: Vec::new(),
+            body: String::new(),
+            body_bytes: 0,
+        })
+    }
+
+    fn kept(of: &[(u64, f64)]) -> Exemplars {
+        let mut exemplars = Exemplars::default();
+        for (start_ns, latency_ms) in of {
+            exemplars.add(exemplar(*start_ns, *latency_ms));
+        }
+        exemplars
+    }
+
+    fn shown(exemplars: &Exemplars) -> Vec<(u64, f64)> {
+        let list = exemplars.list();
+        list.iter()
+            .map(|one| (one.start_ns, one.latency_ms))
+            .collect()
+    }
+
+    #[test]
+    fn the_first_and_the_slowest_three_are_kept() {
+        let all = [(5, 1.0), (6, 9.0), (7, 2.0), (8, 7.0), (9, 8.0)];
+        assert_eq!(shown(&kept(&all)), [(5, 1.0), (6, 9.0), (9, 8.0), (8, 7.0)]);
+        assert_eq!(shown(&kept(&[(5, 9.0)])), [(5, 9.0)], "once");
+    }
+
+    #[test]
+    fn shards_merged_in_any_order_keep_the_same() {
+        let (one, other) = (
+            [(5, 1.0), (7, 4.0), (9, 3.0)],
+            [(4, 2.0), (6, 5.0), (8, 0.5)],
+        );
+        for (first, second) in [(one, other), (other, one)] {
+            let mut merged = kept(&first);
+            merged.merge(&kept(&second));
+            assert_eq!(shown(&merged), [(4, 2.0), (6, 5.0), (7, 4.0), (9, 3.0)]);
+        }
+    }
+
+    #[test]
+    fn credentials_in_headers_are_masked() {
+        for (name, value, expected) in [
+            ("Cookie", "a=1; b=x=y; odd", "a=***; b=***; ***"),
+            (
+                "set-cookie",
+                "sid=1; Path=/; HttpOnly",
+                "sid=***; Path=/; HttpOnly",
+            ),
+            ("set-cookie", "sid=1", "sid=***"),
+            ("authorization", "Bearer abc", "Bearer ***"),
+            ("Proxy-Authorization", "abc", "***"),
+            ("x-csrf-token", "abc", "***"),
+            ("X-Api-Key", "abc", "***"),
+            ("www-authenticate", "Basic realm=\"a\"", "Basic realm=\"a\""),
+            ("content-type", "text/html", "text/html"),
+        ] {
+            assert_eq!(masked(name, value), expected, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_message_is_bounded() {
+        let many: Vec<(String, Vec<u8>)> = (0..1_000)
+            .map(|n| (format!("x-{n}"), vec![b'v'; 2_000]))
+            .collect();
+        let lines = header_lines(&many, MOST_HEADERS);
+        assert!(
+            lines.len() <= MOST_HEADERS && lines.starts_with("x-0: vvv"),
+            "{}",
+            lines.len()
+        );
+        assert_eq!(
+            start_of_bytes("a\u{e4}".as_bytes(), 2),
+            "a",
+            "no half of a character"
+        );
+        assert_eq!(start_of_bytes(b"a\xff", 9), "a\u{fffd}");
+    }
+}

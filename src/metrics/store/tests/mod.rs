@@ -1,4 +1,7 @@
-//! Tests of the way from samples over shards and ticks to a report.
+//! Tests of the path from samples over shards and ticks to a report.
+
+mod long_runs;
+mod percentiles;
 
 use super::*;
 use crate::metrics::{Failure, Phases, Recorder, Report, Sample, TaskRun};
@@ -6,7 +9,7 @@ use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The n-th of a run of samples that differ in everything; every tenth failed.
+/// Records the n-th of many samples that differ in everything; every tenth failed.
 fn record(recorder: &mut Recorder, n: u64) {
     let request = recorder.request("GET", ["/", "/node", "/login"][n as usize % 3]);
     let failed = n.is_multiple_of(10);
@@ -129,7 +132,7 @@ fn a_percentile_stays_between_the_exact_extremes() {
 }
 
 #[test]
-fn successes_alone_do_not_feel_the_slow_failures() {
+fn slow_failures_do_not_change_the_latency_of_successes() {
     let mut store = Store::new(RunIdentity::default());
     let mut recorder = Recorder::new(0);
     let request = recorder.request("GET", "/");

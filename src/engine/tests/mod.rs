@@ -1,5 +1,5 @@
-//! Whole runs on played time, against a site that is a script: what started and ended when, compared with what
-//! the shape of the load says. Time stands still while anything is to be done, so the figures are exact.
+//! Tests of whole runs in simulated time, against a site that is a script: when users and requests began and ended,
+//! compared with the shape of the load. Time stands still while anything is to be done, so the figures are exact.
 
 mod lost;
 mod over_time;
@@ -13,7 +13,7 @@ use crate::plan::Shape;
 use rehearsal::{Arrived, Rehearsal};
 use std::time::Duration;
 
-/// Tokio's timers tick in milliseconds and are never early.
+/// Tolerance for tokio's timers, which tick in milliseconds and are never early.
 const TICKS: Duration = Duration::from_millis(2);
 
 /// A user that tells the site when it comes and when it goes, and does nothing in between.
@@ -30,7 +30,7 @@ fn stages(text: &str) -> Option<Vec<Stage>> {
     Some(parsed.collect::<Result<_, _>>().expect("stages"))
 }
 
-/// How many of these arrived in each stretch of so many milliseconds.
+/// Counts these arrivals in each stretch of so many milliseconds.
 fn per_stretch(arrived: &[Arrived], stretch: u64, prefix: &str) -> Vec<u64> {
     let mut counts = Vec::new();
     for (at, _) in arrived.iter().filter(|(_, path)| path.starts_with(prefix)) {
@@ -174,7 +174,7 @@ async fn iterations_start_on_schedule_however_long_answers_take() {
     assert_eq!((arrivals.started, arrivals.dropped), (1_000, 0));
 }
 
-/// A site that stands still for the first of every five seconds and else answers at once.
+/// Answers of a site that stands still for the first of every five seconds and else answers at once.
 fn freezing(at: Duration, _: &str) -> Duration {
     let into = Duration::from_millis(at.as_millis() as u64 % 5_000);
     ms(1_000).saturating_sub(into)
@@ -235,7 +235,7 @@ async fn a_site_that_freezes_shows_in_the_response_time_as_it_should() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_does_not_wobble_at_the_borders_of_its_stages() {
+async fn arrivals_follow_the_line_across_the_borders_of_stages() {
     let settings = Settings {
         stages: stages("1s:100/s 1s:100/s 0:300/s 1s:300/s 1s:0/s"),
         ..Settings::default()

@@ -1,4 +1,4 @@
-//! Pacing and throughput on played time: they keep to an absolute schedule, whatever the work took.
+//! Tests of pacing and throughput in simulated time: they keep to an absolute schedule, however long the work took.
 
 use super::rehearsal::{Arrived, Rehearsal};
 use super::{TICKS, ms};
@@ -31,7 +31,7 @@ fn assert_on_schedule(arrived: &[Arrived], every: Duration) {
     }
 }
 
-/// The times between two arrivals that follow each other.
+/// Returns the times between successive arrivals.
 fn gaps(arrived: &[Arrived]) -> Vec<Duration> {
     arrived.windows(2).map(|two| two[1].0 - two[0].0).collect()
 }

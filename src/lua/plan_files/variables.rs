@@ -1,0 +1,46 @@
+//! The variables that a plan can ask for with `env()`: those of the command line, then those of the environment.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStringExt as _;
+use std::sync::{Mutex, PoisonError};
+
+/// The variables of a plan.
+#[derive(Debug)]
+pub(in crate::lua) struct Variables {
+    /// Those that `-e` and `--env-file` set.
+    given: BTreeMap<String, String>,
+    /// Those of the environment that the plan has asked for.
+    asked: Mutex<BTreeMap<String, String>>,
+}
+
+impl Variables {
+    pub(super) fn new(given: BTreeMap<String, String>) -> Variables {
+        Variables {
+            given,
+            asked: Mutex::default(),
+        }
+    }
+
+    /// Returns the bytes of a variable: of `-e` first, then of the environment.
+    pub(in crate::lua) fn get(&self, name: &str) -> Option<Vec<u8>> {
+        if let Some(given) = self.given.get(name) {
+            return Some(given.clone().into_bytes());
+        }
+        let value = std::env::var_os(name)?;
+        if let Some(text) = value.to_str() {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            if !asked.contains_key(name) {
+                asked.insert(name.to_owned(), text.to_owned());
+            }
+        }
+        Some(value.into_vec())
+    }
+
+    /// Returns the variables that were set, and those of the environment that the plan has asked for so far.
+    pub(super) fn known(&self) -> BTreeMap<String, String> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = asked.clone();
+        known.extend(self.given.clone());
+        known
+    }
+}

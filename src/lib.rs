@@ -133,6 +133,8 @@ pub mod internals {
     }
     pub mod lua {
         //! The virtual machines of users.
-        pub use crate::lua::{Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load};
+        pub use crate::lua::{
+            CompiledRegex, Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load,
+        };
     }
 }

@@ -15,9 +15,10 @@ use super::scan::{Element, Scanner};
 /// They are: `script src`; `img src` and every candidate of `srcset` (a browser picks one by its screen; so that a
 /// run does not depend on a screen, all are listed); `source srcset`; `link href` whose `rel` is a stylesheet,
 /// an icon, an apple-touch-icon or the preload of a style; and `@import` at the head of a `<style>`. `<base href>` is
-/// honoured from where it stands. What stands in comments, `<noscript>`, `<template>` and scripts is not loaded.
-pub fn assets(body: &[u8], page: &Url) -> Vec<String> {
-    let mut found = Listing::new(page, Some(Host::Own));
+/// honoured from where it stands. What stands in comments, `<noscript>`, `<template>` and scripts is not loaded. `None`
+/// if the list would take more than `most_bytes`: a long base makes long URLs of short references.
+pub fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<String>> {
+    let mut found = Listing::new(page, Some(Host::Own), most_bytes);
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {
         match element {
@@ -51,9 +52,9 @@ pub fn assets(body: &[u8], page: &Url) -> Vec<String> {
 }
 
 /// Returns the targets of `<a href>`, in the order of the page: absolute, `http` and `https` only, any host,
-/// without fragment, each once. Jumps within the page (`#top`) are left out.
-pub fn links(body: &[u8], page: &Url) -> Vec<String> {
-    let mut found = Listing::new(page, None);
+/// without fragment, each once. Jumps within the page (`#top`) are left out. `None` as for [`assets_within`].
+pub fn links_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<String>> {
+    let mut found = Listing::new(page, None, most_bytes);
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {
         match element {
@@ -66,6 +67,18 @@ pub fn links(body: &[u8], page: &Url) -> Vec<String> {
         }
     }
     found.into_urls()
+}
+
+/// Returns the assets of a page, however many.
+#[cfg(any(test, feature = "internals"))]
+pub fn assets(body: &[u8], page: &Url) -> Vec<String> {
+    assets_within(body, page, usize::MAX).unwrap_or_default()
+}
+
+/// Returns the links of a page, however many.
+#[cfg(any(test, feature = "internals"))]
+pub fn links(body: &[u8], page: &Url) -> Vec<String> {
+    links_within(body, page, usize::MAX).unwrap_or_default()
 }
 
 /// Reads the current tag's attributes of these names; of two with the same name the first counts. All `None` if
@@ -128,15 +141,18 @@ struct Listing {
     urls: HashMap<String, usize>,
     /// The buffer in which the next URL is put together.
     url: String,
+    /// The bytes that URLs may still take; `None` if they were too many.
+    left: Option<usize>,
 }
 
 impl Listing {
-    fn new(page: &Url, only: Option<Host>) -> Self {
+    fn new(page: &Url, only: Option<Host>, most_bytes: usize) -> Self {
         Self {
             resolver: Resolver::new(page),
             only,
             urls: HashMap::new(),
             url: String::new(),
+            left: Some(most_bytes),
         }
     }
 
@@ -160,16 +176,23 @@ impl Listing {
             return;
         };
         if self.only.is_none_or(|only| only == host) && !self.urls.contains_key(&self.url) {
-            self.urls.insert(self.url.clone(), self.urls.len());
+            const EACH: usize = 64;
+            // Once here and once in the list.
+            let bytes = 2 * (self.url.len() + EACH);
+            self.left = self.left.and_then(|left| left.checked_sub(bytes));
+            if self.left.is_some() {
+                self.urls.insert(self.url.clone(), self.urls.len());
+            }
         }
     }
 
-    fn into_urls(self) -> Vec<String> {
+    fn into_urls(self) -> Option<Vec<String>> {
+        self.left?;
         let mut urls = vec![String::new(); self.urls.len()];
         for (url, at) in self.urls {
             urls[at] = url;
         }
-        urls
+        Some(urls)
     }
 }
 

@@ -24,7 +24,9 @@ mod title;
 #[cfg(test)]
 mod fixture;
 
+#[cfg(feature = "internals")]
 pub use assets::{assets, links};
+pub use assets::{assets_within, links_within};
 pub use document::{Document, NodeKey, Selector};
 #[cfg(feature = "internals")]
 pub use entities::decode_entities;

@@ -32,6 +32,8 @@ pub use limits::{Heartbeat, RunningCode};
 #[cfg(test)]
 pub use loading::load_bundle;
 pub use loading::{STUBS, load, read, review};
+#[cfg(feature = "internals")]
+pub use plan_files::CompiledRegex;
 pub use plan_files::Program;
 pub use requests::{Counted, Finished, Op, RequestOp};
 pub use sandbox::stream;

@@ -1,5 +1,6 @@
 //! Conversions of Lua values to Rust values, with messages that say what was wanted.
 
+use super::limits::Budget;
 use crate::error::Diagnostic;
 use mlua::{FromLua, Lua, LuaString, Table, Value};
 use std::time::Duration;
@@ -116,6 +117,7 @@ pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String
 
 /// Reads one status or a list of them, each from 100 to 999.
 pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
+    const MOST: usize = 900;
     let one = |value: &Value| match value {
         Value::Integer(status) if (100..1000).contains(status) => Ok(*status as u16),
         Value::Integer(status) => Err(format!("'expect.status': {status} is not a status")),
@@ -128,6 +130,7 @@ pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
     match value {
         Value::Table(list) => list
             .sequence_values::<Value>()
+            .take(MOST)
             .map(|value| one(&value.map_err(|error| error.to_string())?))
             .collect(),
         value => one(value).map(|status| vec![status]),
@@ -135,9 +138,16 @@ pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
 }
 
 /// Reads one string or a list of them, as bytes.
-pub(super) fn read_texts(value: &Value, what: &str) -> Result<Vec<Vec<u8>>, String> {
-    let one = |value: &Value| match value {
-        Value::String(text) => Ok(text.as_bytes().to_vec()),
+pub(super) fn read_texts(
+    value: &Value,
+    what: &str,
+    budget: &mut Budget,
+) -> Result<Vec<Vec<u8>>, String> {
+    let mut one = |value: &Value| match value {
+        Value::String(text) => {
+            budget.take(text.as_bytes().len() + ENTRY_BYTES)?;
+            Ok(text.as_bytes().to_vec())
+        }
         other => Err(describe_mismatch(what, "a string or a list of them", other)),
     };
     match value {
@@ -154,32 +164,6 @@ pub(super) fn unwrap_view(table: &Table) -> Table {
     let behind = |metatable: Table| metatable.raw_get::<Table>("plain").ok();
     let seen = table.metatable().and_then(behind);
     seen.unwrap_or_else(|| table.clone())
-}
-
-/// A budget of 256 MiB for what one call allocates outside of its VM, where the VM's limit does not count it: a table
-/// may hold one text of a plan a million times.
-pub(super) struct ByteBudget<'a> {
-    what: &'a str,
-    left: usize,
-}
-
-impl<'a> ByteBudget<'a> {
-    pub(super) fn new(what: &'a str) -> Self {
-        let left = 256 << 20;
-        ByteBudget { what, left }
-    }
-
-    /// Takes `bytes` and 64 more for the entry itself.
-    ///
-    /// # Errors
-    /// The budget is exceeded.
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), String> {
-        const EACH: usize = 64;
-        let left = self.left.checked_sub(bytes.saturating_add(EACH));
-        self.left =
-            left.ok_or_else(|| format!("{} is too much: it takes more than 256 MiB", self.what))?;
-        Ok(())
-    }
 }
 
 /// Returns the length of a string in bytes, 0 for any other value.
@@ -204,12 +188,15 @@ pub(super) fn read_scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> 
 
 /// Encodes `{ name = value, several = { a, b } }` as `application/x-www-form-urlencoded`, sorted by name so that
 /// equal tables give equal requests.
-pub(super) fn encode_form(value: &Value, what: &str) -> Result<String, String> {
+pub(super) fn encode_form(
+    value: &Value,
+    what: &str,
+    budget: &mut Budget,
+) -> Result<String, String> {
     let Value::Table(table) = value else {
         return Err(describe_mismatch(what, "a table { name = value }", value));
     };
     let mut pairs = Vec::new();
-    let mut budget = ByteBudget::new(what);
     for pair in unwrap_view(table).pairs::<LuaString, Value>() {
         let (name, value) = pair.map_err(|_| format!("{what}: names are strings"))?;
         let field = format!("{what}, field '{}'", escape_invalid(&name));
@@ -218,12 +205,12 @@ pub(super) fn encode_form(value: &Value, what: &str) -> Result<String, String> {
             Value::Table(list) => {
                 for value in list.sequence_values::<Value>() {
                     let value = value.map_err(|error| error.to_string())?;
-                    budget.take(name.len() + byte_length(&value))?;
+                    budget.take(form_bytes(&name, &value))?;
                     pairs.push((name.clone(), read_scalar(&value, &field)?));
                 }
             }
             value => {
-                budget.take(name.len() + byte_length(value))?;
+                budget.take(form_bytes(&name, value))?;
                 pairs.push((name, read_scalar(value, &field)?));
             }
         }
@@ -237,6 +224,18 @@ pub(super) fn encode_form(value: &Value, what: &str) -> Result<String, String> {
     Ok(encoded.join("&"))
 }
 
+/// Returns the memory that encoding a field takes, in bytes: the field as it is, encoded, and as a part of the whole.
+fn form_bytes(name: &[u8], value: &Value) -> usize {
+    const EACH: usize = 128;
+    let plain = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let encoded = |bytes: &[u8]| bytes.len() * 3 - bytes.iter().filter(plain).count() * 2;
+    let value = value.as_string().map_or((0, 0), |text| {
+        let bytes = text.as_bytes();
+        (bytes.len(), encoded(&bytes))
+    });
+    EACH + name.len() + value.0 + 2 * (encoded(name) + value.1)
+}
+
 /// Reads a boolean.
 pub(super) fn read_flag(value: &Value, what: &str) -> Result<bool, String> {
     match value {
@@ -245,11 +244,19 @@ pub(super) fn read_flag(value: &Value, what: &str) -> Result<bool, String> {
     }
 }
 
+/// The memory of an entry of a list beside its text, in bytes.
+pub(super) const ENTRY_BYTES: usize = 64;
+
 /// Returns the entries of a table whose keys are strings, sorted by key.
-pub(super) fn sorted_pairs(table: &Table, what: &str) -> Result<Vec<(String, Value)>, String> {
+pub(super) fn sorted_pairs(
+    table: &Table,
+    what: &str,
+    budget: &mut Budget,
+) -> Result<Vec<(String, Value)>, String> {
     let mut entries = Vec::new();
     for pair in unwrap_view(table).pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
+        budget.take(byte_length(&key) + ENTRY_BYTES)?;
         entries.push((read_string(&key, what)?, value));
     }
     entries.sort_by(|(left, _), (right, _)| left.cmp(right));

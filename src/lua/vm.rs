@@ -281,7 +281,8 @@ impl Vm {
                 Err(error) => return self.failed(&error),
             };
             let random = || self.host.random.borrow_mut().random::<f64>();
-            match Op::read(values, random) {
+            let mut budget = self.host.budget(&self.lua);
+            match Op::read(values, &mut budget, random) {
                 Some(Ok(op)) => return Step::Op(op),
                 // Raised by the prelude, at the plan's line.
                 Some(Err(problem)) => yielded = self.resume((Value::Nil, problem)),
@@ -310,7 +311,7 @@ impl Vm {
         if let Some((lossy, shown)) = self.host.raised_bytes.take() {
             raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
         }
-        if raised.message.starts_with("not enough memory") {
+        if raised.message.starts_with(limits::NOT_ENOUGH) {
             raised.message = limits::out_of_memory(self.host.limits.memory);
             self.ended_by_limit = true;
         }

@@ -4,6 +4,7 @@
 //! Used by each recorder for its own numbers and by the store for its own. Bounded: a plan that puts an id
 //! into every name must not fill the memory.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -41,6 +42,19 @@ pub(super) struct Names {
     labels: Vec<Arc<Label>>,
 }
 
+/// The most bytes of a name; longer ones are cut in the middle. Thousands of longer ones would fill the memory.
+const MOST_BYTES: usize = 500;
+
+/// Returns a name as it is counted.
+fn bounded(name: &str) -> Cow<'_, str> {
+    if name.len() <= MOST_BYTES {
+        return name.into();
+    }
+    let start = name.floor_char_boundary(MOST_BYTES / 2);
+    let end = name.ceil_char_boundary(name.len() - MOST_BYTES / 2 + '…'.len_utf8());
+    format!("{}…{}", &name[..start], &name[end..]).into()
+}
+
 /// Names of one group with their numbers.
 #[derive(Debug)]
 struct Group {
@@ -60,6 +74,7 @@ impl Names {
     }
 
     fn intern_or(&mut self, group: &str, name: &str, other: &str) -> Interned {
+        let (group, name) = (&*bounded(group), &*bounded(name));
         if let Some(id) = self.find(group, name) {
             return Interned {
                 id,

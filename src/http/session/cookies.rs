@@ -142,7 +142,17 @@ impl CookieJar {
         let fits = |text: &str| !text.contains(['\r', '\n', ';']) && text.is_ascii();
         let cookie = format!("{name}={value}; Path=/");
         let store = self.store.get_or_insert_default();
-        fits(name) && fits(value) && !name.is_empty() && store.parse(&cookie, &target.url()).is_ok()
+        let sendable = fits(name) && fits(value) && !name.is_empty();
+        if !sendable || name.len() + value.len() > MAX_BYTES {
+            return false;
+        }
+        let url = target.url();
+        match Cookie::parse(cookie, &url) {
+            Ok(cookie) if has_room(store, &cookie) => {
+                store.insert(cookie.into_owned(), &url).is_ok()
+            }
+            _ => false,
+        }
     }
 
     /// Removes all cookies.

@@ -1,5 +1,6 @@
 //! `url`, `base64` and `hash`: encodings and digests of texts.
 
+use crate::lua::sandbox::Host;
 use crate::lua::values::encode_form;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine as _, alphabet};
@@ -18,8 +19,11 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// Creates `url`.
 pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let encode = |_: &Lua, value: Value| match &value {
-        Value::Table(_) => encode_form(&value, "url.encode").map_err(mlua::Error::runtime),
+    let encode = |lua: &Lua, value: Value| match &value {
+        Value::Table(_) => {
+            let mut budget = Host::of(lua).budget(lua);
+            encode_form(&value, "url.encode", &mut budget).map_err(mlua::Error::runtime)
+        }
         value => {
             let text = crate::lua::values::read_scalar(value, "url.encode(text): the text");
             text.map(|text| percent_encoded(&text))

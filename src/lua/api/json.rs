@@ -1,7 +1,11 @@
 //! `json`: `encode`, `decode` and `null`.
 
 use crate::lua::requests::encode_json;
-use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
+use crate::lua::sandbox::Host;
+use mlua::{IntoLua as _, Lua, LuaSerdeExt as _, LuaString, Table, Value};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use std::cell::RefCell;
+use std::fmt;
 
 /// Creates `json`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
@@ -11,15 +15,104 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         "decode",
         lua.create_function(|lua, text: LuaString| decode(lua, &text.as_bytes()))?,
     )?;
-    let encode =
-        lua.create_function(|_, value: Value| encode_json(&value).map_err(mlua::Error::runtime))?;
+    let encode = lua.create_function(|lua, value: Value| {
+        let mut budget = Host::of(lua).budget(lua);
+        encode_json(&value, &mut budget).map_err(mlua::Error::runtime)
+    })?;
     library.raw_set("encode", encode)?;
     Ok(library)
 }
 
-/// Decodes JSON text to a Lua value; null becomes `json.null`.
+/// Decodes JSON text to a Lua value; null becomes `json.null`. Builds the value in Lua as it reads, where the limit of
+/// the VM counts it: 63 MB of `{"":0}` would be gigabytes as a value of serde_json.
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
-    let value: serde_json::Value = serde_json::from_slice(text)
-        .map_err(|error| mlua::Error::runtime(format!("this is not JSON: {error}")))?;
-    lua.to_value(&value)
+    let decoder = Decoder {
+        lua,
+        failure: RefCell::default(),
+    };
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let decoded = decoder
+        .deserialize(&mut json)
+        .and_then(|value| json.end().map(|()| value));
+    decoded.map_err(|error| match decoder.failure.take() {
+        Some(failure) => failure,
+        None => mlua::Error::runtime(format!("this is not JSON: {error}")),
+    })
+}
+
+/// Makes Lua values of what a deserializer reads.
+struct Decoder<'a> {
+    lua: &'a Lua,
+    /// What Lua raised, such as that there is no memory left.
+    failure: RefCell<Option<mlua::Error>>,
+}
+
+impl Decoder<'_> {
+    /// Notes what Lua has raised, for which errors of serde have no room.
+    fn check<T, E: serde::de::Error>(&self, made: mlua::Result<T>) -> Result<T, E> {
+        made.map_err(|error| {
+            let told = E::custom("Lua raised an error");
+            self.failure.replace(Some(error));
+            told
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &Decoder<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &Decoder<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Value, E> {
+        Ok(self.lua.null())
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, flag: bool) -> Result<Value, E> {
+        Ok(Value::Boolean(flag))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Integer(number))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Value, E> {
+        Ok(i64::try_from(number).map_or(Value::Number(number as f64), Value::Integer))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Value, E> {
+        Ok(Value::Number(number))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
+        self.check(text.into_lua(self.lua))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let table = self.check(self.lua.create_table())?;
+        while let Some(value) = list.next_element_seed(self)? {
+            self.check(table.raw_push(value))?;
+        }
+        // Tells an empty list from an empty object when it is encoded again.
+        self.check(table.set_metatable(Some(self.lua.array_metatable())))?;
+        Ok(Value::Table(table))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let table = self.check(self.lua.create_table())?;
+        while let Some(key) = map.next_key_seed(self)? {
+            let value = map.next_value_seed(self)?;
+            self.check(table.raw_set(key, value))?;
+        }
+        Ok(Value::Table(table))
+    }
 }

@@ -1,29 +1,44 @@
 //! `regex "…"`: Rust's regular expressions, compiled once per process, applied to strings and to the
 //! bodies of responses without copying them.
 
-use crate::lua::limits;
+use crate::lua::limits::{self, Held};
+use crate::lua::plan_files::CompiledRegex;
 use crate::lua::requests::Address;
 use crate::lua::sandbox::Host;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
-use regex::bytes::{Captures, Regex};
+use regex::bytes::Captures;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// A compiled pattern as a plan holds it.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern(Arc<Regex>);
+pub(super) struct Pattern {
+    compiled: Arc<CompiledRegex>,
+    /// What it counts for in its VM, if the plan keeps it.
+    _held: Option<Rc<Held>>,
+}
 
 /// Creates `regex`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let compile =
-        lua.create_function(|lua, (_, pattern): (Value, String)| compile(lua, &pattern))?;
+    let compile = lua.create_function(|lua, (_, pattern): (Value, String)| {
+        let pattern = compile(lua, &pattern)?;
+        let held = Host::of(lua).hold(lua, pattern.compiled.weight)?;
+        Ok(Pattern {
+            _held: Some(Rc::new(held)),
+            ..pattern
+        })
+    })?;
     library.raw_set("__call", compile)?;
     Ok(library)
 }
 
 fn compile(lua: &Lua, pattern: &str) -> mlua::Result<Pattern> {
     match Host::of(lua).program.patterns.regex(pattern) {
-        Ok(regex) => Ok(Pattern(regex)),
+        Ok(compiled) => Ok(Pattern {
+            compiled,
+            _held: None,
+        }),
         Err(problem) => Err(mlua::Error::runtime(format!(
             "this regular expression is not valid: {problem}"
         ))),
@@ -67,14 +82,15 @@ impl Pattern {
     /// Returns the captures of the first match, the whole match if the pattern has no groups, or nil. Named groups are
     /// returned as one table.
     pub(super) fn first(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<MultiValue> {
-        if self.0.captures_len() == 1 {
+        if self.compiled.regex.captures_len() == 1 {
             let whole = self
-                .0
+                .compiled
+                .regex
                 .find(bytes)
                 .map(|found| lua.create_string(found.as_bytes()));
             return Ok(MultiValue::from_iter([whole.transpose()?.into_lua(lua)?]));
         }
-        match self.0.captures(bytes) {
+        match self.compiled.regex.captures(bytes) {
             None => Ok(MultiValue::from_iter([Value::Nil])),
             Some(captures) if self.is_named() => Ok(MultiValue::from_iter([self
                 .table(lua, &captures)?
@@ -86,8 +102,8 @@ impl Pattern {
     /// Returns every match: the whole match or the only group as a string, else a table of the groups.
     pub(super) fn all(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<Table> {
         let list = lua.create_table()?;
-        for captures in self.0.captures_iter(bytes) {
-            let value = match self.0.captures_len() {
+        for captures in self.compiled.regex.captures_iter(bytes) {
+            let value = match self.compiled.regex.captures_len() {
                 1 => lua.create_string(&captures[0])?.into_lua(lua)?,
                 2 if !self.is_named() => self.groups(lua, &captures)?.swap_remove(0),
                 _ => self.table(lua, &captures)?.into_lua(lua)?,
@@ -103,7 +119,7 @@ impl Pattern {
         let references = with.iter().filter(|byte| **byte == b'$').count();
         let mut replaced = Vec::new();
         let mut rest = 0;
-        for captures in self.0.captures_iter(bytes) {
+        for captures in self.compiled.regex.captures_iter(bytes) {
             let whole = captures.get(0)?;
             replaced.extend_from_slice(&bytes[rest..whole.start()]);
             rest = whole.end();
@@ -121,7 +137,12 @@ impl Pattern {
     }
 
     fn is_named(&self) -> bool {
-        self.0.capture_names().flatten().next().is_some()
+        self.compiled
+            .regex
+            .capture_names()
+            .flatten()
+            .next()
+            .is_some()
     }
 
     fn groups(&self, lua: &Lua, captures: &Captures<'_>) -> mlua::Result<Vec<Value>> {
@@ -139,7 +160,7 @@ impl Pattern {
 
     fn table(&self, lua: &Lua, captures: &Captures<'_>) -> mlua::Result<Table> {
         let table = lua.create_table()?;
-        for (place, name) in self.0.capture_names().enumerate().skip(1) {
+        for (place, name) in self.compiled.regex.capture_names().enumerate().skip(1) {
             let value = captures
                 .get(place)
                 .map(|group| lua.create_string(group.as_bytes()))
@@ -162,7 +183,9 @@ impl UserData for Pattern {
             with_subject(lua, &subject, |bytes| this.all(lua, bytes))
         });
         methods.add_method("test", |lua, this, subject: Value| {
-            with_subject(lua, &subject, |bytes| Ok(this.0.is_match(bytes)))
+            with_subject(lua, &subject, |bytes| {
+                Ok(this.compiled.regex.is_match(bytes))
+            })
         });
         methods.add_method(
             "replace",

@@ -41,10 +41,10 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "css" => lua.create_function(css)?,
         "form" => lua.create_function(form)?,
         "links" => lua.create_function(|lua, (this, filter): (This, Value)| {
-            list(lua, this, filter, html::links)
+            list(lua, this, filter, html::links_within)
         })?,
         "assets" => lua.create_function(|lua, (this, filter): (This, Value)| {
-            list(lua, this, filter, html::assets)
+            list(lua, this, filter, html::assets_within)
         })?,
         "match" => lua.create_function(first_match)?,
         "matches" => lua.create_function(|lua, (this, pattern): (This, Value)| {
@@ -306,13 +306,15 @@ fn list(
     lua: &Lua,
     this: This,
     filter: Value,
-    find: fn(&[u8], &url::Url) -> Vec<String>,
+    find: fn(&[u8], &url::Url, usize) -> Option<Vec<String>>,
 ) -> mlua::Result<Table> {
     let Some(page) = this.read(lua, page_url)? else {
         return lua.create_table();
     };
     let body = this.body(lua)?;
-    let found = find(&body, &page);
+    let budget = Host::of(lua).budget(lua);
+    let found = find(&body, &page, budget.left());
+    let found = found.ok_or_else(|| mlua::Error::runtime(budget.exceeded()))?;
     let keep = Filter::read(filter)?;
     let list = lua.create_table_with_capacity(found.len(), 0)?;
     for url in found {

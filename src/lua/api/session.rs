@@ -2,9 +2,9 @@
 //! `test_start` returned.
 
 use crate::http::Session;
-use crate::lua::requests::{basic, bearer, header_line};
+use crate::lua::requests::{basic, bearer, convert_json, header_line};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar};
+use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar, shorten};
 use http::header;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use std::rc::Rc;
@@ -93,7 +93,8 @@ pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
 
 /// Stores the value that `test_start` returned, for all users.
 pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
-    let shared = serde_json::to_value(&value).map_err(|error| {
+    let mut budget = Host::of(lua).budget(lua);
+    let shared = convert_json(&value, &mut budget).map_err(|error| {
         mlua::Error::runtime(format!(
             "what test_start returns must be strings, numbers, booleans and tables of them: {error}"
         ))
@@ -135,7 +136,9 @@ pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
             match session(lua)?.set_cookie(&name, &value) {
                 true => Ok(()),
                 false => Err(mlua::Error::runtime(format!(
-                    "'{name}={value}' cannot be a cookie"
+                    "'{}' cannot be a cookie: it has no line break, no ';' and at most 4096 bytes, and a user at most \
+                     180 of them",
+                    shorten(&format!("{name}={value}"))
                 ))),
             }
         })?,

@@ -41,7 +41,7 @@ pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> Raise
                 .as_deref()
                 .and_then(|stack| sources.first_plan_line(stack))
         }),
-        message: make_readable(message.trim_end()),
+        message: cut(make_readable(message.trim_end())),
         backtrace,
     }
 }
@@ -81,6 +81,16 @@ pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagno
 }
 
 /// Replaces words of Lua that say nothing to an author: addresses of values, and `<eof>`.
+/// Cuts a message that would fill a report.
+fn cut(mut message: String) -> String {
+    const MOST_BYTES: usize = 2_000;
+    if message.len() > MOST_BYTES {
+        message.truncate(message.floor_char_boundary(MOST_BYTES));
+        message.push('…');
+    }
+    message
+}
+
 fn make_readable(message: &str) -> String {
     if let Some(rest) = message.strip_suffix(" near <eof>") {
         return format!("{rest} at the end of the file");

@@ -164,10 +164,13 @@ impl Limits {
     }
 }
 
+/// The beginning of every message about memory, Lua's own included.
+pub(in crate::lua) const NOT_ENOUGH: &str = "not enough memory";
+
 /// Formats the message for a task that would hold more memory than it may.
 pub(in crate::lua) fn out_of_memory(memory: usize) -> String {
     format!(
-        "not enough memory: a user may hold {} MiB ('--lua-memory')",
+        "{NOT_ENOUGH}: a user may hold {} MiB ('--lua-memory')",
         memory as f64 / f64::from(1 << 20)
     )
 }

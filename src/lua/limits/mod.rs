@@ -7,5 +7,5 @@ mod pattern;
 
 pub(super) use budget::{Account, Budget, Held};
 pub use heartbeat::{Heartbeat, RunningCode};
-pub(super) use hook::{Limits, out_of_memory};
+pub(super) use hook::{Limits, NOT_ENOUGH, out_of_memory};
 pub(super) use pattern::guard as guard_pattern;

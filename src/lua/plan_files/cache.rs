@@ -8,8 +8,17 @@ use std::sync::{Arc, PoisonError, RwLock};
 #[derive(Debug)]
 pub(super) struct Cache<T> {
     capacity: usize,
+    most_bytes: usize,
+    weigh: fn(&T) -> usize,
     // Written when a text occurs for the first time, otherwise only read.
-    entries: RwLock<HashMap<String, Arc<T>>>,
+    entries: RwLock<Entries<T>>,
+}
+
+/// The values of a cache and the memory of all of them, in bytes.
+#[derive(Debug)]
+struct Entries<T> {
+    values: HashMap<String, Arc<T>>,
+    bytes: usize,
 }
 
 impl<T> Cache<T> {
@@ -17,7 +26,21 @@ impl<T> Cache<T> {
     pub(super) fn new(capacity: usize) -> Self {
         Cache {
             capacity,
-            entries: RwLock::default(),
+            most_bytes: usize::MAX,
+            weigh: |_| 0,
+            entries: RwLock::new(Entries {
+                values: HashMap::new(),
+                bytes: 0,
+            }),
+        }
+    }
+
+    /// Clears the cache also before its texts and values, which `weigh` measures in bytes, would take more.
+    pub(super) fn within(self, most_bytes: usize, weigh: fn(&T) -> usize) -> Self {
+        Cache {
+            most_bytes,
+            weigh,
+            ..self
         }
     }
 
@@ -28,26 +51,29 @@ impl<T> Cache<T> {
         make: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<Arc<T>, String> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = entries.get(text) {
+        if let Some(value) = entries.values.get(text) {
             return Ok(value.clone());
         }
         drop(entries);
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = entries.get(text) {
+        if let Some(value) = entries.values.get(text) {
             return Ok(value.clone());
         }
         let value = Arc::new(make(text)?);
-        if entries.len() >= self.capacity {
-            entries.clear();
+        let bytes = text.len() + (self.weigh)(&value);
+        if entries.values.len() >= self.capacity || entries.bytes + bytes > self.most_bytes {
+            entries.values.clear();
+            entries.bytes = 0;
         }
-        entries.insert(text.to_owned(), value.clone());
+        entries.bytes += bytes;
+        entries.values.insert(text.to_owned(), value.clone());
         Ok(value)
     }
 
     /// Returns all values in no particular order.
     pub(super) fn all(&self) -> Vec<Arc<T>> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
-        entries.values().cloned().collect()
+        entries.values.values().cloned().collect()
     }
 }
 
@@ -73,6 +99,17 @@ mod tests {
             .get_or_insert_with("a", |_| Ok(2))
             .expect("it is known");
         assert!(Arc::ptr_eq(&first, &second));
+    }
+
+    #[test]
+    fn a_cache_of_heavy_values_begins_anew() {
+        let cache = Cache::new(100).within(1_000, |bytes: &usize| *bytes);
+        for (text, bytes) in [("a", 500), ("b", 400), ("c", 200)] {
+            cache
+                .get_or_insert_with(text, |_| Ok(bytes))
+                .expect("it is made");
+        }
+        assert_eq!(cache.all(), [Arc::new(200)]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub(super) use data_files::{DataFormat, DataRow, RowOrder, Rows};
 #[cfg(test)]
 pub(super) use modules::BUILT_IN;
 pub(super) use modules::ModuleError;
+pub use patterns::CompiledRegex;
 pub use program::Program;
 pub(super) use program::TaskLocation;
 pub(super) use sources::{SourceLine, Sources};

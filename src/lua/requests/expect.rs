@@ -2,7 +2,7 @@
 
 use crate::html;
 use crate::http::{Exchange, Response};
-use crate::lua::values::{escape_invalid_bytes, shorten};
+use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten};
 use memchr::memmem;
 use std::time::Duration;
 
@@ -63,6 +63,15 @@ impl Expect {
         }
     }
 
+    /// Returns the memory that it takes beside itself, in bytes.
+    pub(in crate::lua) fn weight(&self) -> usize {
+        let texts = |list: &[Vec<u8>]| list.iter().map(|text| text.len() + ENTRY_BYTES).sum();
+        let more = self.more.as_ref().map_or(0, |more| more.weight());
+        let title = self.title.as_ref().map_or(0, String::len);
+        let own: usize = texts(&self.text);
+        own + title + 2 * self.status.len() + more
+    }
+
     /// Returns the rarer expectations for setting them.
     pub(in crate::lua) fn more(&mut self) -> &mut More {
         self.more.get_or_insert_default()
@@ -108,6 +117,19 @@ impl Expect {
 }
 
 impl More {
+    fn weight(&self) -> usize {
+        let texts = self.no_text.iter().map(Vec::len).sum::<usize>();
+        let header =
+            |(name, value): &ExpectedHeader| name.len() + value.as_ref().map_or(0, Vec::len);
+        let headers = self.headers.iter().map(header).sum::<usize>();
+        let json = self
+            .json
+            .iter()
+            .map(|(path, value)| path.len() + json_bytes(value));
+        let entries = self.no_text.len() + self.headers.len() + self.json.len();
+        size_of::<More>() + texts + headers + json.sum::<usize>() + 2 * ENTRY_BYTES * entries
+    }
+
     fn judge(&self, exchange: &Exchange, response: &Response) -> Option<String> {
         self.unwanted_text(response)
             .or_else(|| self.wrong_header(response))
@@ -192,6 +214,21 @@ impl More {
                 Some(_) => None,
             })
     }
+}
+
+/// Returns the memory of a value of JSON, in bytes.
+fn json_bytes(value: &serde_json::Value) -> usize {
+    use serde_json::Value;
+    ENTRY_BYTES
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(list) => list.iter().map(json_bytes).sum(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(name, value)| name.len() + ENTRY_BYTES + json_bytes(value))
+                .sum(),
+            _ => 0,
+        }
 }
 
 /// Returns the value at a dotted path; lists count from 1, as in Lua.

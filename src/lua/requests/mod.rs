@@ -9,7 +9,7 @@ mod options;
 mod request;
 mod responses;
 
-pub(super) use json::encode as encode_json;
+pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
 pub(super) use op::{Yielded, marker};
 pub(super) use options::{basic, bearer, header_line};

@@ -1,8 +1,10 @@
 //! Bodies of type `multipart/form-data` (RFC 7578).
 
 use crate::config::unknown_word;
+use crate::lua::limits::Budget;
 use crate::lua::values::{
-    ByteBudget, byte_length, describe_mismatch, read_scalar, read_string, sorted_pairs, to_one_line,
+    ENTRY_BYTES, byte_length, describe_mismatch, read_scalar, read_string, sorted_pairs,
+    to_one_line,
 };
 use mlua::{Table, Value};
 
@@ -13,7 +15,7 @@ pub(in crate::lua) const PART: [&str; 3] = ["filename", "type", "data"];
 ///
 /// # Errors
 /// The message to raise at the plan's line.
-pub(super) fn encode(parts: &Value) -> Result<(Vec<u8>, String), String> {
+pub(super) fn encode(parts: &Value, budget: &mut Budget) -> Result<(Vec<u8>, String), String> {
     let Value::Table(parts) = parts else {
         return Err(describe_mismatch(
             "option 'multipart'",
@@ -22,13 +24,12 @@ pub(super) fn encode(parts: &Value) -> Result<(Vec<u8>, String), String> {
         ));
     };
     let mut read = Vec::new();
-    let mut budget = ByteBudget::new("option 'multipart'");
-    for (name, value) in sorted_pairs(parts, "names of parts")? {
+    for (name, value) in sorted_pairs(parts, "names of parts", budget)? {
         let content = value.as_table().map(|part| part.raw_get("data"));
-        budget.take(byte_length(
-            &content.unwrap_or(Ok(value.clone())).unwrap_or(Value::Nil),
-        ))?;
-        read.push(Part::read(name, &value)?);
+        // Once as a part and once in the body.
+        let content = byte_length(&content.unwrap_or(Ok(value.clone())).unwrap_or(Value::Nil));
+        budget.take(content.saturating_mul(2) + 4 * ENTRY_BYTES)?;
+        read.push(Part::read(name, &value, budget)?);
     }
     read.sort_by(|left, right| left.name.cmp(&right.name));
     let boundary = boundary(&read);
@@ -50,7 +51,7 @@ struct Part {
 }
 
 impl Part {
-    fn read(name: String, value: &Value) -> Result<Part, String> {
+    fn read(name: String, value: &Value, budget: &mut Budget) -> Result<Part, String> {
         let what = format!("part '{name}' of 'multipart'");
         let Value::Table(table) = value else {
             let data = read_scalar(value, &what)?;
@@ -61,14 +62,17 @@ impl Part {
                 data,
             });
         };
-        for (field, _) in sorted_pairs(table, &format!("fields of {what}"))? {
+        for (field, _) in sorted_pairs(table, &format!("fields of {what}"), budget)? {
             if !PART.contains(&field.as_str()) {
                 return Err(to_one_line(unknown_word("field", &field, &what, &PART)));
             }
         }
-        let text = |field: &str| match table.raw_get::<Value>(field) {
+        let mut text = |field: &str| match table.raw_get::<Value>(field) {
             Ok(Value::Nil) | Err(_) => Ok(None),
-            Ok(value) => read_string(&value, &format!("'{field}' of {what}")).map(Some),
+            Ok(value) => {
+                budget.take(byte_length(&value).saturating_mul(4))?;
+                read_string(&value, &format!("'{field}' of {what}")).map(Some)
+            }
         };
         Ok(Part {
             filename: text("filename")?,

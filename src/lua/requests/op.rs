@@ -4,8 +4,9 @@
 use super::options;
 use super::request::RequestOp;
 use crate::http::Request;
+use crate::lua::limits::Budget;
 use crate::lua::values::{
-    self, ByteBudget, describe_mismatch, escape_invalid, read_seconds, read_statuses, unwrap_view,
+    self, ENTRY_BYTES, describe_mismatch, escape_invalid, read_seconds, read_statuses, unwrap_view,
 };
 use http::Method;
 use mlua::{LightUserData, Value};
@@ -61,18 +62,19 @@ impl Op {
     /// The message to raise at the plan's line.
     pub(in crate::lua) fn read(
         yielded: Yielded,
+        budget: &mut Budget,
         random: impl FnOnce() -> f64,
     ) -> Option<Result<Op, String>> {
         let (marker, a, b, c, d, e, f) = yielded;
         let op = match marker_name(&marker)? {
-            "fetch" => read_fetch(a, b),
-            "batch" => read_batch(a),
+            "fetch" => read_fetch(a, b, budget),
+            "batch" => read_batch(a, budget),
             "wait" => read_wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
-            "request" => read_described(&a).map(Op::Request),
+            "request" => read_described(&a, budget).map(Op::Request),
             name => Method::from_bytes(name.as_bytes())
                 .map_err(|error| error.to_string())
-                .and_then(|method| RequestOp::read(method, a, b, c, d, e, f))
+                .and_then(|method| RequestOp::read(method, (a, b), (c, d, e, f), budget))
                 .map(Op::Request),
         };
         Some(op)
@@ -91,16 +93,13 @@ fn read_method(value: &Value) -> Result<Method, String> {
 impl RequestOp {
     fn read(
         method: Method,
-        path: Value,
-        body: Value,
-        name: Value,
-        status: Value,
-        title: Value,
-        rest: Value,
+        (path, body): (Value, Value),
+        (name, status, title, rest): (Value, Value, Value, Value),
+        budget: &mut Budget,
     ) -> Result<RequestOp, String> {
-        let mut op = RequestOp::bare(method, &path, &body)?;
+        let mut op = RequestOp::bare(method, &path, &body, budget)?;
         if let Value::Table(options) = &rest {
-            options::read(&mut op, options, false)?;
+            options::read(&mut op, options, false, budget)?;
             return Ok(op);
         }
         if let Value::String(name) = &name {
@@ -116,14 +115,14 @@ impl RequestOp {
     }
 }
 
-fn read_fetch(urls: Value, options: Value) -> Result<Op, String> {
+fn read_fetch(urls: Value, options: Value, budget: &mut Budget) -> Result<Op, String> {
     let Value::Table(list) = &urls else {
         return Err(describe_mismatch("user:fetch", "a list of URLs", &urls));
     };
     let mut model = RequestOp::new(Method::GET, String::new());
     match &options {
         Value::Nil => {}
-        Value::Table(table) => options::read(&mut model, table, false)?,
+        Value::Table(table) => options::read(&mut model, table, false, budget)?,
         other => {
             return Err(describe_mismatch(
                 "the options of user:fetch",
@@ -133,11 +132,15 @@ fn read_fetch(urls: Value, options: Value) -> Result<Op, String> {
         }
     }
     let mut seen = std::collections::HashSet::new();
-    let mut ops = Vec::with_capacity(list.raw_len());
+    let mut ops = Vec::new();
+    let copy = model.copy_bytes() + ENTRY_BYTES;
     for url in unwrap_view(list).sequence_values::<Value>() {
         let url = url.map_err(|error| error.to_string())?;
         let url = match &url {
-            Value::String(text) => values::read_url(text),
+            Value::String(text) => {
+                budget.take(copy + text.as_bytes().len().saturating_mul(2))?;
+                values::read_url(text)
+            }
             other => return Err(describe_mismatch("a URL of user:fetch", "a string", other)),
         };
         if seen.insert(url.clone()) {
@@ -168,7 +171,7 @@ fn read_wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Dur
 }
 
 /// Reads a request that a table describes, as `user:request` takes it.
-fn read_described(entry: &Value) -> Result<RequestOp, String> {
+fn read_described(entry: &Value, budget: &mut Budget) -> Result<RequestOp, String> {
     let Value::Table(entry) = entry else {
         let kind = "a table { method = \"GET\", path = \"/\" }";
         return Err(describe_mismatch("a request", kind, entry));
@@ -178,21 +181,19 @@ fn read_described(entry: &Value) -> Result<RequestOp, String> {
         Value::Nil => Method::GET,
         name => read_method(&name)?,
     };
-    let mut op = RequestOp::bare(method, &field("path"), &field("body"))?;
-    options::read(&mut op, entry, true)?;
+    let mut op = RequestOp::bare(method, &field("path"), &field("body"), budget)?;
+    options::read(&mut op, entry, true, budget)?;
     Ok(op)
 }
 
 /// Reads a list of different requests that are sent side by side.
-fn read_batch(list: Value) -> Result<Op, String> {
+fn read_batch(list: Value, budget: &mut Budget) -> Result<Op, String> {
     let Value::Table(list) = &list else {
         return Err(describe_mismatch("user:batch", "a list of requests", &list));
     };
-    let mut budget = ByteBudget::new("user:batch");
     let one = |entry: mlua::Result<Value>| {
-        let op = read_described(&entry.map_err(|error| error.to_string())?)?;
-        budget.take(size_of::<RequestOp>() + op.request.url.len() + op.request.body.len())?;
-        Ok(op)
+        budget.take(size_of::<RequestOp>())?;
+        read_described(&entry.map_err(|error| error.to_string())?, budget)
     };
     list.sequence_values::<Value>()
         .map(one)

@@ -6,9 +6,10 @@ use super::json;
 use super::multipart;
 use super::request::RequestOp;
 use crate::config::unknown_word;
+use crate::lua::limits::Budget;
 use crate::lua::values::{
-    self, describe_mismatch, encode_form, escape_invalid, read_flag, read_scalar, read_seconds,
-    read_statuses, read_string, read_texts, sorted_pairs, to_one_line,
+    self, ENTRY_BYTES, byte_length, describe_mismatch, encode_form, escape_invalid, read_flag,
+    read_scalar, read_seconds, read_statuses, read_string, read_texts, sorted_pairs, to_one_line,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -48,7 +49,12 @@ pub(in crate::lua) const REQUEST: [&str; 3] = ["method", "path", "body"];
 ///
 /// # Errors
 /// The message to raise at the plan's line.
-pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Result<(), String> {
+pub(super) fn read(
+    op: &mut RequestOp,
+    options: &Table,
+    described: bool,
+    budget: &mut Budget,
+) -> Result<(), String> {
     let mut content_type = None;
     let mut compress = false;
     for pair in options.pairs::<Value, Value>() {
@@ -59,19 +65,19 @@ pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Resu
         let key = escape_invalid(key);
         match key.as_str() {
             "name" => op.name = Some(values::read_name(&value, "option 'name'")?),
-            "headers" => headers(op, &value)?,
-            "query" => query(op, &value)?,
+            "headers" => headers(op, &value, budget)?,
+            "query" => query(op, &value, budget)?,
             "form" => {
-                let encoded = encode_form(&value, "option 'form'")?;
+                let encoded = encode_form(&value, "option 'form'", budget)?;
                 body(op, encoded.into())?;
                 content_type = Some("application/x-www-form-urlencoded".to_owned());
             }
             "json" => {
-                body(op, json::encode(&value)?.into())?;
+                body(op, json::encode(&value, budget)?.into())?;
                 content_type = Some("application/json".to_owned());
             }
             "multipart" => {
-                let (encoded, kind) = multipart::encode(&value)?;
+                let (encoded, kind) = multipart::encode(&value, budget)?;
                 body(op, encoded.into())?;
                 content_type = Some(kind);
             }
@@ -86,11 +92,11 @@ pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Resu
                     ));
                 }
             },
-            "expect" => op.expect = expect(&value)?,
+            "expect" => op.expect = expect(&value, budget)?,
             "auth" => op
                 .request
                 .headers
-                .push((header::AUTHORIZATION, authorization(&value)?)),
+                .push((header::AUTHORIZATION, authorization(&value, budget)?)),
             "compress" => match read_string(&value, "option 'compress'")?.as_str() {
                 "gzip" => compress = true,
                 other => return Err(format!("option 'compress' knows \"gzip\", not \"{other}\"")),
@@ -119,6 +125,7 @@ pub(super) fn read(op: &mut RequestOp, options: &Table, described: bool) -> Resu
         op.request.headers.push((header::CONTENT_TYPE, kind));
     }
     if compress && !op.request.body.is_empty() {
+        budget.take(op.request.body.len())?;
         op.request.body = gzipped(&op.request.body)?;
         let encoding = (header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         op.request.headers.push(encoding);
@@ -134,7 +141,7 @@ fn gzipped(body: &[u8]) -> Result<Bytes, String> {
         .map_err(|error| format!("cannot compress the body: {error}"))
 }
 
-fn headers(op: &mut RequestOp, value: &Value) -> Result<(), String> {
+fn headers(op: &mut RequestOp, value: &Value, budget: &mut Budget) -> Result<(), String> {
     let Value::Table(table) = value else {
         return Err(describe_mismatch(
             "option 'headers'",
@@ -142,7 +149,9 @@ fn headers(op: &mut RequestOp, value: &Value) -> Result<(), String> {
             value,
         ));
     };
-    for (name, value) in sorted_pairs(table, "header names")? {
+    for (name, value) in sorted_pairs(table, "header names", budget)? {
+        // Once here, and once on its way.
+        budget.take(byte_length(&value).saturating_mul(2) + ENTRY_BYTES)?;
         let value = read_scalar(&value, &format!("header '{name}'"))?;
         op.request.headers.push(header_line(&name, &value)?);
     }
@@ -165,8 +174,8 @@ pub(in crate::lua) fn header_line(
     Ok((parsed, value))
 }
 
-fn query(op: &mut RequestOp, value: &Value) -> Result<(), String> {
-    let encoded = encode_form(value, "option 'query'")?;
+fn query(op: &mut RequestOp, value: &Value, budget: &mut Budget) -> Result<(), String> {
+    let encoded = encode_form(value, "option 'query'", budget)?;
     if encoded.is_empty() {
         return Ok(());
     }
@@ -190,7 +199,8 @@ fn body(op: &mut RequestOp, body: Bytes) -> Result<(), String> {
 }
 
 /// Reads credentials: `{ "name", "password" }`, `"name:password"` or `{ bearer = "token" }`.
-fn authorization(value: &Value) -> Result<HeaderValue, String> {
+fn authorization(value: &Value, budget: &mut Budget) -> Result<HeaderValue, String> {
+    let mut take = |text: &LuaString| budget.take(text.as_bytes().len().saturating_mul(4));
     let wrong = || {
         describe_mismatch(
             "option 'auth'",
@@ -199,11 +209,19 @@ fn authorization(value: &Value) -> Result<HeaderValue, String> {
         )
     };
     match value {
-        Value::String(text) => basic(&text.as_bytes()),
+        Value::String(text) => {
+            take(text)?;
+            basic(&text.as_bytes())
+        }
         Value::Table(table) => match table.raw_get::<Value>(BEARER[0]) {
-            Ok(Value::String(token)) => bearer(&token.as_bytes()),
+            Ok(Value::String(token)) => {
+                take(&token)?;
+                bearer(&token.as_bytes())
+            }
             _ => match (table.raw_get::<LuaString>(1), table.raw_get::<LuaString>(2)) {
                 (Ok(name), Ok(password)) => {
+                    take(&name)?;
+                    take(&password)?;
                     basic(&[&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat())
                 }
                 _ => Err(wrong()),
@@ -225,7 +243,7 @@ pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
         .map_err(|_| "a bearer token has no line breaks or other control characters".to_owned())
 }
 
-fn expect(value: &Value) -> Result<Expect, String> {
+fn expect(value: &Value, budget: &mut Budget) -> Result<Expect, String> {
     let Value::Table(table) = value else {
         return Err(describe_mismatch(
             "option 'expect'",
@@ -234,16 +252,16 @@ fn expect(value: &Value) -> Result<Expect, String> {
         ));
     };
     let mut expect = Expect::default();
-    for (key, value) in sorted_pairs(table, "fields of 'expect'")? {
+    for (key, value) in sorted_pairs(table, "fields of 'expect'", budget)? {
         match key.as_str() {
             "status" => expect.status = read_statuses(&value)?,
             "title" => expect.title = Some(values::read_name(&value, "'expect.title'")?),
-            "text" => expect.text = read_texts(&value, "'expect.text'")?,
-            "no_text" => expect.more().no_text = read_texts(&value, "'expect.no_text'")?,
-            "header" => expect.more().headers = expected_headers(&value)?,
+            "text" => expect.text = read_texts(&value, "'expect.text'", budget)?,
+            "no_text" => expect.more().no_text = read_texts(&value, "'expect.no_text'", budget)?,
+            "header" => expect.more().headers = expected_headers(&value, budget)?,
             "redirect" => expect.more().redirect = Some(expected_redirect(&value)?),
             "under" => expect.more().under = Some(read_seconds(&value, "'expect.under'")?),
-            "json" => expect.more().json = expected_json(&value)?,
+            "json" => expect.more().json = expected_json(&value, budget)?,
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "field", unknown, "expect", &EXPECT,
@@ -254,7 +272,7 @@ fn expect(value: &Value) -> Result<Expect, String> {
     Ok(expect)
 }
 
-fn expected_headers(value: &Value) -> Result<Vec<ExpectedHeader>, String> {
+fn expected_headers(value: &Value, budget: &mut Budget) -> Result<Vec<ExpectedHeader>, String> {
     let Value::Table(table) = value else {
         return Err(describe_mismatch(
             "'expect.header'",
@@ -262,7 +280,9 @@ fn expected_headers(value: &Value) -> Result<Vec<ExpectedHeader>, String> {
             value,
         ));
     };
+    let pairs = sorted_pairs(table, "header names", budget)?;
     let one = |(name, value): (String, Value)| {
+        budget.take(byte_length(&value))?;
         let value = match &value {
             Value::Boolean(true) => None,
             Value::String(text) => Some(text.as_bytes().to_vec()),
@@ -273,10 +293,7 @@ fn expected_headers(value: &Value) -> Result<Vec<ExpectedHeader>, String> {
         };
         Ok((name.to_ascii_lowercase(), value))
     };
-    sorted_pairs(table, "header names")?
-        .into_iter()
-        .map(one)
-        .collect()
+    pairs.into_iter().map(one).collect()
 }
 
 fn expected_redirect(value: &Value) -> Result<Redirect, String> {
@@ -292,7 +309,10 @@ fn expected_redirect(value: &Value) -> Result<Redirect, String> {
     }
 }
 
-fn expected_json(value: &Value) -> Result<Vec<(String, serde_json::Value)>, String> {
+fn expected_json(
+    value: &Value,
+    budget: &mut Budget,
+) -> Result<Vec<(String, serde_json::Value)>, String> {
     let Value::Table(table) = value else {
         return Err(describe_mismatch(
             "'expect.json'",
@@ -300,15 +320,13 @@ fn expected_json(value: &Value) -> Result<Vec<(String, serde_json::Value)>, Stri
             value,
         ));
     };
+    let pairs = sorted_pairs(table, "paths of 'expect.json'", budget)?;
     let one = |(path, value): (String, Value)| {
-        let value = serde_json::to_value(&value)
+        let value = json::convert(&value, budget)
             .map_err(|error| format!("'expect.json', field '{path}': {error}"))?;
         Ok((path, value))
     };
-    sorted_pairs(table, "paths of 'expect.json'")?
-        .into_iter()
-        .map(one)
-        .collect()
+    pairs.into_iter().map(one).collect()
 }
 
 fn timeout(value: &Value) -> Result<Duration, String> {

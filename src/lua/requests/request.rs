@@ -2,7 +2,8 @@
 
 use super::expect::Expect;
 use crate::http::Request;
-use crate::lua::values::{self, describe_mismatch};
+use crate::lua::limits::Budget;
+use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch};
 use bytes::Bytes;
 use http::Method;
 use mlua::Value;
@@ -30,13 +31,28 @@ impl RequestOp {
         }
     }
 
+    /// Returns the memory that a copy of it takes, in bytes; the body is shared.
+    pub(super) fn copy_bytes(&self) -> usize {
+        let headers = self.request.headers.len() * 2 * ENTRY_BYTES;
+        let name = self.name.as_ref().map_or(0, String::len);
+        size_of::<RequestOp>() + self.request.url.len() + headers + name + self.expect.weight()
+    }
+
     /// Reads a request without options.
     ///
     /// # Errors
     /// The message to raise at the plan's line.
-    pub(super) fn bare(method: Method, path: &Value, body: &Value) -> Result<RequestOp, String> {
+    pub(super) fn bare(
+        method: Method,
+        path: &Value,
+        body: &Value,
+        budget: &mut Budget,
+    ) -> Result<RequestOp, String> {
         let path = match path {
-            Value::String(path) => values::read_url(path),
+            Value::String(path) => {
+                budget.take(path.as_bytes().len().saturating_mul(3))?;
+                values::read_url(path)
+            }
             other => {
                 let call = method.as_str().to_ascii_lowercase();
                 let problem = describe_mismatch("the path", "a string", other);
@@ -48,7 +64,10 @@ impl RequestOp {
         let mut op = RequestOp::new(method, path);
         match body {
             Value::Nil => {}
-            Value::String(text) => op.request.body = Bytes::copy_from_slice(&text.as_bytes()),
+            Value::String(text) => {
+                budget.take(text.as_bytes().len())?;
+                op.request.body = Bytes::copy_from_slice(&text.as_bytes());
+            }
             other => {
                 let problem = describe_mismatch("the body", "a string", other);
                 return Err(format!(

@@ -39,6 +39,8 @@ pub(in crate::lua) struct Host {
     pub(in crate::lua) limits: Rc<Limits>,
     /// What its values hold outside of Lua, responses apart.
     pub(in crate::lua) account: Account,
+    /// The bytes that were in use after the latest collection for want of memory.
+    collected_at: Cell<usize>,
     /// A message about the latest form that was not found; empty before.
     pub(in crate::lua) missed_form: RefCell<String>,
     /// The latest message of `error` that was not UTF-8: as Lua converts it to text, and as it is shown.
@@ -66,6 +68,7 @@ impl Host {
             stopped: Cell::new(false),
             limits: Rc::new(limits),
             account: Account::default(),
+            collected_at: Cell::new(0),
             missed_form: RefCell::default(),
             raised_bytes: RefCell::default(),
         }
@@ -80,9 +83,11 @@ impl Host {
     pub(in crate::lua) fn budget(&self, lua: &Lua) -> Budget {
         let limit = self.limits.memory;
         let used = || lua.used_memory().saturating_add(self.held_bytes());
-        if used() > limit / 4 * 3 {
+        // A plan that really holds much must not wait for a collection at each request.
+        if used() > (limit / 4 * 3).max(self.collected_at.get() + limit / 16) {
             // One that fails leaves things as they are, and the budget small.
             let _failed = lua.gc_collect();
+            self.collected_at.set(used());
         }
         Budget::new(limit.saturating_sub(used()), limit)
     }

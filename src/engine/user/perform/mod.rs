@@ -53,11 +53,17 @@ impl User {
                 self.vm.reclaim();
                 let begin = self.cycles.is_some().then(Instant::now);
                 let time = self.shared.pause(time);
-                self.stop.wait(time, &self.shared.timers).await;
+                let allowed = self.shared.config.stop_timeout;
+                let timers = &self.shared.timers;
+                let waited = self.stop.wait_in_task(time, allowed, timers).await;
                 if let Some(begin) = begin {
                     self.paused(begin.elapsed());
                 }
-                self.vm.go_on()
+                match waited {
+                    true => self.vm.go_on(),
+                    // Nothing in the plan can hold that up, as 'pcall' could an error.
+                    false => Step::Done,
+                }
             }
             Op::Stop => {
                 self.ended = true;
@@ -221,7 +227,11 @@ impl User {
     /// off meanwhile.
     async fn back_off(&mut self) {
         if let Some(pause) = self.rest.take() {
-            self.stop.wait(pause, &self.shared.timers).await;
+            match pause.is_zero() {
+                true => tokio::task::yield_now().await,
+                // Also after a stop: a site that is down gets no more then than before.
+                false => self.shared.timers.wait(pause).await,
+            }
         }
     }
 }

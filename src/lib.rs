@@ -40,6 +40,7 @@
 pub mod app;
 pub mod cli;
 pub mod config;
+pub mod console;
 pub mod control;
 pub mod demo;
 pub mod engine;

@@ -131,6 +131,10 @@ fn not_empty(config: &Config) -> Result<(), Diagnostic> {
 pub(super) fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
     let (name, source, host) = read(path, flags)?;
     let mut typed = flags.settings();
+    if host.is_some() {
+        // A benchmark of one page: nobody waits for its users.
+        typed.start_at_once();
+    }
     typed.host = host.or(typed.host);
     Ok(Given {
         name,

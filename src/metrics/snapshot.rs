@@ -26,6 +26,8 @@ pub struct Aim {
     pub rate: Option<f64>,
     /// When the run is to end by itself, since it began, with the pauses so far; `None` for never.
     pub ends: Option<Duration>,
+    /// The same without any pause, as [`Snapshot::played`] counts.
+    pub lasts: Option<Duration>,
 }
 
 /// A run at one tick.
@@ -37,6 +39,8 @@ pub struct Snapshot {
     pub wanted: Aim,
     /// Since the run began.
     pub elapsed: Duration,
+    /// The same without pauses, which stands still while the run does.
+    pub played: Duration,
     /// What the figures cover: since the run began or the figures were reset.
     pub measured: Duration,
     /// The same without pauses: what rates divide by.

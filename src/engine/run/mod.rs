@@ -29,6 +29,7 @@ use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::thresholds;
+use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{
@@ -117,6 +118,7 @@ pub(crate) async fn run_on(
     snapshots.send_replace(Some(Arc::new(Snapshot {
         wanted: Aim {
             ends: end,
+            lasts: end,
             ..timetable.aim(Duration::ZERO)
         },
         ..Snapshot::default()
@@ -173,6 +175,8 @@ pub(crate) async fn run_on(
         out_of_time: false,
         caught: false,
         trouble: None,
+        standstill: Standstill::default(),
+        load_set: false,
     };
     // Whoever starts after a stop has nothing to do.
     if let Some(asked) = begun.asked {

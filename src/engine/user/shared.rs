@@ -14,6 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// What the users of a shard share.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) recorder: Rc<RefCell<Recorder>>,
     pub(crate) gate: Gate,
     pub(crate) timers: Timers,
+    /// How much of the time in which the process stood still the recorder knows of.
+    told_lost: Cell<Duration>,
     /// None without a ceiling: then a request looks here and that is all.
     throttle: Option<Arc<Throttle>>,
     /// How users of the shard came to their end.
@@ -49,6 +52,7 @@ impl Shared {
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
             timers: context.timers(),
+            told_lost: Cell::default(),
             throttle: context.throttle.clone(),
             departures: Cell::default(),
             heartbeat,
@@ -60,6 +64,31 @@ impl Shared {
     /// A pause of the plan as long as this run wants it.
     pub(crate) fn pause(&self, planned: Duration) -> Duration {
         scaled(planned, self.config.wait_factor)
+    }
+
+    /// The shard is at work: notices if the process has stood still before.
+    pub(crate) fn see(&self, now: Instant) {
+        self.timers.standstill.see(now);
+        self.tell_standstill();
+    }
+
+    /// The same at a tick of the shard.
+    pub(crate) fn tick(&self, now: Instant) {
+        self.timers.standstill.tick(now);
+        self.tell_standstill();
+    }
+
+    fn tell_standstill(&self) {
+        let lost = self.lost();
+        let before = self.told_lost.replace(lost);
+        if lost > before {
+            self.recorder.borrow_mut().stood_still(lost - before);
+        }
+    }
+
+    /// How long the process has stood still until now.
+    pub(crate) fn lost(&self) -> Duration {
+        self.timers.standstill.lost()
     }
 
     /// Counts a user's end, or that it came so far.

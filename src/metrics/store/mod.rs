@@ -81,6 +81,7 @@ pub struct Store {
     /// Keeps everything for the report of a part.
     recording: Option<Recording>,
     wanted: Aim,
+    played: Duration,
     /// The last tick, and where the measurement begins, both since the start of the run.
     now: Duration,
     origin: Duration,
@@ -125,6 +126,7 @@ impl Store {
             phase: RunPhase::Running,
             recording: None,
             wanted: Aim::default(),
+            played: Duration::ZERO,
             now: Duration::ZERO,
             origin: Duration::ZERO,
         }
@@ -303,8 +305,8 @@ impl Store {
     }
 
     /// How far the run has come and what is wanted of it, for views.
-    pub fn enter(&mut self, phase: RunPhase, wanted: Aim) {
-        (self.phase, self.wanted) = (phase, wanted);
+    pub fn enter(&mut self, phase: RunPhase, wanted: Aim, played: Duration) {
+        (self.phase, self.wanted, self.played) = (phase, wanted, played);
     }
 
     /// Passes a warning on to every view and the report, once.

@@ -32,8 +32,9 @@ impl User {
                 self.shared.pass_throttle().await;
                 let begin = Instant::now();
                 let flight = InFlight::new(self, &op, 0, begin);
-                let exchange = self.session.send(&op.request, begin).await;
-                flight.end(&exchange);
+                let mut exchange = self.session.send(&op.request, begin).await;
+                let lost = flight.end(&mut exchange);
+                self.paused(lost);
                 self.note_refusals(std::iter::once(&exchange));
                 let finished = self.judged(&op, task, exchange);
                 self.open.keep(op);
@@ -43,7 +44,9 @@ impl User {
                 self.settle();
                 self.back_off().await;
                 self.open_rows(&ops, task);
+                let lost = self.shared.lost();
                 let finished = self.fetch(&ops, task).await;
+                self.paused(self.shared.lost() - lost);
                 self.note_refusals(finished.iter().map(|finished| &finished.exchange));
                 self.open.keep_all(ops);
                 self.vm.answer_list(finished)
@@ -181,8 +184,8 @@ impl User {
                 let op = &ops[place];
                 let begin = Instant::now();
                 let flight = InFlight::new(self, op, place, begin);
-                let exchange = self.session.send_beside(&op.request, begin).await;
-                flight.end(&exchange);
+                let mut exchange = self.session.send_beside(&op.request, begin).await;
+                flight.end(&mut exchange);
                 let mut finished = self.judged(op, task, exchange);
                 let verdict = finished.verdict();
                 let sample = sample(&self.open, place, &finished, verdict.as_deref());

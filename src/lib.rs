@@ -63,6 +63,7 @@
     allow(
         dead_code,
         unused_imports,
+        unused_variables,
         reason = "what is dead is found with all features"
     )
 )]
@@ -71,6 +72,8 @@ mod app;
 #[cfg(feature = "cli")]
 mod cli;
 mod config;
+#[cfg(feature = "cli")]
+mod console;
 pub mod control;
 #[cfg(feature = "demo")]
 pub mod demo;

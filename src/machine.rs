@@ -72,6 +72,12 @@ pub fn ignores_hangup() -> bool {
     read("/proc/self/status").is_some_and(|text| ignored(&text))
 }
 
+/// Whether this process has a terminal session of its own: no shell is there that could continue it.
+pub fn leads_session() -> bool {
+    let own = rustix::process::getpid();
+    rustix::process::getsid(None).is_ok_and(|session| session == own)
+}
+
 fn read(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }

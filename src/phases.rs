@@ -21,6 +21,28 @@ pub struct Phases {
 }
 
 impl Phases {
+    /// The same without so much of the longest phases: time that was none of the target's.
+    pub fn without(mut self, mut time: Duration) -> Phases {
+        while !time.is_zero() {
+            let phases = [
+                &mut self.dns,
+                &mut self.connect,
+                &mut self.tls,
+                &mut self.send,
+                &mut self.first_byte,
+                &mut self.receive,
+            ];
+            let longest = phases.into_iter().max();
+            let Some(longest) = longest.filter(|longest| !longest.is_zero()) else {
+                break;
+            };
+            let cut = time.min(*longest);
+            *longest -= cut;
+            time -= cut;
+        }
+        self
+    }
+
     /// The phases in the order they happen.
     pub fn in_order(&self) -> [Duration; 6] {
         [

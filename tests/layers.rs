@@ -19,6 +19,7 @@ units     nothing
 error     nothing
 html      nothing
 machine   nothing
+console   nothing
 phases    nothing
 threshold error units
 metrics   phases threshold units error
@@ -30,7 +31,7 @@ cli       threshold config error units
 lua       plan config http html metrics error units
 engine    lua plan config http metrics control machine error units
 output    metrics config error units
-tui       metrics control error units
+tui       metrics control console error units
 demo      error units
 web       output metrics control error units
 gaggle    engine plan config metrics control error units

@@ -100,7 +100,8 @@ function User:basic_auth(user, password) end
 ---@param token string
 function User:bearer(token) end
 
----Waits; ends at once when the user is told to stop.
+---Waits. Also when the user is told to stop, so that a loop goes on no faster than before; a wait that would end too
+---late for `--stop-timeout` and the `on_stop` tasks (after nine tenths of it) ends the task at once, whatever catches errors.
 ---@param from number # seconds
 ---@param to? number # seconds; a random time between the two
 function User:wait(from, to) end

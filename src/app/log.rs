@@ -1,7 +1,9 @@
 //! Log of plans and of lgoose itself: goes to standard error unless a view has the terminal, to the readers of the
 //! run that is under way, and to the file of `--log-file`.
 
-use crate::error::{Error, Trouble};
+use super::places::mistake;
+use crate::console;
+use crate::error::Error;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -22,21 +24,23 @@ struct Places {
     readers: Option<broadcast::Sender<Arc<str>>>,
     /// Whether a view has the terminal.
     off_terminal: bool,
-    file: Option<File>,
+    /// The file of `--log-file`, and whether it still has what an earlier run wrote.
+    file: Option<(File, bool)>,
 }
 
 /// Starts the log.
 ///
 /// # Errors
-/// Trouble with the file.
+/// A mistake if the file cannot be written.
 pub(super) fn start(verbose: bool, quiet: bool, file: Option<&Path>) -> Result<(), Error> {
     if let Some(path) = file {
-        let opened = File::create(path).map_err(|error| {
-            Trouble::cannot("write the log to")
-                .with_path(path)
-                .because(error)
-        })?;
-        places(|places| places.file = Some(opened));
+        let opened = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(|error| mistake("--log-file", path, &error))?;
+        places(|places| places.file = Some((opened, true)));
     }
     let level = match (verbose, quiet) {
         (true, _) => tracing::Level::DEBUG,
@@ -63,7 +67,10 @@ pub(super) struct Feed;
 
 impl Feed {
     pub(super) fn start(readers: broadcast::Sender<Arc<str>>) -> Feed {
-        places(|places| places.readers = Some(readers));
+        places(|places| {
+            places.empty_file();
+            places.readers = Some(readers);
+        });
         Feed
     }
 }
@@ -71,6 +78,18 @@ impl Feed {
 impl Drop for Feed {
     fn drop(&mut self) {
         places(|places| places.readers = None);
+    }
+}
+
+impl Places {
+    /// Drops what an earlier run wrote: this one begins, or has something to say.
+    fn empty_file(&mut self) {
+        if let Some((file, is_old)) = &mut self.file
+            && std::mem::take(is_old)
+        {
+            // A pipe has no length.
+            let _pipe = file.set_len(0);
+        }
     }
 }
 
@@ -108,7 +127,8 @@ impl Drop for Line {
     fn drop(&mut self) {
         places(|places| {
             // Nothing is left to tell if a place is gone.
-            if let Some(file) = &mut places.file {
+            places.empty_file();
+            if let Some((file, _)) = &mut places.file {
                 let _full = file.write_all(&self.0);
             }
             if let Some(readers) = places
@@ -122,7 +142,7 @@ impl Drop for Line {
                 }
             }
             if !places.off_terminal {
-                let _gone = io::stderr().write_all(&self.0);
+                console::err().offer(std::mem::take(&mut self.0));
             }
         });
     }

@@ -6,12 +6,16 @@ mod command;
 mod embed;
 #[cfg(feature = "cli")]
 mod log;
+#[cfg(feature = "cli")]
+mod places;
 mod preflight;
 mod prepare;
 mod reload;
 mod signals;
 mod sites;
 mod supervisor;
+#[cfg(feature = "cli")]
+mod suspension;
 
 #[cfg(feature = "cli")]
 pub use command::main;

@@ -1,39 +1,57 @@
-//! Handles Ctrl-C and the other signals that end a run.
+//! Ctrl-C and the other signals that end a run, as interrupts; Ctrl-Z and the end of the terminal.
 
-use crate::control::{Command, Done, Handle, Interrupt};
+use crate::control::Handle;
 use crate::error::Error;
-use crate::machine;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+#[cfg(feature = "cli")]
+use {
+    super::suspension::Suspension,
+    crate::control::{Command, Done, Interrupt},
+    crate::machine,
+    tokio::signal::unix::{Signal, SignalKind, signal},
+};
 
 /// Owner of this process's signals while a test runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signals {
     /// The test: the first stops it, the second aborts it.
+    #[cfg(feature = "cli")]
     Obeyed,
     /// The program that lgoose is embedded in.
     Left,
 }
 
 impl Signals {
-    /// Turns SIGINT, SIGTERM and the end of the terminal into interrupts. Ends only with an error.
-    pub(super) async fn listen(self, handle: &Handle) -> Error {
+    /// Turns SIGINT and SIGTERM into interrupts, and lets the run pause while the process is stopped (SIGTSTP). The end of
+    /// the terminal (SIGHUP) interrupts only a run that has no end of its own: nobody could stop it any more. Ends only
+    /// with an error.
+    pub(super) async fn listen(self, handle: &Handle, has_end: bool) -> Error {
         match self {
-            Signals::Obeyed => listen(handle).await,
+            #[cfg(feature = "cli")]
+            Signals::Obeyed => listen(handle, has_end).await,
             Signals::Left => std::future::pending().await,
         }
     }
 
-    /// Waits for Ctrl-C after a run.
+    /// Waits for Ctrl-C or SIGTERM after a run.
     pub(super) async fn interrupted(self) {
         match self {
-            // Without a listener there will be none.
-            Signals::Obeyed => drop(tokio::signal::ctrl_c().await),
+            #[cfg(feature = "cli")]
+            Signals::Obeyed => {
+                let listened = |kind| signal(kind).ok();
+                let mut interrupt = listened(SignalKind::interrupt());
+                let mut terminate = listened(SignalKind::terminate());
+                tokio::select! {
+                    () = received(&mut interrupt) => {}
+                    () = received(&mut terminate) => {}
+                }
+            }
             Signals::Left => std::future::pending().await,
         }
     }
 }
 
-async fn listen(handle: &Handle) -> Error {
+#[cfg(feature = "cli")]
+async fn listen(handle: &Handle, has_end: bool) -> Error {
     let listened = |kind| signal(kind).map_err(|error| Error::cannot("listen for Ctrl-C", error));
     let (mut interrupt, mut terminate) = match (
         listened(SignalKind::interrupt()),
@@ -47,11 +65,23 @@ async fn listen(handle: &Handle) -> Error {
         true => None,
         false => listened(SignalKind::hangup()).ok(),
     };
+    let mut suspension = Suspension::listen();
     loop {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            () = hung_up(&mut hangup) => {}
+            () = received(&mut hangup) => {
+                if has_end {
+                    tell("the terminal has gone: the run goes on without it");
+                    continue;
+                }
+            }
+            () = wanted(&mut suspension) => {
+                if let Some(suspension) = &mut suspension {
+                    suspension.suspend(handle).await;
+                }
+                continue;
+            }
         }
         let answer = handle.ask(Command::Interrupt(Interrupt::Signal)).await;
         if matches!(answer, Ok(Done::Stopping)) {
@@ -60,18 +90,31 @@ async fn listen(handle: &Handle) -> Error {
     }
 }
 
-async fn hung_up(hangup: &mut Option<Signal>) {
-    match hangup {
+#[cfg(feature = "cli")]
+async fn received(signals: &mut Option<Signal>) {
+    match signals {
         // A stream of signals has no end.
-        Some(hangup) => drop(hangup.recv().await),
+        Some(signals) => drop(signals.recv().await),
+        // Without a listener there will be none.
         None => std::future::pending().await,
     }
 }
 
+#[cfg(feature = "cli")]
+async fn wanted(suspension: &mut Option<Suspension>) {
+    match suspension {
+        Some(suspension) => suspension.wanted().await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(feature = "cli")]
 /// Logs the effect of the first Ctrl-C.
 pub(super) fn tell_of_interrupt() {
-    tracing::info!(
-        target: "lgoose::app",
-        "stopping: running tasks finish, press Ctrl-C again to abort them"
-    );
+    tell("stopping: running tasks finish, press Ctrl-C again to abort them");
+}
+
+#[cfg(feature = "cli")]
+fn tell(text: &str) {
+    tracing::info!(target: "lgoose::app", "{text}");
 }

@@ -226,6 +226,7 @@ async fn conduct<F: Future<Output = Error>>(
     drop(log);
     let (plan_versions, offers) = PlanVersions::open();
     let (config, program) = (prepared.config.clone(), prepared.program.clone());
+    let has_end = config.run.run_time.is_some() || config.run.iterations.is_some();
     let (run, sites) = prepared.into_run(run_logs);
     let reloading = async {
         match source {
@@ -244,14 +245,14 @@ async fn conduct<F: Future<Output = Error>>(
     tokio::select! {
         // Signals are listened for before anything runs: one that comes at once must not kill the process.
         biased;
-        error = signals.listen(&handle) => Err(error),
+        error = signals.listen(&handle, has_end) => Err(error),
         error = reloading => Err(error),
         error = beside => Err(error),
         outcome = engine::run(run, calls, offers, snapshots) => outcome,
     }
 }
 
-/// Writes the rest of the logs. Ctrl-C ends that too: a pipe may be read as slowly as its reader likes.
+/// Writes what is left of the logs. Ctrl-C and SIGTERM end that too: a pipe may be read as slowly as its reader likes.
 async fn finish(logs: LogWriter, signals: Signals) -> Result<Written, Error> {
     let abandon = logs.abandon();
     let mut finishing = tokio::task::spawn_blocking(|| logs.finish());

@@ -70,6 +70,9 @@ pub struct Load {
     #[arg(short, long, value_name = "N", visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = users)]
     pub users: Option<u64>,
     /// Users started per second, such as 10 or 0.5/s [default: 1]
+    ///
+    /// Where one a second would take longer than the run time, all start within a tenth of it; for a URL in the place of a
+    /// plan all start at once. The first line of a run says how long the start takes.
     #[arg(short = 'r', long, value_name = "RATE", visible_aliases = ["spawn-rate", "increase-rate"], value_parser = units::rate)]
     pub hatch_rate: Option<f64>,
     /// Start all users within this time instead

@@ -58,6 +58,16 @@ pub enum Load {
     Rate(Vec<(Duration, f64)>, Spacing),
 }
 
+/// Returns how many users start per second where nobody says so: one, or so many that all have started within a tenth of
+/// the run time where one a second would take longer than that.
+pub(super) fn usual_hatch_rate(users: u64, run_time: Option<Duration>) -> f64 {
+    let last = users.saturating_sub(1) as f64;
+    match run_time.map(|time| time.as_secs_f64()) {
+        Some(time) if last > time => last / (time / 10.0),
+        _ => 1.0,
+    }
+}
+
 impl Stage {
     /// Reads `5m:100` or `5m:200/s`.
     ///
@@ -181,6 +191,15 @@ impl Settings {
     /// A [`Diagnostic`] that names two that do not, and the way out.
     pub fn agree(&self) -> Result<(), Diagnostic> {
         contradiction(self).map_or(Ok(()), Err)
+    }
+
+    /// Starts all users at once, unless something is said about the start already.
+    pub fn start_at_once(&mut self) {
+        let said = self.hatch_rate.is_some() || self.startup_time.is_some();
+        let users = self.rate.is_none() && self.stages.is_none() && self.test_plan.is_none();
+        if users && !said {
+            self.startup_time = Some(Duration::ZERO);
+        }
     }
 
     /// Returns whether the load is one of iterations at a rate.

@@ -175,7 +175,9 @@ impl Config {
         let hatch_rate = match settings.startup_time {
             Some(time) if time.is_zero() => f64::INFINITY,
             Some(time) => users as f64 / time.as_secs_f64(),
-            None => settings.hatch_rate.unwrap_or(1.0),
+            None => settings
+                .hatch_rate
+                .unwrap_or_else(|| load::usual_hatch_rate(users, run_time)),
         };
         let logs = Logs::of(&mut settings)?;
         let open = matches!(load, Load::Rate(..));

@@ -27,6 +27,8 @@ pub enum Done {
     Users(u64),
     /// So many iterations per second are wanted.
     Rate(f64),
+    /// The next stage begins.
+    NextStage,
     /// The figures begin anew.
     Reset,
     /// Users take the plan that was loaded anew; what to say of it.
@@ -42,6 +44,7 @@ impl fmt::Display for Done {
             Done::Resumed => f.write_str("running again"),
             Done::Users(users) => write!(f, "{} wanted", counted(*users, "user")),
             Done::Rate(rate) => write!(f, "{rate} iterations per second wanted"),
+            Done::NextStage => f.write_str("the next stage begins"),
             Done::Reset => f.write_str("figures start anew"),
             Done::Reloaded(told) => f.write_str(told),
         }
@@ -78,6 +81,12 @@ pub enum Refusal {
     /// A rate for a run of users.
     #[error("a run of users has no rate that could be set: set the number of users")]
     NoRate,
+    /// The run has no stages.
+    #[error("this run has no stages")]
+    NoStages,
+    /// The last stage is under way, or somebody has set the load.
+    #[error("there is no stage to come: stop the run to end it")]
+    LastStage,
     /// A number that is no rate.
     #[error("{0} is no rate: give 0 or more iterations per second")]
     NotARate(f64),

@@ -17,6 +17,11 @@ pub enum Command {
     AddUsers(i64),
     /// Start so many iterations per second from now on. Without meaning in a run of users.
     SetRate(f64),
+    /// The same with so many more than are wanted now, or fewer if it is negative.
+    AddRate(f64),
+    /// Begin the next stage now, from the load of now; the run ends as much earlier. Without meaning in a run without
+    /// stages.
+    NextStage,
     /// Start no new task and stop the clock of the timetable until [`Command::Resume`].
     Pause,
     /// Go on after [`Command::Pause`].

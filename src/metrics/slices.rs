@@ -184,7 +184,12 @@ impl Slices {
         self.under_way.begin(at)
     }
 
-    /// Notes that a request has ended so many nanoseconds after it began.
+    /// The process stood still for so long.
+    pub(super) fn stood_still(&mut self, ns: u64) {
+        self.under_way.stood_still(ns);
+    }
+
+    /// A request has ended so many nanoseconds after it began.
     pub(super) fn request_ends(&mut self, flight: Flight, begin: Instant, ns: u64, answered: bool) {
         let at = self.since(begin).saturating_add(ns);
         self.advance(at);

@@ -28,6 +28,8 @@ pub struct Aim {
     pub rate: Option<f64>,
     /// When the run is to end by itself, since it began and with the pauses so far; `None` for never.
     pub ends: Option<Duration>,
+    /// The same without any pause, as [`Snapshot::played`] counts.
+    pub lasts: Option<Duration>,
 }
 
 /// State of a run at one tick.
@@ -40,7 +42,9 @@ pub struct Snapshot {
     pub wanted: Aim,
     /// Time since the run began.
     pub elapsed: Duration,
-    /// Time that the figures cover: since the run began or the figures were reset.
+    /// The same without pauses, which stands still while the run does.
+    pub played: Duration,
+    /// What the figures cover: since the run began or the figures were reset.
     pub measured: Duration,
     /// Measured time without pauses, by which rates are divided.
     pub active: Duration,

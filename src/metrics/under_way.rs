@@ -103,7 +103,17 @@ impl UnderWay {
         }
     }
 
-    /// Returns the requests under way at a moment after which none has ended yet; some may have begun.
+    /// Nobody could take an answer for so long: that is no age of a request and no silence of the target.
+    pub(super) fn stood_still(&mut self, ns: u64) {
+        let begun = self.begun.iter_mut().filter(|begun| **begun != FREE);
+        begun.for_each(|begun| *begun += ns);
+        self.answered += ns;
+        if let Some(first) = &mut self.unanswered {
+            *first += ns;
+        }
+    }
+
+    /// How things stood at a moment after which no request has ended yet; some may have begun.
     pub(super) fn at(&self, moment: u64) -> Waiting {
         let begun = self.begun.iter().filter(|begun| **begun < moment);
         let (count, first) = begun.fold((0, moment), |(count, first), begun| {

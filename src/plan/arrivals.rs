@@ -64,9 +64,40 @@ impl RateLine {
         now.or(self.pieces.last()).map_or(0.0, |piece| piece.to)
     }
 
+    /// Returns the rate at `elapsed`.
+    pub fn rate_at(&self, elapsed: Duration) -> f64 {
+        // A first stage without a length is over right after the beginning.
+        let at = elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+        let (_, rate, _) = self.until(at).end();
+        rate
+    }
+
     /// Returns this line until `elapsed`, then `rate`.
     pub fn steered(&self, elapsed: Duration, rate: f64) -> Self {
+        let mut line = self.until(elapsed.as_secs_f64());
+        line.push(0.0, rate);
+        line
+    }
+
+    /// Returns this line with the stage after that of `elapsed` beginning then, from the rate there is, and how much
+    /// earlier everything comes; `None` if there is no stage to come.
+    pub fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
         let at = elapsed.as_secs_f64();
+        let end = |piece: &Piece| piece.start + piece.length;
+        let now = self.pieces.iter().position(|piece| at < end(piece))?;
+        let later = self
+            .pieces
+            .get(now + 1..)
+            .filter(|later| !later.is_empty())?;
+        let mut line = self.until(at.max(f64::MIN_POSITIVE));
+        for piece in later {
+            line.push(piece.length, piece.to);
+        }
+        Some((line, seconds(end(&self.pieces[now]) - at)))
+    }
+
+    /// Returns this line up to `at` seconds, where it ends.
+    fn until(&self, at: f64) -> Self {
         let mut line = RateLine { pieces: Vec::new() };
         for piece in self.pieces.iter().filter(|piece| piece.start < at) {
             let cut = (at - piece.start).min(piece.length);
@@ -83,7 +114,6 @@ impl RateLine {
         }
         let (end, level, _) = line.end();
         line.push((at - end).max(0.0), level);
-        line.push(0.0, rate);
         line
     }
 

@@ -26,7 +26,20 @@ impl State {
     pub fn take(&mut self, typed: &Typed, snapshot: &Snapshot) -> Option<Wish> {
         match typed {
             Typed::Key(key) => self.press(*key, snapshot),
+            Typed::Paste(text) => {
+                self.paste(text, snapshot);
+                None
+            }
             _ => None,
+        }
+    }
+
+    /// What was pasted is text where one is typed, and nothing elsewhere: nobody means it as keys.
+    fn paste(&mut self, text: &str, snapshot: &Snapshot) {
+        if self.typing || matches!(self.dialog, Dialog::Users(_)) {
+            for character in text.chars().filter(|one| !one.is_control()) {
+                self.press(KeyCode::Char(character).into(), snapshot);
+            }
         }
     }
 
@@ -54,6 +67,12 @@ impl State {
                 self.dialog = Dialog::None;
                 if matches!(key.code, KeyCode::Char('y' | 'Y' | 'q') | KeyCode::Enter) {
                     return Some(Wish::Command(Command::Stop));
+                }
+            }
+            Dialog::Reset => {
+                self.dialog = Dialog::None;
+                if matches!(key.code, KeyCode::Char('y' | 'Y' | '0') | KeyCode::Enter) {
+                    return Some(Wish::Command(Command::ResetStatistics));
                 }
             }
             Dialog::Users(text) => return self.type_users(key.code, text),
@@ -104,11 +123,12 @@ impl State {
                 self.filter.clear();
                 self.typing = true;
             }
-            KeyCode::Char('+' | '=') => return Some(Wish::Command(Command::AddUsers(1))),
-            KeyCode::Char('-') => return Some(Wish::Command(Command::AddUsers(-1))),
+            KeyCode::Char('+' | '=') => return Some(Wish::Command(more(1, snapshot))),
+            KeyCode::Char('-') => return Some(Wish::Command(more(-1, snapshot))),
+            KeyCode::Char('n') => return Some(Wish::Command(Command::NextStage)),
             KeyCode::Char('u') => self.dialog = Dialog::Users(String::new()),
             KeyCode::Char('p' | ' ') => return Some(Wish::TogglePause),
-            KeyCode::Char('0') => return Some(Wish::Command(Command::ResetStatistics)),
+            KeyCode::Char('0') => self.dialog = Dialog::Reset,
             KeyCode::Char('r') => return Some(Wish::Command(Command::Reload)),
             KeyCode::Char('w') => return Some(Wish::WriteReport),
             KeyCode::Char('?') => self.dialog = Dialog::Help,
@@ -168,6 +188,21 @@ impl State {
             Some(column) => format!("sorted by {}; S turns it round", column.title),
             None => "in the order of the plan".to_owned(),
         };
+    }
+}
+
+/// One step of the load: a user, or about a tenth of the rate in a run at a rate.
+fn more(steps: i64, snapshot: &Snapshot) -> Command {
+    match snapshot.wanted.rate {
+        None => Command::AddUsers(steps),
+        Some(rate) => {
+            let step = match rate {
+                10.0.. => 10_f64.powf(rate.log10().floor() - 1.0),
+                1.0.. => 1.0,
+                _ => 0.1,
+            };
+            Command::AddRate(step * steps as f64)
+        }
     }
 }
 
@@ -277,7 +312,8 @@ mod tests {
         assert_eq!(press(&mut state, &snapshot, "p"), Some(Wish::TogglePause));
         assert_eq!(press(&mut state, &snapshot, "w"), Some(Wish::WriteReport));
         let reset = Some(Wish::Command(Command::ResetStatistics));
-        assert_eq!(press(&mut state, &snapshot, "0"), reset);
+        assert_eq!(press(&mut state, &snapshot, "0n"), None, "it asks");
+        assert_eq!(press(&mut state, &snapshot, "0y"), reset);
         let control = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
         assert_eq!(
             state.press(control('c'), &snapshot),
@@ -285,6 +321,40 @@ mod tests {
         );
         state.dialog = Dialog::Help;
         assert_eq!(state.press(control('z'), &snapshot), Some(Wish::Suspend));
+    }
+
+    #[test]
+    fn plus_and_minus_are_about_the_rate_where_there_is_one() {
+        let (mut state, mut snapshot) = run();
+        for (rate, step) in [
+            (0.5, 0.1),
+            (7.0, 1.0),
+            (10.0, 1.0),
+            (50.0, 1.0),
+            (840.0, 10.0),
+        ] {
+            snapshot.wanted.rate = Some(rate);
+            let wish = |more| Some(Wish::Command(Command::AddRate(more)));
+            assert_eq!(press(&mut state, &snapshot, "+"), wish(step));
+            assert_eq!(press(&mut state, &snapshot, "-"), wish(-step));
+        }
+        let next = Some(Wish::Command(Command::NextStage));
+        assert_eq!(press(&mut state, &snapshot, "n"), next);
+    }
+
+    #[test]
+    fn a_paste_is_text_where_one_is_typed_and_no_keys() {
+        let (mut state, snapshot) = run();
+        let paste = |text: &str| Typed::Paste(text.to_owned());
+        assert_eq!(state.take(&paste("q0y\n+p"), &snapshot), None);
+        assert_eq!(state.dialog, Dialog::None);
+        press(&mut state, &snapshot, "/");
+        state.take(&paste("b\nq"), &snapshot);
+        assert_eq!((state.filter.as_str(), state.typing), ("bq", true));
+        press(&mut state, &snapshot, "\nu");
+        state.take(&paste("12"), &snapshot);
+        let users = Some(Wish::Command(Command::SetUsers(12)));
+        assert_eq!(press(&mut state, &snapshot, "\n"), users);
     }
 
     #[test]

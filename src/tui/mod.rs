@@ -2,7 +2,7 @@
 //!
 //! [`draw`] is pure: the same [`ViewContext`], [`State`] and snapshot give the same screen. [`State::take`] turns a key
 //! into what it changes on the screen and a [`Wish`] for whoever owns the run. [`Screen`] is the only part that
-//! touches the terminal, and gives it back whatever happens.
+//! touches the terminal, and gives it back whatever happens. None of it ever waits for the terminal.
 
 mod draw;
 mod history;
@@ -15,7 +15,7 @@ mod style;
 
 pub use draw::draw;
 pub use keys::Wish;
-pub use screen::{Input, Screen, Typed};
+pub use screen::{Input, Screen, Typed, hand_back, take_again};
 pub use state::{Dialog, State};
 
 /// What the view knows of a run from its beginning.

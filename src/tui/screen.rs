@@ -1,36 +1,70 @@
 //! The terminal, taken over for the view and given back whatever happens: at the end, on a panic, and while the
-//! process is suspended.
+//! process is suspended. A terminal that takes nothing holds nobody up: frames are drawn when the last one was taken.
 
 use super::{State, ViewContext, draw};
+use crate::console::{self, State as StreamState};
 use crate::metrics::Snapshot;
 use crossterm::cursor::{Hide, Show};
-use crossterm::event::{poll, read};
-use crossterm::execute;
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, poll, read};
+use crossterm::queue;
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use std::io::{self, Stdout, stdout};
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::fs::File;
+use std::io::{self, IsTerminal as _, stdin};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// A key, or a change of the terminal.
 pub type Typed = crossterm::event::Event;
 
-/// Whether the terminal is the view's.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Who has the terminal. Held for moments only, in which nothing can panic.
+static TERMINAL: Mutex<Taken> = Mutex::new(Taken {
+    is_ours: false,
+    at: 0,
+});
 
-/// How soon the thread that reads keys notices that nobody wants them any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Taken {
+    /// Whether it is the view's.
+    is_ours: bool,
+    /// Counts how often it was taken: each time nothing is on it.
+    at: u64,
+}
+
+fn terminal() -> MutexGuard<'static, Taken> {
+    TERMINAL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How soon the thread that reads keys notices that nobody wants them any more, and a change of the size.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The least time from one frame to the next.
+const BETWEEN_FRAMES: Duration = Duration::from_millis(100);
+
+/// How long the terminal may take to show what was there before the view, where somebody is about to look at it.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The terminal while the view has it; gives it back when dropped.
 #[derive(Debug)]
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<CrosstermBackend<Frame>>,
+    frame: Frame,
+    /// When a frame was drawn last.
+    drawn: Option<Instant>,
+    /// The number of [`Taken`] that the frames are for.
+    taken_at: u64,
 }
+
+/// What is drawn, until it goes on its way as a whole.
+#[derive(Debug, Clone, Default)]
+struct Frame(Arc<Mutex<Vec<u8>>>);
 
 /// Keys and changes of size, read on a thread of its own.
 #[derive(Debug)]
@@ -44,11 +78,28 @@ impl Screen {
     pub fn open() -> io::Result<Screen> {
         give_back_on_panic();
         take()?;
-        let terminal = fresh().inspect_err(|_| give_back())?;
-        Ok(Screen { terminal })
+        let (blank, frame) = fresh().inspect_err(|_| give_back())?;
+        Ok(Screen {
+            terminal: blank,
+            frame,
+            drawn: None,
+            taken_at: terminal().at,
+        })
     }
 
-    /// Draws the run as it is.
+    /// Until a frame can be drawn: the one before was taken, some time ago. False when the terminal has gone. Nothing
+    /// is lost when it is dropped before.
+    pub async fn ready(&self) -> bool {
+        if let StreamState::Ended(_) = console::out().settled().await {
+            return false;
+        }
+        if let Some(drawn) = self.drawn {
+            tokio::time::sleep_until(drawn + BETWEEN_FRAMES).await;
+        }
+        true
+    }
+
+    /// Draws the run as it is. Waits for nobody.
     ///
     /// # Errors
     /// What the terminal said.
@@ -58,27 +109,20 @@ impl Screen {
         state: &mut State,
         snapshot: &Snapshot,
     ) -> io::Result<()> {
-        if !TAKEN.load(Ordering::Relaxed) {
-            return Ok(());
+        let taken = *terminal();
+        if taken.at != self.taken_at {
+            (self.terminal, self.frame) = fresh()?;
+            self.taken_at = taken.at;
         }
         self.terminal.draw(|frame| {
             let area = frame.area();
             state.page_rows = draw(facts, state, snapshot, area, frame.buffer_mut());
         })?;
-        Ok(())
-    }
-
-    /// Gives the terminal back, stops the process as Ctrl-Z would, and takes the terminal over again when somebody
-    /// lets it go on.
-    ///
-    /// # Errors
-    /// What the terminal said.
-    pub fn suspend(&mut self) -> io::Result<()> {
-        give_back();
-        let own = rustix::process::getpid();
-        rustix::process::kill_process(own, rustix::process::Signal::TSTP)?;
-        take()?;
-        self.terminal = fresh()?;
+        self.drawn = Some(Instant::now());
+        let frame = self.frame.take();
+        if *terminal() == taken && taken.is_ours {
+            console::out().put(frame);
+        }
         Ok(())
     }
 }
@@ -89,50 +133,117 @@ impl Drop for Screen {
     }
 }
 
+impl Frame {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl io::Write for Frame {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut frame = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        frame.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Input {
     /// Begins to read.
     pub fn start() -> Input {
         let (sender, events) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
-            while !sender.is_closed() {
-                let next = match poll(PATIENCE) {
-                    Ok(false) => continue,
-                    Ok(true) => read(),
-                    Err(error) => Err(error),
-                };
-                // Without a terminal there are no keys; the view goes on.
-                let Ok(event) = next else { return };
-                if sender.send(event).is_err() {
-                    return;
+            // Where crossterm reads, too.
+            let (stdin, tty) = (stdin(), File::open("/dev/tty"));
+            let keys = match (stdin.is_terminal(), &tty) {
+                (true, _) => stdin.as_fd(),
+                (false, Ok(tty)) => tty.as_fd(),
+                (false, Err(_)) => return,
+            };
+            while !sender.is_closed() && await_keys(keys) {
+                while let Ok(true) = poll(Duration::ZERO) {
+                    // Without a terminal there are no keys.
+                    let Ok(event) = read() else { return };
+                    if sender.send(event).is_err() {
+                        return;
+                    }
                 }
             }
         });
         Input(events)
     }
 
-    /// The next event; `None` when there will be none.
+    /// The next event; `None` when there will be none: the terminal has gone.
     pub async fn next(&mut self) -> Option<Typed> {
         self.0.recv().await
     }
 }
 
+/// Waits a little for keys; false when the terminal has gone. Asked before crossterm is, which reads the end of a
+/// terminal over and over.
+fn await_keys(keys: BorrowedFd<'_>) -> bool {
+    let patience = Timespec {
+        tv_sec: 0,
+        tv_nsec: PATIENCE.subsec_nanos().into(),
+    };
+    let mut polled = [PollFd::from_borrowed_fd(keys, PollFlags::IN)];
+    // An interrupted wait is one that found nothing.
+    let _any = rustix::event::poll(&mut polled, Some(&patience));
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    !polled[0].revents().intersects(gone)
+}
+
+/// Gives the terminal to whoever had it before, while the process is stopped. Whether the view had it.
+pub fn hand_back() -> bool {
+    let ours = terminal().is_ours;
+    give_back();
+    ours
+}
+
+/// Takes the terminal again after [`hand_back`].
+///
+/// # Errors
+/// What the terminal said.
+pub fn take_again() -> io::Result<()> {
+    take()
+}
+
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
-    TAKEN.store(true, Ordering::Relaxed);
     let whole = Clear(ClearType::All);
-    execute!(stdout(), EnterAlternateScreen, Hide, whole).inspect_err(|_| give_back())
+    let mut bytes = Vec::new();
+    queue!(
+        bytes,
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        Hide,
+        whole
+    )?;
+    let mut terminal = terminal();
+    terminal.is_ours = true;
+    terminal.at += 1;
+    console::out().put(bytes);
+    Ok(())
 }
 
 /// One that knows nothing of what is on the screen. (Its own 'clear' asks the terminal where the cursor is, which not
 /// every terminal answers.)
-fn fresh() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
-    Terminal::new(CrosstermBackend::new(stdout()))
+fn fresh() -> io::Result<(Terminal<CrosstermBackend<Frame>>, Frame)> {
+    let frame = Frame::default();
+    let terminal = Terminal::new(CrosstermBackend::new(frame.clone()))?;
+    Ok((terminal, frame))
 }
 
 fn give_back() {
-    if TAKEN.swap(false, Ordering::Relaxed) {
+    let mut terminal = terminal();
+    if std::mem::replace(&mut terminal.is_ours, false) {
+        let mut bytes = Vec::new();
+        let _infallible = queue!(bytes, DisableBracketedPaste, LeaveAlternateScreen, Show);
+        console::out().put(bytes);
         // Nothing is left to do if the terminal is gone.
-        let _gone = execute!(stdout(), LeaveAlternateScreen, Show);
         let _gone = disable_raw_mode();
     }
 }
@@ -144,6 +255,7 @@ fn give_back_on_panic() {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             give_back();
+            console::out().settle(Some(FAREWELL));
             before(panic);
         }));
     });

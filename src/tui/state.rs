@@ -68,6 +68,8 @@ pub enum Dialog {
     Help,
     /// Whether to stop the run.
     Quit,
+    /// Whether to start the figures anew.
+    Reset,
     /// How many users there are to be, as typed so far.
     Users(String),
     /// All there is to the selected row; scrolled by so many lines.

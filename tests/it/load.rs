@@ -59,7 +59,7 @@ fn a_user_that_is_told_to_stop_finishes_its_task() {
     let url = server.url();
     let path = plan(
         "stages_finish.lua",
-        "task { \"long\", function(user)\n  user:get \"/begin\"\n  user:wait(3600)\n  user:get \"/end\"\nend }",
+        "task { \"long\", function(user)\n  user:get \"/begin\"\n  user:wait(1)\n  user:get \"/end\"\nend }",
     );
     let report = run([&path, "-H", &url, "--test-plan", "3,0;3,500ms;0,200ms"]);
     assert_eq!(server.count("GET /begin"), 3);

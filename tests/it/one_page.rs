@@ -17,6 +17,57 @@ fn a_url_is_asked_for_as_a_plan_of_one_task_would() {
 }
 
 #[test]
+fn users_of_a_url_start_all_at_once_unless_a_rate_is_given() {
+    let server = Server::start();
+    let url = format!("{}/", server.url());
+    for (arguments, told) in [
+        (
+            &["-u", "50", "-t", "1s"][..],
+            "50 users, all started at once, for 1s",
+        ),
+        (
+            &["-u", "5", "-i", "10"],
+            "5 users, all started at once, for 10 iterations each",
+        ),
+        (
+            &["-u", "3", "-r", "100", "-i", "1"],
+            "3 users, 100 started per second (all run after 20.0 ms)",
+        ),
+    ] {
+        let ended = Lgoose::new([url.as_str()].iter().chain(arguments)).finish();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert!(ended.stdout.contains(told), "{}", ended.stdout);
+    }
+}
+
+#[test]
+fn users_of_a_plan_start_one_a_second_unless_that_takes_longer_than_the_run() {
+    let server = Server::start();
+    let url = server.url();
+    let path = crate::program::plan(
+        "starts.lua",
+        "task { wait = 0.1, function(user) user:get \"/\" end }",
+    );
+    for (users, time, told) in [
+        (
+            "100",
+            "1s",
+            "100 users, 990 started per second (all run after 100 ms), for 1s",
+        ),
+        (
+            "2",
+            "1s",
+            "2 users, 1 started per second (all run after 1s), for 1s",
+        ),
+        ("1", "1s", "1 user, for 1s"),
+    ] {
+        let ended = Lgoose::new([&*path, "-H", &url, "-u", users, "-t", time]).finish();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert!(ended.stdout.contains(told), "{told} in {}", ended.stdout);
+    }
+}
+
+#[test]
 fn method_headers_and_body_are_sent() {
     let server = Server::start();
     let url = format!("{}/echo", server.url());

@@ -221,24 +221,14 @@ fn the_report_of_a_run_keeps_to_the_schema() {
 #[test]
 fn one_output_that_fails_leaves_the_others_and_the_tables() {
     let folder = folder("full_disk");
-    let locked = folder.join("no_folder");
-    fs::write(&locked, "a file").expect("the folder takes a file");
     let ended = run(
         "full_disk.lua",
         &folder,
-        &[
-            "-o",
-            "json=/dev/full",
-            "-o",
-            "yaml=no_folder/run.yaml",
-            "-o",
-            "csv=run.csv",
-        ],
+        &["-o", "json=/dev/full", "-o", "csv=run.csv"],
     );
     assert_eq!(ended.code, 3, "{}", ended.stderr);
-    for words in ["'/dev/full': No space", "'no_folder/run.yaml': "] {
-        assert!(ended.stderr.contains(words), "{words} in\n{}", ended.stderr);
-    }
+    let words = "'/dev/full': No space";
+    assert!(ended.stderr.contains(words), "{}", ended.stderr);
     assert!(ended.stdout.contains("Aggregated"), "{}", ended.stdout);
     assert_eq!(rows(&written(&folder, "run.csv")).len(), 21);
     assert!(!rows(&written(&folder, "run_series.csv")).is_empty());

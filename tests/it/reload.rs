@@ -69,7 +69,7 @@ fn with_watch_every_saved_change_is_taken_and_a_mistake_is_shown_and_changes_not
     run.interrupt();
     let ended = run.end();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert_eq!(ended.stdout.matches("plan before").count(), 3);
+    assert_eq!(ended.stdout.matches("figures before").count(), 3);
     let text = std::fs::read_to_string(&report).expect("it was written");
     let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let earlier = report["earlier"].as_array().expect("a list");
@@ -103,7 +103,7 @@ fn in_the_live_view_a_key_loads_the_plan_or_shows_what_is_wrong_with_it() {
     view.press_for("q", "stop?");
     view.press("y");
     assert_eq!(view.end(), 0);
-    view.wait_for("plan before");
+    view.wait_for("figures before");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::server::Server;
 use lgoose::Test;
 use lgoose::Value;
 use lgoose::control::{Command, Done, Handle, Interrupt};
-use lgoose::report::{Cause, Report, Snapshot};
+use lgoose::report::{Cause, EventKind, Report, RunPhase, Snapshot};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -186,7 +186,7 @@ fn a_paused_rate_drops_nothing() {
 }
 
 #[test]
-fn figures_can_be_reset_and_what_was_before_is_gone() {
+fn figures_can_be_reset_and_those_of_before_are_kept_apart() {
     let server = Server::start();
     let fields = [("users", number(4)), ("hatch_rate", number(1_000))];
     let report = steer(BUSY, &server, &fields, async |mut wheel| {
@@ -204,7 +204,17 @@ fn figures_can_be_reset_and_what_was_before_is_gone() {
         wheel.send(Command::Stop).await;
     });
     assert!(report.aggregated.count > 0);
-    assert!(report.aggregated.count + 20 <= server.received());
+    let [before] = &report.earlier[..] else {
+        panic!("one part came before: {}", report.earlier.len());
+    };
+    assert!(before.aggregated.count >= 20);
+    let all = before.aggregated.count + report.aggregated.count;
+    assert_eq!(all, server.received(), "nothing is lost");
+    let resets = report
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::Reset);
+    assert_eq!(resets.count(), 1);
     assert_eq!(report.users, 4, "users at work stay");
 }
 
@@ -223,6 +233,8 @@ fn what_makes_no_sense_is_refused_in_words_and_changes_nothing() {
                 "1,000,001 users are too many: the most is 1,000,000",
             ),
             (Command::AddUsers(i64::MAX), "are too many"),
+            (Command::AddRate(5.0), "a run of users has no rate"),
+            (Command::NextStage, "this run has no stages"),
             (Command::Resume, "the run is not paused"),
             (Command::Reload, "this run cannot load its plan anew"),
         ] {
@@ -325,4 +337,104 @@ fn before_the_first_user_there_is_a_report_and_a_stop_and_nothing_to_steer() {
     });
     assert_eq!(report.ending.expect("it ended").cause, Cause::Aborted);
     assert_eq!(server.requests(), ["GET /hold"]);
+}
+
+#[test]
+fn one_more_or_fewer_counts_from_the_users_of_now_and_stages_can_be_cut_short() {
+    let server = Server::start();
+    let fields = [("test_plan", Value::Text("3,1ms;3,1h;8,1h;1,1h".to_owned()))];
+    let report = steer(COMES_AND_GOES, &server, &fields, async |wheel| {
+        wheel
+            .until("3 came", || count(&server, "GET /in/") == 3)
+            .await;
+        assert_eq!(wheel.send(Command::NextStage).await, Done::NextStage);
+        let wanted = wheel.handle.snapshot().expect("it goes on").wanted;
+        assert_eq!(wanted.users, 8, "the stage that goes there");
+        let ends = wanted.ends.expect("it has an end");
+        assert!(ends < Duration::from_secs(2 * 3600 + 60), "{ends:?}");
+        wheel
+            .until("its first came", || count(&server, "GET /in/") == 4)
+            .await;
+        assert_eq!(wheel.send(Command::AddUsers(-1)).await, Done::Users(3));
+        wheel
+            .until("one went", || count(&server, "GET /out/") == 1)
+            .await;
+        // What was set counts, also on the way there.
+        assert_eq!(wheel.send(Command::AddUsers(3)).await, Done::Users(6));
+        assert_eq!(wheel.send(Command::AddUsers(-1)).await, Done::Users(5));
+        let refused = wheel.refused(Command::NextStage).await;
+        assert!(refused.contains("no stage to come"), "{refused}");
+        wheel.send(Command::Stop).await;
+    });
+    let stages = report
+        .events
+        .iter()
+        .filter(|one| one.kind == EventKind::Stage);
+    assert!(stages.count() <= 2, "{:?}", report.events);
+}
+
+#[test]
+fn a_rate_goes_up_and_down_from_what_it_is_and_its_stages_can_be_cut_short() {
+    let server = Server::start();
+    let plan = "task { function(user) user:get \"/\" end }";
+    let fields = [("rate", number(20)), ("max_users", number(3))];
+    steer(plan, &server, &fields, async |wheel| {
+        wheel.until("the first", || server.received() > 0).await;
+        assert_eq!(wheel.send(Command::AddRate(0.1)).await, Done::Rate(20.1));
+        assert_eq!(wheel.send(Command::AddRate(0.2)).await, Done::Rate(20.3));
+        assert_eq!(wheel.send(Command::AddRate(-99.0)).await, Done::Rate(0.0));
+        let refused = wheel.refused(Command::AddRate(f64::NAN)).await;
+        assert!(refused.contains("is no rate"), "{refused}");
+        let refused = wheel.refused(Command::NextStage).await;
+        assert_eq!(refused, "this run has no stages");
+        wheel.send(Command::Stop).await;
+    });
+    let server = Server::start();
+    let fields = [(
+        "stages",
+        Value::List(
+            ["0:5/s", "1h:20/s", "1ms:50/s", "1h:50/s"]
+                .map(str::to_owned)
+                .to_vec(),
+        ),
+    )];
+    steer(plan, &server, &fields, async |wheel| {
+        wheel.until("the first", || server.received() > 0).await;
+        assert_eq!(wheel.send(Command::NextStage).await, Done::NextStage);
+        let then = server.received();
+        wheel
+            .until("many come", || server.received() > then + 30)
+            .await;
+        // Not to the 20 that the first stage was on its way to.
+        let answer = wheel.send(Command::AddRate(1.0)).await;
+        assert_eq!(answer, Done::Rate(51.0));
+        wheel.send(Command::Stop).await;
+    });
+}
+
+#[test]
+fn a_pause_stops_the_clock_that_views_show() {
+    let server = Server::start();
+    let fields = [
+        ("users", number(2)),
+        ("hatch_rate", number(1_000)),
+        ("run_time", Value::Text("1h".to_owned())),
+    ];
+    steer(BUSY, &server, &fields, async |mut wheel| {
+        wheel.until("requests come", || server.received() > 3).await;
+        wheel.send(Command::Pause).await;
+        let first = wheel.handle.snapshot().expect("it goes on");
+        let mut last = wheel.picture().await;
+        while last.elapsed < first.elapsed + Duration::from_millis(600) {
+            last = wheel.picture().await;
+        }
+        assert_eq!(last.phase, RunPhase::Paused);
+        assert_eq!(last.played, first.played, "it stands still");
+        assert!(last.played < last.elapsed);
+        assert_eq!(
+            last.wanted.lasts,
+            Some(Duration::from_secs(3_600) + Duration::from_millis(1))
+        );
+        wheel.send(Command::Stop).await;
+    });
 }

@@ -2,14 +2,18 @@
 
 use crate::program::wait_until;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::termios::{Action, tcflow};
 use std::io::{Read as _, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A program on a terminal of its own; killed when this is dropped.
 pub(crate) struct Terminal {
-    master: Box<dyn MasterPty + Send>,
-    keys: Box<dyn Write + Send>,
+    /// None once it was closed.
+    master: Option<Box<dyn MasterPty + Send>>,
+    keys: Option<Box<dyn Write + Send>>,
+    closing: Arc<AtomicBool>,
     child: Box<dyn Child + Send + Sync>,
     screen: Arc<Mutex<vt100::Parser>>,
     received: Arc<AtomicU64>,
@@ -49,17 +53,23 @@ impl Terminal {
         let received = Arc::<AtomicU64>::default();
         let mut output = pair.master.try_clone_reader().expect("it can be read");
         let (shown, counted) = (screen.clone(), received.clone());
+        let closing = Arc::<AtomicBool>::default();
+        let closed = closing.clone();
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(length @ 1..) = output.read(&mut buffer) {
+                if closed.load(Ordering::Relaxed) {
+                    return;
+                }
                 counted.fetch_add(length as u64, Ordering::Relaxed);
                 let mut screen = shown.lock().unwrap_or_else(PoisonError::into_inner);
                 screen.process(&buffer[..length]);
             }
         });
         Terminal {
-            keys: pair.master.take_writer().expect("it can be typed into"),
-            master: pair.master,
+            keys: Some(pair.master.take_writer().expect("it can be typed into")),
+            master: Some(pair.master),
+            closing,
             child,
             screen,
             received,
@@ -105,10 +115,10 @@ impl Terminal {
     }
 
     pub(crate) fn press(&mut self, keys: &str) {
-        self.keys
-            .write_all(keys.as_bytes())
+        let all = self.keys.as_mut().expect("it is open");
+        all.write_all(keys.as_bytes())
             .expect("the program reads its keys");
-        self.keys.flush().expect("the program reads its keys");
+        all.flush().expect("the program reads its keys");
     }
 
     /// Waits until the screen shows a text.
@@ -133,9 +143,34 @@ impl Terminal {
         let mut parser = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
         parser.screen_mut().set_size(rows, columns);
         drop(parser);
-        self.master
+        self.master()
             .resize(size(columns, rows))
             .expect("it takes a size");
+    }
+
+    fn master(&self) -> &(dyn MasterPty + Send) {
+        self.master.as_deref().expect("it is open")
+    }
+
+    /// Lets the terminal take nothing more, or go on: whoever writes to it waits meanwhile.
+    pub(crate) fn hold(&self, on_hold: bool) {
+        let path = self.master().tty_name().expect("it has a name");
+        let mut options = std::fs::OpenOptions::new();
+        let no_control = rustix::fs::OFlags::NOCTTY.bits() as i32;
+        options.write(true).custom_flags(no_control);
+        let terminal = options.open(path).expect("it can be opened");
+        let action = match on_hold {
+            true => Action::OOff,
+            false => Action::OOn,
+        };
+        tcflow(terminal, action).expect("it is a terminal");
+    }
+
+    /// Closes the terminal, as the end of its window does. What was on its way is lost.
+    pub(crate) fn close(&mut self) {
+        self.closing.store(true, Ordering::Relaxed);
+        drop(self.keys.take());
+        drop(self.master.take());
     }
 
     pub(crate) fn process_id(&self) -> i32 {

@@ -75,7 +75,8 @@ fn every_key_does_what_the_help_says() {
     view.press_for("u", "sets the number");
     view.press_for("2\r", "2 users wanted");
     let then = server.received();
-    view.press_for("0", "figures start anew");
+    view.press_for("0", "start the figures anew?");
+    view.press_for("y", "figures start anew");
     wait_until("new figures", || server.received() > then + 100);
     view.press_for("w", "written: lgoose-report.json");
     let written = std::fs::read_to_string(scratch("view_keys").join("lgoose-report.json"));

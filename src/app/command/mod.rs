@@ -14,9 +14,10 @@ use super::signals::Signals;
 #[cfg(feature = "demo")]
 use super::sites::site_named;
 use super::supervisor::Supervisor;
-use super::{log, preflight, runtime};
+use super::{log, places, preflight, runtime};
 use crate::cli::{self, Cli};
 use crate::config::Config;
+use crate::console::{self, State};
 use crate::control::Handle;
 #[cfg(feature = "demo")]
 use crate::demo::{Behaviour, Demo};
@@ -24,14 +25,20 @@ use crate::engine::Outcome;
 use crate::error::{Error, exit};
 use crate::{lua, machine, output, plan};
 use screen::{
-    announcement, complain, put, report_news, report_progress, say, tell, terminal_width, warn,
-    writes_to_stdout,
+    announcement, complain, give_reason, put, report_news, report_progress, say, say_last, tell,
+    terminal_width, warn, writes_to_stdout,
 };
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 #[cfg(feature = "tui")]
 use view::View;
+
+/// How long a stream may take nothing before what is left for it is given up, at the end of the process.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// The same for what standard error has to take after that: often it is the same terminal.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Runs the command of this process.
 pub fn main() -> ExitCode {
@@ -42,6 +49,7 @@ pub fn main() -> ExitCode {
     let screen = &cli.run.screen;
     if let Err(error) = log::start(screen.verbose, screen.quiet, screen.log_file.as_deref()) {
         complain(&error, false);
+        console::err().settle(Some(LAST_WORDS));
         return error.exit_code().into();
     }
     let backtrace = cli.run.screen.backtrace
@@ -52,13 +60,15 @@ pub fn main() -> ExitCode {
                 ..
             })
         );
-    match dispatch(cli) {
-        Ok(code) => code.into(),
+    let code = match dispatch(cli) {
+        Ok(code) => code,
         Err(error) => {
             complain(&error, backtrace);
-            error.exit_code().into()
+            error.exit_code()
         }
-    }
+    };
+    console::err().settle(Some(LAST_WORDS));
+    code.into()
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Error> {
@@ -71,12 +81,12 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         Some(cli::Command::Demo(demo)) => serve(&demo),
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
         Some(cli::Command::Completions { shell }) => {
-            put(&cli::completions(shell))?;
+            put(cli::completions(shell))?;
             Ok(exit::OK)
         }
         Some(cli::Command::Man) => {
             let page = cli::manual().map_err(|error| Error::cannot("write the page", error))?;
-            put(&page)?;
+            put(page)?;
             Ok(exit::OK)
         }
         None if cli.brief => {
@@ -98,21 +108,23 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let supervisor = Supervisor::new(Signals::Obeyed);
     let begun = supervisor.begin(|| flags::prepare(path, flags))?;
     let prepared = begun.prepared();
+    places::try_places(&flags.outputs.output, &prepared.config)?;
     for shortage in preflight::preflight(prepared) {
         warn(&shortage);
     }
     for (name, url) in prepared.sites.served() {
-        tell(flags, &format!("{name} is served at {url} for this run"))?;
+        tell(flags, &format!("{name} is served at {url} for this run"));
     }
-    tell(flags, &announcement(prepared))?;
+    tell(flags, &announcement(prepared));
     let config = prepared.config.clone();
     let (plan, host) = (prepared.name.clone(), target(prepared));
     let source = flags::source(path, flags);
     let running = begun.run(Some(source), |handle| {
         show(handle, (plan, host), &config, flags)
     });
-    let outcome = runtime()?.block_on(running)?;
-    conclude(&outcome, &config, flags)
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(running)?;
+    runtime.block_on(conclude(&outcome, &config, flags))
 }
 
 /// Shows the run of a plan against a host as it goes on: in the live view, which takes the terminal at once, or line by
@@ -130,10 +142,13 @@ fn show(
         true => View::open(run, flags, handle.clone()),
         false => None,
     };
+    #[cfg(feature = "tui")]
+    let view = view.and_then(|view| view.start(runtime().ok()?));
     async move {
         #[cfg(feature = "tui")]
-        if let Some(view) = view {
-            return view.show().await;
+        if let Some(mut view) = view {
+            view.over().await;
+            tracing::warn!("the terminal has gone: the run goes on without it");
         }
         tokio::select! {
             error = report_progress(handle.snapshots(), config, flags) => error,
@@ -142,15 +157,29 @@ fn show(
     }
 }
 
-/// Prints the tables, writes the outputs and gives the verdict's exit code.
-fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
+/// Writes the outputs, prints the tables and gives the verdict's exit code. Files come first: nobody may be there to
+/// read the tables, and only what can be read is waited for.
+async fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
     let report = &outcome.report;
-    let written = outputs::write_all(&flags.outputs.output, report);
-    if !flags.screen.quiet && !writes_to_stdout(flags) {
+    let mut troubles = Vec::new();
+    if let Err(errors) = outputs::write_all(&flags.outputs.output, report) {
+        troubles.extend(errors);
+    }
+    let to_stdout = writes_to_stdout(flags);
+    if !flags.screen.quiet && !to_stdout {
         let options = output::text::TableOptions {
             status_codes: config.screen.status_codes,
         };
-        say(&output::text::tables(report, terminal_width(), options))?;
+        say_last(&output::text::tables(report, terminal_width(), options));
+    }
+    let state = tokio::select! {
+        state = console::out().settled_within(FAREWELL) => state,
+        () = Signals::Obeyed.interrupted() => console::out().state(),
+    };
+    troubles.extend(screen::written(state).err());
+    if to_stdout && state == State::Busy {
+        let stuck = "standard output takes nothing: the report there is not whole";
+        troubles.push(Error::trouble(stuck));
     }
     let verdict = report.verdict.as_ref();
     match &outcome.trouble {
@@ -161,17 +190,13 @@ fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, 
             }
         }
     }
-    for trouble in written.as_ref().err().into_iter().flatten() {
+    for trouble in &troubles {
         complain(trouble, false);
     }
-    let code = verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code);
-    Ok(written.map_or(exit::TROUBLE, |()| code))
-}
-
-/// Prints a reason of the verdict as the errors are printed: a verdict on the target is no error of lgoose's.
-fn give_reason(reason: &str) {
-    // Nothing is left to tell if standard error is gone.
-    let _gone = writeln!(std::io::stderr(), "error: {reason}");
+    Ok(match troubles.is_empty() {
+        true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
+        false => exit::TROUBLE,
+    })
 }
 
 fn check(path: &Path) -> Result<u8, Error> {

@@ -1,8 +1,10 @@
 //! Writes reports to the places that `-o` names, after a run or from a saved one.
 
-use super::screen::{complain, put, say, terminal_width};
+use super::places::is_device;
+use super::screen::{self, complain, say, terminal_width};
 use crate::cli;
 use crate::config::{Format, Output};
+use crate::console;
 use crate::error::{Diagnostic, Error, Trouble, exit};
 use crate::metrics::{self, Report};
 use crate::output;
@@ -11,13 +13,15 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Writes every output that can be written.
+/// Writes every output that can be written, files first: standard output may keep whoever waits for it waiting. What
+/// goes there is on its way when this returns.
 ///
 /// # Errors
 /// One for each that could not.
 pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Vec<Error>> {
     let mut troubles = Vec::new();
-    for output in outputs {
+    let (files, streams): (Vec<_>, Vec<_>) = outputs.iter().partition(|one| one.path.is_some());
+    for output in files.into_iter().chain(streams) {
         let written = output::render(report, output.format);
         let written = written.and_then(|bytes| write(output.path.as_deref(), &bytes));
         troubles.extend(written.err());
@@ -60,6 +64,7 @@ pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
         report.verdict = Some(output::judge(&report, None));
     }
     let written = write_all(&flags.output, &report);
+    screen::written(console::out().settle(None))?;
     if flags.output.iter().all(|output| output.path.is_some()) {
         let options = output::text::TableOptions {
             status_codes: flags.status_codes,
@@ -100,7 +105,8 @@ fn read(path: &Path) -> Result<(String, String), Error> {
 /// Writes an output; `None` is standard output.
 fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
     let Some(path) = path else {
-        return put(bytes);
+        console::out().put(bytes.to_vec());
+        return Ok(());
     };
     replace(path, bytes).map_err(|error| {
         Trouble::cannot("write the report to")
@@ -110,14 +116,7 @@ fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Returns whether the path is no file of its own, but a pipe, a terminal, or a descriptor of this process.
-fn is_device(path: &Path) -> bool {
-    let descriptors = ["/dev/stderr", "/dev/fd", "/proc/self/fd"];
-    descriptors.iter().any(|start| path.starts_with(start))
-        || fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
-}
-
-/// Replaces a file in one step: whoever reads it, also after a crash, finds the old or the new one, never a part.
+/// Writes a file in one step: whoever reads it, also after a crash, finds the old or the new one, never a part.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if is_device(path) {
         return File::options().append(true).open(path)?.write_all(bytes);

@@ -3,17 +3,18 @@
 use crate::app::prepare::Prepared;
 use crate::cli;
 use crate::config::{Config, Load, Part};
+use crate::console::{self, State};
 use crate::control::{Heard, News, Reader};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{ErrorRow, Snapshot};
 use crate::{output, units};
 use std::collections::HashSet;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Prints a line when all users have started and one every `--running-metrics`. Ends only with an error.
+/// A line when all users have started and one every `--running-metrics`. Never ends; what nobody reads is left out.
 pub(super) async fn report_progress(
     mut pictures: watch::Receiver<Option<Arc<Snapshot>>>,
     config: &Config,
@@ -38,20 +39,14 @@ pub(super) async fn report_progress(
         };
         if !started && picture.users == users {
             started = true;
-            if let Err(error) = say(&output::text::started_line(users, picture.elapsed)) {
-                return error;
-            }
+            offer(&output::text::started_line(users, picture.elapsed));
         }
         for error in told.new_in(&picture.errors) {
-            if let Err(error) = say(&output::text::error_line(error)) {
-                return error;
-            }
+            offer(&output::text::error_line(error));
         }
         if let Some(due) = next.filter(|due| picture.elapsed >= *due) {
             next = Some(due + every);
-            if let Err(error) = say(&output::text::progress_line(&picture)) {
-                return error;
-            }
+            offer(&output::text::progress_line(&picture));
         }
     }
 }
@@ -93,7 +88,7 @@ impl ReportedErrors {
     }
 }
 
-/// Describes the run to come: `plans/drupal.lua: 12 users, 1 started per second, for 30s`.
+/// What is about to happen: `plans/drupal.lua: 12 users, 1 started per second (all run after 11s), for 30s`.
 pub(super) fn announcement(prepared: &Prepared) -> String {
     let config = &prepared.config.run;
     let users = units::counted(config.users, "user");
@@ -119,7 +114,24 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
             format!("{up_to}{most} iterations started per second by at most {users}")
         }
         Load::Users if config.hatch_rate.is_finite() => {
-            format!("{users}, {} started per second", config.hatch_rate)
+            let rate = config.hatch_rate;
+            // As exact as anybody can tell.
+            let rate = match rate < 10.0 {
+                true => (rate * 1e3).round() / 1e3,
+                false => (rate * 10.0).round() / 10.0,
+            };
+            match config.users {
+                0 | 1 => users,
+                others => {
+                    let start = (others - 1) as f64 / config.hatch_rate;
+                    let start = Duration::try_from_secs_f64(start).unwrap_or(Duration::MAX);
+                    let start = match start < Duration::from_secs(1) {
+                        true => units::show_duration(start),
+                        false => units::show_long(start),
+                    };
+                    format!("{users}, {rate} started per second (all run after {start})")
+                }
+            }
         }
         Load::Users => format!("{users}, all started at once"),
     };
@@ -160,10 +172,10 @@ pub(super) fn terminal_width() -> usize {
     }
 }
 
-pub(super) fn tell(flags: &cli::Run, line: &str) -> Result<(), Error> {
-    match flags.screen.quiet || writes_to_stdout(flags) {
-        true => Ok(()),
-        false => say(line),
+/// Says something of a run that is about to begin. Waits for nobody.
+pub(super) fn tell(flags: &cli::Run, line: &str) {
+    if !flags.screen.quiet && !writes_to_stdout(flags) {
+        offer(line);
     }
 }
 
@@ -176,35 +188,63 @@ pub(super) fn writes_to_stdout(flags: &cli::Run) -> bool {
         .any(|output| output.path.is_none())
 }
 
-pub(super) fn say(text: &str) -> Result<(), Error> {
-    put(format!("{}\n", text.trim_end_matches('\n')).as_bytes())
+/// Prints a line as soon as standard output takes it. Waits for nobody.
+fn offer(text: &str) {
+    console::out().offer(line(text));
 }
 
-pub(super) fn put(bytes: &[u8]) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+fn line(text: &str) -> Vec<u8> {
+    format!("{}\n", text.trim_end_matches('\n')).into_bytes()
+}
+
+/// Prints a text and waits until it is read.
+pub(super) fn say(text: &str) -> Result<(), Error> {
+    put(line(text))
+}
+
+/// The same with bytes as they are.
+pub(super) fn put(bytes: Vec<u8>) -> Result<(), Error> {
+    console::out().put(bytes);
+    written(console::out().settle(None))
+}
+
+/// Prints the last text of a run, as long as standard output goes on taking it: the run is over, and its exit code must
+/// not wait for a terminal or a pipe that nobody reads.
+pub(super) fn say_last(text: &str) {
+    console::out().put(line(text));
+}
+
+/// What became of standard output.
+pub(super) fn written(state: State) -> Result<(), Error> {
+    match state {
+        State::Ended(errno) if !state.is_gone() => {
+            let error = std::io::Error::from(errno);
+            let message = format!("cannot write to {}: {error}", console::out().name());
+            Err(Error::trouble(message))
+        }
         // Whoever read has gone, as in `lgoose … | head`: the run goes on for its other outputs.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result
-            .map_err(|error| Error::trouble(format!("cannot write to standard output: {error}"))),
+        State::Ended(_) | State::Idle | State::Busy => Ok(()),
     }
 }
 
 pub(super) fn complain(error: &Error, backtrace: bool) {
-    let mut out = std::io::stderr().lock();
     let stack = match error {
         Error::Mistake(diagnostic) if backtrace => diagnostic.backtrace_text(),
         _ => None,
     };
     // Nothing is left to tell if standard error is gone.
-    let _gone = match stack {
-        Some(stack) => writeln!(out, "{error}\nstack:{stack}"),
-        None => writeln!(out, "{error}"),
-    };
+    console::err().put(line(&match stack {
+        Some(stack) => format!("{error}\nstack:{stack}"),
+        None => error.to_string(),
+    }));
+}
+
+/// A reason of the verdict, printed as the errors are: a verdict on the target is no error of lgoose's.
+pub(super) fn give_reason(reason: &str) {
+    console::err().put(line(&format!("error: {reason}")));
 }
 
 /// Prints a warning about a plan, set off from what was printed before.
 pub(super) fn warn(warning: &Diagnostic) {
-    // Nothing is left to tell if standard error is gone.
-    let _gone = writeln!(std::io::stderr(), "\n{}", warning.as_warning());
+    console::err().put(line(&format!("\n{}", warning.as_warning())));
 }

@@ -1,4 +1,5 @@
-//! Runs the live view: hands snapshots to the screen, keys to the run, and the log to its page.
+//! The live view of a run, on a thread of its own: hands snapshots to the screen, keys to the run, and the log to its
+//! page. The run never waits for it.
 
 use super::outputs::write_all;
 use super::screen::may_colour;
@@ -7,20 +8,23 @@ use crate::app::signals::tell_of_interrupt;
 use crate::cli;
 use crate::config::{Format, Output};
 use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
-use crate::error::Error;
 use crate::metrics::{Report, RunPhase, Snapshot};
 use crate::output;
 use crate::tui::{Dialog, Input, Screen, State, Typed, ViewContext, Wish};
 use crate::units::counted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::runtime::Runtime;
+use tokio::sync::{mpsc, oneshot};
 
 /// Place of a report that 'w' asks for, if the command line names none.
 const REPORT: &str = "lgoose-report.json";
 
 /// Age at which a report for pages is renewed.
 const REPORT_AGE: Duration = Duration::from_millis(900);
+
+/// How long the end of a run waits for the view to give the terminal back.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The view and what it needs.
 pub(super) struct View {
@@ -77,38 +81,80 @@ impl View {
         })
     }
 
-    /// Shows the run until it ends. Ends itself only with an error.
-    pub(super) async fn show(mut self) -> Error {
+    /// Shows the run on a thread of its own, which keeps nobody waiting; `None` if there can be none.
+    pub(super) fn start(self, runtime: Runtime) -> Option<ViewThread> {
+        let (stop, stopped) = oneshot::channel();
+        let (over, is_over) = oneshot::channel();
+        let (ended, has_ended) = std::sync::mpsc::channel();
+        let thread = std::thread::Builder::new().name("view".to_owned());
+        let show = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = self.show() => {}
+                    _ = stopped => {}
+                }
+            });
+            // Whoever waited may be gone.
+            let _gone = over.send(());
+            let _gone = ended.send(());
+        };
+        thread.spawn(show).ok()?;
+        Some(ViewThread {
+            stop: Some(stop),
+            is_over,
+            has_ended,
+        })
+    }
+
+    /// Shows the run until the terminal has gone.
+    async fn show(mut self) {
         let mut snapshots = self.handle.snapshots();
         let mut snapshot = Arc::new(Snapshot::default());
+        let mut goes_on = true;
+        // Whether something is to be seen that was not drawn.
+        let mut stale = true;
         loop {
             tokio::select! {
-                changed = snapshots.changed() => match changed {
-                    Ok(()) => {
-                        let latest = snapshots.borrow_and_update().clone();
-                        snapshot = latest.unwrap_or(snapshot);
-                        self.state.look(&snapshot);
+                changed = snapshots.changed(), if goes_on => {
+                    // When the run is over, whoever waits for it ends this.
+                    goes_on = changed.is_ok();
+                    let latest = snapshots.borrow_and_update().clone();
+                    snapshot = latest.unwrap_or(snapshot);
+                    self.state.look(&snapshot);
+                    stale = true;
+                }
+                typed = self.input.next() => match typed {
+                    Some(typed) => {
+                        self.take(&typed, &snapshot);
+                        stale = true;
                     }
-                    // The run is over: whoever waits for it ends this.
-                    Err(_) => return std::future::pending().await,
+                    None => return,
                 },
-                Some(typed) = self.input.next() => {
-                    if let Err(error) = self.take(&typed, &snapshot) {
-                        return error;
+                Some(back) = self.answers.recv() => {
+                    self.hear_back(back);
+                    stale = true;
+                }
+                Some(line) = self.log.next() => {
+                    self.log_lines(line);
+                    stale = true;
+                }
+                Some(news) = self.news.next() => {
+                    self.hear(news);
+                    stale = true;
+                }
+                ready = self.screen.ready(), if stale => {
+                    stale = false;
+                    let drawn = self.screen.draw(&self.facts, &mut self.state, &snapshot);
+                    if !ready || drawn.is_err() {
+                        return;
                     }
                 }
-                Some(back) = self.answers.recv() => self.hear_back(back),
-                Some(line) = self.log.next() => self.log_lines(line),
-                Some(news) = self.news.next() => self.hear(news),
             }
             self.keep_report_fresh();
-            if let Err(error) = self.screen.draw(&self.facts, &mut self.state, &snapshot) {
-                return Error::cannot("draw on the terminal", error);
-            }
         }
     }
 
-    fn take(&mut self, typed: &Typed, snapshot: &Snapshot) -> Result<(), Error> {
+    fn take(&mut self, typed: &Typed, snapshot: &Snapshot) {
         match self.state.take(typed, snapshot) {
             None => {}
             Some(Wish::Command(command)) => self.ask(command),
@@ -117,11 +163,12 @@ impl View {
                 _ => Command::Pause,
             }),
             Some(Wish::WriteReport) => self.ask_for_report(Back::ToWrite),
-            Some(Wish::Suspend) => self.screen.suspend().map_err(|error| {
-                Error::trouble(format!("cannot give the terminal back: {error}"))
-            })?,
+            Some(Wish::Suspend) => {
+                // What that means is known where signals are listened for.
+                let own = rustix::process::getpid();
+                let _sent = rustix::process::kill_process(own, rustix::process::Signal::TSTP);
+            }
         }
-        Ok(())
     }
 
     fn ask(&mut self, command: Command) {
@@ -231,7 +278,30 @@ impl Drop for View {
     }
 }
 
-/// Returns a notice about an answer; `None` where the screen shows it anyway.
+/// A view at work. The terminal is given back when this is dropped.
+pub(super) struct ViewThread {
+    stop: Option<oneshot::Sender<()>>,
+    is_over: oneshot::Receiver<()>,
+    has_ended: std::sync::mpsc::Receiver<()>,
+}
+
+impl ViewThread {
+    /// Until there is no view any more: its terminal has gone.
+    pub(super) async fn over(&mut self) {
+        // It cannot be gone without having ended.
+        let _ended = (&mut self.is_over).await;
+    }
+}
+
+impl Drop for ViewThread {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        // It may be writing a report to a disk that takes its time.
+        let _ended = self.has_ended.recv_timeout(PATIENCE);
+    }
+}
+
+/// What to say of an answer; `None` where the screen shows it anyway.
 fn notice(command: Command, answer: Answer) -> Option<String> {
     match answer {
         Ok(Done::Paused | Done::Resumed) => None,
@@ -250,6 +320,7 @@ fn notice(command: Command, answer: Answer) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn a_refusal_is_the_notice_and_what_the_screen_shows_anyway_is_not() {

@@ -55,6 +55,7 @@ impl Timetable {
             users,
             rate,
             ends: None,
+            lasts: None,
         }
     }
 

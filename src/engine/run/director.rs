@@ -12,6 +12,7 @@ use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::watchdog::{Caught, complaint};
+use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
 use crate::metrics::{
     Aim, Cause, Delta, EventKind, Report, RunPhase, RunSettings, Snapshot, Store,
@@ -62,6 +63,9 @@ pub(crate) struct Director {
     /// Whether a shard is caught and will never answer.
     pub(crate) caught: bool,
     pub(crate) trouble: Option<Error>,
+    pub(crate) standstill: Standstill,
+    /// Whether somebody has set the users or the rate: then that is wanted, wherever the timetable is on its way there.
+    pub(crate) load_set: bool,
 }
 
 impl Director {
@@ -116,7 +120,9 @@ impl Director {
 
     /// Publishes a snapshot, and checks what only the passing of time changes.
     fn tick(&mut self, local: &mut LocalShards) {
-        self.store.enter(self.phase(), self.aim());
+        let lost = self.standstill.tick(Instant::now());
+        self.note_standstill(lost);
+        self.store.enter(self.phase(), self.aim(), self.played());
         self.report_so_far = None;
         let snapshot = self.store.tick(self.now());
         let connections = snapshot.connections;
@@ -129,6 +135,26 @@ impl Director {
         if let Some(caught) = local.caught().filter(|_| !self.caught) {
             self.end_without(caught);
         }
+    }
+
+    /// Somebody has stopped the process and let it go on, or its machine was frozen: as if the run had been paused.
+    fn note_standstill(&mut self, lost: Duration) {
+        if lost.is_zero() || self.directives.borrow().clock.is_paused() {
+            return;
+        }
+        let now = self.now();
+        self.store.stood_still(now.saturating_sub(lost), now);
+        self.store.warn(format!(
+            "the process stood still for {:.1} s: that time counts as a pause, and not for requests under way",
+            lost.as_secs_f64()
+        ));
+        if let Life::Stopping { until } = &mut self.life {
+            *until += lost;
+        }
+        self.tell(|directive| {
+            directive.clock.pause(now.saturating_sub(lost));
+            directive.clock.resume(now);
+        });
     }
 
     fn heed(&mut self, Signal { shard, kind }: Signal) {
@@ -200,7 +226,12 @@ impl Director {
         }
     }
 
-    /// Returns the load that the run aims at by the current timetable.
+    /// How long the run has gone on without its pauses.
+    fn played(&self) -> Duration {
+        self.directives.borrow().clock.elapsed(self.now())
+    }
+
+    /// What is wanted by the timetable as it is now.
     pub(crate) fn aim(&self) -> Aim {
         let directive = self.directives.borrow();
         let now = self.now();
@@ -212,19 +243,21 @@ impl Director {
             false => Aim {
                 users: self.local.part.share(aim.users),
                 ends,
+                lasts: self.end,
                 ..aim
             },
             true => Aim {
                 users: 0,
                 rate: aim.rate.map(|_| 0.0),
                 ends,
+                lasts: self.end,
             },
         }
     }
 
     /// Publishes a command's effect at once, without newer figures.
     fn show_phase(&self) {
-        let (phase, wanted) = (self.phase(), self.aim());
+        let (phase, wanted, played) = (self.phase(), self.aim(), self.played());
         self.snapshots.send_if_modified(|latest| {
             let Some(snapshot) = latest else {
                 return false;
@@ -234,6 +267,7 @@ impl Director {
                 *snapshot = Arc::new(Snapshot {
                     phase,
                     wanted,
+                    played,
                     ..Snapshot::clone(snapshot)
                 });
             }
@@ -295,6 +329,9 @@ impl Director {
     }
 
     fn take(&mut self, call: Call) {
+        // Before it: who lets a paused run go on must not have it paused once more for the same time.
+        let lost = self.standstill.see(Instant::now());
+        self.note_standstill(lost);
         match call {
             Call::Command(command, reply) => {
                 let answer = self.obey(command);

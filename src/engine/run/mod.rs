@@ -27,6 +27,7 @@ use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::{settings_of, thresholds};
+use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{
@@ -126,6 +127,7 @@ pub(crate) async fn run_on(
     snapshots.send_replace(Some(Arc::new(Snapshot {
         wanted: Aim {
             ends: end,
+            lasts: end,
             ..timetable.aim(Duration::ZERO)
         },
         ..Snapshot::default()
@@ -183,6 +185,8 @@ pub(crate) async fn run_on(
         out_of_time: false,
         caught: false,
         trouble: None,
+        standstill: Standstill::default(),
+        load_set: false,
     };
     // Whoever starts after a stop has nothing to do.
     if let Some(asked) = begun.asked {

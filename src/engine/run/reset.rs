@@ -51,12 +51,13 @@ enum Cause {
     Warmup,
     /// Another version of the plan: what was before is kept as a report of its own.
     PlanVersion,
-    /// All users have started.
+    /// All users have started; what was before is dropped.
     Started,
+    /// Somebody wants it; kept like an earlier version.
     Asked,
 }
 
-/// The most reports of earlier versions that are kept; the oldest are dropped first.
+/// The most reports that are kept of earlier measurements; the first go.
 const MOST_EARLIER: usize = 20;
 
 impl Reset {
@@ -238,8 +239,8 @@ impl Director {
                     ..report
                 });
             }
-            Cause::PlanVersion => self.keep_version(now),
-            Cause::Started | Cause::Asked => {}
+            Cause::PlanVersion | Cause::Asked => self.keep_version(now),
+            Cause::Started => {}
         }
         self.reset.epoch = under_way.epoch;
         self.report_so_far = None;
@@ -247,7 +248,10 @@ impl Director {
         let (kind, text) = match under_way.cause {
             Cause::Warmup => (EventKind::Reset, "the warm-up ended"),
             Cause::Started => (EventKind::Reset, "all users had started"),
-            Cause::Asked => (EventKind::Reset, "the figures began anew"),
+            Cause::Asked => (
+                EventKind::Reset,
+                "the figures began anew, as somebody wanted",
+            ),
             Cause::PlanVersion => (EventKind::Reload, "users took the edited plan over"),
         };
         self.store.happened(now, kind, text);
@@ -271,7 +275,7 @@ impl Director {
         }
     }
 
-    /// Keeps the report of the version that ends, without its largest parts.
+    /// Keeps the report of the measurement that ends here, but what would make it large.
     fn keep_version(&mut self, now: Duration) {
         let mut report = self.store.report(now);
         report.part = None;
@@ -281,7 +285,7 @@ impl Director {
         if self.reset.earlier.len() == MOST_EARLIER {
             self.reset.earlier.remove(0);
             let warning = format!(
-                "the plan was loaded anew so often that figures of only the last {MOST_EARLIER} times are kept"
+                "the figures began anew so often that only those of the last {MOST_EARLIER} times are kept"
             );
             self.store.warn(warning);
         }

@@ -1,6 +1,6 @@
 //! Steers a run: changes the number of users and the rate, pauses and resumes.
 
-use crate::config::MOST_USERS;
+use crate::config::{Load, MOST_USERS};
 use crate::control::{Answer, Command, Done, Refusal};
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::run::director::Director;
@@ -20,16 +20,65 @@ impl Director {
             Command::Resume => self.resume(),
             Command::ResetStatistics => self.reset_as_asked().map(|()| Done::Reset),
             Command::AddUsers(more) => {
-                // Numbers of users are those of the whole load, whichever part this is.
-                let wanted = {
-                    let directive = self.directives.borrow();
-                    let elapsed = directive.clock.elapsed(self.now());
-                    directive.timetable.aim(elapsed).users
-                };
-                self.set_load(Command::SetUsers(wanted.saturating_add_signed(more)))
+                let (users, _) = self.wanted_now();
+                self.set_load(Command::SetUsers(users.saturating_add_signed(more)))
             }
+            Command::AddRate(more) => match self.wanted_now() {
+                (_, Some(rate)) => {
+                    // Tenths that are added up stay tenths.
+                    let rate = ((rate + more) * 1e6).round() / 1e6;
+                    let rate = if rate < 0.0 { 0.0 } else { rate };
+                    self.set_load(Command::SetRate(rate))
+                }
+                (_, None) => Err(Refusal::NoRate),
+            },
+            Command::NextStage => self.next_stage(),
             command => self.set_load(command),
         }
+    }
+
+    /// The users and the rate to count from: what somebody has set, else those of the timetable at this moment. Numbers
+    /// of users are those of the whole load, whichever part this is.
+    fn wanted_now(&self) -> (u64, Option<f64>) {
+        let directive = self.directives.borrow();
+        let elapsed = directive.clock.elapsed(self.now());
+        let goal = directive.timetable.aim(elapsed);
+        match &*directive.timetable {
+            _ if self.load_set => (goal.users, goal.rate),
+            Timetable::Users(shape) => (shape.users_at(elapsed), None),
+            Timetable::Arrivals { line, most, .. } => (*most, Some(line.rate_at(elapsed))),
+        }
+    }
+
+    /// Begins the next stage before its time.
+    fn next_stage(&mut self) -> Answer {
+        let now = self.now();
+        let directive = self.directives.borrow().clone();
+        let elapsed = directive.clock.elapsed(now);
+        let (timetable, skipped) = match (&self.config.load, &*directive.timetable) {
+            (Load::Users, _) => return Err(Refusal::NoStages),
+            (Load::Rate(stages, _), _) if stages.len() == 1 => return Err(Refusal::NoStages),
+            (_, Timetable::Users(shape)) => {
+                let (shape, skipped) = shape.skipped(elapsed).ok_or(Refusal::LastStage)?;
+                (Timetable::Users(shape), skipped)
+            }
+            (_, Timetable::Arrivals { line, most, end }) => {
+                let (line, skipped) = line.skipped(elapsed).ok_or(Refusal::LastStage)?;
+                let (most, end) = (*most, end.map(|end| end.saturating_sub(skipped)));
+                (Timetable::Arrivals { line, most, end }, skipped)
+            }
+        };
+        self.end = self.end.map(|end| end.saturating_sub(skipped));
+        for (due, _) in &mut self.stages {
+            *due = due.saturating_sub(skipped);
+        }
+        let text = "went on to the next stage before its time";
+        self.store.happened(now, EventKind::Steered, text);
+        self.tell(|directive| {
+            directive.timetable = Arc::new(timetable);
+            directive.version += 1;
+        });
+        Ok(Done::NextStage)
     }
 
     fn pause(&mut self) -> Answer {
@@ -60,6 +109,15 @@ impl Director {
         let elapsed = directive.clock.elapsed(now);
         let hatch_rate = self.config.hatch_rate;
         let (steered, done) = steered(&directive.timetable, elapsed, hatch_rate, command)?;
+        // A number of users of a run at a rate is none of its load.
+        let users_at_most = matches!(
+            (&*directive.timetable, &done),
+            (Timetable::Arrivals { .. }, Done::Users(_))
+        );
+        if !users_at_most {
+            self.load_set = true;
+            self.stages.clear();
+        }
         if let Some(text) = steered_to(&done) {
             self.store.happened(now, EventKind::Steered, text);
         }

@@ -97,7 +97,9 @@ pub(crate) struct Shard {
     /// The version of the plan that is taken over then.
     next: Option<Arc<PlanVersion>>,
     meter: Meter,
-    /// Version of the directive under which it had nothing left to do.
+    /// How much of the time in which the process stood still the timetable knows of.
+    shifted: Duration,
+    /// The version of the directive at which it had nothing left to do.
     idle: Option<u64>,
 }
 
@@ -118,6 +120,7 @@ impl Shard {
             begins: None,
             next: None,
             meter: Meter::new(),
+            shifted: Duration::ZERO,
             directive,
             idle: None,
         };
@@ -127,6 +130,7 @@ impl Shard {
 
     /// Drives users until the last has ended after a stop, or until the run is aborted.
     pub(crate) async fn drive(&mut self, channels: &mut Channels, mut alarm: Alarm) {
+        self.shared.tick(Instant::now());
         if !matches!(alarm, Alarm::Coarse) {
             // Ends with the set of tasks that it is in.
             tokio::task::spawn_local(probe(self.meter.lateness()));
@@ -151,6 +155,8 @@ impl Shard {
                 }
                 // However much is due, figures are handed over and places are taken back.
                 due = tick.tick() => {
+                    self.shared.tick(Instant::now());
+                    self.shift();
                     self.meter.woke(due.into_std());
                     self.hand_over(channels);
                 }
@@ -180,6 +186,9 @@ impl Shard {
     }
 
     fn obey(&mut self, channels: &mut Channels, directive: Directive) {
+        // Time in which the process stood still belongs to what was before.
+        self.shared.see(Instant::now());
+        self.shift();
         self.shared.gate.set(directive.clock.is_paused());
         let plan_version = directive.plan_version.clone();
         let known = std::mem::replace(&mut self.directive, directive).plan_version;
@@ -232,6 +241,20 @@ impl Shard {
         }
     }
 
+    /// Lets the timetable stand still while the process did, until the director says by how much exactly.
+    /// Whether it was shifted.
+    fn shift(&mut self) -> bool {
+        let lost = self.shared.lost();
+        let more = lost - std::mem::replace(&mut self.shifted, lost);
+        let (now, clock) = (self.context.now(), &mut self.directive.clock);
+        let shifts = !more.is_zero() && !clock.is_paused();
+        if shifts {
+            clock.pause(now.saturating_sub(more));
+            clock.resume(now);
+        }
+        shifts
+    }
+
     fn stop(&mut self) {
         self.going = false;
         self.user_pool.dismiss_all();
@@ -261,10 +284,15 @@ impl Shard {
 
     /// Starts the next user or stops those whose time is over, and starts the iterations that are due.
     fn step(&mut self, channels: &Channels) {
+        let begin = Instant::now();
+        self.shared.see(begin);
+        if self.shift() {
+            // What was due is due later.
+            return;
+        }
         let Timetable::Users(shape) = &*self.directive.timetable else {
             return self.serve_due(channels);
         };
-        let begin = Instant::now();
         let now = begin.duration_since(self.context.begin);
         let users = shape.users_at(self.directive.clock.elapsed(now));
         // Those who run already must not be kept waiting, nor keep those from starting who are late.

@@ -6,6 +6,7 @@ mod over_time;
 mod pacing;
 mod rehearsal;
 mod reload;
+mod stops;
 
 use crate::config::{CoMitigation, Load, Settings, Stage};
 use crate::control::Command;

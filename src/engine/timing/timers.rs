@@ -5,6 +5,7 @@
 //! others whose time has come and sets the timer for the next.
 
 use crate::engine::timing::alarm::Alarm;
+use crate::engine::timing::standstill::Standstill;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -25,6 +26,8 @@ const GRAIN: Duration = Duration::from_micros(500);
 pub(crate) struct Timers {
     // Not borrowed while a waker runs, which may drop another wait.
     queue: RefCell<Queue>,
+    /// Whether the shard's thread could work.
+    pub(crate) standstill: Standstill,
 }
 
 /// End of a wait, and its number: two may end at the same time.
@@ -53,11 +56,23 @@ impl Timers {
         };
         Timers {
             queue: RefCell::new(queue),
+            standstill: Standstill::default(),
         }
     }
 
-    /// Waits this long, never less.
+    /// Waits this long, never less. Time in which the process stood still is no part of it, so that not all who wait go
+    /// on at once.
     pub(crate) async fn wait(&self, time: Duration) {
+        let (mut left, mut lost) = (time, self.standstill.lost());
+        while !left.is_zero() {
+            self.pass(left).await;
+            self.standstill.see(Instant::now());
+            left = (self.standstill.lost() - lost).min(time);
+            lost = self.standstill.lost();
+        }
+    }
+
+    async fn pass(&self, time: Duration) {
         if time >= SHORT || !self.queue.borrow_mut().alarm.is_precise() {
             return tokio::time::sleep(time).await;
         }

@@ -14,31 +14,45 @@ pub(crate) struct InFlight<'a> {
     op: &'a RequestOp,
     row: RequestId,
     begin: Instant,
-    /// Flight of the request; `None` once it has ended.
+    /// How long the shard had stood still before.
+    lost: Duration,
+    /// None once it has ended.
     flight: Option<Flight>,
 }
 
 impl<'a> InFlight<'a> {
     /// Begins a request of `user`, which is open at that place.
     pub(crate) fn new(user: &'a User, op: &'a RequestOp, place: usize, begin: Instant) -> Self {
+        user.shared.see(begin);
         let mut recorder = user.shared.recorder.borrow_mut();
         InFlight {
             user,
             op,
             row: user.open.rows[place],
             begin,
+            lost: user.shared.lost(),
             flight: Some(recorder.request_begins(begin.into_std())),
         }
     }
 
-    /// Ends the request.
-    pub(crate) fn end(mut self, exchange: &Exchange) {
+    /// It has ended. Time in which the process stood still is taken out of the exchange, and returned.
+    pub(crate) fn end(mut self, exchange: &mut Exchange) -> Duration {
+        self.user.shared.see(exchange.begin + exchange.latency);
+        let lost = self.user.shared.lost() - self.lost;
+        if !lost.is_zero() {
+            let lost = lost.min(exchange.latency);
+            exchange.begin += lost;
+            exchange.latency -= lost;
+            exchange.timings = exchange.timings.without(lost);
+        }
+        self.begin = exchange.begin;
         let silent = |class| matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout);
         let answered = match &exchange.outcome {
             Ok(_) => true,
             Err(failure) => !silent(failure.class),
         };
         self.land(exchange.latency, answered);
+        lost
     }
 
     fn land(&mut self, latency: Duration, answered: bool) {
@@ -55,6 +69,9 @@ impl Drop for InFlight<'_> {
         if self.flight.is_none() {
             return;
         }
+        self.user.shared.see(Instant::now());
+        let lost = self.user.shared.lost() - self.lost;
+        self.begin += lost;
         let latency = self.begin.elapsed();
         self.land(latency, false);
         let user = self.user;

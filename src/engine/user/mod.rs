@@ -273,9 +273,12 @@ impl User {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
         self.task = Some(index);
+        let lost = self.shared.lost();
         let first = self.vm.start(task.function, self.iteration);
         let raised = self.follow(first, task.name.as_deref().unwrap_or("")).await;
         let end = Instant::now();
+        let lost = self.shared.lost() - lost;
+        let begin = (begin + lost).min(end);
         self.count_task(index, begin, end - begin, raised.as_ref());
         (raised.is_none(), end)
     }

@@ -14,6 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// State that the users of a shard share.
 #[derive(Debug)]
@@ -25,7 +26,9 @@ pub(crate) struct Shared {
     pub(crate) recorder: Rc<RefCell<Recorder>>,
     pub(crate) gate: Gate,
     pub(crate) timers: Timers,
-    /// The ceiling on requests, if there is one.
+    /// How much of the time in which the process stood still the recorder knows of.
+    told_lost: Cell<Duration>,
+    /// None without a ceiling: then a request looks here and that is all.
     throttle: Option<Arc<Throttle>>,
     /// Numbers of the shard's users by the way they ended.
     pub(crate) departures: Cell<Departures>,
@@ -51,6 +54,7 @@ impl Shared {
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
             timers: context.timers(),
+            told_lost: Cell::default(),
             throttle: context.throttle.clone(),
             departures: Cell::default(),
             heartbeat,
@@ -64,7 +68,32 @@ impl Shared {
         scaled(planned, self.config.wait_factor)
     }
 
-    /// Counts a user's end, or that it began.
+    /// The shard is at work: notices if the process has stood still before.
+    pub(crate) fn see(&self, now: Instant) {
+        self.timers.standstill.see(now);
+        self.tell_standstill();
+    }
+
+    /// The same at a tick of the shard.
+    pub(crate) fn tick(&self, now: Instant) {
+        self.timers.standstill.tick(now);
+        self.tell_standstill();
+    }
+
+    fn tell_standstill(&self) {
+        let lost = self.lost();
+        let before = self.told_lost.replace(lost);
+        if lost > before {
+            self.recorder.borrow_mut().stood_still(lost - before);
+        }
+    }
+
+    /// How long the process has stood still until now.
+    pub(crate) fn lost(&self) -> Duration {
+        self.timers.standstill.lost()
+    }
+
+    /// Counts a user's end, or that it came so far.
     pub(crate) fn departed(&self, count: impl FnOnce(&mut Departures)) {
         let mut departures = self.departures.get();
         count(&mut departures);

@@ -5,14 +5,17 @@ use crate::engine::timing::timers::Timers;
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
-/// Length of a wait once the user was told to stop.
-const AFTER_STOP: Duration = Duration::from_millis(1);
+/// Of `--stop-timeout`, what waits inside tasks may take; the rest is for `on_stop`.
+const SHARE_OF_WAITS: f64 = 0.9;
 
 /// Stop signal of one user, which looks at it between tasks and waits on it.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     told: Cell<bool>,
+    /// When that was.
+    told_at: Cell<Option<Instant>>,
     notice: Notify,
     told_at_iteration_end: Cell<bool>,
     later: Notify,
@@ -21,6 +24,8 @@ pub(crate) struct Stop {
 impl Stop {
     pub(crate) fn tell(&self) {
         self.told.set(true);
+        self.told_at
+            .set(self.told_at.get().or(Some(Instant::now())));
         self.notice.notify_waiters();
     }
 
@@ -56,18 +61,43 @@ impl Stop {
         self.told.get()
     }
 
-    /// Waits this long, or until the user is told to stop. Always lets other tasks run, an abort among them, also
-    /// where a plan waits in a loop after the stop.
+    /// Waits this long, or until told to stop. For waits that no request follows once the user stops.
     pub(crate) async fn wait(&self, time: Duration, timers: &Timers) {
-        if time.is_zero() {
-            return tokio::task::yield_now().await;
-        }
-        if self.told.get() {
-            return tokio::time::sleep(time.min(AFTER_STOP)).await;
-        }
         tokio::select! {
             () = timers.wait(time) => {}
-            () = self.notice.notified() => {}
+            () = self.told() => {}
         }
+    }
+
+    /// Waits this long inside a task, also when told to stop: what the task does then comes no faster than before. A
+    /// wait that would end too late for `stop_timeout` and `on_stop` ends at once with false, and its task with it.
+    /// Always lets other tasks run, an abort among them, also where a plan waits in a loop.
+    pub(crate) async fn wait_in_task(
+        &self,
+        time: Duration,
+        stop_timeout: Duration,
+        timers: &Timers,
+    ) -> bool {
+        let end = Instant::now().checked_add(time);
+        if !time.is_zero() {
+            tokio::select! {
+                () = timers.wait(time) => return true,
+                () = self.told() => {}
+            }
+        }
+        tokio::task::yield_now().await;
+        let latest = self
+            .told_at
+            .get()
+            .and_then(|told| told.checked_add(stop_timeout.mul_f64(SHARE_OF_WAITS)));
+        let in_time = match (end, latest) {
+            (Some(end), Some(latest)) => end <= latest,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        if let Some(left) = end.filter(|_| in_time).map(|end| end - Instant::now()) {
+            timers.wait(left).await;
+        }
+        in_time
     }
 }

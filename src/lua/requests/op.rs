@@ -23,7 +23,7 @@ pub enum Op {
     Request(RequestOp),
     /// Sends requests side by side, six at a time per host; answered with a list.
     Fetch(Vec<RequestOp>),
-    /// Waits for this long, or until the user is told to stop.
+    /// Waits for this long; ends the task where a stop leaves no time for it.
     Wait(Duration),
     /// Ends this user.
     Stop,

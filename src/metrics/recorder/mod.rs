@@ -113,7 +113,12 @@ impl Recorder {
         self.slices.request_begins(at)
     }
 
-    /// Notes that a request that began at `begin` has ended, `answered` or not. It is recorded apart from this.
+    /// The process stood still for so long: the requests under way are no older for it.
+    pub fn stood_still(&mut self, time: Duration) {
+        self.slices.stood_still(nanoseconds(time));
+    }
+
+    /// A request that began at `begin` has ended, `answered` or not. It is recorded apart from this.
     pub fn request_ends(
         &mut self,
         flight: Flight,

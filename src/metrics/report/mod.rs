@@ -111,8 +111,8 @@ pub struct Report {
     /// Report of the time before the figures began to count (`--warmup`); only in runs that had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Box<Report>>,
-    /// Reports of what was measured under each earlier version of the plan, where it was loaded anew during the
-    /// run: the last 20 of them, without the series of names; only in runs in which it was.
+    /// What was measured before the figures began anew, where the plan was loaded anew on the way or somebody wanted it,
+    /// the last 20 of them, without the series of names; only in runs in which that was so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Report>,
 }

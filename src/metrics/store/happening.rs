@@ -29,12 +29,22 @@ impl Store {
 
     /// Ends the pause.
     pub fn resume(&mut self, at: Duration) {
+        self.end_pause(at, "paused");
+    }
+
+    /// The process could not work between two moments, which is as good as a pause.
+    pub fn stood_still(&mut self, from: Duration, to: Duration) {
+        self.pause(from);
+        self.end_pause(to, "the process stood still");
+    }
+
+    fn end_pause(&mut self, at: Duration, text: &str) {
         let at = nanoseconds(at);
         if let Some(since) = self.pauses.end(at) {
             let since = since.max(self.origin_ns());
-            let text = "paused".to_owned();
+            let lasted = Some(at - since);
             self.events
-                .add(since, Some(at - since), EventKind::Pause, text);
+                .add(since, lasted, EventKind::Pause, text.to_owned());
         }
     }
 

@@ -78,7 +78,8 @@ pub struct Store {
     /// Recording for the report of a part.
     recording: Option<Recording>,
     wanted: Aim,
-    /// The last tick, and the beginning of the measurement, both since the start of the run.
+    played: Duration,
+    /// The last tick, and where the measurement begins, both since the start of the run.
     now: Duration,
     origin: Duration,
 }
@@ -122,6 +123,7 @@ impl Store {
             phase: RunPhase::Running,
             recording: None,
             wanted: Aim::default(),
+            played: Duration::ZERO,
             now: Duration::ZERO,
             origin: Duration::ZERO,
         }
@@ -326,9 +328,9 @@ impl Store {
         self.identity.order = order;
     }
 
-    /// Sets the phase of the run and the load that it aims at, for views.
-    pub fn enter(&mut self, phase: RunPhase, wanted: Aim) {
-        (self.phase, self.wanted) = (phase, wanted);
+    /// How far the run has come and what is wanted of it, for views.
+    pub fn enter(&mut self, phase: RunPhase, wanted: Aim, played: Duration) {
+        (self.phase, self.wanted, self.played) = (phase, wanted, played);
     }
 
     /// Passes a warning on to every view and the report, once.

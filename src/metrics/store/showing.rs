@@ -53,6 +53,7 @@ impl Store {
             recent: self.series.last(LIVE_POINTS),
             phase: self.phase,
             wanted: self.wanted,
+            played: self.played,
         }
     }
 }

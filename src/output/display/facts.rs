@@ -88,7 +88,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
             show_count(earlier.aggregated.count),
             with_share(earlier.aggregated.failures, earlier.aggregated.count)
         );
-        ("plan before", text)
+        ("figures before", text)
     }));
     lines.extend(report.logs.iter().map(|log| {
         let text = format!("{} lines in {}", show_count(log.lines), one_line(&log.file));

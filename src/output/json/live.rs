@@ -190,6 +190,7 @@ mod tests {
                 users: 20,
                 rate: Some(3.0),
                 ends: Some(Duration::from_secs(60)),
+                lasts: Some(Duration::from_secs(60)),
             },
             elapsed: Duration::from_secs(9),
             measured: Duration::from_secs(7),

@@ -134,6 +134,23 @@ impl Shape {
         }
     }
 
+    /// Returns this shape with the stage after that of `elapsed` beginning then, from the number of users there is, and
+    /// how much earlier everything comes; `None` if there is no stage to come.
+    pub fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
+        let Line::Stages(stages) = &self.line else {
+            return None;
+        };
+        let now = stages.iter().position(|stage| elapsed < stage.end())?;
+        let skipped = stages[now].end() - elapsed;
+        let mut later = stages[now + 1..].to_vec();
+        later.first_mut()?.from = self.users_at(elapsed);
+        for stage in &mut later {
+            stage.start = stage.start.saturating_sub(skipped);
+        }
+        let line = Line::Stages(later);
+        Some((Shape { line }, skipped))
+    }
+
     /// Returns the largest number of users that run at one time.
     pub fn peak(&self) -> u64 {
         match &self.line {

@@ -28,6 +28,10 @@ pub(super) fn draw(dialog: &Dialog, area: Rect, buffer: &mut Buffer, styles: Sty
             "stop?",
             "Running tasks finish, then the report is printed.\n\ny or ↵ stops, any other key goes on".to_owned(),
         ),
+        Dialog::Reset => (
+            "start the figures anew?",
+            "The report keeps those of before apart.\n\ny or ↵ does, any other key goes on".to_owned(),
+        ),
         Dialog::Users(typed) => ("users", format!("{typed}_\n\n↵ sets the number, Esc leaves it")),
         Dialog::Message(text) => ("", format!("{text}\n\nany key closes this")),
         Dialog::None | Dialog::Detail(_) => return,

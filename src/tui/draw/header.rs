@@ -70,10 +70,10 @@ fn at_right(buffer: &mut Buffer, area: Rect, text: &str, meaning: Meaning, style
 /// Where the run is: `starting 40/120`, `running 2m10s of 10m`.
 fn phase(snapshot: &Snapshot) -> (String, Meaning) {
     let wanted = snapshot.wanted;
-    let elapsed = show_long(snapshot.elapsed);
+    let elapsed = show_long(snapshot.played);
     let of = wanted
-        .ends
-        .map_or_else(String::new, |ends| format!(" of {}", show_long(ends)));
+        .lasts
+        .map_or_else(String::new, |lasts| format!(" of {}", show_long(lasts)));
     match snapshot.phase {
         RunPhase::Stopping => (format!("stopping after {elapsed}"), Meaning::Warning),
         RunPhase::Paused => (format!("paused at {elapsed}"), Meaning::Warning),
@@ -89,10 +89,10 @@ fn phase(snapshot: &Snapshot) -> (String, Meaning) {
 }
 
 fn bar(snapshot: &Snapshot) -> String {
-    let Some(ends) = snapshot.wanted.ends.filter(|ends| !ends.is_zero()) else {
+    let Some(ends) = snapshot.wanted.lasts.filter(|ends| !ends.is_zero()) else {
         return String::new();
     };
-    let share = (snapshot.elapsed.as_secs_f64() / ends.as_secs_f64()).min(1.0);
+    let share = (snapshot.played.as_secs_f64() / ends.as_secs_f64()).min(1.0);
     let full = (share * BAR as f64).round() as usize;
     format!("{}{} ", "█".repeat(full), "░".repeat(BAR - full))
 }

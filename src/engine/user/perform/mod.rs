@@ -32,8 +32,9 @@ impl User {
                 self.shared.pass_throttle().await;
                 let begin = Instant::now();
                 let flight = InFlight::new(self, &op, 0, begin);
-                let exchange = self.session.send(&op.request, begin).await;
-                flight.end(&exchange);
+                let mut exchange = self.session.send(&op.request, begin).await;
+                let lost = flight.end(&mut exchange);
+                self.paused(lost);
                 self.note_refusals(std::iter::once(&exchange));
                 let finished = self.judged(&op, task, exchange);
                 self.open.keep(op);
@@ -43,7 +44,9 @@ impl User {
                 self.settle();
                 self.back_off().await;
                 self.open_rows(&ops, task);
+                let lost = self.shared.lost();
                 let finished = self.fetch(&ops, task).await;
+                self.paused(self.shared.lost() - lost);
                 self.note_refusals(finished.iter().map(|finished| &finished.exchange));
                 self.open.keep_all(ops);
                 self.vm.answer_list(finished)
@@ -53,11 +56,17 @@ impl User {
                 self.vm.reclaim();
                 let begin = self.cycles.is_some().then(Instant::now);
                 let time = self.shared.pause(time);
-                self.stop.wait(time, &self.shared.timers).await;
+                let allowed = self.shared.config.stop_timeout;
+                let timers = &self.shared.timers;
+                let waited = self.stop.wait_in_task(time, allowed, timers).await;
                 if let Some(begin) = begin {
                     self.paused(begin.elapsed());
                 }
-                self.vm.go_on()
+                match waited {
+                    true => self.vm.go_on(),
+                    // Nothing in the plan can hold that up, as 'pcall' could an error.
+                    false => Step::Done,
+                }
             }
             Op::Stop => {
                 self.ended = true;
@@ -176,8 +185,8 @@ impl User {
                 let op = &ops[place];
                 let begin = Instant::now();
                 let flight = InFlight::new(self, op, place, begin);
-                let exchange = self.session.send_beside(&op.request, begin).await;
-                flight.end(&exchange);
+                let mut exchange = self.session.send_beside(&op.request, begin).await;
+                flight.end(&mut exchange);
                 let mut finished = self.judged(op, task, exchange);
                 let verdict = finished.verdict();
                 let sample = sample(&self.open, place, &finished, verdict.as_deref());
@@ -222,7 +231,11 @@ impl User {
     /// meanwhile.
     async fn back_off(&mut self) {
         if let Some(pause) = self.rest.take() {
-            self.stop.wait(pause, &self.shared.timers).await;
+            match pause.is_zero() {
+                true => tokio::task::yield_now().await,
+                // Also after a stop: a site that is down gets no more then than before.
+                false => self.shared.timers.wait(pause).await,
+            }
         }
     }
 }

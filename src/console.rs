@@ -1,0 +1,301 @@
+//! Standard output and standard error, each written by a thread of its own: a terminal or a pipe that takes nothing keeps
+//! nobody waiting, and one that is gone is written to no more. Knows nothing of what is written.
+//!
+//! The streams stay as they were inherited: other programs write to the same terminal, which must not stop blocking for
+//! them.
+
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// How much may wait for a stream before lines that can be done without are left out, in bytes.
+const MOST_WAITING: usize = 256 << 10;
+
+/// How much is handed over at a time, in bytes: a reader that is slow shows that it goes on.
+const PIECE: usize = 4 << 10;
+
+/// How soon one that waits for a stream looks again.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A standard stream of this process.
+#[derive(Debug)]
+pub struct Stream {
+    name: &'static str,
+    write: fn(&[u8]) -> Result<usize, Errno>,
+    /// What is to be written.
+    queue: Mutex<Queue>,
+    filled: Condvar,
+    state: watch::Sender<State>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    waiting: VecDeque<Vec<u8>>,
+    /// Bytes of them, and of what is being written.
+    bytes: usize,
+    /// When the stream took something, or had nothing to take.
+    moved: Instant,
+    left_out: u64,
+    has_thread: bool,
+}
+
+/// How a stream stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// All was written.
+    Idle,
+    /// Something is to be written.
+    Busy,
+    /// Nothing can be written any more.
+    Ended(Errno),
+}
+
+/// Standard output.
+pub fn out() -> &'static Stream {
+    static OUT: LazyLock<Stream> = LazyLock::new(|| {
+        Stream::new("standard output", |bytes| {
+            rustix::io::write(io::stdout(), bytes)
+        })
+    });
+    &OUT
+}
+
+/// Standard error.
+pub fn err() -> &'static Stream {
+    static ERR: LazyLock<Stream> = LazyLock::new(|| {
+        Stream::new("standard error", |bytes| {
+            rustix::io::write(io::stderr(), bytes)
+        })
+    });
+    &ERR
+}
+
+impl Stream {
+    fn new(name: &'static str, write: fn(&[u8]) -> Result<usize, Errno>) -> Stream {
+        Stream {
+            name,
+            write,
+            queue: Mutex::new(Queue {
+                waiting: VecDeque::new(),
+                bytes: 0,
+                moved: Instant::now(),
+                left_out: 0,
+                has_thread: false,
+            }),
+            filled: Condvar::new(),
+            state: watch::channel(State::Idle).0,
+        }
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Writes this when the stream takes it.
+    pub fn put(&'static self, bytes: Vec<u8>) {
+        let mut queue = self.queue();
+        if bytes.is_empty() || matches!(*self.state.borrow(), State::Ended(_)) {
+            return;
+        }
+        if queue.left_out > 0 && queue.bytes + bytes.len() <= MOST_WAITING {
+            let lines = std::mem::take(&mut queue.left_out);
+            let told = format!(" WARN {lines} lines were left out here: nobody read them\n");
+            self.push(&mut queue, told.into_bytes());
+        }
+        self.push(&mut queue, bytes);
+        if !queue.has_thread {
+            queue.has_thread = true;
+            let thread = std::thread::Builder::new().name(self.name.to_owned());
+            if thread.spawn(move || self.write()).is_err() {
+                self.end(&mut queue, Errno::AGAIN);
+            }
+        }
+    }
+
+    /// The same with a line that can be done without where too much waits already.
+    pub fn offer(&'static self, bytes: Vec<u8>) {
+        let mut queue = self.queue();
+        if queue.bytes > 0 && queue.bytes + bytes.len() > MOST_WAITING {
+            queue.left_out += 1;
+            return;
+        }
+        drop(queue);
+        self.put(bytes);
+    }
+
+    /// How it stands.
+    pub fn state(&self) -> State {
+        *self.state.borrow()
+    }
+
+    /// Until all was written, or nothing can be written any more. Nothing is lost when it is dropped before.
+    pub async fn settled(&self) -> State {
+        let mut state = self.state.subscribe();
+        let settled = state.wait_for(|state| *state != State::Busy).await;
+        settled.map_or(State::Idle, |state| *state)
+    }
+
+    /// The same, but only as long as the stream goes on taking something within every stretch of `patience` from now on.
+    pub async fn settled_within(&self, patience: Duration) -> State {
+        let begin = Instant::now();
+        loop {
+            if let Ok(state) = tokio::time::timeout(LOOK, self.settled()).await {
+                return state;
+            }
+            if self.is_stuck(begin, patience) {
+                return State::Busy;
+            }
+        }
+    }
+
+    fn is_stuck(&self, begin: Instant, patience: Duration) -> bool {
+        self.queue().moved.max(begin).elapsed() >= patience
+    }
+
+    /// The same outside of async code; forever without a `patience`.
+    pub fn settle(&self, patience: Option<Duration>) -> State {
+        let begin = Instant::now();
+        loop {
+            let state = self.state();
+            if state != State::Busy || patience.is_some_and(|time| self.is_stuck(begin, time)) {
+                return state;
+            }
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, queue: &mut Queue, bytes: Vec<u8>) {
+        if queue.bytes == 0 {
+            queue.moved = Instant::now();
+        }
+        queue.bytes += bytes.len();
+        queue.waiting.push_back(bytes);
+        self.state.send_replace(State::Busy);
+        self.filled.notify_one();
+    }
+
+    fn end(&self, queue: &mut Queue, errno: Errno) {
+        queue.waiting.clear();
+        queue.bytes = 0;
+        self.state.send_replace(State::Ended(errno));
+    }
+
+    /// Writes what comes, until that fails. Held up by whoever does not read, and ended by the end of the process.
+    fn write(&self) {
+        loop {
+            let mut queue = self.queue();
+            let bytes = loop {
+                match queue.waiting.pop_front() {
+                    Some(bytes) => break bytes,
+                    None => {
+                        queue = self
+                            .filled
+                            .wait(queue)
+                            .unwrap_or_else(PoisonError::into_inner);
+                    }
+                }
+            };
+            drop(queue);
+            if let Err(errno) = self.write_all(&bytes) {
+                return self.end(&mut self.queue(), errno);
+            }
+        }
+    }
+
+    fn write_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            let taken = match (self.write)(&bytes[..bytes.len().min(PIECE)]) {
+                Ok(taken) => taken,
+                Err(Errno::INTR) => 0,
+                // Another program has made it so.
+                Err(Errno::AGAIN) => {
+                    std::thread::sleep(Duration::from_millis(10));
+                    0
+                }
+                Err(errno) => return Err(errno),
+            };
+            bytes = &bytes[taken..];
+            if taken > 0 {
+                let mut queue = self.queue();
+                queue.bytes -= taken;
+                queue.moved = Instant::now();
+                if queue.bytes == 0 {
+                    self.state.send_replace(State::Idle);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Whether whoever read has gone: a closed pipe, a terminal that was closed, a stream that was never open.
+    pub fn is_gone(self) -> bool {
+        let gone = [Errno::PIPE, Errno::IO, Errno::BADF, Errno::NXIO];
+        matches!(self, State::Ended(errno) if gone.contains(&errno))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    /// A stream that nobody reads until the test does.
+    static OPEN: AtomicBool = AtomicBool::new(false);
+    static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+    fn stuck(bytes: &[u8]) -> Result<usize, Errno> {
+        while !OPEN.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        TAKEN.fetch_add(bytes.len(), Ordering::Relaxed);
+        Ok(bytes.len())
+    }
+
+    fn leaked(write: fn(&[u8]) -> Result<usize, Errno>) -> &'static Stream {
+        Box::leak(Box::new(Stream::new("a stream", write)))
+    }
+
+    #[test]
+    fn one_that_nobody_reads_holds_nobody_up_and_keeps_what_is_needed() {
+        let stream = leaked(stuck);
+        let line = [b'x'; 1024];
+        for _ in 0..1_000 {
+            stream.offer(line.to_vec());
+        }
+        stream.put(b"the tables".to_vec());
+        assert_eq!(stream.settle(Some(Duration::ZERO)), State::Busy);
+        OPEN.store(true, Ordering::Relaxed);
+        assert_eq!(stream.settle(None), State::Idle);
+        let taken = TAKEN.load(Ordering::Relaxed);
+        assert!(
+            (MOST_WAITING..=MOST_WAITING + 1024).contains(&taken),
+            "{taken}"
+        );
+        stream.put(b"more\n".to_vec());
+        assert_eq!(stream.settle(None), State::Idle);
+        let told = TAKEN.load(Ordering::Relaxed) - taken;
+        assert!(told > b"more\n".len(), "what was left out is told");
+    }
+
+    #[test]
+    fn one_that_is_gone_is_written_to_no_more() {
+        let stream = leaked(|_| Err(Errno::IO));
+        stream.put(b"a line\n".to_vec());
+        assert_eq!(stream.settle(None), State::Ended(Errno::IO));
+        stream.put(b"another\n".to_vec());
+        assert!(stream.state().is_gone());
+        let full = leaked(|_| Err(Errno::NOSPC));
+        full.put(b"a line\n".to_vec());
+        assert!(!full.settle(None).is_gone());
+    }
+}

@@ -1,0 +1,101 @@
+//! Notices that the whole process stood still, stopped by a signal or frozen with its machine: time in which nobody
+//! could work is no time of the target's. One a thread; told whenever the thread does something, which is at least at
+//! every tick.
+
+use crate::machine::thread_time;
+use std::cell::Cell;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A thread that is woken at every tick and was neither at work nor ready for so long has stood still.
+const LEAST: Duration = Duration::from_secs(1);
+
+/// How long a thread has stood still in all.
+#[derive(Debug)]
+pub(crate) struct Standstill {
+    /// When the thread was at work last; none as long as it has no ticks.
+    seen: Cell<Option<Instant>>,
+    /// The time on a core and ready for one, at the last tick.
+    used: Cell<Duration>,
+    lost: Cell<Duration>,
+}
+
+impl Default for Standstill {
+    fn default() -> Standstill {
+        Standstill {
+            seen: Cell::new(None),
+            used: Cell::new(Duration::ZERO),
+            lost: Cell::new(Duration::ZERO),
+        }
+    }
+}
+
+impl Standstill {
+    /// The thread is at work; returns how long it has just stood still. Nothing is noticed before the first tick.
+    pub(crate) fn see(&self, now: Instant) -> Duration {
+        let Some(seen) = self.seen.get() else {
+            return Duration::ZERO;
+        };
+        let gap = now.saturating_duration_since(seen);
+        if gap < LEAST {
+            self.seen.set(Some(now.max(seen)));
+            return Duration::ZERO;
+        }
+        self.seen.set(Some(now));
+        let used = used();
+        // Reading the plan's data, or a core that others have: that is lgoose's own part.
+        let stood = used.saturating_sub(self.used.replace(used)) < gap / 2;
+        let lost = if stood { gap } else { Duration::ZERO };
+        self.lost.set(self.lost.get() + lost);
+        lost
+    }
+
+    /// A tick of the thread; otherwise as [`Standstill::see`].
+    pub(crate) fn tick(&self, now: Instant) -> Duration {
+        let lost = self.see(now);
+        self.seen.set(Some(now));
+        self.used.set(used());
+        lost
+    }
+
+    /// How long it has stood still until now, in all.
+    pub(crate) fn lost(&self) -> Duration {
+        self.lost.get()
+    }
+}
+
+fn used() -> Duration {
+    let (on_core, waited) = thread_time();
+    on_core + waited
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_without_work_is_a_standstill_and_a_thread_without_ticks_has_none() {
+        let begin = Instant::now();
+        let at = |ms| begin + Duration::from_millis(ms);
+        let standstill = Standstill::default();
+        assert_eq!(standstill.see(at(9_000)), Duration::ZERO, "no tick yet");
+        assert_eq!(standstill.tick(at(9_000)), Duration::ZERO);
+        assert_eq!(standstill.see(at(9_200)), Duration::ZERO);
+        assert_eq!(standstill.see(at(16_200)), Duration::from_secs(7));
+        assert_eq!(standstill.see(at(16_201)), Duration::ZERO);
+        assert_eq!(standstill.tick(at(16_450)), Duration::ZERO);
+        assert_eq!(standstill.tick(at(18_450)), Duration::from_secs(2));
+        assert_eq!(standstill.lost(), Duration::from_secs(9));
+    }
+
+    #[test]
+    fn a_gap_full_of_work_is_none() {
+        let standstill = Standstill::default();
+        standstill.tick(Instant::now());
+        let begin = used();
+        while used() - begin < LEAST {
+            std::hint::spin_loop();
+        }
+        assert_eq!(standstill.see(Instant::now()), Duration::ZERO);
+    }
+}

@@ -22,7 +22,7 @@ use crate::demo::{Behaviour, Demo};
 use crate::engine::Outcome;
 use crate::error::{Error, exit};
 use crate::tui::ViewContext;
-use crate::{lua, machine, output, plan};
+use crate::{lua, machine, output, plan, tui};
 use prepare::{prepare, site_named, target};
 use reload::Source;
 use screen::{
@@ -118,11 +118,24 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
         plan: prepared.name.clone(),
         host: target(prepared),
         colours: screen::may_colour(flags),
+        ascii: !tui::speaks_unicode(|name| std::env::var(name).ok()),
     };
     let source = Source { path, flags };
-    let running = begun.run(Some(source), |handle| show(handle, facts, &config, flags));
-    let outcome = runtime()?.block_on(running)?;
-    conclude(&outcome, &config, flags)
+    let mut view = match screen::wants_view(flags) {
+        true => View::open(facts, &flags.outputs.output, begun.handle().clone()),
+        false => None,
+    };
+    let watched = view.as_mut();
+    let running = begun.run(Some(source), |handle| show(handle, watched, &config, flags));
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(running)?;
+    let written = outputs::write_all(&flags.outputs.output, &outcome.report);
+    if let Some(view) = view {
+        for line in runtime.block_on(view.leave(&outcome, flags.screen.exit)) {
+            put_aside(&line);
+        }
+    }
+    conclude(&outcome, &written, &config, flags)
 }
 
 /// The runtime of a thread that carries on a run.
@@ -133,32 +146,25 @@ fn runtime() -> Result<tokio::runtime::Runtime, Error> {
         .map_err(|error| Error::cannot("start the runtime", error))
 }
 
-/// Shows a run as it goes on: in the live view, which takes the terminal at once, or line by line.
-fn show(
-    handle: Handle,
-    facts: ViewContext,
-    config: &Config,
-    flags: &cli::Run,
-) -> impl Future<Output = Error> {
-    let view = match screen::wants_view(flags) {
-        true => View::open(facts, &flags.outputs.output, handle.clone()),
-        false => None,
-    };
-    async move {
-        match view {
-            Some(view) => view.show().await,
-            None => tokio::select! {
-                error = report_progress(handle.snapshots(), config, flags) => error,
-                error = report_news(handle.news()) => error,
-            },
-        }
+/// Shows a run as it goes on: in the live view if there is one, or line by line.
+async fn show(handle: Handle, view: Option<&mut View>, config: &Config, flags: &cli::Run) -> Error {
+    match view {
+        Some(view) => view.show().await,
+        None => tokio::select! {
+            error = report_progress(handle.snapshots(), config, flags) => error,
+            error = report_news(handle.news()) => error,
+        },
     }
 }
 
-/// Prints the tables, writes the outputs and gives the verdict's exit code.
-fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
+/// Prints the tables and gives the verdict's exit code, or that of outputs that could not be written.
+fn conclude(
+    outcome: &Outcome,
+    written: &Result<(), Vec<Error>>,
+    config: &Config,
+    flags: &cli::Run,
+) -> Result<u8, Error> {
     let report = &outcome.report;
-    let written = outputs::write_all(&flags.outputs.output, report);
     if !flags.screen.quiet && !writes_to_stdout(flags) {
         let options = output::text::TableOptions {
             status_codes: config.status_codes,
@@ -178,13 +184,19 @@ fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, 
         complain(trouble, false);
     }
     let code = verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code);
-    Ok(written.map_or(exit::TROUBLE, |()| code))
+    Ok(written.as_ref().map_or(exit::TROUBLE, |()| code))
 }
 
 /// Prints a reason of the verdict as the errors are printed: a verdict on the target is no error of lgoose's.
 fn give_reason(reason: &str) {
     // Nothing is left to tell if standard error is gone.
     let _gone = writeln!(std::io::stderr(), "error: {reason}");
+}
+
+/// Prints a line of the log after the view.
+fn put_aside(line: &str) {
+    // Nothing is left to tell if standard error is gone.
+    let _gone = writeln!(std::io::stderr(), "{line}");
 }
 
 fn check(path: &Path) -> Result<u8, Error> {

@@ -60,6 +60,21 @@ async fn listen(handle: &Handle) -> Error {
     }
 }
 
+/// Waits for a signal that ends a program, after a run.
+pub(super) async fn ended() {
+    let listened = |kind| signal(kind).ok();
+    let (mut terminate, mut hangup) = (
+        listened(SignalKind::terminate()),
+        listened(SignalKind::hangup()),
+    );
+    tokio::select! {
+        // Without a listener there will be none.
+        _ = tokio::signal::ctrl_c() => {}
+        () = hung_up(&mut terminate) => {}
+        () = hung_up(&mut hangup) => {}
+    }
+}
+
 async fn hung_up(hangup: &mut Option<Signal>) {
     match hangup {
         // A stream of signals has no end.

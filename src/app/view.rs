@@ -2,13 +2,14 @@
 
 use super::log;
 use super::outputs::write_all;
-use super::signals::tell_of_interrupt;
+use super::signals::{ended, tell_of_interrupt};
 use crate::config::{Format, Output};
 use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
+use crate::engine::Outcome;
 use crate::error::Error;
-use crate::metrics::{Report, RunPhase, Snapshot};
+use crate::metrics::{Cause, Report, RunPhase, Snapshot};
 use crate::output;
-use crate::tui::{Dialog, Input, Screen, State, Typed, ViewContext, Wish};
+use crate::tui::{Input, Screen, State, Typed, ViewContext, Wish};
 use crate::units::counted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,6 +17,9 @@ use tokio::sync::mpsc;
 
 /// Where a report goes that 'w' asks for, if the command line names no place.
 const REPORT: &str = "lgoose-report.json";
+
+/// Lines of the log that are printed after the view.
+const LAST_LINES: usize = 10;
 
 /// How old the report gets that pages are made from.
 const REPORT_AGE: Duration = Duration::from_millis(900);
@@ -35,6 +39,8 @@ pub(super) struct View {
     answers: mpsc::UnboundedReceiver<Back>,
     /// When a report was last asked for.
     asked: Option<Instant>,
+    /// Somebody pressed Ctrl-C: that is out of the view, too.
+    interrupted: bool,
 }
 
 /// What comes back from the run.
@@ -64,11 +70,12 @@ impl View {
             back,
             answers,
             asked: None,
+            interrupted: false,
         })
     }
 
     /// Shows the run until it ends. Ends itself only with an error.
-    pub(super) async fn show(mut self) -> Error {
+    pub(super) async fn show(&mut self) -> Error {
         let mut snapshots = self.handle.snapshots();
         let mut snapshot = Arc::new(Snapshot::default());
         loop {
@@ -98,14 +105,55 @@ impl View {
         }
     }
 
+    /// Shows the run, which is over, until somebody has seen enough, unless nobody is there or wants that. The last
+    /// lines of the log, which nobody has seen elsewhere.
+    pub(super) async fn leave(mut self, outcome: &Outcome, at_once: bool) -> Vec<String> {
+        if let Some(line) = self.log.ready() {
+            self.log_lines(line);
+        }
+        let ending = outcome.report.ending.as_ref();
+        let told_to_go = ending.is_some_and(|ending| ending.cause == Cause::Signal);
+        if !(at_once || told_to_go || self.interrupted || outcome.trouble.is_some()) {
+            self.stay(&Arc::new(outcome.report.clone())).await;
+        }
+        self.state.last_lines(LAST_LINES)
+    }
+
+    async fn stay(&mut self, report: &Arc<Report>) {
+        let snapshot = self.state.finish(report);
+        loop {
+            // A terminal that is gone needs no view.
+            if (self.screen.draw(&self.facts, &mut self.state, &snapshot)).is_err() {
+                return;
+            }
+            tokio::select! {
+                typed = self.input.next() => {
+                    let Some(typed) = typed else { return };
+                    match self.state.take(&typed, &snapshot) {
+                        Some(Wish::Leave) => return,
+                        Some(Wish::WriteReport) => self.write_report(report),
+                        Some(Wish::Suspend) if self.screen.suspend().is_err() => return,
+                        _ => {}
+                    }
+                }
+                () = ended() => return,
+            }
+        }
+    }
+
     fn take(&mut self, typed: &Typed, snapshot: &Snapshot) -> Result<(), Error> {
         match self.state.take(typed, snapshot) {
             None => {}
-            Some(Wish::Command(command)) => self.ask(command),
+            Some(Wish::Command(command)) => {
+                self.interrupted |= matches!(command, Command::Interrupt(_));
+                self.ask(command);
+            }
             Some(Wish::TogglePause) => self.ask(match snapshot.phase {
                 RunPhase::Paused => Command::Resume,
                 _ => Command::Pause,
             }),
+            // The run goes on.
+            Some(Wish::Leave) => {}
             Some(Wish::WriteReport) => self.ask_for_report(Back::ToWrite),
             Some(Wish::Suspend) => self.screen.suspend().map_err(|error| {
                 Error::trouble(format!("cannot give the terminal back: {error}"))
@@ -116,7 +164,7 @@ impl View {
 
     fn ask(&mut self, command: Command) {
         if command == Command::Reload {
-            self.state.notice = "loading the plan anew".to_owned();
+            self.state.notice = "reloading the plan".to_owned();
         }
         let (asked, back) = (self.handle.ask(command), self.back.clone());
         tokio::spawn(async move {
@@ -148,10 +196,7 @@ impl View {
                     self.state.notice = notice;
                 }
             }
-            Back::ToShow(report) => {
-                let before = self.state.report.take();
-                self.state.report = report.or(before);
-            }
+            Back::ToShow(report) => self.state.show_report(report),
             Back::ToWrite(Some(report)) => self.write_report(&report),
             Back::ToWrite(None) => self.state.notice = Refusal::Over.to_string(),
         }
@@ -161,10 +206,13 @@ impl View {
     fn log_lines(&mut self, first: Heard<Arc<str>>) {
         let mut next = Some(first);
         while let Some(heard) = next {
-            self.state.say(match heard {
-                Heard::Entry(line) => line.to_string(),
-                Heard::Missed(lines) => format!(" WARN {} left out", counted(lines, "line")),
-            });
+            match heard {
+                Heard::Entry(line) => self.state.say(&line),
+                Heard::Missed(lines) => {
+                    let left_out = counted(lines, "line");
+                    self.state.say(&format!(" WARN {left_out} left out"));
+                }
+            }
             next = self.log.ready();
         }
     }
@@ -173,14 +221,13 @@ impl View {
     fn hear(&mut self, news: Heard<News>) {
         match news {
             Heard::Entry(Ok(told)) => {
-                self.state.say(format!(" INFO {told}"));
+                self.state.say(&format!(" INFO {told}"));
                 self.state.notice = told.to_string();
             }
             Heard::Entry(Err(error)) => {
-                let text = format!(
-                    "{error}\n\nthe plan that was loaded before runs on; mend it and press r"
-                );
-                self.state.dialog = Dialog::Message(text);
+                self.state.alert(format!(
+                    "{error}\n\nstill running the previous plan; fix it and press r"
+                ));
             }
             // Newer ones follow.
             Heard::Missed(_) => {}
@@ -197,8 +244,9 @@ impl View {
             true => &default[..],
             false => &self.outputs[..],
         };
+        let verdict = report.verdict.clone();
         let report = Report {
-            verdict: Some(output::judge(report, None)),
+            verdict: verdict.or_else(|| Some(output::judge(report, None))),
             ..report.clone()
         };
         match write_all(outputs, &report) {
@@ -209,7 +257,7 @@ impl View {
             }
             Err(errors) => {
                 let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-                self.state.dialog = Dialog::Message(texts.join("\n"));
+                self.state.alert(texts.join("\n"));
             }
         }
     }

@@ -5,18 +5,24 @@
 //! touches the terminal, and gives it back whatever happens.
 
 mod draw;
+mod finish;
 mod history;
 mod keys;
+mod layout;
 mod listing;
+mod log;
 mod pages;
 mod screen;
 mod state;
 mod style;
+mod text;
+mod timeline;
 
-pub use draw::draw;
+pub use draw::{draw, speaks_unicode};
 pub use keys::Wish;
+pub use layout::Layout;
 pub use screen::{Input, Screen, Typed};
-pub use state::{Dialog, State, Tab};
+pub use state::{Dialog, State, Subject, Tab};
 
 /// What the view knows of a run from its beginning.
 #[derive(Debug, Clone, Default)]
@@ -27,4 +33,6 @@ pub struct ViewContext {
     pub host: String,
     /// Whether colours may be used.
     pub colours: bool,
+    /// Whether the terminal shows ASCII only.
+    pub ascii: bool,
 }

@@ -3,9 +3,12 @@
 
 use super::{State, ViewContext, draw};
 use crate::metrics::Snapshot;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{poll, read};
 use crossterm::execute;
+use crossterm::style::Print;
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
@@ -22,6 +25,10 @@ pub type Typed = crossterm::event::Event;
 
 /// Whether the terminal is the view's.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Has the terminal tell clicks and the wheel, not every movement, in a form without limits of size; and no longer.
+const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
+const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
 
 /// How soon the thread that reads keys notices that nobody wants them any more.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -61,9 +68,18 @@ impl Screen {
         if !TAKEN.load(Ordering::Relaxed) {
             return Ok(());
         }
+        if std::mem::take(&mut state.repaint) {
+            execute!(stdout(), Clear(ClearType::All))?;
+            self.terminal = fresh()?;
+        }
+        if let Some(text) = state.copied.take() {
+            // OSC 52: the terminal keeps the clipboard, also at the far end of SSH.
+            let text = BASE64.encode(text);
+            execute!(stdout(), Print(format!("\x1b]52;c;{text}\x07")))?;
+        }
         self.terminal.draw(|frame| {
             let area = frame.area();
-            state.page_rows = draw(facts, state, snapshot, area, frame.buffer_mut());
+            state.layout = draw(facts, state, snapshot, area, frame.buffer_mut());
         })?;
         Ok(())
     }
@@ -120,7 +136,8 @@ fn take() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::Relaxed);
     let whole = Clear(ClearType::All);
-    execute!(stdout(), EnterAlternateScreen, Hide, whole).inspect_err(|_| give_back())
+    let mouse = Print(MOUSE);
+    execute!(stdout(), EnterAlternateScreen, Hide, mouse, whole).inspect_err(|_| give_back())
 }
 
 /// One that knows nothing of what is on the screen. (Its own 'clear' asks the terminal where the cursor is, which not
@@ -132,7 +149,7 @@ fn fresh() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
 fn give_back() {
     if TAKEN.swap(false, Ordering::Relaxed) {
         // Nothing is left to do if the terminal is gone.
-        let _gone = execute!(stdout(), LeaveAlternateScreen, Show);
+        let _gone = execute!(stdout(), Print(NO_MOUSE), LeaveAlternateScreen, Show);
         let _gone = disable_raw_mode();
     }
 }

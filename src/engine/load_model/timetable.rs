@@ -54,7 +54,7 @@ impl Timetable {
         Aim {
             users,
             rate,
-            ends: None,
+            ..Aim::default()
         }
     }
 

@@ -1,7 +1,7 @@
 //! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
 //! shards by their directive and their signals alone, whatever machine they are on.
 
-use crate::config::Config;
+use crate::config::{Config, Load};
 use crate::control::{Answer, Call, Calls, Command, Done, Interrupt, Refusal};
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::{Offer, Offers};
@@ -46,6 +46,8 @@ pub(crate) struct Director {
     pub(crate) end: Option<Duration>,
     /// The stages to come: when each begins by the timetable, and what it is.
     pub(crate) stages: VecDeque<(Duration, String)>,
+    /// How many there are, those that have begun included; 0 without stages.
+    pub(crate) stage_count: u64,
     pub(crate) reset: Reset,
     /// Deltas that were merged, for those they came from.
     pub(crate) emptied: Vec<Delta>,
@@ -206,16 +208,27 @@ impl Director {
         let aim = directive.timetable.aim(elapsed);
         let paused = now.saturating_sub(elapsed);
         let ends = self.end.map(|end| end.saturating_add(paused));
+        let to_come = self.stages.len() as u64;
+        let stage = (self.stage_count > 0).then(|| (self.stage_count - to_come, self.stage_count));
+        let aim = Aim {
+            ends,
+            stage,
+            iterations: iterations(&self.config),
+            warmup_ends: self
+                .reset
+                .warmup_due()
+                .and_then(|due| directive.clock.moment(due)),
+            ..aim
+        };
         match self.is_stopping() {
             false => Aim {
                 users: self.config.part.share(aim.users),
-                ends,
                 ..aim
             },
             true => Aim {
                 users: 0,
                 rate: aim.rate.map(|_| 0.0),
-                ends,
+                ..aim
             },
         }
     }
@@ -324,6 +337,13 @@ impl Director {
         }
         Ok(Done::Stopping)
     }
+}
+
+/// What all users run together, where their iterations are counted.
+fn iterations(config: &Config) -> Option<u64> {
+    let each = config.iterations?;
+    let counted = !matches!(config.load, Load::Rate(..));
+    counted.then(|| each.saturating_mul(config.part.share(config.users)))
 }
 
 async fn at(moment: Option<Instant>) {

@@ -285,6 +285,12 @@ pub struct SeriesPoint {
     pub p95_ms: Option<f64>,
     /// 99th percentile.
     pub p99_ms: Option<f64>,
+    /// 95th percentile of those that succeeded; where points were joined, the highest. `null` if none did.
+    #[serde(default)]
+    pub ok_p95_ms: Option<f64>,
+    /// The same of those that failed.
+    #[serde(default)]
+    pub failed_p95_ms: Option<f64>,
     /// Requests under way at its end; where points were joined, the most.
     #[serde(default)]
     pub under_way: u64,

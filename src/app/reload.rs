@@ -133,7 +133,7 @@ impl Reloader {
             thresholds: config.thresholds.clone(),
             ..(*self.config).clone()
         };
-        let mut told = "the plan is loaded anew: users take it at their next iteration".to_owned();
+        let mut told = "reloaded: users take the plan at their next iteration".to_owned();
         if config != judged {
             told += "; other settings of 'plan {}' than thresholds count from the next run on";
         }

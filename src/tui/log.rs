@@ -7,12 +7,11 @@ use std::time::Duration;
 
 /// Lines that are kept.
 const KEPT: usize = 2_000;
-/// How long a page that has changed altogether stands.
-const WHOLE_PAGE: Duration = Duration::from_secs(4);
+/// How long a page stands for each of its lines that has changed: a line is some 250 bytes with what it takes to place
+/// its words.
+const EACH_LINE: Duration = Duration::from_millis(280);
 /// How long a page stands in any case.
 const LEAST: Duration = Duration::from_millis(450);
-/// Lines of a page, about.
-const PAGE: u64 = 25;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,11 +67,13 @@ impl Log {
         }
     }
 
-    /// Renews the page if it is due: the later, the more of it has changed.
-    pub(super) fn tick(&mut self, now: Duration) {
-        let changed = (self.count - self.shown).min(PAGE) as f64 / PAGE as f64;
+    /// Renews a page of so many rows if it is due: the later, the more of it has changed.
+    pub(super) fn tick(&mut self, now: Duration, room: usize) {
         let stands = now.saturating_sub(self.renewed);
-        if changed > 0.0 && stands >= LEAST.max(WHOLE_PAGE.mul_f64(changed)) {
+        let new = self.count - self.shown;
+        let moved = first(self.count, room) != first(self.shown, room);
+        let changed = if moved { room as u64 } else { new };
+        if new > 0 && stands >= LEAST.max(EACH_LINE * changed as u32) {
             self.renew(now);
         }
     }
@@ -112,6 +113,14 @@ impl Log {
             page = all.into_iter().take(room).rev().collect();
         }
         page.reverse();
+        if self.stands_at.is_none() {
+            let known = match filter {
+                "" => self.shown,
+                _ => self.lines.iter().filter(matches).count() as u64,
+            };
+            let free = first(known, room).saturating_sub(known.saturating_sub(room as u64));
+            page.drain(..(free as usize).min(page.len()));
+        }
         (page, newer)
     }
 
@@ -153,6 +162,13 @@ impl Log {
     }
 }
 
+/// The number of the first line on a page that follows so many. It goes on by half a page, since every line that moves
+/// is sent over the line to the terminal.
+fn first(count: u64, room: usize) -> u64 {
+    let half = (room as u64 / 2).max(1);
+    count.saturating_sub(room as u64).div_ceil(half) * half
+}
+
 /// `2:10.3`: minutes and seconds into the run.
 pub(super) fn time(at: Duration) -> String {
     let tenths = at.as_millis() / 100;
@@ -189,7 +205,7 @@ mod tests {
         log.scroll(-99, "", 3);
         assert_eq!(page(&log, ""), ["0", "1", "2"]);
         log.add(Duration::ZERO, " INFO line 10");
-        log.tick(Duration::from_secs(60));
+        log.tick(Duration::from_secs(60), 3);
         assert_eq!(
             page(&log, ""),
             ["0", "1", "2"],
@@ -204,10 +220,23 @@ mod tests {
     }
 
     #[test]
+    fn a_full_page_goes_on_by_half_of_it() {
+        let shown = |lines| {
+            let log = log(lines);
+            let (page, _) = log.page("", 10);
+            (page[0].number, page.len())
+        };
+        let pages = [(10, (0, 10)), (11, (5, 6)), (15, (5, 10)), (16, (10, 6))];
+        for (lines, page) in pages {
+            assert_eq!(shown(lines), page, "{lines}");
+        }
+    }
+
+    #[test]
     fn a_noisy_log_is_renewed_seldom_and_a_quiet_one_soon() {
         let mut log = log(10);
         log.add(Duration::from_secs(1), " INFO line 10");
-        log.tick(Duration::from_millis(1_500));
+        log.tick(Duration::from_millis(1_900), 3);
         assert_eq!(page(&log, ""), ["8", "9", "10"]);
         let mut renewals = 0;
         for tick in 0..40 {
@@ -215,10 +244,10 @@ mod tests {
                 log.add(Duration::from_secs(2), &format!(" INFO line {n}"));
             }
             let before = log.shown;
-            log.tick(Duration::from_millis(2_000 + 250 * tick));
+            log.tick(Duration::from_millis(2_000 + 250 * tick), 25);
             renewals += u32::from(log.shown != before);
         }
-        assert!(renewals <= 3, "{renewals} whole pages in ten seconds");
+        assert!(renewals <= 2, "{renewals} whole pages in ten seconds");
     }
 
     #[test]

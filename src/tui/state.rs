@@ -168,7 +168,7 @@ impl State {
             return;
         }
         self.timeline.look(snapshot);
-        self.log.tick(snapshot.elapsed);
+        self.log.tick(snapshot.elapsed, self.layout.rows.room);
         self.latest = Some(snapshot.clone());
         let due = self.moment.as_ref().is_none_or(|shown| {
             let since = snapshot.elapsed.saturating_sub(shown.elapsed);

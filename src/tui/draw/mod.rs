@@ -42,7 +42,8 @@ pub fn draw(
     header::draw(facts, state, (snapshot, shown), head, buffer, styles);
     let graphs = match area.height {
         ..18 => 0,
-        18..34 => 6,
+        18..28 => 5,
+        28..34 => 6,
         34..50 => 10,
         _ => 12,
     };

@@ -187,7 +187,10 @@ fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
     if count > lines.len() as u64 {
         // The exact number changes with every line of a noisy plan.
         let text = match state.log.stands() && newer > 0 {
-            false => format!("the last of more than {}", counted(rounded(count), "line")),
+            false => format!(
+                "the last of more than {}; G shows the newest at once",
+                counted(rounded(count), "line")
+            ),
             true => "newer lines below: End or G follows them".to_owned(),
         };
         put_right(buffer, foot, &text, Meaning::Faint, styles);

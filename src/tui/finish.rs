@@ -2,7 +2,7 @@
 
 use super::state::{Dialog, Finished, State};
 use crate::metrics::{
-    Figures, LiveRow, Report, RunPhase, SeriesPoint, Snapshot, ThresholdRow, VerdictResult,
+    Aim, Figures, LiveRow, Report, RunPhase, SeriesPoint, Snapshot, ThresholdRow, VerdictResult,
 };
 use crate::units::counted;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl State {
         self.finished = Some(Finished {
             after: after
                 .and_then(|at| Duration::try_from_secs_f64(at).ok())
-                .unwrap_or(last.elapsed),
+                .map_or(last.elapsed, |at| at.max(last.elapsed)),
             verdict: told(&report.thresholds),
             passed: verdict.is_none_or(|verdict| verdict.result != VerdictResult::Failed),
         });
@@ -82,6 +82,11 @@ fn last_snapshot(last: &Snapshot, report: &Report) -> Snapshot {
         recent: recent(report),
         events: report.events.clone(),
         users: 0,
+        wanted: Aim {
+            users: 0,
+            rate: None,
+            ..last.wanted
+        },
         ..last.clone()
     }
 }

@@ -78,6 +78,12 @@ impl Log {
         }
     }
 
+    /// Shows the newest lines at once, as whoever opens the page wants to see.
+    pub(super) fn follow(&mut self) {
+        self.shown = self.count;
+        self.stands_at = None;
+    }
+
     fn renew(&mut self, now: Duration) {
         (self.shown, self.renewed) = (self.count, now);
     }
@@ -144,7 +150,7 @@ impl Log {
             .clamp(first, numbers.len() - 1);
         self.stands_at = (to + 1 < numbers.len()).then(|| numbers[to]);
         if self.stands_at.is_none() {
-            self.shown = self.count;
+            self.follow();
         }
     }
 

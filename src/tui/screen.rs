@@ -17,6 +17,7 @@ use ratatui::backend::CrosstermBackend;
 use std::io::{self, Stdout, stdout};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -41,7 +42,10 @@ pub struct Screen {
 
 /// Keys and changes of size, read on a thread of its own.
 #[derive(Debug)]
-pub struct Input(mpsc::UnboundedReceiver<Typed>);
+pub struct Input {
+    events: mpsc::UnboundedReceiver<Typed>,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Screen {
     /// Takes the terminal over.
@@ -109,7 +113,7 @@ impl Input {
     /// Begins to read.
     pub fn start() -> Input {
         let (sender, events) = mpsc::unbounded_channel();
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             while !sender.is_closed() {
                 let next = match poll(PATIENCE) {
                     Ok(false) => continue,
@@ -123,12 +127,26 @@ impl Input {
                 }
             }
         });
-        Input(events)
+        Input {
+            events,
+            thread: Some(thread),
+        }
     }
 
     /// The next event; `None` when there will be none.
     pub async fn next(&mut self) -> Option<Typed> {
-        self.0.recv().await
+        self.events.recv().await
+    }
+}
+
+impl Drop for Input {
+    /// Waits until nothing is read any more: what is typed from now on is for the shell.
+    fn drop(&mut self) {
+        self.events.close();
+        if let Some(thread) = self.thread.take() {
+            // A fault of it was told by itself.
+            let _ended = thread.join();
+        }
     }
 }
 

@@ -225,10 +225,11 @@ impl State {
 
     /// Shows the next text that waits, if nothing else has the keys.
     pub(super) fn show_message(&mut self) {
-        if self.dialog == Dialog::None && !self.typing {
-            if let Some(text) = self.messages.pop_front() {
-                self.dialog = Dialog::Message(text);
-            }
+        if self.dialog == Dialog::None
+            && !self.typing
+            && let Some(text) = self.messages.pop_front()
+        {
+            self.dialog = Dialog::Message(text);
         }
     }
 

@@ -225,7 +225,7 @@ fn parts(snapshot: &Snapshot) -> Vec<Figure> {
     };
     add(
         0,
-        format!("{} req/s", rate(total.rate_now)),
+        format!("{} req/s (last 10 s)", rate(total.rate_now)),
         Meaning::Strong,
     );
     let share = 100.0 * total.failures as f64 / total.count.max(1) as f64;

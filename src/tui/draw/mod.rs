@@ -21,9 +21,6 @@ use ratatui::layout::Rect;
 
 pub use ascii::speaks_unicode;
 
-/// From so many columns on, details are shown beside the page.
-const WITH_PANE: u16 = 140;
-
 /// Draws a run at one moment into an area of any size. Where things are.
 pub fn draw(
     facts: &ViewContext,

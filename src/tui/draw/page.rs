@@ -7,14 +7,16 @@ use super::super::pages::listing;
 use super::super::state::{State, Subject, Tab};
 use super::super::style::{Meaning, Styles};
 use super::super::text::{broken, cut_middle};
+use super::detail;
 use super::paint::{cut_below, put, put_right};
-use super::{WITH_PANE, detail};
 use crate::metrics::Snapshot;
 use crate::units::counted;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
 
+/// From so many columns on, details are shown beside the page.
+const WITH_PANE: u16 = 140;
 /// The least columns of the details.
 const PANE: u16 = 50;
 /// Lines for the whole text of the selected error.

@@ -33,6 +33,7 @@ impl State {
         // What is on the screen is what is meant.
         let moment = self.moment.clone();
         let shown = moment.as_deref().unwrap_or(snapshot);
+        let before = self.tab;
         let wish = match typed {
             Typed::Key(key) => self.press(*key, shown),
             Typed::Mouse(event) => {
@@ -41,6 +42,9 @@ impl State {
             }
             _ => None,
         };
+        if self.tab == Tab::Log && before != Tab::Log {
+            self.log.follow();
+        }
         self.show_message();
         wish
     }

@@ -20,7 +20,7 @@ use ratatui::layout::Rect;
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
-/// The least time that a graph shows where the run is long enough.
+/// The least time that a graph shows once the run is that long.
 const SECONDS: u64 = 120;
 /// Columns between two graphs.
 const GAP: u16 = 2;
@@ -121,7 +121,11 @@ fn window(timeline: &Timeline, width: usize, whole: bool) -> Window {
             columns: width as usize,
         };
     }
-    let each = scale::nice_seconds(SECONDS.div_ceil(width));
+    // A young run is shown as large as it can be.
+    let known = (now + 1)
+        .saturating_sub(first)
+        .clamp(width, SECONDS.max(width));
+    let each = scale::nice_seconds(known.div_ceil(width));
     let (first, last) = (first / each, now / each);
     let over = (last + 1).saturating_sub(first + width);
     let step = (width / 4).max(1);

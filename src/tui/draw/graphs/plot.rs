@@ -193,9 +193,13 @@ fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Style
         }
     }
     if let Some(value) = bar.point {
-        buffer[(x, place.line(value))]
-            .set_char('✗')
-            .set_style(styles.of(Meaning::Bad));
+        let cell = &mut buffer[(x, place.line(value))];
+        // A hole in a bar would read as less of it.
+        let style = match cell.symbol() {
+            "█" => over(styles),
+            _ => styles.of(Meaning::Bad),
+        };
+        cell.set_char('✗').set_style(style);
     }
 }
 

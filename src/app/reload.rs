@@ -127,7 +127,7 @@ impl Reloader {
         let hosts = hosts_of(&plan, &self.config.run, &mut self.sites)?;
         let mut judged = (*self.config).clone();
         judged.run.thresholds = config.run.thresholds.clone();
-        let mut told = "the plan is loaded anew: users take it at their next iteration".to_owned();
+        let mut told = "reloaded: users take the plan at their next iteration".to_owned();
         if config != judged {
             told += "; other settings of 'plan {}' than thresholds count from the next run on";
         }

@@ -216,6 +216,11 @@ pub struct Screen {
     /// Print lines instead of the live view, which a terminal gets otherwise
     #[arg(long)]
     pub headless: bool,
+    /// Leave the live view when the run is over
+    ///
+    /// Otherwise it stays with all its pages until somebody presses 'q'. Ctrl-C leaves it in any case.
+    #[arg(long)]
+    pub exit: bool,
     /// Load the plan again whenever it or a file that it reads has changed
     ///
     /// Each user takes the new plan at its next iteration: its on_stop runs, then the new on_start. The figures start

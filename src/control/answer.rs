@@ -45,7 +45,7 @@ impl fmt::Display for Done {
             Done::Users(users) => write!(f, "{} wanted", counted(*users, "user")),
             Done::Rate(rate) => write!(f, "{rate} iterations per second wanted"),
             Done::NextStage => f.write_str("the next stage begins"),
-            Done::Reset => f.write_str("figures start anew"),
+            Done::Reset => f.write_str("statistics reset"),
             Done::Reloaded(told) => f.write_str(told),
         }
     }
@@ -91,10 +91,10 @@ pub enum Refusal {
     #[error("{0} is no rate: give 0 or more iterations per second")]
     NotARate(f64),
     /// A reset is under way.
-    #[error("the figures are starting anew already")]
+    #[error("the statistics are being reset already")]
     Resetting,
     /// The run has no file to load its plan from.
-    #[error("this run cannot load its plan anew")]
+    #[error("this run cannot reload its plan")]
     NoReload,
     /// The plan as it is now has a mistake, or cannot be read.
     #[error("{0}")]

@@ -61,7 +61,13 @@ impl ArrivalLog {
         self.dropped
     }
 
-    /// Returns the row of the report, or `None` in a run of users.
+    /// How late 99 % of the starts were at most; zero in a run of users.
+    pub(super) fn late_p99(&self) -> Duration {
+        let late = self.all.as_ref();
+        late.map_or(Duration::ZERO, |all| self.delays.quantiles(all, [0.99])[0])
+    }
+
+    /// None in a run of users.
     pub(super) fn row(&self) -> Option<ArrivalsRow> {
         let all = self.all.as_ref()?;
         Some(ArrivalsRow {

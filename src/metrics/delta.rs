@@ -196,6 +196,7 @@ impl SliceDelta {
             row.counts.clear();
             row.all.clear();
             row.failures.clear();
+            row.failed_at_once.clear();
             row.service.clear();
         }
         if self.late.count > 0 {

@@ -16,6 +16,23 @@ impl Figures {
         };
         doubling(&histogram)
     }
+
+    /// The latencies that were counted, in microseconds, rising, each with its count. Empty without requests.
+    pub fn counted_us(&self) -> Vec<(u64, u64)> {
+        let bytes = BASE64.decode(&self.histogram).unwrap_or_default();
+        let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut &bytes[..]) else {
+            return Vec::new();
+        };
+        let values = histogram.iter_recorded();
+        values
+            .map(|value| {
+                (
+                    value.value_iterated_to(),
+                    value.count_since_last_iteration(),
+                )
+            })
+            .collect()
+    }
 }
 
 fn doubling(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {

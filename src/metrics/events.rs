@@ -97,7 +97,18 @@ impl EventLog {
         rows
     }
 
-    /// Returns a warning if the list is not complete.
+    /// At most the last `limit` of them.
+    pub(super) fn last(&self, limit: usize, origin: u64) -> Vec<Event> {
+        match self.events.is_empty() {
+            true => Vec::new(),
+            false => {
+                let mut rows = self.rows(origin);
+                rows.split_off(rows.len().saturating_sub(limit))
+            }
+        }
+    }
+
+    /// What a reader of the list has to know, if it is not all.
     pub(super) fn warning(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(

@@ -18,7 +18,9 @@ pub(super) struct RequestDelta {
     pub(super) all: Burst,
     /// Latencies of the failed requests, so that those of the successful ones can be found by subtracting.
     pub(super) failures: Burst,
-    /// Latencies from the actual start, where `all` counts from the scheduled one; else empty.
+    /// Those that had failed when they ended, whatever the plan says of them later: a point over time cannot wait.
+    pub(super) failed_at_once: Burst,
+    /// All of them from their actual start, where `all` is from the scheduled one; else empty.
     pub(super) service: Burst,
     /// Latencies filled in for late users; made at the first.
     pub(super) filled: Option<Box<Filled>>,
@@ -31,6 +33,7 @@ impl RequestDelta {
             counts: RequestCounts::default(),
             all: Burst::default(),
             failures: Burst::default(),
+            failed_at_once: Burst::default(),
             service: Burst::default(),
             filled: None,
         }
@@ -54,6 +57,9 @@ impl RequestDelta {
         self.all.record(ns);
         counts.all.record(ns);
         counts.failures += i64::from(sample.failure.is_some());
+        if sample.failure.is_some() {
+            self.failed_at_once.record(ns);
+        }
         counts.bytes += sample.bytes;
         counts.redirects += u64::from(sample.redirects);
         counts.retries += u64::from(sample.retries);

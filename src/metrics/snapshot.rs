@@ -1,6 +1,6 @@
 //! Snapshot of a run at one tick, for live views. Immutable and shared; a slow view skips some.
 
-use super::report::{Check, ErrorRow, Metric, ScenarioRow, SeriesPoint, ThresholdRow};
+use super::report::{Check, ErrorRow, Event, Metric, ScenarioRow, SeriesPoint, ThresholdRow};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,12 @@ pub struct Aim {
     pub ends: Option<Duration>,
     /// The same without any pause, as [`Snapshot::played`] counts.
     pub lasts: Option<Duration>,
+    /// The stage that it is in, counted from 1, and how many there are; `None` without stages.
+    pub stage: Option<(u64, u64)>,
+    /// Iterations that all users are to run together; `None` where nothing but time ends them.
+    pub iterations: Option<u64>,
+    /// When the warm-up ends, since the run began; `None` once it has, and without one.
+    pub warmup_ends: Option<Duration>,
 }
 
 /// State of a run at one tick.
@@ -54,7 +60,9 @@ pub struct Snapshot {
     pub bytes: u64,
     /// Figures of all requests together; method and name are empty.
     pub total: LiveRow,
-    /// One row for each request name, in the order of first appearance.
+    /// Median, 95th and 99th percentile of the successful ones of these alone; zero if there are none.
+    pub ok: [Duration; 3],
+    /// One row a request name, in the order of first appearance.
     pub rows: Vec<LiveRow>,
     /// Each scenario with its users now.
     pub scenarios: Vec<ScenarioRow>,
@@ -66,6 +74,8 @@ pub struct Snapshot {
     pub errors: Vec<ErrorRow>,
     /// Iterations of a run at a rate that found no free user.
     pub dropped: u64,
+    /// How late 99 % of them were started at most; zero in a run of users.
+    pub late_p99: Duration,
     /// Connections open now; 0 with `--client reqwest`.
     pub connections: u64,
     /// Warnings of lgoose about the run.
@@ -74,6 +84,8 @@ pub struct Snapshot {
     pub thresholds: Vec<ThresholdRow>,
     /// The last two minutes, one point a second (coarser in runs of more than an hour).
     pub recent: Vec<SeriesPoint>,
+    /// What happened lately in the measurement under way, in order of time; at most 50.
+    pub events: Vec<Event>,
 }
 
 /// Figures of one request name in a [`Snapshot`]. Latencies are zero as long as `count` is.
@@ -102,4 +114,7 @@ pub struct LiveRow {
     pub p99: Duration,
     /// Longest latency, exact.
     pub max: Duration,
+    /// The highest that p50, p95, p99 and the longest were in a second of the last ten that are over; zero
+    /// without a request in them.
+    pub worst_now: [Duration; 4],
 }

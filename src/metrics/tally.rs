@@ -28,6 +28,9 @@ pub(super) struct RequestTally {
     /// p50, p95, p99 as of the last tick that changed them.
     live: [Duration; 3],
     changed: bool,
+    /// The same of the successful ones.
+    live_ok: [Duration; 3],
+    changed_ok: bool,
 }
 
 impl Default for RequestTally {
@@ -40,6 +43,8 @@ impl Default for RequestTally {
             filled: None,
             live: [Duration::ZERO; 3],
             changed: false,
+            live_ok: [Duration::ZERO; 3],
+            changed_ok: false,
         }
     }
 }
@@ -54,7 +59,7 @@ impl RequestTally {
     /// Adds a shard's row except for the latencies of all its requests, which follow through
     /// [`Self::add_latencies`].
     pub(super) fn merge_counts(&mut self, row: &RequestDelta) {
-        self.changed = true;
+        (self.changed, self.changed_ok) = (true, true);
         self.counts.add(&row.counts);
         if !row.failures.is_empty() {
             row.failures
@@ -76,6 +81,28 @@ impl RequestTally {
             self.live = self.exact().quantiles(&self.all, [0.5, 0.95, 0.99]);
         }
         self.live
+    }
+
+    /// p50, p95 and p99 of the successful ones alone. Costs a copy of the histogram once something has failed.
+    pub(super) fn live_ok(&mut self) -> [Duration; 3] {
+        if std::mem::take(&mut self.changed_ok) {
+            let ok = self.ok_latencies();
+            self.live_ok = self.counts.ok.quantiles(&ok, [0.5, 0.95, 0.99]);
+        }
+        self.live_ok
+    }
+
+    /// The latencies of those that succeeded.
+    fn ok_latencies(&self) -> Cow<'_, Histogram<u64>> {
+        let Some(failed) = &self.failed else {
+            return Cow::Borrowed(&self.all);
+        };
+        let mut ok = self.all.clone();
+        // A verdict that is on its way may be ahead of its request.
+        match ok.subtract(failed) {
+            Ok(()) => Cow::Owned(ok),
+            Err(_) => Cow::Borrowed(&self.all),
+        }
     }
 
     pub(super) fn exact(&self) -> Exact {
@@ -106,17 +133,7 @@ impl RequestTally {
     /// Returns the row of a report over `measured` time.
     pub(super) fn figures(&self, measured: Duration) -> Figures {
         let counts = &self.counts;
-        let latency_ok_ms = match &self.failed {
-            None => latency(&counts.ok, &self.all),
-            Some(failed) => {
-                let mut ok = self.all.clone();
-                // A verdict that is on its way may be ahead of its request.
-                match ok.subtract(failed) {
-                    Ok(()) => latency(&counts.ok, &ok),
-                    Err(_) => latency(&counts.ok, &self.all),
-                }
-            }
-        };
+        let latency_ok_ms = latency(&counts.ok, &self.ok_latencies());
         Figures {
             count: counts.count(),
             failures: counts.failures(),

@@ -1,16 +1,18 @@
-//! A page of rows: a name and figures. Figures never give way; names are cut in the middle, and where not even
-//! that is enough, the columns that matter least are left out.
+//! A page of rows: a name and figures close to it. Figures never give way; names are cut in the middle, and where not
+//! even that is enough, the columns that matter least are left out.
 
 use super::style::{Meaning, Styles};
-use crate::error::printable;
+use super::text::cut_middle;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use std::cmp::Ordering;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Names are not cut to less as long as a column can be left out.
 const FAIR_NAME: usize = 16;
 const GAP: usize = 1;
+/// The least width of a column, so that a figure that grows by a digit does not move all that is beside it.
+const LEAST: usize = 5;
 
 /// A column of figures.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub(super) struct Column {
 /// A row.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entry {
+    /// Tells it from all others of its page, however the rows are sorted.
+    pub(super) key: String,
     pub(super) name: String,
     pub(super) cells: Vec<String>,
     /// By which it is sorted, a key for each cell.
@@ -42,7 +46,32 @@ pub(super) struct Listing {
     /// All rows together, always the last line.
     pub(super) total: Option<Entry>,
     /// What to say when there is no row.
-    pub(super) empty: &'static str,
+    pub(super) empty: String,
+}
+
+/// What rows are sorted by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Order {
+    /// As the plan has them.
+    #[default]
+    Plan,
+    /// Their names.
+    Name,
+    /// The figures of a column, from 0.
+    Column(usize),
+}
+
+/// Which rows of a listing were drawn where.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Rows {
+    /// The line of the first one.
+    pub(super) y: u16,
+    /// Its number in the listing.
+    pub(super) first: usize,
+    /// How many fit.
+    pub(super) room: usize,
+    /// The columns that the table takes.
+    pub(super) width: u16,
 }
 
 pub(super) fn column(title: &str, rank: u8) -> Column {
@@ -53,110 +82,164 @@ pub(super) fn column(title: &str, rank: u8) -> Column {
 }
 
 impl Listing {
-    /// Sorts by a column, counted from 1; 0 keeps the order. Headings keep their rows where they are.
-    pub(super) fn sort(&mut self, by: usize, rising: bool) {
-        let Some(at) = by.checked_sub(1) else {
-            return;
+    /// Sorts the rows; those below a heading stay there.
+    pub(super) fn sort(&mut self, by: Order, reversed: bool) {
+        let key = |row: &Entry, at: usize| row.keys.get(at).copied().unwrap_or(0.0);
+        let order = |a: &Entry, b: &Entry| match by {
+            Order::Plan => Ordering::Equal,
+            Order::Name => a.name.to_lowercase().cmp(&b.name.to_lowercase()),
+            // The largest first.
+            Order::Column(at) => key(b, at).total_cmp(&key(a, at)),
         };
-        if self.rows.iter().any(|row| row.heading) {
+        for rows in self.rows.split_mut(|row| row.heading) {
+            rows.sort_by(|a, b| match reversed {
+                true => order(b, a),
+                false => order(a, b),
+            });
+        }
+    }
+
+    /// Keeps the rows whose names contain the text, in any case, and the headings of such rows.
+    pub(super) fn filter(&mut self, text: &str) {
+        if text.is_empty() {
             return;
         }
-        let key = |row: &Entry| row.keys.get(at).copied().unwrap_or(0.0);
-        self.rows.sort_by(|a, b| match rising {
-            true => key(a).total_cmp(&key(b)),
-            false => key(b).total_cmp(&key(a)),
-        });
-    }
-
-    /// Keeps the rows whose names contain the text, in any case.
-    pub(super) fn filter(&mut self, text: &str) {
         let wanted = text.to_lowercase();
+        let had = !self.rows.is_empty();
         self.rows
-            .retain(|row| row.name.to_lowercase().contains(&wanted));
+            .retain(|row| row.heading || row.name.to_lowercase().contains(&wanted));
+        let mut below = false;
+        let mut kept: Vec<Entry> = self.rows.drain(..).rev().collect();
+        kept.retain(|row| match row.heading {
+            true => std::mem::take(&mut below),
+            false => {
+                below = true;
+                true
+            }
+        });
+        kept.reverse();
+        self.rows = kept;
+        if had && self.rows.is_empty() {
+            self.empty = format!("no name matches '{text}'");
+        }
     }
 
-    /// Draws it, the selected row in sight. How many rows fit.
+    /// The row of a key, or else the first one that can be selected.
+    pub(super) fn current(&self, key: Option<&str>) -> Option<usize> {
+        let known = key.and_then(|key| self.row_of(key));
+        known.or_else(|| self.rows.iter().position(|row| !row.heading))
+    }
+
+    pub(super) fn row_of(&self, key: &str) -> Option<usize> {
+        let is = |row: &Entry| !row.heading && row.key == key;
+        self.rows.iter().position(is)
+    }
+
+    /// The row so many selectable ones away from another.
+    pub(super) fn step(&self, from: Option<usize>, by: isize) -> Option<usize> {
+        let rows = self.rows.iter().enumerate();
+        let selectable: Vec<usize> = rows
+            .filter(|(_, row)| !row.heading)
+            .map(|(at, _)| at)
+            .collect();
+        let place = selectable.iter().position(|at| Some(*at) == from);
+        let to = place.unwrap_or(0).saturating_add_signed(by);
+        selectable
+            .get(to.min(selectable.len().saturating_sub(1)))
+            .copied()
+    }
+
+    /// Draws it, the selected row in sight.
     pub(super) fn draw(
         &self,
         area: Rect,
         buffer: &mut Buffer,
-        selected: usize,
-        sorted: usize,
+        selected: Option<usize>,
+        (sorted, reversed): (Order, bool),
         styles: Styles,
-    ) -> usize {
+    ) -> Rows {
         if area.height < 2 || area.width < 10 {
-            return 0;
+            return Rows::default();
         }
-        let widths = self.widths(area.width as usize);
+        let mut titles: Vec<String> = self.columns.iter().map(|c| c.title.clone()).collect();
+        let mut title = self.title.to_owned();
+        match sorted {
+            Order::Column(at) if at < titles.len() => {
+                titles[at].insert(0, if reversed { '▲' } else { '▼' });
+            }
+            Order::Name => title.push(if reversed { '▼' } else { '▲' }),
+            _ => {}
+        }
+        let (name_width, widths) = self.widths(&title, &titles, area.width as usize);
         let figures: usize = widths.iter().flatten().map(|width| width + GAP).sum();
-        let name_width = (area.width as usize).saturating_sub(figures);
-        let titles: Vec<String> = self
-            .columns
-            .iter()
-            .map(|column| column.title.clone())
-            .collect();
-        let whole = area.width as usize;
+        let whole = (name_width + figures).min(area.width as usize);
         let line = |name: &str, cells: &[String]| lay_out(name, name_width, cells, &widths);
-        let mut write = |y: usize, text: &str, meaning: Meaning| {
-            buffer.set_stringn(area.x, area.y + y as u16, text, whole, styles.of(meaning));
+        let mut write = |y: usize, text: &str, room: usize, meaning: Meaning| {
+            buffer.set_stringn(area.x, area.y + y as u16, text, room, styles.of(meaning));
         };
-        write(0, &line(self.title, &titles), Meaning::Title);
+        write(0, &line(&title, &titles), whole, Meaning::Title);
         let room = area.height as usize - 1 - usize::from(self.total.is_some());
         let last = self.rows.len().saturating_sub(room);
-        let from = (selected + 1).saturating_sub(room).min(last);
+        let from = selected.map_or(0, |selected| (selected + 1).saturating_sub(room));
+        let from = from.min(last);
         for (at, row) in self.rows.iter().enumerate().skip(from).take(room) {
-            let (text, meaning) = match row {
-                Entry { heading: true, .. } => (cut_middle(&row.name, whole), Meaning::Faint),
-                _ if at == selected => (line(&row.name, &row.cells), Meaning::Selected),
-                Entry { bad: true, .. } => (line(&row.name, &row.cells), Meaning::Bad),
-                _ => (line(&row.name, &row.cells), Meaning::Plain),
-            };
-            write(at - from + 1, &text, meaning);
+            let y = at - from + 1;
+            match row {
+                Entry { heading: true, .. } => {
+                    let wide = area.width as usize;
+                    write(y, &cut_middle(&row.name, wide), wide, Meaning::Faint);
+                }
+                _ => {
+                    let meaning = match row.bad {
+                        _ if Some(at) == selected => Meaning::Selected,
+                        true => Meaning::Bad,
+                        false => Meaning::Plain,
+                    };
+                    write(y, &line(&row.name, &row.cells), whole, meaning);
+                }
+            }
         }
         if let Some(total) = self.total.as_ref().filter(|_| !self.rows.is_empty()) {
             let y = self.rows.len().min(room) + 1;
-            write(y, &line(&total.name, &total.cells), Meaning::Strong);
+            write(y, &line(&total.name, &total.cells), whole, Meaning::Strong);
         }
         if self.rows.is_empty() && room > 0 {
-            write(1, self.empty, Meaning::Faint);
+            write(1, &self.empty, area.width as usize, Meaning::Faint);
         }
-        self.mark_sorted(area, buffer, sorted, &widths, name_width);
-        room
+        Rows {
+            y: area.y + 1,
+            first: from,
+            room,
+            width: whole as u16,
+        }
     }
 
-    /// Underlines the title of the column that the rows are sorted by.
-    fn mark_sorted(
-        &self,
-        area: Rect,
-        buffer: &mut Buffer,
-        sorted: usize,
-        widths: &[Option<usize>],
-        name_width: usize,
-    ) {
-        let Some(at) = sorted.checked_sub(1) else {
-            return;
-        };
-        let Some(Some(width)) = widths.get(at) else {
-            return;
-        };
-        let before: usize = widths[..at].iter().flatten().map(|width| width + GAP).sum();
-        let x = area.x as usize + name_width + before + GAP;
-        let title = Rect::new(x as u16, area.y, *width as u16, 1).intersection(area);
-        buffer.set_style(title, Style::new().underlined());
+    /// How wide it is drawn where there is room.
+    pub(super) fn natural_width(&self) -> usize {
+        let titles: Vec<String> = self.columns.iter().map(|c| c.title.clone()).collect();
+        let (name, widths) = self.widths(self.title, &titles, usize::MAX / 2);
+        name + widths
+            .iter()
+            .flatten()
+            .map(|width| width + GAP)
+            .sum::<usize>()
     }
 
-    /// The width of each column, `None` for those that are left out.
-    fn widths(&self, width: usize) -> Vec<Option<usize>> {
+    /// The width of the names and of each column, `None` for those that are left out.
+    fn widths(&self, title: &str, titles: &[String], width: usize) -> (usize, Vec<Option<usize>>) {
         let rows = || self.rows.iter().chain(&self.total);
         let wide = |at: usize| {
             let cells = rows().filter_map(|row| row.cells.get(at));
             let widest = cells.map(|cell| cell.width()).max().unwrap_or(0);
-            widest.max(self.columns[at].title.width())
+            // With room for the mark of the order.
+            widest.max(titles[at].trim_start_matches(['▲', '▼']).width() + 1)
         };
-        let mut widths: Vec<Option<usize>> =
-            (0..self.columns.len()).map(|at| Some(wide(at))).collect();
+        let mut widths: Vec<Option<usize>> = (0..self.columns.len())
+            .map(|at| Some(wide(at).max(LEAST)))
+            .collect();
         let names = rows().filter(|row| !row.heading);
         let longest = names.map(|row| row.name.width()).max().unwrap_or(0);
+        let longest = longest.max(title.width());
         let fair = longest.min(FAIR_NAME);
         loop {
             let figures: usize = widths.iter().flatten().map(|width| width + GAP).sum();
@@ -169,7 +252,7 @@ impl Listing {
                 Some((at, _)) if figures + fair > width && self.columns[at].rank > 0 => {
                     widths[at] = None;
                 }
-                _ => return widths,
+                _ => return (longest.min(width.saturating_sub(figures)), widths),
             }
         }
     }
@@ -188,70 +271,16 @@ fn lay_out(name: &str, name_width: usize, cells: &[String], widths: &[Option<usi
     line
 }
 
-/// A text that cannot break a line nor reach the terminal as anything but text.
-pub(super) fn one_line(text: &str) -> String {
-    printable(text).replace(['\n', '\t'], " ")
-}
-
-/// A text of at most so many columns, its middle left out where it is longer.
-pub(super) fn cut_middle(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let half = width.saturating_sub(1) / 2;
-    let head = take(text.chars(), width.saturating_sub(1) - half);
-    let tail: String = take(text.chars().rev(), half).chars().rev().collect();
-    match width {
-        0 => String::new(),
-        _ => format!("{head}…{tail}"),
-    }
-}
-
-/// A line as lines of at most so many columns, broken wherever one is full.
-pub(super) fn broken(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut rest = text;
-    loop {
-        let first = rest.chars().next().map_or(0, char::len_utf8);
-        let (line, after) = rest.split_at(take(rest.chars(), width).len().max(first));
-        lines.push(line.to_owned());
-        if after.is_empty() {
-            return lines;
-        }
-        rest = after;
-    }
-}
-
-fn take(characters: impl Iterator<Item = char>, width: usize) -> String {
-    let mut left = width;
-    let mut taken = String::new();
-    for character in characters {
-        let Some(rest) = left.checked_sub(character.width().unwrap_or(0)) else {
-            break;
-        };
-        left = rest;
-        taken.push(character);
-    }
-    taken
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_broken_line_loses_nothing_and_every_part_fits() {
-        assert_eq!(broken("", 4), [""]);
-        assert_eq!(broken("abcdefgh", 4), ["abcd", "efgh"]);
-        assert_eq!(broken("検索結果x", 5), ["検索", "結果x"]);
-        assert_eq!(broken("検索", 1), ["検", "索"]);
-    }
 
     fn listing(name: &str) -> Listing {
         Listing {
             title: "Name",
             columns: vec![column("count", 0), column("trend", 2), column("max", 1)],
             rows: vec![Entry {
+                key: name.to_owned(),
                 name: name.to_owned(),
                 cells: ["12", "▁▂▃", "1.20ms"].map(str::to_owned).to_vec(),
                 keys: vec![12.0, 0.0, 1.2],
@@ -261,51 +290,98 @@ mod tests {
         }
     }
 
-    fn shown(listing: &Listing, width: u16) -> String {
-        let area = Rect::new(0, 0, width, 2);
+    fn shown(listing: &Listing, width: u16, y: u16) -> String {
+        let area = Rect::new(0, 0, width, 3);
         let mut buffer = Buffer::empty(area);
-        listing.draw(area, &mut buffer, 9, 0, Styles { colours: false });
-        let line: String = (0..width).map(|x| buffer[(x, 1)].symbol()).collect();
+        let styles = Styles { colours: false };
+        let order = (Order::Column(0), false);
+        listing.draw(area, &mut buffer, None, order, styles);
+        let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
         line.trim_end().to_owned()
     }
 
     #[test]
     fn columns_give_way_before_names_do_and_the_first_one_never() {
         let listing = listing("GET a name of some length");
+        let whole = "GET a name of some length     12    ▁▂▃ 1.20ms";
+        assert_eq!(shown(&listing, 47, 1), whole);
+        assert_eq!(shown(&listing, 147, 1), whole, "figures close to names");
         assert_eq!(
-            shown(&listing, 45),
-            "GET a name of some length     12   ▁▂▃ 1.20ms"
+            shown(&listing, 37, 1),
+            "GET a na… length     12    ▁▂▃ 1.20ms"
         );
-        assert_eq!(shown(&listing, 35), "GET a na… length    12   ▁▂▃ 1.20ms");
-        assert_eq!(shown(&listing, 25), "GET a nam…me length    12");
-        assert_eq!(shown(&listing, 12), "GET…th    12");
+        assert_eq!(shown(&listing, 25, 1), "GET a nam…e length     12");
+        assert_eq!(shown(&listing, 12, 1), "GE…th     12");
     }
 
     #[test]
-    fn wide_signs_take_two_columns() {
-        assert_eq!(cut_middle("検索結果ページ", 8), "検索…ジ");
-        assert_eq!(cut_middle("検索", 4), "検索");
-        assert_eq!(cut_middle("abc", 0), "");
+    fn the_order_is_marked_in_the_title() {
+        let listing = listing("GET a name of some length");
+        assert!(shown(&listing, 60, 0).contains("▼count"));
     }
 
-    #[test]
-    fn rows_are_sorted_by_their_keys_and_filtered_by_their_names() {
-        let mut two = listing("b");
-        two.rows.push(Entry {
-            name: "A".to_owned(),
-            keys: vec![30.0],
+    fn named(names: &[(&str, f64, bool)]) -> Listing {
+        let row = |(name, key, heading): &(&str, f64, bool)| Entry {
+            key: (*name).to_owned(),
+            name: (*name).to_owned(),
+            keys: vec![*key],
+            heading: *heading,
             ..Entry::default()
-        });
-        let names = |listing: &Listing| -> String {
-            listing.rows.iter().map(|row| row.name.as_str()).collect()
         };
-        two.sort(0, false);
-        assert_eq!(names(&two), "bA");
-        two.sort(1, false);
-        assert_eq!(names(&two), "Ab");
-        two.sort(1, true);
-        assert_eq!(names(&two), "bA");
-        two.filter("a");
-        assert_eq!(names(&two), "A");
+        Listing {
+            rows: names.iter().map(row).collect(),
+            ..Listing::default()
+        }
+    }
+
+    fn names(listing: &Listing) -> String {
+        listing.rows.iter().map(|row| row.name.as_str()).collect()
+    }
+
+    #[test]
+    fn rows_are_sorted_by_figures_or_names_and_below_their_headings() {
+        let mut two = named(&[("b", 12.0, false), ("A", 30.0, false)]);
+        for (order, reversed, wanted) in [
+            (Order::Plan, false, "bA"),
+            (Order::Column(0), false, "Ab"),
+            (Order::Column(0), true, "bA"),
+            (Order::Name, false, "Ab"),
+            (Order::Name, true, "bA"),
+        ] {
+            two.sort(order, reversed);
+            assert_eq!(names(&two), wanted, "{order:?}");
+        }
+        let mut headed = named(&[
+            ("H", 0.0, true),
+            ("b", 1.0, false),
+            ("a", 2.0, false),
+            ("I", 0.0, true),
+            ("c", 9.0, false),
+        ]);
+        headed.sort(Order::Column(0), false);
+        assert_eq!(names(&headed), "HabIc");
+        headed.filter("C");
+        assert_eq!(names(&headed), "Ic");
+        headed.filter("x");
+        assert_eq!(
+            (names(&headed), headed.empty.as_str()),
+            (String::new(), "no name matches 'x'")
+        );
+    }
+
+    #[test]
+    fn headings_are_stepped_over() {
+        let headed = named(&[
+            ("H", 0.0, true),
+            ("a", 1.0, false),
+            ("I", 0.0, true),
+            ("c", 9.0, false),
+        ]);
+        assert_eq!(headed.current(None), Some(1));
+        assert_eq!(headed.step(Some(1), 1), Some(3));
+        assert_eq!(headed.step(Some(3), 9), Some(3));
+        assert_eq!(headed.step(Some(3), -9), Some(1));
+        assert_eq!(headed.current(Some("c")), Some(3));
+        assert_eq!(headed.current(Some("H")), Some(1));
     }
 }

@@ -5,18 +5,23 @@
 //! touches the terminal, and gives it back whatever happens. None of it ever waits for the terminal.
 
 mod draw;
+mod finish;
 mod history;
 mod keys;
+mod layout;
 mod listing;
+mod log;
 mod pages;
 mod screen;
 mod state;
 mod style;
+mod text;
+mod timeline;
 
-pub use draw::draw;
+pub use draw::{draw, speaks_unicode};
 pub use keys::Wish;
 pub use screen::{Input, Screen, Typed, hand_back, take_again};
-pub use state::{Dialog, State};
+pub use state::State;
 
 /// What the view knows of a run from its beginning.
 #[derive(Debug, Clone, Default)]
@@ -27,4 +32,6 @@ pub struct ViewContext {
     pub host: String,
     /// Whether colours may be used.
     pub colours: bool,
+    /// Whether the terminal shows ASCII only.
+    pub ascii: bool,
 }

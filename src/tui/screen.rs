@@ -4,9 +4,12 @@
 use super::{State, ViewContext, draw};
 use crate::console::{self, State as StreamState};
 use crate::metrics::Snapshot;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, poll, read};
 use crossterm::queue;
+use crossterm::style::Print;
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
@@ -17,6 +20,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, stdin};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -41,6 +45,10 @@ struct Taken {
 fn terminal() -> MutexGuard<'static, Taken> {
     TERMINAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Has the terminal tell clicks and the wheel, not every movement, in a form without limits of size; and no longer.
+const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
+const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
 
 /// How soon the thread that reads keys notices that nobody wants them any more, and a change of the size.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -68,7 +76,10 @@ struct Frame(Arc<Mutex<Vec<u8>>>);
 
 /// Keys and changes of size, read on a thread of its own.
 #[derive(Debug)]
-pub struct Input(mpsc::UnboundedReceiver<Typed>);
+pub struct Input {
+    events: mpsc::UnboundedReceiver<Typed>,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Screen {
     /// Takes the terminal over.
@@ -114,14 +125,24 @@ impl Screen {
             (self.terminal, self.frame) = fresh()?;
             self.taken_at = taken.at;
         }
+        let mut first = Vec::new();
+        if std::mem::take(&mut state.repaint) {
+            queue!(first, Clear(ClearType::All))?;
+            (self.terminal, self.frame) = fresh()?;
+        }
+        if let Some(text) = state.copied.take() {
+            // OSC 52: the terminal keeps the clipboard, also at the far end of SSH.
+            let text = BASE64.encode(text);
+            queue!(first, Print(format!("\x1b]52;c;{text}\x07")))?;
+        }
         self.terminal.draw(|frame| {
             let area = frame.area();
-            state.page_rows = draw(facts, state, snapshot, area, frame.buffer_mut());
+            state.layout = draw(facts, state, snapshot, area, frame.buffer_mut());
         })?;
         self.drawn = Some(Instant::now());
-        let frame = self.frame.take();
+        first.append(&mut self.frame.take());
         if *terminal() == taken && taken.is_ours {
-            console::out().put(frame);
+            console::out().put(first);
         }
         Ok(())
     }
@@ -155,7 +176,7 @@ impl Input {
     /// Begins to read.
     pub fn start() -> Input {
         let (sender, events) = mpsc::unbounded_channel();
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             // Where crossterm reads, too.
             let (stdin, tty) = (stdin(), File::open("/dev/tty"));
             let keys = match (stdin.is_terminal(), &tty) {
@@ -173,12 +194,26 @@ impl Input {
                 }
             }
         });
-        Input(events)
+        Input {
+            events,
+            thread: Some(thread),
+        }
     }
 
     /// The next event; `None` when there will be none: the terminal has gone.
     pub async fn next(&mut self) -> Option<Typed> {
-        self.0.recv().await
+        self.events.recv().await
+    }
+}
+
+impl Drop for Input {
+    /// Waits until nothing is read any more: what is typed from now on is for the shell.
+    fn drop(&mut self) {
+        self.events.close();
+        if let Some(thread) = self.thread.take() {
+            // A fault of it was told by itself.
+            let _ended = thread.join();
+        }
     }
 }
 
@@ -219,6 +254,7 @@ fn take() -> io::Result<()> {
         bytes,
         EnterAlternateScreen,
         EnableBracketedPaste,
+        Print(MOUSE),
         Hide,
         whole
     )?;
@@ -241,7 +277,13 @@ fn give_back() {
     let mut terminal = terminal();
     if std::mem::replace(&mut terminal.is_ours, false) {
         let mut bytes = Vec::new();
-        let _infallible = queue!(bytes, DisableBracketedPaste, LeaveAlternateScreen, Show);
+        let _infallible = queue!(
+            bytes,
+            Print(NO_MOUSE),
+            DisableBracketedPaste,
+            LeaveAlternateScreen,
+            Show
+        );
         console::out().put(bytes);
         // Nothing is left to do if the terminal is gone.
         let _gone = disable_raw_mode();

@@ -1,12 +1,22 @@
-//! What the view shows of a run and how: the tab, the selected row, the order, the filter, an open dialog.
+//! What the view shows of a run and how: the page, the selected row, the order, the filter, an open dialog, and the
+//! moment that all pages are about.
 
 use super::history::History;
+use super::layout::Layout;
+use super::listing::Order;
+use super::log::Log;
+use super::timeline::Timeline;
 use crate::metrics::{Report, Snapshot};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// Lines of the log that are kept.
-const LOG_LINES: usize = 500;
+/// How often the figures change: people read no faster, and every change is sent over the line.
+const EVERY: Duration = Duration::from_millis(950);
+/// How long the pages wait for a report that is to come with the next figures.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Beyond so many names the details beside the page are made from figures that are there anyway.
+const MANY_NAMES: usize = 200;
 
 /// The pages of the view.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -72,10 +82,38 @@ pub enum Dialog {
     Reset,
     /// How many users there are to be, as typed so far.
     Users(String),
-    /// All there is to the selected row; scrolled by so many lines.
-    Detail(u16),
+    /// All there is to a row: the same one while it is open, whatever the page does.
+    Detail(Subject),
+    /// What lgoose has to say about the run, in full.
+    Warnings,
     /// A text that somebody must read, such as a mistake in an edited plan.
     Message(String),
+}
+
+impl Dialog {
+    /// Whether it is text that can be longer than the screen.
+    pub(super) fn scrolls(&self) -> bool {
+        matches!(self, Dialog::Help | Dialog::Detail(_) | Dialog::Warnings)
+    }
+}
+
+/// A row, wherever it stands now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// Its page.
+    pub(super) tab: Tab,
+    /// Its key there.
+    pub(super) key: String,
+}
+
+/// The way in which a run that is over has ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Finished {
+    /// How long it took.
+    pub(super) after: Duration,
+    /// What came of it: `5 of 6 thresholds`.
+    pub(super) verdict: String,
+    pub(super) passed: bool,
 }
 
 /// How the view looks at a run.
@@ -83,32 +121,82 @@ pub enum Dialog {
 pub struct State {
     /// The page.
     pub tab: Tab,
-    /// The selected row of each page, counted in the order on the screen.
-    pub(super) selected: [usize; 7],
-    /// The column that each page is sorted by, from 1; 0 is the order of the plan.
-    pub(super) sorted: [usize; 7],
-    /// Whether the smallest comes first.
-    pub(super) rising: bool,
+    /// The key of the selected row of each page; `None` is the first.
+    pub(super) selected: [Option<String>; 7],
+    pub(super) sorted: [Order; 7],
+    /// Whether the order is turned round.
+    pub(super) reversed: bool,
     /// Only rows with this in their name are shown.
     pub filter: String,
     /// Whether the filter is being typed.
     pub(super) typing: bool,
+    /// Figures of the last ten seconds instead of the whole measurement.
+    pub(super) now: bool,
+    /// Graphs of the whole run instead of its last minutes.
+    pub(super) whole: bool,
+    /// The graph that comes second, where not all have room.
+    pub(super) graph: usize,
     /// What lies over the page.
     pub dialog: Dialog,
-    /// The latest report that was asked for, for the pages that need more than a snapshot.
-    pub report: Option<Arc<Report>>,
+    /// How far the dialog is scrolled.
+    pub(super) scroll: u16,
+    /// What is searched for in the dialog, and whether it is being typed.
+    pub(super) search: String,
+    pub(super) searching: bool,
+    /// Texts that wait until nobody types any more.
+    pub(super) messages: VecDeque<String>,
     /// The last thing that happened, for the line at the bottom.
     pub notice: String,
-    pub(super) log: VecDeque<String>,
+    pub(super) log: Log,
     pub(super) history: History,
-    /// Rows of the page that was drawn last, for the keys that move by pages.
-    pub(super) page_rows: usize,
+    pub(super) timeline: Timeline,
+    /// What all pages show.
+    pub(super) moment: Option<Arc<Snapshot>>,
+    latest: Option<Arc<Snapshot>>,
+    pub(super) report: Option<Arc<Report>>,
+    pub(super) finished: Option<Finished>,
+    /// Where things were drawn last.
+    pub(super) layout: Layout,
+    /// Whether the screen is to be drawn anew, as if nothing stood on it.
+    pub(super) repaint: bool,
+    /// A text for the clipboard of the terminal.
+    pub(super) copied: Option<String>,
 }
 
 impl State {
-    /// Looks at a new snapshot.
-    pub fn look(&mut self, snapshot: &Snapshot) {
-        self.history.look(snapshot);
+    /// Looks at a new snapshot. The pages go on to it about once a second, all of them together.
+    pub fn look(&mut self, snapshot: &Arc<Snapshot>) {
+        if self.finished.is_some() {
+            return;
+        }
+        self.timeline.look(snapshot);
+        self.log.tick(snapshot.elapsed, self.layout.rows.room);
+        self.latest = Some(snapshot.clone());
+        let due = self.moment.as_ref().is_none_or(|shown| {
+            let since = snapshot.elapsed.saturating_sub(shown.elapsed);
+            let waits = self.shows_report() && self.report.is_some() && since < PATIENCE;
+            let reset = snapshot.measured < shown.measured;
+            let first = shown.total.count == 0 && snapshot.total.count > 0;
+            reset || first || (since >= EVERY && !waits)
+        });
+        if due {
+            self.renew();
+        }
+    }
+
+    fn renew(&mut self) {
+        if let Some(latest) = &self.latest {
+            self.history.look(latest);
+            self.moment = Some(latest.clone());
+        }
+    }
+
+    /// Takes the report that was asked for; the pages show the run as it is now.
+    pub fn show_report(&mut self, report: Option<Arc<Report>>) {
+        if report.is_some() && self.finished.is_none() {
+            self.report = report;
+            self.renew();
+        }
     }
 
     /// Whether what is on the screen comes from a report.
@@ -117,22 +205,118 @@ impl State {
             self.tab,
             Tab::Latency | Tab::Tasks | Tab::Errors | Tab::Codes
         );
-        on_page || matches!(self.dialog, Dialog::Detail(_))
+        let names = self.moment.as_ref().map_or(0, |shown| shown.rows.len());
+        let beside = self.layout.has_pane && names <= MANY_NAMES;
+        on_page || beside || matches!(self.dialog, Dialog::Detail(_))
     }
 
     /// Adds a line to the log.
-    pub fn say(&mut self, line: String) {
-        if self.log.len() == LOG_LINES {
-            self.log.pop_front();
+    pub fn say(&mut self, line: &str) {
+        let now = self.latest.as_ref().map(|latest| latest.elapsed);
+        self.log.add(now.unwrap_or_default(), line);
+    }
+
+    /// Shows a text that has to be read, as soon as nobody types, and keeps it in the log.
+    pub fn alert(&mut self, text: String) {
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            self.say(&format!("ERROR {line}"));
         }
-        self.log.push_back(line);
+        self.messages.push_back(text);
+        self.show_message();
     }
 
-    pub(super) fn selected(&self) -> usize {
-        self.selected[self.tab.index()]
+    /// Shows the next text that waits, if nothing else has the keys.
+    pub(super) fn show_message(&mut self) {
+        if self.dialog == Dialog::None
+            && !self.typing
+            && let Some(text) = self.messages.pop_front()
+        {
+            self.dialog = Dialog::Message(text);
+        }
     }
 
-    pub(super) fn sorted(&self) -> usize {
+    /// The last lines of the log, with what was left out before them, to be printed when the view is gone.
+    pub fn last_lines(&self, most: usize) -> Vec<String> {
+        self.log.last_lines(most)
+    }
+
+    pub(super) fn selected(&self) -> Option<&str> {
+        self.selected[self.tab.index()].as_deref()
+    }
+
+    pub(super) fn sorted(&self) -> Order {
         self.sorted[self.tab.index()]
+    }
+
+    pub(super) fn open(&mut self, dialog: Dialog) {
+        self.dialog = dialog;
+        self.scroll = 0;
+        self.search.clear();
+        self.searching = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::LiveRow;
+
+    fn at(ms: u64, count: u64) -> Arc<Snapshot> {
+        Arc::new(Snapshot {
+            elapsed: Duration::from_millis(ms),
+            measured: Duration::from_millis(ms),
+            total: LiveRow {
+                count,
+                ..LiveRow::default()
+            },
+            ..Snapshot::default()
+        })
+    }
+
+    fn shown(state: &State) -> u64 {
+        state.moment.as_ref().map_or(0, |moment| moment.total.count)
+    }
+
+    #[test]
+    fn all_pages_show_one_moment_that_changes_once_a_second_or_with_a_reset() {
+        let mut state = State::default();
+        for (ms, count, wanted) in [(250, 3, 3), (500, 5, 3), (750, 7, 3), (1_250, 9, 9)] {
+            state.look(&at(ms, count));
+            assert_eq!(shown(&state), wanted, "{ms} ms");
+        }
+        let reset = Arc::new(Snapshot {
+            measured: Duration::ZERO,
+            ..Snapshot::clone(&at(1_500, 1))
+        });
+        state.look(&reset);
+        assert_eq!(shown(&state), 1);
+    }
+
+    #[test]
+    fn pages_made_from_a_report_go_on_when_it_comes() {
+        let mut state = State {
+            tab: Tab::Latency,
+            ..State::default()
+        };
+        state.look(&at(1_000, 10));
+        state.show_report(Some(Arc::default()));
+        state.look(&at(2_000, 20));
+        assert_eq!(shown(&state), 10, "the report is of that moment");
+        state.show_report(Some(Arc::default()));
+        assert_eq!(shown(&state), 20);
+        state.look(&at(6_000, 60));
+        assert_eq!(shown(&state), 60, "it never came");
+    }
+
+    #[test]
+    fn a_message_waits_until_nobody_types_and_is_in_the_log() {
+        let mut state = State::default();
+        state.open(Dialog::Users("4".to_owned()));
+        state.alert("unknown field 'wieght'".to_owned());
+        assert_eq!(state.dialog, Dialog::Users("4".to_owned()));
+        state.dialog = Dialog::None;
+        state.show_message();
+        assert!(matches!(&state.dialog, Dialog::Message(text) if text.contains("wieght")));
+        assert!(state.last_lines(9).concat().contains("wieght"));
     }
 }

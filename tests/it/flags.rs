@@ -107,7 +107,8 @@ const MISFITS: [(&str, &str, &[&str]); 56] = [
 
 /// Exempt flags: those without a value that choose what is shown, one that takes any path, and those that every program
 /// has.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 14] = [
+    "--exit",
     "--headless",
     "--watch",
     "--no-color",

@@ -236,7 +236,7 @@ fn what_makes_no_sense_is_refused_in_words_and_changes_nothing() {
             (Command::AddRate(5.0), "a run of users has no rate"),
             (Command::NextStage, "this run has no stages"),
             (Command::Resume, "the run is not paused"),
-            (Command::Reload, "this run cannot load its plan anew"),
+            (Command::Reload, "this run cannot reload its plan"),
         ] {
             let refused = wheel.refused(command).await;
             assert!(refused.contains(words), "{command:?}: {refused}");
@@ -247,7 +247,7 @@ fn what_makes_no_sense_is_refused_in_words_and_changes_nothing() {
         assert_eq!(wheel.send(Command::Resume).await, Done::Resumed);
         assert_eq!(wheel.send(Command::ResetStatistics).await, Done::Reset);
         let refused = wheel.refused(Command::ResetStatistics).await;
-        assert_eq!(refused, "the figures are starting anew already");
+        assert_eq!(refused, "the statistics are being reset already");
         let wanted = wheel.handle.snapshot().expect("it has begun").wanted;
         assert_eq!((wanted.users, wanted.rate, wanted.ends), (2, None, None));
         let interrupt = Command::Interrupt(Interrupt::Signal);

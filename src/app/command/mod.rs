@@ -32,7 +32,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 #[cfg(feature = "tui")]
-use view::View;
+use view::{View, ViewThread};
 
 /// How long a stream may take nothing before what is left for it is given up, at the end of the process.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -117,54 +117,66 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     }
     tell(flags, &announcement(prepared));
     let config = prepared.config.clone();
-    let (plan, host) = (prepared.name.clone(), target(prepared));
     let source = flags::source(path, flags);
-    let running = begun.run(Some(source), |handle| {
-        show(handle, (plan, host), &config, flags)
-    });
-    let runtime = runtime()?;
-    let outcome = runtime.block_on(running)?;
-    runtime.block_on(conclude(&outcome, &config, flags))
-}
-
-/// Shows the run of a plan against a host as it goes on: in the live view, which takes the terminal at once, or line by
-/// line.
-fn show(
-    handle: Handle,
-    run: (String, String),
-    config: &Config,
-    flags: &cli::Run,
-) -> impl Future<Output = Error> {
-    #[cfg(not(feature = "tui"))]
-    drop(run);
     #[cfg(feature = "tui")]
-    let view = match screen::wants_view(flags) {
-        true => View::open(run, flags, handle.clone()),
-        false => None,
+    let mut view = {
+        let run = (prepared.name.clone(), target(prepared));
+        let view = match screen::wants_view(flags) {
+            true => View::open(run, flags, begun.handle().clone()),
+            false => None,
+        };
+        view.and_then(|view| view.start(runtime().ok()?))
     };
     #[cfg(feature = "tui")]
-    let view = view.and_then(|view| view.start(runtime().ok()?));
-    async move {
-        #[cfg(feature = "tui")]
-        if let Some(mut view) = view {
-            view.over().await;
-            tracing::warn!("the terminal has gone: the run goes on without it");
+    let over = over(view.as_mut());
+    #[cfg(not(feature = "tui"))]
+    let over = std::future::ready(());
+    let running = begun.run(Some(source), |handle| show(handle, over, &config, flags));
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(running)?;
+    let written = outputs::write_all(&flags.outputs.output, &outcome.report);
+    #[cfg(feature = "tui")]
+    if let Some(view) = view {
+        for line in runtime.block_on(view.leave(&outcome, flags.screen.exit)) {
+            screen::aside(&line);
         }
-        tokio::select! {
-            error = report_progress(handle.snapshots(), config, flags) => error,
-            error = report_news(handle.news()) => error,
-        }
+    }
+    runtime.block_on(conclude(&outcome, written, &config, flags))
+}
+
+/// Waits until there is no view any more.
+#[cfg(feature = "tui")]
+async fn over(view: Option<&mut ViewThread>) {
+    if let Some(view) = view {
+        view.over().await;
+        tracing::warn!("the terminal has gone: the run goes on without it");
     }
 }
 
-/// Writes the outputs, prints the tables and gives the verdict's exit code. Files come first: nobody may be there to
-/// read the tables, and only what can be read is waited for.
-async fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, Error> {
-    let report = &outcome.report;
-    let mut troubles = Vec::new();
-    if let Err(errors) = outputs::write_all(&flags.outputs.output, report) {
-        troubles.extend(errors);
+/// Shows a run line by line as it goes on, once `view` is over.
+async fn show(
+    handle: Handle,
+    view: impl Future<Output = ()>,
+    config: &Config,
+    flags: &cli::Run,
+) -> Error {
+    view.await;
+    tokio::select! {
+        error = report_progress(handle.snapshots(), config, flags) => error,
+        error = report_news(handle.news()) => error,
     }
+}
+
+/// Prints the tables and gives the verdict's exit code, or that of outputs that could not be `written`. Only as much is
+/// waited for as can be read.
+async fn conclude(
+    outcome: &Outcome,
+    written: Result<(), Vec<Error>>,
+    config: &Config,
+    flags: &cli::Run,
+) -> Result<u8, Error> {
+    let report = &outcome.report;
+    let mut troubles = written.err().unwrap_or_default();
     let to_stdout = writes_to_stdout(flags);
     if !flags.screen.quiet && !to_stdout {
         let options = output::text::TableOptions {

@@ -227,6 +227,12 @@ pub(super) fn written(state: State) -> Result<(), Error> {
     }
 }
 
+/// Prints a line of the log after the view.
+#[cfg(feature = "tui")]
+pub(super) fn aside(text: &str) {
+    console::err().put(line(text));
+}
+
 pub(super) fn complain(error: &Error, backtrace: bool) {
     let stack = match error {
         Error::Mistake(diagnostic) if backtrace => diagnostic.backtrace_text(),

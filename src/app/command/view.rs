@@ -4,21 +4,30 @@
 use super::outputs::write_all;
 use super::screen::may_colour;
 use crate::app::log;
-use crate::app::signals::tell_of_interrupt;
+use crate::app::signals::{Signals, tell_of_interrupt};
 use crate::cli;
 use crate::config::{Format, Output};
+use crate::console;
 use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
-use crate::metrics::{Report, RunPhase, Snapshot};
+use crate::engine::Outcome;
+use crate::metrics::{Cause, Report, RunPhase, Snapshot};
 use crate::output;
-use crate::tui::{Dialog, Input, Screen, State, Typed, ViewContext, Wish};
+use crate::tui::{self, Input, Screen, State, Typed, ViewContext, Wish};
 use crate::units::counted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
 /// Place of a report that 'w' asks for, if the command line names none.
 const REPORT: &str = "lgoose-report.json";
+
+/// Lines of the log that are printed after the view.
+const LAST_LINES: usize = 10;
+
+/// How long a terminal may take nothing until the view of a run that is over is given up.
+const STUCK: Duration = Duration::from_secs(5);
 
 /// Age at which a report for pages is renewed.
 const REPORT_AGE: Duration = Duration::from_millis(900);
@@ -41,6 +50,15 @@ pub(super) struct View {
     answers: mpsc::UnboundedReceiver<Back>,
     /// When a report was last asked for.
     asked: Option<Instant>,
+    /// Whether somebody pressed Ctrl-C: that is out of the view, too.
+    interrupted: bool,
+}
+
+/// The end of the run, for the view.
+struct Finish {
+    report: Arc<Report>,
+    /// Whether the view stays until somebody has seen enough.
+    stay: bool,
 }
 
 /// Messages back from the run.
@@ -69,6 +87,7 @@ impl View {
                 plan,
                 host,
                 colours: may_colour(flags),
+                ascii: !tui::speaks_unicode(|name| std::env::var(name).ok()),
             },
             state: State::default(),
             outputs: flags.outputs.output.clone(),
@@ -78,36 +97,79 @@ impl View {
             back,
             answers,
             asked: None,
+            interrupted: false,
         })
     }
 
     /// Shows the run on a thread of its own, which keeps nobody waiting; `None` if there can be none.
-    pub(super) fn start(self, runtime: Runtime) -> Option<ViewThread> {
-        let (stop, stopped) = oneshot::channel();
+    pub(super) fn start(mut self, runtime: Runtime) -> Option<ViewThread> {
+        let (finish, finished) = oneshot::channel();
         let (over, is_over) = oneshot::channel();
-        let (ended, has_ended) = std::sync::mpsc::channel();
+        let (left, has_left) = oneshot::channel();
         let thread = std::thread::Builder::new().name("view".to_owned());
         let show = move || {
-            runtime.block_on(async {
+            let terminal = runtime.block_on(async {
                 tokio::select! {
-                    () = self.show() => {}
-                    _ = stopped => {}
+                    () = self.show() => false,
+                    finish = finished => match finish {
+                        Ok(Finish { report, stay }) if stay && !self.interrupted => {
+                            self.stay(&report).await;
+                            true
+                        }
+                        // Without a report the run has failed, which is told when the terminal is given back.
+                        _ => true,
+                    }
                 }
             });
             // Whoever waited may be gone.
             let _gone = over.send(());
-            let _gone = ended.send(());
+            if let Some(line) = self.log.ready() {
+                self.log_lines(line);
+            }
+            let lines = match terminal {
+                true => self.state.last_lines(LAST_LINES),
+                false => Vec::new(),
+            };
+            drop(self);
+            let _gone = left.send(lines);
         };
         thread.spawn(show).ok()?;
         Some(ViewThread {
-            stop: Some(stop),
+            finish: Some(finish),
             is_over,
-            has_ended,
+            has_left,
         })
     }
 
+    /// Shows the run, which is over, until somebody has seen enough or the terminal takes nothing any more.
+    async fn stay(&mut self, report: &Arc<Report>) {
+        let snapshot = self.state.finish(report);
+        let mut stale = true;
+        loop {
+            tokio::select! {
+                ready = tokio::time::timeout(STUCK, self.screen.ready()), if stale => {
+                    stale = false;
+                    let drawn = self.screen.draw(&self.facts, &mut self.state, &snapshot);
+                    if ready != Ok(true) || drawn.is_err() {
+                        return;
+                    }
+                }
+                typed = self.input.next() => {
+                    let Some(typed) = typed else { return };
+                    match self.state.take(&typed, &snapshot) {
+                        Some(Wish::Leave) => return,
+                        Some(Wish::WriteReport) => self.write_report(report),
+                        Some(Wish::Suspend) => suspend().await,
+                        _ => {}
+                    }
+                    stale = true;
+                }
+            }
+        }
+    }
+
     /// Shows the run until the terminal has gone.
-    async fn show(mut self) {
+    async fn show(&mut self) {
         let mut snapshots = self.handle.snapshots();
         let mut snapshot = Arc::new(Snapshot::default());
         let mut goes_on = true;
@@ -157,7 +219,12 @@ impl View {
     fn take(&mut self, typed: &Typed, snapshot: &Snapshot) {
         match self.state.take(typed, snapshot) {
             None => {}
-            Some(Wish::Command(command)) => self.ask(command),
+            Some(Wish::Command(command)) => {
+                self.interrupted |= matches!(command, Command::Interrupt(_));
+                self.ask(command);
+            }
+            // The run goes on.
+            Some(Wish::Leave) => {}
             Some(Wish::TogglePause) => self.ask(match snapshot.phase {
                 RunPhase::Paused => Command::Resume,
                 _ => Command::Pause,
@@ -173,7 +240,7 @@ impl View {
 
     fn ask(&mut self, command: Command) {
         if command == Command::Reload {
-            self.state.notice = "loading the plan anew".to_owned();
+            self.state.notice = "reloading the plan".to_owned();
         }
         let (asked, back) = (self.handle.ask(command), self.back.clone());
         tokio::spawn(async move {
@@ -205,10 +272,7 @@ impl View {
                     self.state.notice = notice;
                 }
             }
-            Back::ToShow(report) => {
-                let before = self.state.report.take();
-                self.state.report = report.or(before);
-            }
+            Back::ToShow(report) => self.state.show_report(report),
             Back::ToWrite(Some(report)) => self.write_report(&report),
             Back::ToWrite(None) => self.state.notice = Refusal::Over.to_string(),
         }
@@ -218,10 +282,13 @@ impl View {
     fn log_lines(&mut self, first: Heard<Arc<str>>) {
         let mut next = Some(first);
         while let Some(heard) = next {
-            self.state.say(match heard {
-                Heard::Entry(line) => line.to_string(),
-                Heard::Missed(lines) => format!(" WARN {} left out", counted(lines, "line")),
-            });
+            match heard {
+                Heard::Entry(line) => self.state.say(&line),
+                Heard::Missed(lines) => {
+                    let left_out = counted(lines, "line");
+                    self.state.say(&format!(" WARN {left_out} left out"));
+                }
+            }
             next = self.log.ready();
         }
     }
@@ -230,14 +297,13 @@ impl View {
     fn hear(&mut self, news: Heard<News>) {
         match news {
             Heard::Entry(Ok(told)) => {
-                self.state.say(format!(" INFO {told}"));
+                self.state.say(&format!(" INFO {told}"));
                 self.state.notice = told.to_string();
             }
             Heard::Entry(Err(error)) => {
-                let text = format!(
-                    "{error}\n\nthe plan that was loaded before runs on; mend it and press r"
-                );
-                self.state.dialog = Dialog::Message(text);
+                self.state.alert(format!(
+                    "{error}\n\nstill running the previous plan; fix it and press r"
+                ));
             }
             // Newer ones follow.
             Heard::Missed(_) => {}
@@ -254,8 +320,9 @@ impl View {
             true => &default[..],
             false => &self.outputs[..],
         };
+        let verdict = report.verdict.clone();
         let report = Report {
-            verdict: Some(output::judge(report, None)),
+            verdict: verdict.or_else(|| Some(output::judge(report, None))),
             ..report.clone()
         };
         match write_all(outputs, &report) {
@@ -266,7 +333,7 @@ impl View {
             }
             Err(errors) => {
                 let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-                self.state.dialog = Dialog::Message(texts.join("\n"));
+                self.state.alert(texts.join("\n"));
             }
         }
     }
@@ -280,25 +347,67 @@ impl Drop for View {
 
 /// A view at work. The terminal is given back when this is dropped.
 pub(super) struct ViewThread {
-    stop: Option<oneshot::Sender<()>>,
+    finish: Option<oneshot::Sender<Finish>>,
     is_over: oneshot::Receiver<()>,
-    has_ended: std::sync::mpsc::Receiver<()>,
+    has_left: oneshot::Receiver<Vec<String>>,
 }
 
 impl ViewThread {
-    /// Until there is no view any more: its terminal has gone.
+    /// Waits until there is no view any more: its terminal has gone.
     pub(super) async fn over(&mut self) {
         // It cannot be gone without having ended.
         let _ended = (&mut self.is_over).await;
+    }
+
+    /// Lets the view stay until somebody has seen enough of the run, which is over, unless nobody is there or wants
+    /// that. Returns the last lines of the log, which nobody has seen elsewhere.
+    pub(super) async fn leave(mut self, outcome: &Outcome, at_once: bool) -> Vec<String> {
+        let ending = outcome.report.ending.as_ref();
+        let told_to_go = ending.is_some_and(|ending| ending.cause == Cause::Signal);
+        let finish = Finish {
+            report: Arc::new(outcome.report.clone()),
+            stay: !(at_once || told_to_go || outcome.trouble.is_some()),
+        };
+        let stays = finish.stay;
+        if let Some(sender) = self.finish.take() {
+            // A view whose terminal has gone is over.
+            let _gone = sender.send(finish);
+        }
+        let left = async {
+            match stays {
+                true => (&mut self.has_left).await.ok(),
+                false => {
+                    let left = tokio::time::timeout(PATIENCE, &mut self.has_left).await;
+                    left.ok().and_then(Result::ok)
+                }
+            }
+        };
+        tokio::select! {
+            left = left => left.unwrap_or_default(),
+            () = Signals::Obeyed.interrupted() => Vec::new(),
+        }
     }
 }
 
 impl Drop for ViewThread {
     fn drop(&mut self) {
-        drop(self.stop.take());
+        drop(self.finish.take());
+        let begin = Instant::now();
         // It may be writing a report to a disk that takes its time.
-        let _ended = self.has_ended.recv_timeout(PATIENCE);
+        while begin.elapsed() < PATIENCE && self.has_left.try_recv() == Err(TryRecvError::Empty) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
+}
+
+/// Gives the terminal back and stops the process as Ctrl-Z would; takes it again when somebody lets it go on.
+async fn suspend() {
+    tui::hand_back();
+    console::out().settled_within(PATIENCE).await;
+    let own = rustix::process::getpid();
+    let _sent = rustix::process::kill_process(own, rustix::process::Signal::STOP);
+    // A view without a terminal ends by itself.
+    let _gone = tui::take_again();
 }
 
 /// What to say of an answer; `None` where the screen shows it anyway.

@@ -54,8 +54,7 @@ impl Timetable {
         Aim {
             users,
             rate,
-            ends: None,
-            lasts: None,
+            ..Aim::default()
         }
     }
 

@@ -1,7 +1,7 @@
 //! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
 //! shards by their directive and their signals alone, whatever machine they are on.
 
-use crate::config::{LocalConfig, RunConfig};
+use crate::config::{Load, LocalConfig, Part, RunConfig};
 use crate::control::{Answer, Call, Calls, Command, Done, Interrupt, Refusal};
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::{Offer, Offers};
@@ -49,6 +49,8 @@ pub(crate) struct Director {
     pub(crate) end: Option<Duration>,
     /// Stages to come: when each begins by the timetable, and its description.
     pub(crate) stages: VecDeque<(Duration, String)>,
+    /// How many there are, those that have begun included; 0 without stages.
+    pub(crate) stage_count: u64,
     pub(crate) reset: Reset,
     /// Merged deltas to give back to their shards.
     pub(crate) emptied: Vec<Delta>,
@@ -239,18 +241,27 @@ impl Director {
         let aim = directive.timetable.aim(elapsed);
         let paused = now.saturating_sub(elapsed);
         let ends = self.end.map(|end| end.saturating_add(paused));
+        let to_come = self.stages.len() as u64;
+        let stage = (self.stage_count > 0).then(|| (self.stage_count - to_come, self.stage_count));
+        let aim = Aim {
+            ends,
+            stage,
+            iterations: iterations(&self.config, self.local.part),
+            warmup_ends: self
+                .reset
+                .warmup_due()
+                .and_then(|due| directive.clock.moment(due)),
+            ..aim
+        };
         match self.is_stopping() {
             false => Aim {
                 users: self.local.part.share(aim.users),
-                ends,
-                lasts: self.end,
                 ..aim
             },
             true => Aim {
                 users: 0,
                 rate: aim.rate.map(|_| 0.0),
-                ends,
-                lasts: self.end,
+                ..aim
             },
         }
     }
@@ -363,6 +374,13 @@ impl Director {
         }
         Ok(Done::Stopping)
     }
+}
+
+/// What all users run together, where their iterations are counted.
+fn iterations(config: &RunConfig, part: Part) -> Option<u64> {
+    let each = config.iterations?;
+    let counted = !matches!(config.load, Load::Rate(..));
+    counted.then(|| each.saturating_mul(part.share(config.users)))
 }
 
 async fn at(moment: Option<Instant>) {

@@ -165,8 +165,13 @@ pub(crate) async fn run_on(
         version: 0,
         measurement: reset.measurement(),
     });
+    let to_come = stages(&config);
     let mut director = Director {
-        stages: stages(&config),
+        stage_count: match to_come.len() {
+            0 => 0,
+            later => later as u64 + 1,
+        },
+        stages: to_come,
         config: config.clone(),
         local: context.local.clone(),
         name,

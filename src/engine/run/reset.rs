@@ -76,7 +76,12 @@ impl Reset {
         }
     }
 
-    /// Returns whether a reset by the timetable is still to come.
+    /// When the warm-up ends by the timetable, if it has not.
+    pub(crate) fn warmup_due(&self) -> Option<Duration> {
+        self.due.filter(|_| self.warmup_due)
+    }
+
+    /// Whether the figures have yet to begin by themselves.
     pub(crate) fn is_due(&self) -> bool {
         self.due.is_some()
     }

@@ -190,8 +190,23 @@ impl ByName {
         }
     }
 
-    /// Returns the columns of one row up to `now`, in nanoseconds since the measurement began; open stretches come
-    /// last. Sketches are included if it is to be `whole`.
+    /// The highest p50, p95, p99 and latency that one row had in a second of the last ten that are closed.
+    pub(super) fn worst_now(&self, row: usize) -> [Duration; 4] {
+        let since = self.next.saturating_sub(10);
+        let points = self.rows.get(row).map_or(&[][..], |row| &row.points);
+        let recent = points
+            .iter()
+            .rev()
+            .take_while(|point| self.stretches[point.stretch as usize].second >= since);
+        recent.fold([Duration::ZERO; 4], |most, point| {
+            let [p50, p95, p99] = point.percentiles;
+            let here = [p50, p95, p99, point.exact.max()];
+            std::array::from_fn(|at| most[at].max(here[at]))
+        })
+    }
+
+    /// One row up to `now`, in nanoseconds since the measurement began; what is still open comes last. With its
+    /// sketches if it is to be `whole`.
     pub(super) fn columns(
         &mut self,
         row: usize,

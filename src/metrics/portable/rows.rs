@@ -35,6 +35,7 @@ pub(crate) struct Request {
     counts: RequestCounts,
     all: Counted,
     failures: Counted,
+    failed_at_once: Counted,
     service: Counted,
     filled: Option<(Exact, Counted)>,
 }
@@ -48,6 +49,7 @@ impl From<&RequestDelta> for Request {
             counts,
             all: row.all.counted(),
             failures: row.failures.counted(),
+            failed_at_once: row.failed_at_once.counted(),
             service: row.service.counted(),
             filled: filled.map(|filled| (filled.exact, filled.counted())),
         }
@@ -66,6 +68,7 @@ impl Request {
         self.counts.status.sort_unstable();
         add(&mut self.all, &other.all);
         add(&mut self.failures, &other.failures);
+        add(&mut self.failed_at_once, &other.failed_at_once);
         add(&mut self.service, &other.service);
         if let Some((exact, counted)) = &other.filled {
             let (ours, all) = self.filled.get_or_insert_default();
@@ -88,6 +91,7 @@ impl Request {
             counts: self.counts.clone(),
             all: Burst::of(&self.all),
             failures: Burst::of(&self.failures),
+            failed_at_once: Burst::of(&self.failed_at_once),
             service: Burst::of(&self.service),
             filled: self
                 .filled

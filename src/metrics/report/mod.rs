@@ -296,7 +296,13 @@ pub struct SeriesPoint {
     pub p95_ms: Option<f64>,
     /// 99th percentile in milliseconds.
     pub p99_ms: Option<f64>,
-    /// Requests under way at the end of the point; where points were joined, the most.
+    /// 95th percentile of those that succeeded; where points were joined, the highest. `null` if none did.
+    #[serde(default)]
+    pub ok_p95_ms: Option<f64>,
+    /// The same of those that failed.
+    #[serde(default)]
+    pub failed_p95_ms: Option<f64>,
+    /// Requests under way at its end; where points were joined, the most.
     #[serde(default)]
     pub under_way: u64,
     /// Age of the oldest of them in milliseconds; where points were joined, the greatest.

@@ -40,6 +40,8 @@ struct OpenSecond {
     failures: i64,
     bytes: u64,
     latencies: Histogram<u64>,
+    /// Of those that failed; made at the first.
+    failed: Option<Histogram<u64>>,
     border: Border,
 }
 
@@ -52,6 +54,8 @@ struct Point {
     failures: i64,
     bytes: u64,
     percentiles: [Duration; 3],
+    /// The 95th percentile of those that succeeded, and of those that failed.
+    apart: [Option<Duration>; 2],
     sketch: Sketch,
     border: Border,
     strain: Strain,
@@ -80,6 +84,8 @@ pub(super) struct Addition<'a> {
     pub(super) failures: i64,
     pub(super) bytes: u64,
     pub(super) latencies: &'a Histogram<u64>,
+    /// Of these, those that failed.
+    pub(super) failed: &'a Histogram<u64>,
 }
 
 impl Series {
@@ -93,6 +99,12 @@ impl Series {
         open.failures += more.failures;
         open.bytes += more.bytes;
         latency::add(&mut open.latencies, more.latencies);
+        if !more.failed.is_empty() {
+            latency::add(
+                open.failed.get_or_insert_with(latency::histogram),
+                more.failed,
+            );
+        }
     }
 
     /// Adds the state of a shard at the end of a second.
@@ -255,6 +267,7 @@ impl Default for OpenSecond {
             failures: 0,
             bytes: 0,
             latencies: latency::histogram(),
+            failed: None,
             border: Border::default(),
         }
     }
@@ -282,17 +295,35 @@ impl OpenSecond {
             failures: self.failures,
             bytes: self.bytes,
             percentiles: self.exact.quantiles(&self.latencies, QUANTILES),
+            apart: self.apart(),
             sketch: sketcher.of(&self.latencies),
             border: self.border,
             strain,
         }
     }
 
-    /// Clears the second and keeps its memory.
+    /// The 95th percentile of those that succeeded, and of those that failed.
+    fn apart(&self) -> [Option<Duration>; 2] {
+        let p95 =
+            |of: &Histogram<u64>| (!of.is_empty()).then(|| self.exact.quantiles(of, [0.95])[0]);
+        let Some(failed) = self.failed.as_ref().filter(|failed| !failed.is_empty()) else {
+            let known = self.failures <= 0;
+            return [p95(&self.latencies).filter(|_| known), None];
+        };
+        let mut ok = self.latencies.clone();
+        // They come together, so there is never more of one than of all.
+        let told = ok.subtract(failed).is_ok();
+        [p95(&ok).filter(|_| told), p95(failed)]
+    }
+
+    /// Empties it and keeps its memory.
     fn clear(&mut self) {
         self.exact = Exact::default();
         (self.failures, self.bytes) = (0, 0);
         self.latencies.reset();
+        if let Some(failed) = &mut self.failed {
+            failed.reset();
+        }
         self.border = Border::default();
     }
 }
@@ -309,6 +340,9 @@ impl Point {
             oldest: self.border.oldest.max(next.border.oldest),
         };
         self.strain.join(&next.strain);
+        for (ours, theirs) in self.apart.iter_mut().zip(next.apart) {
+            *ours = (*ours).max(theirs);
+        }
         if next.exact.count == 0 {
             return;
         }
@@ -320,6 +354,8 @@ impl Point {
     fn row(&self) -> SeriesPoint {
         let ms = |time: Duration| (self.exact.count > 0).then_some(time.as_secs_f64() * 1e3);
         let [p50_ms, p95_ms, p99_ms] = self.percentiles.map(ms);
+        let [ok_p95, failed_p95] = self.apart;
+        let p95_ms_of = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
         SeriesPoint {
             second: self.second,
             seconds: self.lasted.as_secs_f64(),
@@ -333,6 +369,8 @@ impl Point {
             p50_ms,
             p95_ms,
             p99_ms,
+            ok_p95_ms: p95_ms_of(ok_p95),
+            failed_p95_ms: p95_ms_of(failed_p95),
             under_way: self.border.under_way,
             oldest_ms: self.border.oldest as f64 / 1e6,
             busy: self.strain.busy,

@@ -16,6 +16,7 @@ fn add(series: &mut Series, second: u64, latencies_us: &[u64]) {
         failures: 0,
         bytes: 10,
         latencies: &latencies,
+        failed: &latency::histogram(),
     };
     series.add(second, more);
 }
@@ -51,6 +52,40 @@ fn a_point_holds_its_own_second_only_and_a_fragment_says_its_length() {
     );
     assert_eq!(points[2].rate(), None, "nobody knows from a tenth");
     assert_eq!((points[1].rate(), points[1].sum_ms), (Some(2.0), 18.0));
+}
+
+#[test]
+fn a_point_tells_the_latency_of_failures_apart_from_that_of_successes() {
+    let mut series = Series::default();
+    add(&mut series, 0, &[30_000; 20]);
+    let (mut exact, mut failed) = (Exact::default(), latency::histogram());
+    for _ in 0..80 {
+        exact.record(200_000);
+        latency::record(&mut failed, 200);
+    }
+    let more = Addition {
+        exact,
+        failures: 80,
+        bytes: 0,
+        latencies: &failed,
+        failed: &failed,
+    };
+    series.add(0, more);
+    series.add(1, more);
+    close(&mut series, 2);
+    let points = points(&mut series, 2_000);
+    let told: Vec<_> = points
+        .iter()
+        .map(|point| (point.p50_ms, point.ok_p95_ms, point.failed_p95_ms))
+        .collect();
+    // A site that refuses at once does not look faster.
+    assert_eq!(
+        told,
+        [
+            (Some(0.2), Some(30.0), Some(0.2)),
+            (Some(0.2), None, Some(0.2))
+        ]
+    );
 }
 
 #[test]

@@ -52,6 +52,8 @@ pub struct Store {
     total: RequestTally,
     /// Latencies of all names within a slice: gathered once, then added to the total and the series.
     fresh: Histogram<u64>,
+    /// Likewise of those that failed.
+    fresh_failed: Histogram<u64>,
     series: Series,
     by_name: ByName,
     /// The requests of `test_start` and `test_stop`.
@@ -103,6 +105,7 @@ impl Store {
             users: Users::default(),
             total: RequestTally::default(),
             fresh: latency::histogram(),
+            fresh_failed: latency::histogram(),
             series: Series::default(),
             by_name: ByName::default(),
             start_stop: Table::new(),
@@ -302,6 +305,7 @@ impl Store {
         }
         self.total = RequestTally::default();
         self.fresh.reset();
+        self.fresh_failed.reset();
         self.series = Series::default();
         self.by_name = ByName::default();
         self.recent = Recent::starting(now);
@@ -354,6 +358,7 @@ impl Store {
             self.requests.rows[at].merge(row);
             self.total.merge_counts(row);
             row.all.add_to(&mut self.fresh);
+            row.failed_at_once.add_to(&mut self.fresh_failed);
             self.generator.add_service(second, row);
             exact = exact.merged(&row.counts.all);
             failures += row.counts.failures_change();
@@ -377,9 +382,13 @@ impl Store {
                 failures,
                 bytes,
                 latencies: &self.fresh,
+                failed: &self.fresh_failed,
             };
             self.series.add(second, more);
             self.fresh.reset();
+            if !self.fresh_failed.is_empty() {
+                self.fresh_failed.reset();
+            }
         }
     }
 

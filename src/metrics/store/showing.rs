@@ -11,6 +11,8 @@ use std::time::Duration;
 const LIVE_ERRORS: usize = 20;
 /// The most points over time in a snapshot.
 const LIVE_POINTS: usize = 120;
+/// Events that a snapshot shows.
+const LIVE_EVENTS: usize = 50;
 
 impl Store {
     pub(super) fn snapshot(&mut self) -> Snapshot {
@@ -26,9 +28,13 @@ impl Store {
         let mut rows: Vec<LiveRow> = rows
             .enumerate()
             .filter(|(_, (_, row))| row.counts.count() > 0)
-            .map(|(at, (label, row))| live_row(label, row, measured, recent.rates(at)))
+            .map(|(at, (label, row))| LiveRow {
+                worst_now: self.by_name.worst_now(at),
+                ..live_row(label, row, measured, recent.rates(at))
+            })
             .collect();
         rows.sort_by_cached_key(|row| self.identity.place_of_name(&row.name));
+        let ok = self.total.live_ok();
         Snapshot {
             elapsed: self.now,
             measured: self.measured(self.now),
@@ -41,16 +47,19 @@ impl Store {
                 measured,
                 recent.total_rates(),
             ),
+            ok,
             rows,
             scenarios: self.scenario_rows(Users::now),
             checks,
             metrics,
             errors: self.errors.top(LIVE_ERRORS),
             dropped: self.arrivals.dropped_count(),
+            late_p99: self.arrivals.late_p99(),
             connections: self.generator.connections_now(),
             warnings: self.warnings.clone(),
             thresholds: self.judges.current(),
             recent: self.series.last(LIVE_POINTS),
+            events: self.events.last(LIVE_EVENTS, self.origin_ns()),
             phase: self.phase,
             wanted: self.wanted,
             played: self.played,
@@ -72,5 +81,6 @@ fn live_row(label: &Label, row: &mut RequestTally, measured: Duration, now: (f64
         p95,
         p99,
         max: row.exact().max(),
+        worst_now: Default::default(),
     }
 }

@@ -184,6 +184,7 @@ mod tests {
             p95: Duration::from_millis(5),
             p99: Duration::from_millis(6),
             max: Duration::from_millis(7),
+            ..LiveRow::default()
         };
         Snapshot {
             wanted: Aim {
@@ -191,6 +192,7 @@ mod tests {
                 rate: Some(3.0),
                 ends: Some(Duration::from_secs(60)),
                 lasts: Some(Duration::from_secs(60)),
+                ..Aim::default()
             },
             elapsed: Duration::from_secs(9),
             measured: Duration::from_secs(7),

@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(keys(&json["scenarios"][0]), sorted("name users iterations"));
         let task = "scenario name runs failures latency_ms";
         assert_eq!(keys(&json["tasks"][0]), sorted(task));
-        let point = "second seconds users count failures bytes min_ms max_ms sum_ms p50_ms p95_ms p99_ms under_way oldest_ms \
+        let point = "second seconds users count failures bytes min_ms max_ms sum_ms p50_ms p95_ms p99_ms ok_p95_ms failed_p95_ms under_way oldest_ms \
              busy lag_ms saturated own_p50_ms own_p99_ms histogram";
         assert_eq!(keys(&json["series"][0]), sorted(point));
         let check = "name passes failures";

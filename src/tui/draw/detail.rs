@@ -1,50 +1,141 @@
-//! All there is to the selected row, as lines of text.
+//! All there is to a row, as lines of text.
 
-use super::super::history::bars;
-use super::super::listing::{Entry, one_line};
-use super::super::pages::{label, listing, moment, ms_text, rate};
-use super::super::state::{State, Tab};
+use super::super::listing::{Column, Entry};
+use super::super::pages::{error_key, moment, ms_text, origin, rate, request_key, tight, unsorted};
+use super::super::state::{State, Subject, Tab};
 use super::super::style::Meaning;
-use crate::metrics::{ErrorRow, Exemplar, Figures, PhasesMs, Report, Snapshot};
+use super::super::text::one_line;
+use super::distribution;
+use super::paint::Lines;
+use crate::metrics::{ErrorRow, Exemplar, Figures, LiveRow, PhasesMs, Report, Snapshot};
 use crate::units::{show_count, show_size};
+use std::time::Duration;
 
-type Lines = Vec<(Meaning, String)>;
-
-pub(super) fn lines(state: &State, snapshot: &Snapshot) -> Lines {
-    let listing = listing(state, snapshot);
-    let Some(row) = listing.rows.get(state.selected()) else {
-        return vec![(Meaning::Faint, "nothing is selected".to_owned())];
-    };
+pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Lines {
     let empty = Report::default();
     let report = state.report.as_deref().unwrap_or(&empty);
-    match state.tab {
+    let clock = Clock::of(report, snapshot);
+    match subject.tab {
         Tab::Errors => {
-            let named = |error: &&ErrorRow| row.name == error_name(error);
-            match report.errors.iter().find(named) {
-                Some(error) => about_error(error),
-                None => plain(row, &listing.columns),
+            let mut errors = report.errors.iter();
+            if let Some(error) = errors.find(|error| error_key(error) == subject.key) {
+                return about_error(error, clock);
             }
         }
         Tab::Requests | Tab::Latency | Tab::Codes => {
-            let named = report
+            let live = snapshot
+                .rows
+                .iter()
+                .find(|row| request_key(&row.method, &row.name) == subject.key);
+            let told = report
                 .requests
                 .iter()
-                .find(|request| label(&request.method, &request.name) == row.name);
-            match named {
-                Some(request) => about_request(&row.name, &request.figures, report),
-                None => plain(row, &listing.columns),
+                .find(|row| request_key(&row.method, &row.name) == subject.key);
+            let name = one_line(subject.key.trim_start());
+            let mut lines = vec![(Meaning::Strong, name), blank()];
+            if let Some(row) = live {
+                lines.push(line("now", now(row)));
             }
+            match (told, live) {
+                (Some(request), _) => about_request(&mut lines, &request.figures),
+                (None, Some(row)) => about_row(&mut lines, row),
+                (None, None) => lines.push((Meaning::Faint, GONE.to_owned())),
+            }
+            let named = request_name(subject);
+            let errors = if report.errors.is_empty() {
+                &snapshot.errors
+            } else {
+                &report.errors
+            };
+            for error in errors.iter().filter(|error| one_line(&error.name) == named) {
+                let text = format!("{} × {}", show_count(error.count), one_line(&error.message));
+                lines.push((Meaning::Bad, text));
+            }
+            if let Some(request) = told {
+                lines.extend(distribution::lines(&request.figures));
+            }
+            return lines;
         }
-        _ => plain(row, &listing.columns),
+        _ => {}
+    }
+    let rows = unsorted(state, subject.tab, snapshot);
+    match rows.row_of(&subject.key) {
+        Some(at) => plain(&rows.rows[at], &rows.columns),
+        None => vec![(Meaning::Faint, GONE.to_owned())],
     }
 }
 
-fn error_name(error: &ErrorRow) -> String {
-    format!("{}: {}", one_line(&error.name), one_line(&error.message))
+/// What is said of a row that a reset has taken away.
+const GONE: &str = "not seen since the statistics were reset";
+
+fn request_name(subject: &Subject) -> String {
+    one_line(subject.key.trim_start())
+}
+
+/// From the clocks of a report to that of the header.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    /// When the statistics began, since the run did.
+    origin: Duration,
+    /// When the run began on the clock of the logs.
+    begin_ns: u64,
+}
+
+impl Clock {
+    fn of(report: &Report, snapshot: &Snapshot) -> Clock {
+        let origin = origin(snapshot);
+        Clock {
+            origin,
+            begin_ns: report.origin_ns.saturating_sub(origin.as_nanos() as u64),
+        }
+    }
+
+    /// A time of the statistics.
+    fn of_figures(self, seconds: f64) -> String {
+        moment(self.origin, seconds)
+    }
+
+    /// A time on the clock of the logs.
+    fn of_log(self, ns: u64) -> String {
+        moment(
+            Duration::ZERO,
+            ns.saturating_sub(self.begin_ns) as f64 / 1e9,
+        )
+    }
+}
+
+fn line(name: &str, text: String) -> (Meaning, String) {
+    (Meaning::Plain, format!("{name:<10} {text}"))
+}
+
+/// The last ten seconds of a request.
+fn now(row: &LiveRow) -> String {
+    let [p50, p95, p99, max] = row.worst_now.map(tight);
+    format!(
+        "{}/s · {} failed/s · worst second p50 {p50} · p95 {p95} · p99 {p99} · max {max}",
+        rate(row.rate_now),
+        rate(row.failures_now)
+    )
+}
+
+/// What is known without a report.
+fn about_row(lines: &mut Lines, row: &LiveRow) {
+    lines.push(line(
+        "requests",
+        format!(
+            "{} · {}/s · {} failed",
+            show_count(row.count),
+            rate(row.rate),
+            show_count(row.failures)
+        ),
+    ));
+    let [p50, p95, p99, max] = [row.p50, row.p95, row.p99, row.max].map(tight);
+    let text = format!("50% {p50} · 95% {p95} · 99% {p99} · max {max}");
+    lines.push(line("latency", text));
 }
 
 /// The name, which the page may have cut, and each figure.
-fn plain(row: &Entry, columns: &[super::super::listing::Column]) -> Lines {
+fn plain(row: &Entry, columns: &[Column]) -> Lines {
     let mut lines = vec![(Meaning::Strong, row.name.clone()), blank()];
     for (column, cell) in columns.iter().zip(&row.cells) {
         lines.push((Meaning::Plain, format!("{:<10} {cell}", column.title)));
@@ -56,7 +147,7 @@ fn blank() -> (Meaning, String) {
     (Meaning::Plain, String::new())
 }
 
-fn about_error(error: &ErrorRow) -> Lines {
+fn about_error(error: &ErrorRow, clock: Clock) -> Lines {
     let mut lines = vec![(Meaning::Bad, one_line(&error.message)), blank()];
     let mut line =
         |name: &str, text: String| lines.push((Meaning::Plain, format!("{name:<10} {text}")));
@@ -65,21 +156,21 @@ fn about_error(error: &ErrorRow) -> Lines {
         line("plan", one_line(place));
     }
     line("count", show_count(error.count));
-    line("first", moment(error.first_s));
-    line("last", moment(error.last_s));
+    line("first", clock.of_figures(error.first_s));
+    line("last", clock.of_figures(error.last_s));
     for (n, exemplar) in error.exemplars.iter().enumerate() {
         let title = match n {
             0 => "The first of these requests",
             _ => "One of the slowest others",
         };
         lines.extend([blank(), (Meaning::Strong, title.to_owned())]);
-        lines.extend(about_exemplar(exemplar));
+        lines.extend(about_exemplar(exemplar, clock));
     }
     lines
 }
 
 /// What was asked, what came back and when.
-fn about_exemplar(exemplar: &Exemplar) -> Lines {
+fn about_exemplar(exemplar: &Exemplar, clock: Clock) -> Lines {
     let status = match exemplar.status {
         0 => "no response".to_owned(),
         status => status.to_string(),
@@ -95,7 +186,7 @@ fn about_exemplar(exemplar: &Exemplar) -> Lines {
         line("from", one_line(&exemplar.final_url));
     }
     line(
-        "answer",
+        "response",
         format!(
             "{status} in {} · {} of body",
             ms_text(exemplar.latency_ms),
@@ -106,7 +197,7 @@ fn about_exemplar(exemplar: &Exemplar) -> Lines {
         "when",
         format!(
             "{} into the run, by user {}",
-            moment(exemplar.start_ns as f64 / 1e9),
+            clock.of_log(exemplar.start_ns),
             exemplar.user
         ),
     );
@@ -141,8 +232,7 @@ fn phases_text(phases: &PhasesMs) -> String {
     had.collect::<Vec<_>>().join(" · ")
 }
 
-fn about_request(name: &str, figures: &Figures, report: &Report) -> Lines {
-    let mut lines = vec![(Meaning::Strong, name.to_owned()), blank()];
+fn about_request(lines: &mut Lines, figures: &Figures) {
     let mut line =
         |name: &str, text: String| lines.push((Meaning::Plain, format!("{name:<10} {text}")));
     line(
@@ -189,7 +279,20 @@ fn about_request(name: &str, figures: &Figures, report: &Report) -> Lines {
         line("", texts[..4].join(" · "));
         line("", texts[4..].join(" · "));
     }
-    line("phases", phases_text(&figures.phases_ms));
+    if let Some(ok) = figures.latency_ok_ms.filter(|_| figures.failures > 0) {
+        let text = format!(
+            "50% {} · 95% {} · 99% {} · max {}",
+            ms_text(ok.p50),
+            ms_text(ok.p95),
+            ms_text(ok.p99),
+            ms_text(ok.max)
+        );
+        line("ok alone", text);
+    }
+    let phases = phases_text(&figures.phases_ms);
+    if !phases.is_empty() {
+        line("phases", phases);
+    }
     let codes = figures
         .status
         .iter()
@@ -198,39 +301,4 @@ fn about_request(name: &str, figures: &Figures, report: &Report) -> Lines {
             code => format!("{} [{}]", show_count(*count), one_line(code)),
         });
     line("status", codes.collect::<Vec<_>>().join(", "));
-    lines.extend(distribution(figures));
-    let own = report
-        .errors
-        .iter()
-        .filter(|error| one_line(&error.name) == name);
-    for error in own {
-        let text = format!("{} × {}", show_count(error.count), one_line(&error.message));
-        lines.push((Meaning::Bad, text));
-    }
-    lines
-}
-
-/// Requests by latency in stretches that double: from 64 µs to 128 µs and so on.
-fn distribution(figures: &Figures) -> Lines {
-    let doubling = figures.doubling_us();
-    let most = doubling.iter().map(|(_, count)| *count).max().unwrap_or(0);
-    if most == 0 {
-        return Lines::new();
-    }
-    let counts = doubling.iter().map(|(_, count)| *count as f64);
-    let mut lines = vec![
-        blank(),
-        (Meaning::Faint, format!("distribution  {}", bars(counts))),
-    ];
-    for (below_us, count) in doubling {
-        let full = (count as f64 / most as f64 * 40.0).ceil() as usize;
-        let below = ms_text(below_us as f64 / 1e3);
-        let text = format!(
-            "below {below:>7}  {:<40} {}",
-            "█".repeat(full),
-            show_count(count)
-        );
-        lines.push((Meaning::Graph, text));
-    }
-    lines
 }

@@ -1,40 +1,114 @@
-//! What lies over the page: help, questions, messages, and pages of text.
+//! What lies over the page: help, questions, messages, and pages of text that scroll and can be searched.
 
-use super::super::listing::broken;
-use super::super::state::Dialog;
+use super::super::layout::Layout;
+use super::super::state::{Dialog, State};
 use super::super::style::{Meaning, Styles};
+use super::super::text::{broken, one_line};
+use super::paint::Lines;
+use crate::metrics::Snapshot;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Block, Clear, Paragraph, Widget as _, Wrap};
 use unicode_width::UnicodeWidthStr as _;
 
-const HELP: &str = "\
-1–7 ⇥ ← →    page                  q        stop, with a report (asks)
-↑ ↓ j k      row, PgUp PgDn g G    Ctrl-C   stop; twice: abort
-↵            all about the row     Ctrl-Z   suspend, 'fg' comes back
-/            filter, Esc drops it  p        pause and go on
-s S          sort, turn round      + - u    users
-0            figures start anew    r        load the plan anew
-?            this                  w        write a report
+/// What the keys do; two columns of it where there is room.
+const KEYS: [(&str, &str); 22] = [
+    ("1–7 ⇥ ← →", "page"),
+    ("↑ ↓ j k", "row; also PgUp PgDn g G"),
+    ("↵", "details (/ search, y copy)"),
+    ("e", "errors of the request"),
+    ("/", "filter by name (Esc: all)"),
+    ("s S", "sort, reverse"),
+    ("n", "last 10 s, or all"),
+    ("z", "graphs of the whole run"),
+    ("v", "another graph"),
+    ("!", "all warnings"),
+    ("?", "this"),
+    ("q", "stop, with a report (asks)"),
+    ("Ctrl-C", "stop; twice: abort"),
+    ("Ctrl-Z", "suspend, 'fg' comes back"),
+    ("Ctrl-L", "draw the screen anew"),
+    ("p", "pause and go on"),
+    ("+ - u", "users"),
+    ("0", "reset the statistics"),
+    ("r", "reload the plan"),
+    ("w", "write a report"),
+    ("click", "select; again: details"),
+    ("wheel", "scroll"),
+];
 
-Requests and their latencies count from the beginning or the last '0';
-req/s and 'now' cover the last ten seconds.";
+/// What figures are of.
+const FIGURES: &str = "Figures count from the beginning or the last reset of the statistics; 'n' shows the last ten \
+    seconds: rates over all of them, latencies of the worst second. The header's latencies are those of successes ('ok') \
+    once something has failed. All times count from the beginning of the run.";
+
+/// Columns of one column of help.
+const HALF: usize = 38;
+
+pub(super) fn help(width: u16) -> Lines {
+    let key = |(key, what): &(&str, &str)| {
+        let padding = " ".repeat(10_usize.saturating_sub(key.width()));
+        format!("{key}{padding} {what}")
+    };
+    let mut lines = Lines::new();
+    match usize::from(width) >= 2 * HALF + 4 {
+        true => {
+            let (left, right) = KEYS.split_at(KEYS.len() / 2);
+            for (left, right) in left.iter().zip(right) {
+                let left = key(left);
+                let padding = " ".repeat(HALF.saturating_sub(left.width()) + 1);
+                lines.push((Meaning::Plain, format!("{left}{padding}{}", key(right))));
+            }
+        }
+        false => lines.extend(KEYS.iter().map(|both| (Meaning::Plain, key(both)))),
+    }
+    lines.push((Meaning::Plain, String::new()));
+    let room = usize::from(width).saturating_sub(4).clamp(20, 2 * HALF);
+    let mut line = String::new();
+    for word in FIGURES.split_whitespace() {
+        if line.width() + word.width() + 1 > room {
+            lines.push((Meaning::Faint, std::mem::take(&mut line)));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push((Meaning::Faint, line));
+    lines
+}
+
+/// All that lgoose has to say about the run, in full.
+pub(super) fn warnings(snapshot: &Snapshot) -> Lines {
+    let mut lines = Lines::new();
+    for warning in snapshot.warnings.iter() {
+        lines.push((Meaning::Warning, format!("! {}", one_line(warning))));
+        lines.push((Meaning::Plain, String::new()));
+    }
+    if lines.is_empty() {
+        lines.push((Meaning::Faint, "lgoose has nothing to warn of".to_owned()));
+    }
+    lines
+}
 
 pub(super) fn draw(dialog: &Dialog, area: Rect, buffer: &mut Buffer, styles: Styles) {
     let (title, text) = match dialog {
-        Dialog::Help => ("keys", HELP.to_owned()),
         Dialog::Quit => (
             "stop?",
-            "Running tasks finish, then the report is printed.\n\ny or ↵ stops, any other key goes on".to_owned(),
+            "Running tasks finish, then the report is there.\n\ny or ↵ stops, any other key goes on"
+                .to_owned(),
+        ),
+        Dialog::Users(typed) => (
+            "users",
+            format!("{typed}_\n\n↵ sets the number, Esc leaves it"),
         ),
         Dialog::Reset => (
-            "start the figures anew?",
+            "reset the statistics?",
             "The report keeps those of before apart.\n\ny or ↵ does, any other key goes on".to_owned(),
         ),
-        Dialog::Users(typed) => ("users", format!("{typed}_\n\n↵ sets the number, Esc leaves it")),
-        Dialog::Message(text) => ("", format!("{text}\n\nany key closes this")),
-        Dialog::None | Dialog::Detail(_) => return,
+        Dialog::Message(text) => ("", format!("{text}\n\nEsc closes this")),
+        _ => return,
     };
     let lines: Vec<(Meaning, String)> = text
         .lines()
@@ -61,11 +135,12 @@ pub(super) fn draw(dialog: &Dialog, area: Rect, buffer: &mut Buffer, styles: Sty
     framed(title, &lines, 0, place, buffer, styles);
 }
 
-/// A page of lines nearly as large as the screen.
+/// A text over nearly all of the screen. It ends where it ends.
 pub(super) fn page(
+    state: &State,
     lines: &[(Meaning, String)],
-    from: u16,
     area: Rect,
+    layout: &mut Layout,
     buffer: &mut Buffer,
     styles: Styles,
 ) {
@@ -75,23 +150,41 @@ pub(super) fn page(
         ..area
     };
     let inner = usize::from(place.width.saturating_sub(4)).max(1);
-    let lines: Vec<_> = lines
+    let mut lines: Vec<_> = lines
         .iter()
         .flat_map(|(meaning, line)| {
             let parts = broken(line, inner).into_iter();
             parts.map(|part| (*meaning, part))
         })
         .collect();
-    let most =
-        (lines.len().min(u16::MAX.into()) as u16).saturating_sub(place.height.saturating_sub(2));
-    framed(
-        "↑ ↓ scroll, any other key goes back",
-        &lines,
-        from.min(most),
-        place,
-        buffer,
-        styles,
-    );
+    let wanted = state.search.to_lowercase();
+    if !wanted.is_empty() {
+        for (at, (meaning, line)) in lines.iter_mut().enumerate() {
+            if line.to_lowercase().contains(&wanted) {
+                layout.found.push(at.min(u16::MAX.into()) as u16);
+                *meaning = Meaning::Selected;
+            }
+        }
+    }
+    let rows = place.height.saturating_sub(2);
+    let all = lines.len().min(u16::MAX.into()) as u16;
+    layout.dialog_rows = rows;
+    layout.most_scroll = all.saturating_sub(rows);
+    let from = state.scroll.min(layout.most_scroll);
+    let title = match (&state.search, state.searching) {
+        (text, true) => format!("search: {text}_"),
+        (text, false) if !text.is_empty() => {
+            format!("'{text}' in {} lines, n next", layout.found.len())
+        }
+        _ if !state.notice.is_empty() => state.notice.clone(),
+        _ if layout.most_scroll > 0 => format!(
+            "{}–{} of {all} · ↑ ↓ scroll · / search · y copy · Esc back",
+            from + 1,
+            (from + rows).min(all)
+        ),
+        _ => "/ search · y copy · Esc back".to_owned(),
+    };
+    framed(&title, &lines, from, place, buffer, styles);
 }
 
 fn framed(

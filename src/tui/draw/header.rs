@@ -1,24 +1,28 @@
-//! The top of the screen: what runs, how far it is, its figures now, and how they went over the last minutes.
+//! The top of the screen: what runs, how far it is, how hard lgoose works, and its figures.
 
 use super::super::ViewContext;
-use super::super::listing::{cut_middle, one_line};
-use super::super::pages::{ms_text, rate, tight};
+use super::super::pages::{is_broken, ms_text, rate, tight};
+use super::super::state::State;
 use super::super::style::{Meaning, Styles};
-use super::put;
-use crate::metrics::{RunPhase, SeriesPoint, Snapshot};
-use crate::units::{counted, show_count, show_long, show_size};
+use super::super::text::{cut_middle, one_line};
+use super::graphs::LONG_MS;
+use super::paint::{put, put_right};
+use crate::metrics::{RunPhase, Snapshot};
+use crate::units::{counted, show_count, show_duration, show_long, show_size};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::{Sparkline, Widget as _};
+use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of the bar that shows how far the run is.
 const BAR: usize = 16;
 
-/// Three lines: plan and target, progress and generator, figures.
+/// Three lines: plan, target and users; progress and generator, which are those of `live`; figures of the moment that
+/// the pages `show`.
 pub(super) fn draw(
     facts: &ViewContext,
-    snapshot: &Snapshot,
+    state: &State,
+    (live, shown): (&Snapshot, &Snapshot),
     area: Rect,
     buffer: &mut Buffer,
     styles: Styles,
@@ -29,71 +33,122 @@ pub(super) fn draw(
         ..area
     };
     let width = area.width as usize;
-    let users = counted(snapshot.users, "user");
-    let room = width.saturating_sub(users.width() + 12);
+    let users = users(live);
+    let room = width.saturating_sub(users.width() + 9);
     let what = format!("{} → {}", one_line(&facts.plan), one_line(&facts.host));
     let x = put(buffer, line(0), area.x, "lgoose ", Meaning::Title, styles);
-    put(
-        buffer,
-        line(0),
-        x,
-        &cut_middle(&what, room),
-        Meaning::Strong,
-        styles,
-    );
-    at_right(buffer, line(0), &users, Meaning::Strong, styles);
+    let what = cut_middle(&what, room);
+    put(buffer, line(0), x, &what, Meaning::Strong, styles);
+    put_right(buffer, line(0), &users, Meaning::Strong, styles);
 
-    let (text, meaning) = phase(snapshot);
-    let x = put(
-        buffer,
-        line(1),
-        area.x,
-        &bar(snapshot),
-        Meaning::Graph,
-        styles,
-    );
-    let end = put(buffer, line(1), x, &text, meaning, styles);
+    let x = match state.finished {
+        Some(_) => area.x,
+        None => put(buffer, line(1), area.x, &bar(live), Meaning::Graph, styles),
+    };
+    let (texts, meaning) = phase(state, live);
+    let room = area.right().saturating_sub(x) as usize;
+    let fits = texts.iter().find(|text| text.width() <= room);
+    let text = fits.or(texts.last()).map_or("", String::as_str);
+    let end = put(buffer, line(1), x, text, meaning, styles);
     let room = area.right().saturating_sub(end + 2) as usize;
-    let (texts, busy) = generator(snapshot);
+    let (texts, busy) = generator(live);
     if let Some(text) = texts.iter().find(|text| text.width() <= room) {
-        at_right(buffer, line(1), text, busy, styles);
+        put_right(buffer, line(1), text, busy, styles);
     }
 
-    figures(snapshot, line(2), buffer, styles);
+    figures(shown, line(2), buffer, styles);
 }
 
-fn at_right(buffer: &mut Buffer, area: Rect, text: &str, meaning: Meaning, styles: Styles) {
-    let x = area.right().saturating_sub(text.width() as u16);
-    put(buffer, area, x, text, meaning, styles);
+/// `12 users`, or where they are on their way to: `1,738 → 100 users`.
+fn users(snapshot: &Snapshot) -> String {
+    let (users, wanted) = (snapshot.users, snapshot.wanted.users);
+    let stopping = snapshot.phase == RunPhase::Stopping;
+    match users != wanted && snapshot.wanted.rate.is_none() && !stopping {
+        true => format!("{} → {}", show_count(users), counted(wanted, "user")),
+        false => counted(users, "user"),
+    }
 }
 
-/// Where the run is: `starting 40/120`, `running 2m10s of 10m`.
-fn phase(snapshot: &Snapshot) -> (String, Meaning) {
+/// Where the run is, from the longest text to the shortest: `running 2m10s of 10m · stage 3 of 5 → 3 users`.
+fn phase(state: &State, snapshot: &Snapshot) -> (Vec<String>, Meaning) {
+    if let Some(finished) = &state.finished {
+        let after = format!("FINISHED {}", show_long(finished.after));
+        let meaning = match finished.passed {
+            true => Meaning::Good,
+            false => Meaning::Bad,
+        };
+        let whole = match finished.verdict.as_str() {
+            "" => format!("{after} · q quit"),
+            verdict => format!("{after} · {verdict} · q quit"),
+        };
+        return (vec![whole, format!("{after} · q quit")], meaning);
+    }
     let wanted = snapshot.wanted;
     let elapsed = show_long(snapshot.played);
-    let of = wanted
-        .lasts
-        .map_or_else(String::new, |lasts| format!(" of {}", show_long(lasts)));
-    match snapshot.phase {
-        RunPhase::Stopping => (format!("stopping after {elapsed}"), Meaning::Warning),
-        RunPhase::Paused => (format!("paused at {elapsed}"), Meaning::Warning),
-        RunPhase::Running if wanted.rate.is_none() && snapshot.users < wanted.users => (
-            format!(
-                "starting {}/{} · {elapsed}{of}",
-                snapshot.users, wanted.users
-            ),
-            Meaning::Plain,
+    let of = |ends: Option<Duration>| {
+        ends.map_or_else(String::new, |ends| format!(" of {}", show_long(ends)))
+    };
+    let (word, meaning) = match snapshot.phase {
+        RunPhase::Stopping => ("stopping after", Meaning::Warning),
+        RunPhase::Paused => ("paused at", Meaning::Warning),
+        RunPhase::Running => ("running", Meaning::Plain),
+    };
+    let (begin, meaning) = match (snapshot.phase, wanted.warmup_ends) {
+        (RunPhase::Stopping, _) => (format!("{word} {elapsed}"), meaning),
+        (RunPhase::Running, Some(ends)) => (
+            format!("warm-up {elapsed}{}", of(Some(ends))),
+            Meaning::Warning,
         ),
-        RunPhase::Running => (format!("running {elapsed}{of}"), Meaning::Plain),
+        _ => (format!("{word} {elapsed}{}", of(wanted.ends)), meaning),
+    };
+    let mut texts = vec![begin];
+    let mut more = |text: String| {
+        let longer = format!("{} · {text}", texts[0]);
+        texts.insert(0, longer);
+    };
+    if let Some(rate) = wanted.rate {
+        more(format!("target {} iterations/s", short_rate(rate)));
     }
+    if let Some((number, of)) = wanted.stage {
+        let goal = match wanted.rate {
+            Some(rate) => format!("{}/s", short_rate(rate)),
+            None => counted(wanted.users, "user"),
+        };
+        more(format!("stage {number} of {of} → {goal}"));
+    }
+    if let Some(all) = wanted.iterations {
+        more(format!(
+            "{} of {} iterations",
+            show_count(iterations(snapshot)),
+            show_count(all)
+        ));
+    }
+    (texts, meaning)
 }
 
+fn short_rate(per_second: f64) -> String {
+    let text = format!("{per_second:.1}");
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
+}
+
+fn iterations(snapshot: &Snapshot) -> u64 {
+    let scenarios = snapshot.scenarios.iter();
+    scenarios.map(|scenario| scenario.iterations).sum()
+}
+
+/// How far the run is, by what ends first: its warm-up, its iterations or its time.
 fn bar(snapshot: &Snapshot) -> String {
-    let Some(ends) = snapshot.wanted.lasts.filter(|ends| !ends.is_zero()) else {
+    let wanted = snapshot.wanted;
+    let of_time = |ends: Duration| snapshot.played.as_secs_f64() / ends.as_secs_f64().max(1e-9);
+    let by_time = wanted.lasts.map(of_time);
+    let by_count = wanted
+        .iterations
+        .map(|all| iterations(snapshot) as f64 / all.max(1) as f64);
+    let further = by_time.into_iter().chain(by_count).reduce(f64::max);
+    let Some(share) = wanted.warmup_ends.map(of_time).or(further) else {
         return String::new();
     };
-    let share = (snapshot.played.as_secs_f64() / ends.as_secs_f64()).min(1.0);
-    let full = (share * BAR as f64).round() as usize;
+    let full = (share.min(1.0) * BAR as f64).round() as usize;
     format!("{}{} ", "█".repeat(full), "░".repeat(BAR - full))
 }
 
@@ -106,156 +161,142 @@ fn generator(snapshot: &Snapshot) -> ([String; 3], Meaning) {
         true => (" BOTTLENECK", Meaning::Warning),
         false => ("", Meaning::Faint),
     };
-    let busy = format!("lgoose {:.0}% busy", last.busy * 100.0);
-    let late = format!("{busy}, {} late", ms_text(last.lag_ms));
+    let busy = format!("generator CPU {:.0}%", last.busy * 100.0);
+    let lag = Duration::try_from_secs_f64(last.lag_ms / 1e3).unwrap_or_default();
+    let late = format!("{busy}, timer lag {}", show_duration(lag));
     let connections = show_count(snapshot.connections);
     let texts = [
-        format!("{late}, {connections} conns{mark}"),
+        format!("{late}, {connections} connections{mark}"),
         format!("{late}{mark}"),
         format!("{busy}{mark}"),
     ];
     (texts, meaning)
 }
 
+/// A figure, and how soon it gives way where there is no room: the highest first, after all have become short.
+struct Figure {
+    rank: u8,
+    text: String,
+    short: Option<String>,
+    meaning: Meaning,
+}
+
 fn figures(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles) {
-    let total = &snapshot.total;
-    let share = 100.0 * total.failures as f64 / total.count.max(1) as f64;
-    let failed = match total.failures {
-        0 => ("no failures".to_owned(), Meaning::Good),
-        count => (
-            format!("✗ {} failed ({share:.2}%)", show_count(count)),
-            Meaning::Bad,
-        ),
+    let mut parts = parts(snapshot);
+    let between = " · ";
+    let width = |parts: &[Figure]| -> usize {
+        let texts: usize = parts.iter().map(|part| part.text.width()).sum();
+        texts + parts.len().saturating_sub(1) * between.width()
     };
-    let mut parts = vec![
-        (format!("{} req/s", rate(total.rate_now)), Meaning::Strong),
-        failed,
-        (format!("p50 {}", tight(total.p50)), Meaning::Plain),
-        (format!("p95 {}", tight(total.p95)), Meaning::Plain),
-        (format!("{} reqs", show_count(total.count)), Meaning::Plain),
-        (show_size(snapshot.bytes as f64), Meaning::Plain),
-    ];
-    if snapshot.dropped > 0 {
-        let text = format!("✗ {} dropped", show_count(snapshot.dropped));
-        parts.insert(2, (text, Meaning::Bad));
+    if width(&parts) > area.width as usize {
+        for part in &mut parts {
+            if let Some(short) = part.short.take() {
+                part.text = short;
+            }
+        }
     }
-    let broken = snapshot.thresholds.iter().filter(|row| !row.passed).count();
-    if broken > 0 {
-        let of = snapshot.thresholds.len();
-        parts.insert(2, (format!("✗ {broken} of {of} thresholds"), Meaning::Bad));
-    }
-    if !snapshot.warnings.is_empty() {
-        parts.push((
-            format!("! {} warnings", snapshot.warnings.len()),
-            Meaning::Warning,
-        ));
+    while width(&parts) > area.width as usize && parts.len() > 1 {
+        let least = parts.iter().enumerate().max_by_key(|(_, part)| part.rank);
+        if let Some(at) = least.map(|(at, _)| at) {
+            parts.remove(at);
+        }
     }
     let mut x = area.x;
-    for (at, (text, meaning)) in parts.iter().enumerate() {
-        let between = if at == 0 { "" } else { " · " };
-        if x as usize + between.width() + text.width() > area.right() as usize {
-            return;
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            x = put(buffer, area, x, between, Meaning::Faint, styles);
         }
-        x = put(buffer, area, x, between, Meaning::Faint, styles);
-        x = put(buffer, area, x, text, *meaning, styles);
+        x = put(buffer, area, x, &part.text, part.meaning, styles);
     }
 }
 
-/// One graph over time.
-struct Graph {
-    title: &'static str,
-    of: fn(&SeriesPoint) -> f64,
-    show: fn(f64) -> String,
-    /// What stands for several points where there is no room for each.
-    join: fn(&[f64]) -> f64,
-}
-
-const GRAPHS: [Graph; 4] = [
-    Graph {
-        title: "requests/s",
-        of: |point| point.rate().unwrap_or(0.0),
-        show: rate,
-        join: |values| values.iter().sum::<f64>() / values.len().max(1) as f64,
-    },
-    latency("p50", |point| point.p50_ms.unwrap_or(0.0)),
-    latency("p95", |point| point.p95_ms.unwrap_or(0.0)),
-    latency("p99", |point| point.p99_ms.unwrap_or(0.0)),
-];
-
-const fn latency(title: &'static str, of: fn(&SeriesPoint) -> f64) -> Graph {
-    Graph {
-        title,
-        of,
-        show: ms_text,
-        join: |values| values.iter().copied().fold(0.0, f64::max),
-    }
-}
-
-/// Requests a second and percentiles over the last two minutes, as many graphs side by side as can be read.
-pub(super) fn graphs(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles) {
-    const GAP: u16 = 2;
-    if area.height < 2 {
-        return;
-    }
-    let [rates, p50, p95, p99] = &GRAPHS;
-    let shown = match area.width {
-        ..60 => vec![rates],
-        60..110 => vec![rates, p95],
-        _ => vec![rates, p50, p95, p99],
+/// In the order in which they stand. Latencies are those of successes where something failed: what fails at once must
+/// not make a site look faster.
+fn parts(snapshot: &Snapshot) -> Vec<Figure> {
+    let total = &snapshot.total;
+    let mut parts = Vec::new();
+    let mut add = |rank, text: String, meaning| {
+        parts.push(Figure {
+            rank,
+            text,
+            short: None,
+            meaning,
+        });
     };
-    let each = (area.width + GAP) / shown.len() as u16;
-    for (at, graph) in (0..).zip(&shown) {
-        let place = Rect {
-            x: area.x + at * each,
-            width: each - GAP,
-            ..area
-        };
-        draw_graph(snapshot, graph, place, buffer, styles);
+    add(
+        0,
+        format!("{} req/s (last 10 s)", rate(total.rate_now)),
+        Meaning::Strong,
+    );
+    let share = 100.0 * total.failures as f64 / total.count.max(1) as f64;
+    match (total.count, total.failures) {
+        (0, _) => {}
+        (_, 0) => add(5, "no failures".to_owned(), Meaning::Good),
+        (_, failures) => {
+            let text = format!("✗ {} failed ({share:.2}%)", show_count(failures));
+            add(1, text, Meaning::Bad);
+        }
     }
-}
-
-fn draw_graph(snapshot: &Snapshot, graph: &Graph, area: Rect, buffer: &mut Buffer, styles: Styles) {
-    let Graph {
-        title, of, show, ..
-    } = graph;
-    let points = &snapshot.recent;
-    let values: Vec<f64> = points.iter().map(of).collect();
-    let most = values.iter().copied().fold(0.0, f64::max);
-    let x = put(buffer, area, area.x, title, Meaning::Faint, styles);
-    if let Some(now) = values.last() {
-        let now = format!("  {}", show(*now));
-        let highest = format!("{now} · most {}", show(most));
-        let whole = format!("{highest} in {} s", values.len());
-        let room = usize::from(area.right().saturating_sub(x));
-        let texts = [whole, highest, now];
-        let fits = texts.iter().find(|text| text.width() <= room);
-        let text = fits.map_or("", String::as_str);
-        put(buffer, area, x, text, Meaning::Faint, styles);
-    }
-    let bars = Rect {
-        y: area.y + 1,
-        height: area.height - 1,
-        ..area
+    let (ok, of) = match total.failures {
+        0 => (total.p50, ""),
+        _ => (snapshot.ok[0], "ok "),
     };
-    // Points are joined by the second they began, so that a bar stays what it is while others come.
-    let joined = (points.len() as u64)
-        .div_ceil(area.width.max(1).into())
-        .max(1);
-    let bar_of = |point: &SeriesPoint| point.second / joined;
-    let columns: Vec<f64> = points
-        .chunk_by(|one, next| bar_of(one) == bar_of(next))
-        .map(|points| (graph.join)(&points.iter().map(of).collect::<Vec<_>>()))
-        .collect();
-    let columns = &columns[columns.len().saturating_sub(area.width.into())..];
-    let most = columns.iter().copied().fold(0.0, f64::max);
-    // Whole numbers, fine enough for any height.
-    let scaled = columns.iter().map(|value| match most > 0.0 {
-        true => (value / most * 1_000.0).round() as u64,
-        false => 0,
-    });
-    Sparkline::default()
-        .data(scaled.collect::<Vec<u64>>())
-        .max(1_000)
-        .style(styles.of(Meaning::Graph))
-        .render(bars, buffer);
+    let p95 = if total.failures == 0 {
+        total.p95
+    } else {
+        snapshot.ok[1]
+    };
+    add(6, format!("{of}p50 {}", tight(ok)), Meaning::Plain);
+    add(2, format!("{of}p95 {}", tight(p95)), Meaning::Plain);
+    let begun = total.count > 0;
+    let broken = snapshot
+        .thresholds
+        .iter()
+        .filter(|row| is_broken(row, begun));
+    match broken.count() {
+        0 => {}
+        broken => {
+            let of = snapshot.thresholds.len();
+            add(3, format!("✗ {broken} of {of} thresholds"), Meaning::Bad);
+        }
+    }
+    if snapshot.dropped > 0 {
+        add(
+            2,
+            format!("✗ {} dropped", show_count(snapshot.dropped)),
+            Meaning::Bad,
+        );
+    }
+    if snapshot.wanted.rate.is_some() && begun {
+        let text = format!("starts {} late", tight(snapshot.late_p99));
+        add(7, text, Meaning::Plain);
+    }
+    if let Some(last) = snapshot
+        .recent
+        .last()
+        .filter(|last| last.oldest_ms >= LONG_MS)
+    {
+        let text = format!(
+            "⚠ in flight {}, oldest {}",
+            show_count(last.under_way),
+            ms_text(last.oldest_ms)
+        );
+        add(2, text, Meaning::Warning);
+    }
+    if !snapshot.warnings.is_empty() {
+        let text = counted(snapshot.warnings.len() as u64, "warning");
+        add(4, format!("! {text}"), Meaning::Warning);
+    }
+    add(
+        8,
+        format!("{} reqs", show_count(total.count)),
+        Meaning::Plain,
+    );
+    add(9, show_size(snapshot.bytes as f64), Meaning::Plain);
+    for part in &mut parts {
+        // `✗ 48 failed`, `✗ 1/2 thresholds`, `p95 4.11ms`.
+        let short = part.text.split(" (").next().unwrap_or_default();
+        part.short = Some(short.replacen(" of ", "/", 1));
+    }
+    parts
 }

@@ -209,7 +209,7 @@ fn a_snapshot_shows_the_last_ten_seconds_beside_the_whole() {
     let mut store = Store::new(RunIdentity::default());
     let mut recorder = Recorder::new(0);
     recorder.user_started("visitor", recorder.zero());
-    let mut last = Arc::default();
+    let (mut early, mut last) = (Arc::default(), Arc::default());
     for second in 0..20 {
         for n in 0..if second < 10 { 300 } else { 30 } {
             record(&mut recorder, n);
@@ -217,11 +217,21 @@ fn a_snapshot_shows_the_last_ten_seconds_beside_the_whole() {
         let empty = store.merge(recorder.take());
         recorder.recycle(empty);
         last = store.tick(SECOND * (second + 1));
+        if second == 3 {
+            early = last.clone();
+        }
     }
     assert_eq!((last.users, last.total.count), (1, 3_300));
     assert_eq!((last.total.rate, last.total.rate_now), (165.0, 30.0));
     assert_eq!((last.rows.len(), last.rows[0].rate_now), (3, 10.0));
     assert_eq!(last.recent.len(), 20);
+    let [p50, p95, p99, max] = early.rows[0].worst_now;
+    assert!(Duration::ZERO < p50 && p50 <= p95 && p99 <= max && max <= early.rows[0].max);
+    assert_eq!(
+        last.rows[0].worst_now,
+        [Duration::ZERO; 4],
+        "all of it began long ago"
+    );
     assert!(last.total.p50 <= last.total.p95 && last.total.p99 <= last.total.max);
 }
 

@@ -1,15 +1,11 @@
-//! Screens compared with checked-in ones: `BLESS=1 cargo test --lib tui` writes them anew, to be looked at.
+//! A run of any number of names, as every screen shows it.
 
-use super::*;
 use crate::metrics::{
     Aim, ErrorRow, Exemplar, Figures, Latency, LiveRow, NameSeries, PhasesMs, Report, RequestRow,
-    RunPhase, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
+    RunPhase, ScenarioRow, SeriesPoint, Snapshot, TaskRow, ThresholdRow,
 };
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 60)];
 
 fn latency(ms: f64) -> Latency {
     Latency {
@@ -60,7 +56,7 @@ fn exemplar() -> Exemplar {
 }
 
 /// A run of so many names, with its report; every third one fails.
-fn run(names: usize) -> (Snapshot, Arc<Report>) {
+pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
     let row = |n: usize| {
         let ms = |factor: u64| Duration::from_micros(n as u64 * 37 * factor + 300);
         LiveRow {
@@ -75,6 +71,7 @@ fn run(names: usize) -> (Snapshot, Arc<Report>) {
             p95: ms(3),
             p99: ms(7),
             max: ms(40),
+            worst_now: [ms(2), ms(4), ms(8), ms(20)],
         }
     };
     let rows: Vec<LiveRow> = (1..=names).map(row).collect();
@@ -156,6 +153,9 @@ fn run(names: usize) -> (Snapshot, Arc<Report>) {
         p50_ms: Some(1.0),
         p95_ms: Some(4.0 + (second % 11) as f64),
         p99_ms: Some(9.0),
+        ok_p95_ms: Some(4.0 + (second % 11) as f64),
+        under_way: 3,
+        oldest_ms: 8.5,
         busy: 0.41,
         lag_ms: 0.12,
         saturated: second > 128,
@@ -168,12 +168,14 @@ fn run(names: usize) -> (Snapshot, Arc<Report>) {
             rate: None,
             ends: Some(Duration::from_secs(600)),
             lasts: Some(Duration::from_secs(600)),
+            ..Aim::default()
         },
         elapsed: Duration::from_secs(130),
         played: Duration::from_secs(130),
         measured: Duration::from_secs(130),
         users: 12,
         bytes: 400_000_000,
+        ok: [total.p50, total.p95, total.p99],
         total,
         rows,
         errors,
@@ -194,152 +196,4 @@ fn run(names: usize) -> (Snapshot, Arc<Report>) {
         ..Snapshot::default()
     };
     (snapshot, Arc::new(report))
-}
-
-fn facts() -> ViewContext {
-    ViewContext {
-        plan: "plans/drupal.lua".to_owned(),
-        host: "demo:drupal at http://127.0.0.1:43757".to_owned(),
-        colours: true,
-    }
-}
-
-fn screen(state: &State, snapshot: &Snapshot, (width, height): (u16, u16)) -> String {
-    let area = Rect::new(0, 0, width, height);
-    let mut buffer = Buffer::empty(area);
-    draw(&facts(), state, snapshot, area, &mut buffer);
-    let mut text = String::new();
-    for y in 0..height {
-        let mut line = String::new();
-        let mut x = 0;
-        while x < width {
-            let symbol = buffer[(x, y)].symbol();
-            line.push_str(symbol);
-            // A wide sign covers the cell after it.
-            x += symbol.width().max(1) as u16;
-        }
-        assert!(line.width() <= width as usize, "{line}");
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
-
-fn compare(file: &str, shown: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src/tui/draw/golden")
-        .join(file);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, shown).expect("the folder takes a file");
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(shown, golden, "{file} (see the head of this file)");
-}
-
-fn watched((snapshot, report): &(Snapshot, Arc<Report>)) -> State {
-    let mut state = State {
-        report: Some(report.clone()),
-        ..State::default()
-    };
-    for second in 1..=10 {
-        let mut at = snapshot.clone();
-        at.elapsed = Duration::from_secs(second);
-        for row in &mut at.rows {
-            row.count = row.count * second / 10 + second % 3;
-        }
-        state.look(&at);
-    }
-    state
-}
-
-#[test]
-fn every_size_shows_any_number_of_names() {
-    for size in SIZES {
-        for names in [0, 1, 12, 300] {
-            let run = run(names);
-            let shown = screen(&watched(&run), &run.0, size);
-            compare(&format!("{}x{}_{names}_names.txt", size.0, size.1), &shown);
-        }
-    }
-}
-
-#[test]
-fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
-    let run = run(12);
-    let snapshot = &run.0;
-    for tab in Tab::ALL {
-        let mut state = watched(&run);
-        state.tab = tab;
-        state.say(" INFO plan: [/front] hello".to_owned());
-        state.say(" WARN plan: careful".to_owned());
-        compare(
-            &format!("tab_{}.txt", tab.title()),
-            &screen(&state, snapshot, (80, 24)),
-        );
-    }
-    let dialogs = [
-        ("help", Dialog::Help),
-        ("quit", Dialog::Quit),
-        ("users", Dialog::Users("40".to_owned())),
-        (
-            "message",
-            Dialog::Message("error: unknown field 'wieght' in task\n  --> plan.lua:3".to_owned()),
-        ),
-        ("detail", Dialog::Detail(0)),
-        ("error", Dialog::Detail(0)),
-        ("error_end", Dialog::Detail(99)),
-    ];
-    for (name, dialog) in dialogs {
-        let mut state = watched(&run);
-        state.selected[0] = 2;
-        if name.starts_with("error") {
-            state.tab = Tab::Errors;
-        }
-        state.dialog = dialog;
-        compare(
-            &format!("dialog_{name}.txt"),
-            &screen(&state, snapshot, (80, 24)),
-        );
-    }
-}
-
-#[test]
-fn hostile_text_stays_text_and_no_size_breaks_the_view() {
-    let run = run(12);
-    let snapshot = &run.0;
-    for tab in Tab::ALL {
-        for dialog in [Dialog::None, Dialog::Help, Dialog::Detail(3)] {
-            let mut state = watched(&run);
-            state.tab = tab;
-            state.dialog = dialog;
-            for width in [0, 1, 2, 9, 30, 59, 300] {
-                for height in [0, 1, 2, 3, 5, 9, 17, 18, 100] {
-                    let shown = screen(&state, snapshot, (width, height));
-                    let hostile = shown.chars().any(|c| c.is_control() && c != '\n');
-                    assert!(!hostile, "{shown:?}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn without_colours_nothing_is_coloured_and_nothing_is_lost() {
-    let run = run(12);
-    let snapshot = &run.0;
-    let area = Rect::new(0, 0, 80, 24);
-    let (mut plain, mut coloured) = (Buffer::empty(area), Buffer::empty(area));
-    let state = watched(&run);
-    draw(&facts(), &state, snapshot, area, &mut coloured);
-    let facts = ViewContext {
-        colours: false,
-        ..facts()
-    };
-    draw(&facts, &state, snapshot, area, &mut plain);
-    for (plain, coloured) in plain.content.iter().zip(&coloured.content) {
-        assert_eq!(plain.symbol(), coloured.symbol());
-        assert_eq!(plain.fg, ratatui::style::Color::Reset);
-    }
-    let red = |cell: &ratatui::buffer::Cell| cell.fg == ratatui::style::Color::Red;
-    assert!(coloured.content.iter().any(red), "failures are red");
 }

@@ -1,0 +1,340 @@
+//! Graphs over time: requests and failures a second, latency, requests under way, users. With numbers at their axes, gaps
+//! where nothing was measured, and marks of what happened.
+//!
+//! The window stands still while it fills and then goes on by a quarter of its width: a graph that moved by a column
+//! every second would be sent over the line as a whole every second.
+
+mod plot;
+mod scale;
+
+use super::super::pages::{ms_text, rate};
+use super::super::state::State;
+use super::super::style::{Meaning, Styles};
+use super::super::timeline::{Column, Timeline};
+use super::paint::put;
+use crate::metrics::Snapshot;
+use crate::units::{show_count, show_long};
+use plot::{Bar, Plot};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::time::Duration;
+use unicode_width::UnicodeWidthStr as _;
+
+/// The least time that a graph shows once the run is that long.
+const SECONDS: u64 = 120;
+/// Columns between two graphs.
+const GAP: u16 = 2;
+/// A request that waits longer is worth a warning.
+pub(super) const LONG_MS: f64 = 1_000.0;
+
+/// What a graph is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Rate,
+    Latency,
+    UnderWay,
+    Users,
+}
+
+/// The stretch of the run that graphs show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Window {
+    /// The second of the run in which it begins.
+    from: u64,
+    /// Seconds of a column.
+    each: u64,
+    columns: usize,
+}
+
+/// As many graphs side by side as can be read.
+pub(super) fn graphs(
+    state: &State,
+    snapshot: &Snapshot,
+    area: Rect,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
+    if area.height < 3 || area.width < 24 {
+        return;
+    }
+    let mut later = [Kind::Latency, Kind::UnderWay, Kind::Users];
+    later.rotate_left(state.graph % 3);
+    let shown = match area.width {
+        ..56 => 1,
+        56..100 => 2,
+        100..140 => 3,
+        _ => 4,
+    };
+    let kinds = [Kind::Rate].into_iter().chain(later);
+    let each = (area.width + GAP) / shown as u16;
+    for (at, kind) in (0..).zip(kinds.take(shown)) {
+        let place = Rect {
+            x: area.x + at * each,
+            width: each - GAP,
+            ..area
+        };
+        graph(kind, state, snapshot, place, buffer, styles);
+    }
+}
+
+fn graph(
+    kind: Kind,
+    state: &State,
+    snapshot: &Snapshot,
+    area: Rect,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
+    let timeline = &state.timeline;
+    let width = usize::from(area.width).saturating_sub(plot::LABELS);
+    let window = window(timeline, width, state.whole);
+    let columns = timeline.columns(window.from, window.each, window.columns);
+    let limit = limit(kind, snapshot);
+    let bars: Vec<Bar> = columns.iter().map(|column| bar(kind, column)).collect();
+    let plot = Plot {
+        bars: &bars,
+        limit,
+        show: match kind {
+            Kind::Latency => scale::short_ms,
+            _ => scale::short,
+        },
+    };
+    let title = title(kind, state, snapshot, &columns, window, limit);
+    write_title(&title, area, buffer, styles);
+    let rest = Rect {
+        y: area.y + 1,
+        height: area.height - 1,
+        ..area
+    };
+    plot.draw(rest, buffer, styles);
+    time_axis(timeline, window, rest, buffer, styles);
+}
+
+fn window(timeline: &Timeline, width: usize, whole: bool) -> Window {
+    let width = width.max(1) as u64;
+    let (first, now) = (timeline.first_s(), timeline.now_s() as u64);
+    if whole {
+        let each = scale::nice_seconds((now + 1).saturating_sub(first).div_ceil(width));
+        return Window {
+            from: first / each * each,
+            each,
+            columns: width as usize,
+        };
+    }
+    // A young run is shown as large as it can be.
+    let known = (now + 1)
+        .saturating_sub(first)
+        .clamp(width, SECONDS.max(width));
+    let each = scale::nice_seconds(known.div_ceil(width));
+    let (first, last) = (first / each, now / each);
+    let over = (last + 1).saturating_sub(first + width);
+    let step = (width / 4).max(1);
+    Window {
+        from: (first + over.div_ceil(step) * step) * each,
+        each,
+        columns: width as usize,
+    }
+}
+
+fn bar(kind: Kind, column: &Column) -> Bar {
+    let known = column.seconds > 0.0;
+    let bar = Bar {
+        paused: column.paused,
+        ..Bar::default()
+    };
+    match kind {
+        Kind::Rate => Bar {
+            value: column.rate(),
+            bad: column.failure_rate().filter(|rate| *rate > 0.0),
+            ..bar
+        },
+        // While nobody gets an answer, what waits is all that is known.
+        Kind::Latency => Bar {
+            value: column.ok_p95_ms,
+            point: column.failed_p95_ms,
+            waiting: Some(column.oldest_ms)
+                .filter(|oldest| *oldest >= LONG_MS && column.ok_p95_ms.is_none()),
+            ..bar
+        },
+        Kind::UnderWay => Bar {
+            value: known.then_some(column.under_way as f64),
+            warned: column.oldest_ms >= LONG_MS,
+            ..bar
+        },
+        Kind::Users => Bar {
+            value: known.then_some(column.users as f64),
+            ..bar
+        },
+    }
+}
+
+/// The limit that somebody has set for just that figure of all requests.
+fn limit(kind: Kind, snapshot: &Snapshot) -> Option<f64> {
+    let mut rows = snapshot.thresholds.iter().filter(|row| row.name.is_none());
+    match kind {
+        Kind::Latency => {
+            let row = rows.find(|row| {
+                let text = row.threshold.trim_start_matches("ok ");
+                text.starts_with("p95 ")
+            })?;
+            match row.unit.as_str() {
+                "us" => Some(row.limit / 1e3),
+                "ms" => Some(row.limit),
+                "s" => Some(row.limit * 1e3),
+                _ => None,
+            }
+        }
+        Kind::Rate => rows
+            .find(|row| row.threshold.starts_with("rate "))
+            .map(|row| row.limit),
+        Kind::Users => {
+            let wanted = snapshot.wanted;
+            let elsewhere = wanted.rate.is_none() && wanted.users != snapshot.users;
+            elsewhere.then_some(wanted.users as f64)
+        }
+        Kind::UnderWay => None,
+    }
+    .filter(|limit| *limit > 0.0)
+}
+
+/// Parts of a title, the first ones most wanted.
+fn title(
+    kind: Kind,
+    state: &State,
+    snapshot: &Snapshot,
+    columns: &[Column],
+    window: Window,
+    limit: Option<f64>,
+) -> Vec<(String, Meaning)> {
+    let span = window.each * columns.iter().filter(|c| c.seconds > 0.0).count() as u64;
+    let last = format!("last {}", show_long(Duration::from_secs(span)));
+    let over = match state.whole {
+        true => "of the run".to_owned(),
+        false => last,
+    };
+    let highest = |of: fn(&Column) -> Option<f64>| {
+        let values = columns.iter().filter_map(of);
+        values.fold(None, |most: Option<f64>, value| {
+            Some(most.map_or(value, |most| most.max(value)))
+        })
+    };
+    let now = snapshot.recent.last();
+    let mut parts = Vec::new();
+    let mut part = |text: String, meaning| parts.push((text, meaning));
+    match kind {
+        Kind::Rate => {
+            let rates = now.and_then(|point| {
+                let failed = point.rate_of(point.failures).unwrap_or(0.0);
+                Some((point.rate()?, failed))
+            });
+            let (all, failed) = rates.unwrap_or_default();
+            part(format!("req/s {}", rate(all)), Meaning::Strong);
+            if failed > 0.0 {
+                part(format!("✗ {}/s", rate(failed)), Meaning::Bad);
+            }
+            if let Some(most) = highest(Column::rate) {
+                part(format!("max {} {over}", rate(most)), Meaning::Faint);
+            }
+        }
+        Kind::Latency => {
+            let ok = now.and_then(|point| point.ok_p95_ms);
+            let text = ok.map_or_else(|| "-".to_owned(), ms_text);
+            part(format!("p95 {text}"), Meaning::Strong);
+            if let Some(failed) = now.and_then(|point| point.failed_p95_ms) {
+                part(format!("✗ {}", ms_text(failed)), Meaning::Bad);
+            }
+            if let Some(limit) = limit {
+                part(format!("limit {}", scale::short_ms(limit)), Meaning::Faint);
+            }
+            if let Some(most) = highest(|column| column.ok_p95_ms) {
+                part(format!("max {} {over}", ms_text(most)), Meaning::Faint);
+            }
+        }
+        Kind::UnderWay => {
+            let (count, oldest) = now.map_or((0, 0.0), |now| (now.under_way, now.oldest_ms));
+            part(format!("in flight {}", show_count(count)), Meaning::Strong);
+            let (sign, meaning) = match oldest >= LONG_MS {
+                true => (" ⚠", Meaning::Warning),
+                false => ("", Meaning::Faint),
+            };
+            if count > 0 {
+                part(format!("oldest {}{sign}", ms_text(oldest)), meaning);
+            }
+        }
+        Kind::Users => {
+            part(
+                format!("users {}", show_count(snapshot.users)),
+                Meaning::Strong,
+            );
+            if let Some(limit) = limit.filter(|limit| *limit != snapshot.users as f64) {
+                part(format!("→ {}", scale::short(limit)), Meaning::Strong);
+            }
+            if let Some(most) = highest(|column| Some(column.users as f64)) {
+                part(format!("max {} {over}", scale::short(most)), Meaning::Faint);
+            }
+        }
+    }
+    parts
+}
+
+fn write_title(parts: &[(String, Meaning)], area: Rect, buffer: &mut Buffer, styles: Styles) {
+    let mut x = area.x;
+    for (text, meaning) in parts {
+        let between = if x == area.x { "" } else { " · " };
+        let end = usize::from(x) + between.width() + text.width();
+        if end <= usize::from(area.right()) {
+            x = put(buffer, area, x, between, Meaning::Faint, styles);
+            x = put(buffer, area, x, text, *meaning, styles);
+        }
+    }
+}
+
+/// The last line: times into the run, and over them what happened.
+fn time_axis(timeline: &Timeline, window: Window, area: Rect, buffer: &mut Buffer, styles: Styles) {
+    let line = Rect {
+        y: area.bottom() - 1,
+        height: 1,
+        x: area.x + plot::LABELS as u16,
+        width: area.width - plot::LABELS as u16,
+    };
+    let room = usize::from(line.width);
+    let every = scale::nice_seconds(12 * window.each).div_ceil(window.each) as usize;
+    let begin = (window.from / window.each) as usize;
+    let first = begin.div_ceil(every) * every - begin;
+    for place in (first..room).step_by(every) {
+        let second = window.from + place as u64 * window.each;
+        let text = format!("╵{}", show_long(Duration::from_secs(second)));
+        if place + text.width() <= room {
+            put(
+                buffer,
+                line,
+                line.x + place as u16,
+                &text,
+                Meaning::Faint,
+                styles,
+            );
+        }
+    }
+    let to = window.from + window.each * window.columns as u64;
+    let mut free = 0;
+    for mark in timeline.marks(window.from, to) {
+        let place = ((mark.at_s - window.from as f64) / window.each as f64) as usize;
+        let text = format!("↑{} ", mark.word);
+        let fits = place + text.width() <= room;
+        let text = if fits { text.as_str() } else { "↑" };
+        if place >= free {
+            put(
+                buffer,
+                line,
+                line.x + place as u16,
+                text,
+                Meaning::Warning,
+                styles,
+            );
+            free = place + text.width();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! Bars over an axis with numbers: clipped where they leave the scale, with a line at a limit.
+
+use super::super::super::style::{Meaning, Styles};
+use super::scale;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Columns for the numbers at the left, the axis included.
+pub(super) const LABELS: usize = 6;
+
+/// One column.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Bar {
+    /// How high it is; nothing is drawn where nothing is known.
+    pub(super) value: Option<f64>,
+    /// How much of it is bad.
+    pub(super) bad: Option<f64>,
+    /// A bad value apart from it.
+    pub(super) point: Option<f64>,
+    /// What has waited so long, where there is no value.
+    pub(super) waiting: Option<f64>,
+    /// Whether it calls for attention as a whole.
+    pub(super) warned: bool,
+    /// Whether the run was paused.
+    pub(super) paused: bool,
+}
+
+/// Bars and how to read them.
+#[derive(Debug)]
+pub(super) struct Plot<'a> {
+    pub(super) bars: &'a [Bar],
+    pub(super) limit: Option<f64>,
+    /// A number at the axis.
+    pub(super) show: fn(f64) -> String,
+}
+
+/// Where bars are drawn, and up to which value.
+struct Place {
+    area: Rect,
+    top: f64,
+}
+
+impl Place {
+    /// Eighths of a row from the bottom up; something is never nothing.
+    fn eighths(&self, value: f64) -> usize {
+        let whole = usize::from(self.area.height) * 8;
+        let share = (value / self.top).clamp(0.0, 1.0);
+        let eighths = (share * whole as f64).round() as usize;
+        eighths.max(usize::from(value > 0.0))
+    }
+
+    /// The line that a value is in.
+    fn line(&self, value: f64) -> u16 {
+        let up = (self.eighths(value).saturating_sub(1) / 8) as u16;
+        self.area.bottom() - 1 - up.min(self.area.height - 1)
+    }
+}
+
+impl Plot<'_> {
+    /// Draws it; the last line is left for times.
+    pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, styles: Styles) {
+        let values = self.bars.iter().filter_map(|bar| bar.value.or(bar.waiting));
+        let place = Place {
+            area: Rect {
+                x: area.x + LABELS as u16,
+                width: area.width - LABELS as u16,
+                height: area.height - 1,
+                ..area
+            },
+            top: scale::top(values, self.limit),
+        };
+        self.axis(&place, area.x, buffer, styles);
+        for (at, bar) in self.bars.iter().enumerate() {
+            let x = place.area.x + at as u16;
+            if x < place.area.right() {
+                draw_bar(bar, &place, x, buffer, styles);
+            }
+        }
+        self.line_of_limit(&place, buffer, styles);
+        self.clipped(&place, buffer, styles);
+    }
+
+    fn axis(&self, place: &Place, x: u16, buffer: &mut Buffer, styles: Styles) {
+        let style = styles.of(Meaning::Faint);
+        let height = place.area.height;
+        for line in 0..height {
+            let middle = height >= 4 && height.is_multiple_of(2) && line == height / 2;
+            let value = match line {
+                0 => Some(place.top),
+                _ if line == height - 1 => Some(0.0),
+                _ if middle => Some(place.top * f64::from(height - line) / f64::from(height)),
+                _ => None,
+            };
+            let text = match value {
+                Some(value) => format!("{:>5}┤", (self.show)(value)),
+                None => "     │".to_owned(),
+            };
+            buffer.set_stringn(x, place.area.y + line, text, LABELS, style);
+        }
+    }
+
+    /// Where nothing else stands.
+    fn line_of_limit(&self, place: &Place, buffer: &mut Buffer, styles: Styles) {
+        let Some(limit) = self.limit.filter(|limit| *limit <= place.top) else {
+            return;
+        };
+        let y = place.line(limit);
+        for x in place.area.x..place.area.right() {
+            if buffer[(x, y)].symbol() == " " {
+                buffer[(x, y)]
+                    .set_char('╌')
+                    .set_style(styles.of(Meaning::Warning));
+            }
+        }
+    }
+
+    /// Marks what leaves the scale, the highest with its value.
+    fn clipped(&self, place: &Place, buffer: &mut Buffer, styles: Styles) {
+        let of = |bar: &Bar| {
+            bar.value
+                .or(bar.waiting)
+                .filter(|value| *value > place.top * 1.001)
+        };
+        let clipped = self.bars.iter().enumerate();
+        let clipped: Vec<(u16, f64)> = clipped
+            .filter_map(|(at, bar)| Some((place.area.x + at as u16, of(bar)?)))
+            .filter(|(x, _)| *x < place.area.right())
+            .collect();
+        let style = styles.of(Meaning::Warning);
+        let y = place.area.y;
+        for (x, _) in &clipped {
+            buffer[(*x, y)].set_char('▲').set_style(style);
+        }
+        let highest = clipped
+            .iter()
+            .max_by(|one, other| one.1.total_cmp(&other.1));
+        if let Some((x, value)) = highest {
+            let text = (self.show)(*value);
+            let width = text.width() as u16;
+            let at = match x + 1 + width <= place.area.right() {
+                true => x + 1,
+                false => x.saturating_sub(width).max(place.area.x),
+            };
+            buffer.set_stringn(at, y, text, width.into(), style);
+        }
+    }
+}
+
+fn draw_bar(bar: &Bar, place: &Place, x: u16, buffer: &mut Buffer, styles: Styles) {
+    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let bottom = place.area.bottom() - 1;
+    if bar.paused {
+        for y in place.area.y..=bottom {
+            buffer[(x, y)]
+                .set_char('░')
+                .set_style(styles.of(Meaning::Faint));
+        }
+        return;
+    }
+    let all = bar.value.map_or(0, |value| place.eighths(value));
+    let bad = bar.bad.map_or(0, |value| place.eighths(value)).min(all);
+    let meaning = match bar.warned {
+        true => Meaning::Warning,
+        false => Meaning::Graph,
+    };
+    for line in 0..usize::from(place.area.height) {
+        let here = |eighths: usize| eighths.saturating_sub(line * 8).min(8);
+        let (all, bad) = (here(all), here(bad));
+        if all == 0 {
+            break;
+        }
+        let (sign, style) = match bad {
+            0 => (BARS[all], styles.of(meaning)),
+            8 => ('█', styles.of(Meaning::Bad)),
+            _ if all == 8 => (BARS[bad], over(styles)),
+            _ => (BARS[all], styles.of(Meaning::Bad)),
+        };
+        buffer[(x, bottom - line as u16)]
+            .set_char(sign)
+            .set_style(style);
+    }
+    // A sign beside the colour, so that it can be told without.
+    if bad > 0 && !styles.colours {
+        buffer[(x, bottom)].set_char('✗');
+    }
+    if let Some(value) = bar.waiting {
+        for y in place.line(value)..=bottom {
+            buffer[(x, y)]
+                .set_char('┊')
+                .set_style(styles.of(Meaning::Warning));
+        }
+    }
+    if let Some(value) = bar.point {
+        let cell = &mut buffer[(x, place.line(value))];
+        // A hole in a bar would read as less of it.
+        let style = match cell.symbol() {
+            "█" => over(styles),
+            _ => styles.of(Meaning::Bad),
+        };
+        cell.set_char('✗').set_style(style);
+    }
+}
+
+/// Bad below, good above, in one cell.
+fn over(styles: Styles) -> Style {
+    let style = styles.of(Meaning::Bad);
+    match styles.of(Meaning::Graph).fg {
+        Some(colour) => style.bg(colour),
+        None => style,
+    }
+}

@@ -1,0 +1,261 @@
+//! The page below the tabs with its rows or the log, the details beside it, and the line of keys.
+
+use super::super::layout::Layout;
+use super::super::listing::Rows;
+use super::super::log::{Level, time};
+use super::super::pages::listing;
+use super::super::state::{State, Subject, Tab};
+use super::super::style::{Meaning, Styles};
+use super::super::text::{broken, cut_middle};
+use super::detail;
+use super::paint::{cut_below, put, put_right};
+use crate::metrics::Snapshot;
+use crate::units::counted;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr as _;
+
+/// From so many columns on, details are shown beside the page.
+const WITH_PANE: u16 = 140;
+/// The least columns of the details.
+const PANE: u16 = 50;
+/// Lines for the whole text of the selected error.
+const MESSAGE: u16 = 3;
+
+pub(super) fn tabs(
+    state: &State,
+    snapshot: &Snapshot,
+    area: Rect,
+    layout: &mut Layout,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
+    let mut titles: Vec<String> = Tab::ALL
+        .iter()
+        .enumerate()
+        .map(|(at, tab)| {
+            let count = match tab {
+                Tab::Errors if !snapshot.errors.is_empty() => {
+                    format!(" ({})", snapshot.errors.len())
+                }
+                _ => String::new(),
+            };
+            format!(" {} {}{count} ", at + 1, tab.title())
+        })
+        .collect();
+    let wide: usize = titles.iter().map(|title| title.width()).sum();
+    if wide > area.width as usize {
+        // Names but for the one that is shown give way to their numbers.
+        for (at, title) in titles.iter_mut().enumerate() {
+            if at != state.tab.index() {
+                *title = format!(" {} ", at + 1);
+            }
+        }
+    }
+    layout.tabs_y = area.y;
+    let mut x = area.x;
+    for (at, title) in titles.iter().enumerate() {
+        let meaning = match at == state.tab.index() {
+            true => Meaning::Selected,
+            false => Meaning::Faint,
+        };
+        let from = x;
+        x = put(buffer, area, x, title, meaning, styles);
+        layout.tabs.push((from, x));
+    }
+}
+
+pub(super) fn draw(
+    state: &State,
+    snapshot: &Snapshot,
+    mut area: Rect,
+    layout: &mut Layout,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
+    if state.tab == Tab::Log {
+        layout.rows = log(state, area, buffer, styles);
+        return;
+    }
+    let rows = listing(state, snapshot);
+    let current = rows.current(state.selected());
+    let key = current.map(|at| rows.rows[at].key.clone());
+    if area.width >= WITH_PANE && area.height > 4 {
+        let natural = rows.natural_width().min(u16::MAX.into()) as u16;
+        let list = natural.clamp(area.width / 3, area.width - PANE - 2);
+        let pane = Rect {
+            x: area.x + list + 2,
+            width: area.width - list - 2,
+            ..area
+        };
+        area.width = list;
+        layout.has_pane = true;
+        let subject = key.map(|key| Subject {
+            tab: state.tab,
+            key,
+        });
+        beside(state, snapshot, subject, pane, buffer, styles);
+    } else if state.tab == Tab::Errors && area.height > MESSAGE + 3 {
+        let message = current.map(|at| rows.rows[at].name.as_str());
+        let below = cut_below(&mut area, MESSAGE);
+        let lines = broken(message.unwrap_or_default(), below.width.into());
+        for (at, text) in lines.iter().take(MESSAGE.into()).enumerate() {
+            let line = Rect {
+                y: below.y + at as u16,
+                height: 1,
+                ..below
+            };
+            put(buffer, line, line.x, text, Meaning::Bad, styles);
+        }
+    }
+    let order = (state.sorted(), state.reversed);
+    layout.rows = rows.draw(area, buffer, current, order, styles);
+}
+
+/// Details of the selected row, as many lines as there is room for.
+fn beside(
+    state: &State,
+    snapshot: &Snapshot,
+    subject: Option<Subject>,
+    area: Rect,
+    buffer: &mut Buffer,
+    styles: Styles,
+) {
+    let lines = subject.map(|subject| detail::lines(state, snapshot, &subject));
+    let inner = usize::from(area.width).saturating_sub(2);
+    let lines = lines.into_iter().flatten();
+    let all: Vec<_> = lines
+        .flat_map(|(meaning, text)| {
+            let parts = broken(&text, inner).into_iter();
+            parts.map(move |part| (meaning, part))
+        })
+        .collect();
+    let room = usize::from(area.height);
+    for y in 0..area.height {
+        let line = Rect {
+            y: area.y + y,
+            height: 1,
+            ..area
+        };
+        let x = put(buffer, line, line.x, "│ ", Meaning::Faint, styles);
+        let last = usize::from(y) + 1 == room && all.len() > room;
+        match all.get(usize::from(y)) {
+            Some(_) if last => {
+                put(buffer, line, x, "… ↵ shows all", Meaning::Faint, styles);
+            }
+            Some((meaning, text)) => {
+                put(buffer, line, x, text, *meaning, styles);
+            }
+            None => {}
+        }
+    }
+}
+
+/// The newest line is the lowest.
+fn log(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) -> Rows {
+    let mut area = area;
+    let foot = cut_below(&mut area, 1);
+    let room = usize::from(area.height);
+    let (lines, newer) = state.log.page(&state.filter, room);
+    if lines.is_empty() {
+        let text = match state.filter.as_str() {
+            "" => "nothing has been logged".to_owned(),
+            filter => format!("no line matches '{filter}'"),
+        };
+        put(buffer, area, area.x, &text, Meaning::Faint, styles);
+    }
+    for (at, line) in lines.iter().enumerate() {
+        let place = Rect {
+            y: area.y + at as u16,
+            height: 1,
+            ..area
+        };
+        let x = put(
+            buffer,
+            place,
+            place.x,
+            &time(line.at),
+            Meaning::Faint,
+            styles,
+        ) + 1;
+        let meaning = match line.level {
+            Level::Error => Meaning::Bad,
+            Level::Warning => Meaning::Warning,
+            Level::Plain => Meaning::Plain,
+        };
+        put(buffer, place, x, &line.text, meaning, styles);
+    }
+    let count = state.log.count();
+    if count > lines.len() as u64 {
+        // The exact number changes with every line of a noisy plan.
+        let text = match state.log.stands() && newer > 0 {
+            false => format!(
+                "the last of more than {}; G shows the newest at once",
+                counted(rounded(count), "line")
+            ),
+            true => "newer lines below: End or G follows them".to_owned(),
+        };
+        put_right(buffer, foot, &text, Meaning::Faint, styles);
+    }
+    Rows {
+        y: area.y,
+        room,
+        ..Rows::default()
+    }
+}
+
+/// One digit that says something.
+fn rounded(count: u64) -> u64 {
+    let power = 10_u64.pow(count.max(1).ilog10());
+    count / power * power
+}
+
+/// What was done last, the filter, or the keys.
+pub(super) fn last_line(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) {
+    const KEYS: [&str; 12] = [
+        "? help",
+        "q stop",
+        "p pause",
+        "+/- users",
+        "↵ details",
+        "r reload",
+        "/ filter",
+        "s sort",
+        "n now",
+        "z whole run",
+        "w write",
+        "0 reset",
+    ];
+    const AFTERWARDS: [&str; 8] = [
+        "q quit",
+        "? help",
+        "↵ details",
+        "/ filter",
+        "s sort",
+        "z whole run",
+        "e errors",
+        "w write",
+    ];
+    if state.typing || !state.filter.is_empty() && state.notice.is_empty() {
+        let hint = match state.typing {
+            true => "_  (↵ keeps, Esc drops it)",
+            false => "  (Esc drops it)",
+        };
+        let text = format!("filter: {}{hint}", state.filter);
+        put(buffer, area, area.x, &text, Meaning::Strong, styles);
+    } else if state.notice.is_empty() {
+        let keys = match state.finished {
+            Some(_) => &AFTERWARDS[..],
+            None => &KEYS[..],
+        };
+        let mut x = area.x;
+        for key in keys {
+            if (x as usize) + key.width() <= area.right() as usize {
+                x = put(buffer, area, x, key, Meaning::Faint, styles) + 2;
+            }
+        }
+    } else {
+        let text = cut_middle(&state.notice, area.width as usize);
+        put(buffer, area, area.x, &text, Meaning::Strong, styles);
+    }
+}

@@ -1,0 +1,119 @@
+//! Keys while something lies over the page: questions, numbers, texts to scroll and search.
+
+use super::super::draw::text_of;
+use super::super::state::{Dialog, State};
+use super::Wish;
+use crate::control::Command;
+use crate::metrics::Snapshot;
+use crossterm::event::KeyCode;
+
+impl State {
+    pub(super) fn press_in_dialog(&mut self, key: KeyCode, snapshot: &Snapshot) -> Option<Wish> {
+        match self.dialog.clone() {
+            Dialog::None => {}
+            Dialog::Quit => {
+                self.dialog = Dialog::None;
+                if matches!(key, KeyCode::Char('y' | 'Y' | 'q') | KeyCode::Enter) {
+                    return Some(Wish::Command(Command::Stop));
+                }
+            }
+            Dialog::Reset => {
+                self.dialog = Dialog::None;
+                if matches!(key, KeyCode::Char('y' | 'Y' | '0') | KeyCode::Enter) {
+                    return Some(Wish::Command(Command::ResetStatistics));
+                }
+            }
+            Dialog::Users(text) => return self.type_users(key, text),
+            // Whoever was typing when it came has not read it.
+            Dialog::Message(_) => match key {
+                KeyCode::Esc => self.dialog = Dialog::None,
+                // What was wrong with the plan is mended: once more.
+                KeyCode::Char('r') => {
+                    self.dialog = Dialog::None;
+                    return Some(Wish::Command(Command::Reload));
+                }
+                _ => {}
+            },
+            _ if self.searching => self.type_search(key),
+            _ => self.read(key, snapshot),
+        }
+        None
+    }
+
+    /// Moves in a text that is longer than the screen.
+    fn read(&mut self, key: KeyCode, snapshot: &Snapshot) {
+        let page = self.layout.dialog_rows.saturating_sub(1).max(1);
+        let most = self.layout.most_scroll;
+        self.scroll = match key {
+            KeyCode::Down | KeyCode::Char('j') => self.scroll.saturating_add(1),
+            KeyCode::Up | KeyCode::Char('k') => self.scroll.saturating_sub(1),
+            KeyCode::PageDown | KeyCode::Char(' ') => self.scroll.saturating_add(page),
+            KeyCode::PageUp => self.scroll.saturating_sub(page),
+            KeyCode::Home | KeyCode::Char('g') => 0,
+            KeyCode::End | KeyCode::Char('G') => most,
+            KeyCode::Char('n') => self.next_found(self.scroll),
+            KeyCode::Char('/') => {
+                self.search.clear();
+                self.searching = true;
+                self.scroll
+            }
+            KeyCode::Char('y') => {
+                self.copied = Some(text_of(self, snapshot));
+                self.notice = "copied to the clipboard of the terminal".to_owned();
+                self.scroll
+            }
+            _ => {
+                self.dialog = Dialog::None;
+                0
+            }
+        }
+        .min(most);
+    }
+
+    fn type_search(&mut self, key: KeyCode) {
+        match key {
+            KeyCode::Char(character) => self.search.push(character),
+            KeyCode::Backspace => drop(self.search.pop()),
+            KeyCode::Enter => {
+                self.searching = false;
+                let here = self.scroll.checked_sub(1);
+                self.scroll = here.map_or_else(
+                    || self.layout.found.first().copied().unwrap_or(0),
+                    |here| self.next_found(here),
+                );
+                self.scroll = self.scroll.min(self.layout.most_scroll);
+            }
+            KeyCode::Esc => {
+                self.searching = false;
+                self.search.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// The next line that was found, from the beginning again after the last.
+    fn next_found(&self, after: u16) -> u16 {
+        let found = &self.layout.found;
+        let next = found.iter().find(|line| **line > after);
+        next.or(found.first()).copied().unwrap_or(self.scroll)
+    }
+
+    fn type_users(&mut self, key: KeyCode, mut text: String) -> Option<Wish> {
+        match key {
+            KeyCode::Char(digit @ '0'..='9') if text.len() < 6 => text.push(digit),
+            KeyCode::Backspace => drop(text.pop()),
+            KeyCode::Enter => {
+                self.dialog = Dialog::None;
+                let users = text.parse().ok()?;
+                return Some(Wish::Command(Command::SetUsers(users)));
+            }
+            KeyCode::Esc => {
+                self.dialog = Dialog::None;
+                return None;
+            }
+            _ => {}
+        }
+        self.dialog = Dialog::Users(text);
+        None
+    }
+}

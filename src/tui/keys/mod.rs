@@ -1,0 +1,240 @@
+//! What keys and the mouse do: to the view itself, and as a wish to whoever owns the run.
+
+mod dialogs;
+mod mouse;
+
+use super::listing::Order;
+use super::pages::listing;
+use super::screen::Typed;
+use super::state::{Dialog, State, Subject, Tab};
+use crate::control::{Command, Interrupt};
+use crate::metrics::Snapshot;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// What somebody at the keys wants of the run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Wish {
+    /// Something that a run can be asked for.
+    Command(Command),
+    /// Go on and stand still in turns.
+    TogglePause,
+    /// Write a report of the run so far.
+    WriteReport,
+    /// Give the terminal back until the process is continued (Ctrl-Z).
+    Suspend,
+    /// Leave the view of a run that is over.
+    Leave,
+}
+
+impl State {
+    /// Takes what was typed: changes what is shown, and gives what is wanted of the run. A change of size is seen
+    /// by the next drawing.
+    pub fn take(&mut self, typed: &Typed, snapshot: &Snapshot) -> Option<Wish> {
+        // What is on the screen is what is meant.
+        let moment = self.moment.clone();
+        let shown = moment.as_deref().unwrap_or(snapshot);
+        let before = self.tab;
+        let wish = match typed {
+            Typed::Key(key) => self.press(*key, shown),
+            Typed::Mouse(event) => {
+                self.point(*event, shown);
+                None
+            }
+            Typed::Paste(text) => {
+                self.paste(text, shown);
+                None
+            }
+            _ => None,
+        };
+        if self.tab == Tab::Log && before != Tab::Log {
+            self.log.follow();
+        }
+        self.show_message();
+        wish
+    }
+
+    /// Takes a paste as text where one is typed, and as nothing elsewhere: nobody means it as keys.
+    fn paste(&mut self, text: &str, snapshot: &Snapshot) {
+        if self.typing || self.searching || matches!(self.dialog, Dialog::Users(_)) {
+            for character in text.chars().filter(|one| !one.is_control()) {
+                self.press(KeyCode::Char(character).into(), snapshot);
+            }
+        }
+    }
+
+    fn press(&mut self, key: KeyEvent, snapshot: &Snapshot) -> Option<Wish> {
+        if key.kind == KeyEventKind::Release {
+            return None;
+        }
+        if key.modifiers.contains(KeyModifiers::ALT) {
+            // Esc and a key that came together: that is how terminals send both.
+            self.press(KeyCode::Esc.into(), snapshot);
+            return self.press(key.code.into(), snapshot);
+        }
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            match key.code {
+                KeyCode::Char('c') if self.finished.is_some() => return Some(Wish::Leave),
+                KeyCode::Char('c') => {
+                    return Some(Wish::Command(Command::Interrupt(Interrupt::Key)));
+                }
+                KeyCode::Char('z') => return Some(Wish::Suspend),
+                KeyCode::Char('l') => self.repaint = true,
+                _ => {}
+            }
+            return None;
+        }
+        self.notice.clear();
+        if self.typing {
+            self.type_filter(key.code);
+            return None;
+        }
+        match self.dialog {
+            Dialog::None => self.press_on_page(key.code, snapshot),
+            _ => self.press_in_dialog(key.code, snapshot),
+        }
+    }
+
+    fn press_on_page(&mut self, key: KeyCode, snapshot: &Snapshot) -> Option<Wish> {
+        let tab = self.tab.index();
+        let page = self.layout.rows.room.max(1) as isize;
+        match key {
+            KeyCode::Char(digit @ '1'..='7') => self.tab = Tab::ALL[digit as usize - '1' as usize],
+            KeyCode::Tab | KeyCode::Right | KeyCode::Char('l') => {
+                self.tab = Tab::ALL[(tab + 1) % 7]
+            }
+            KeyCode::BackTab | KeyCode::Left | KeyCode::Char('h') => {
+                self.tab = Tab::ALL[(tab + 6) % 7]
+            }
+            KeyCode::Down | KeyCode::Char('j') => self.select(1, snapshot),
+            KeyCode::Up | KeyCode::Char('k') => self.select(-1, snapshot),
+            KeyCode::PageDown => self.select(page, snapshot),
+            KeyCode::PageUp => self.select(-page, snapshot),
+            KeyCode::Home | KeyCode::Char('g') => self.select(isize::MIN / 2, snapshot),
+            KeyCode::End | KeyCode::Char('G') => self.select(isize::MAX / 2, snapshot),
+            KeyCode::Enter => self.open_details(snapshot),
+            KeyCode::Esc => self.filter.clear(),
+            KeyCode::Char('s') => self.sort_by_next(snapshot),
+            KeyCode::Char('S') => self.reversed = !self.reversed,
+            KeyCode::Char('n') => self.toggle_now(),
+            KeyCode::Char('z') => self.whole = !self.whole,
+            KeyCode::Char('v') => self.graph = self.graph.wrapping_add(1),
+            KeyCode::Char('e') => self.go_to_errors(snapshot),
+            KeyCode::Char('!') => self.open(Dialog::Warnings),
+            KeyCode::Char('/') => {
+                self.filter.clear();
+                self.typing = true;
+            }
+            KeyCode::Char('?') => self.open(Dialog::Help),
+            KeyCode::Char('w') => return Some(Wish::WriteReport),
+            KeyCode::Char('q') if self.finished.is_some() => return Some(Wish::Leave),
+            _ if self.finished.is_some() => {}
+            KeyCode::Char('+' | '=') => return Some(Wish::Command(more(1, snapshot))),
+            KeyCode::Char('-') => return Some(Wish::Command(more(-1, snapshot))),
+            KeyCode::Char('>') => return Some(Wish::Command(Command::NextStage)),
+            KeyCode::Char('u') => self.open(Dialog::Users(String::new())),
+            KeyCode::Char('p' | ' ') => return Some(Wish::TogglePause),
+            KeyCode::Char('0') => self.open(Dialog::Reset),
+            KeyCode::Char('r') => return Some(Wish::Command(Command::Reload)),
+            KeyCode::Char('q') => self.open(Dialog::Quit),
+            _ => {}
+        }
+        None
+    }
+
+    fn type_filter(&mut self, key: KeyCode) {
+        match key {
+            KeyCode::Char(character) => self.filter.push(character),
+            KeyCode::Backspace => drop(self.filter.pop()),
+            KeyCode::Enter => self.typing = false,
+            KeyCode::Esc => {
+                self.typing = false;
+                self.filter.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn select(&mut self, step: isize, snapshot: &Snapshot) {
+        if self.tab == Tab::Log {
+            let room = self.layout.rows.room.max(1);
+            return self.log.scroll(step, &self.filter, room);
+        }
+        let rows = listing(self, snapshot);
+        let from = rows.current(self.selected());
+        if let Some(at) = rows.step(from, step) {
+            self.selected[self.tab.index()] = Some(rows.rows[at].key.clone());
+        }
+    }
+
+    /// Opens all there is to the selected row, which stays that one.
+    fn open_details(&mut self, snapshot: &Snapshot) {
+        let rows = listing(self, snapshot);
+        if let Some(at) = rows.current(self.selected()) {
+            let key = rows.rows[at].key.clone();
+            self.selected[self.tab.index()] = Some(key.clone());
+            let tab = self.tab;
+            self.open(Dialog::Detail(Subject { tab, key }));
+        }
+    }
+
+    /// From a request to its errors.
+    fn go_to_errors(&mut self, snapshot: &Snapshot) {
+        if !matches!(self.tab, Tab::Requests | Tab::Latency | Tab::Codes) {
+            return;
+        }
+        let rows = listing(self, snapshot);
+        if let Some(at) = rows.current(self.selected()) {
+            self.selected[self.tab.index()] = Some(rows.rows[at].key.clone());
+            self.filter = rows.rows[at].name.clone();
+            self.tab = Tab::Errors;
+            self.notice = format!("errors of '{}'; Esc shows all", self.filter);
+        }
+    }
+
+    fn toggle_now(&mut self) {
+        self.now = !self.now;
+        // Its columns are others.
+        let sorted = &mut self.sorted[Tab::Requests.index()];
+        if matches!(sorted, Order::Column(_)) {
+            *sorted = Order::Plan;
+        }
+        self.notice = match self.now {
+            true => "the last ten seconds, and the worst second of them".to_owned(),
+            false => "since the beginning, or the last reset of the statistics".to_owned(),
+        };
+    }
+
+    fn sort_by_next(&mut self, snapshot: &Snapshot) {
+        let columns = listing(self, snapshot).columns;
+        let sorted = &mut self.sorted[self.tab.index()];
+        *sorted = match *sorted {
+            Order::Plan if !columns.is_empty() => Order::Column(0),
+            Order::Column(at) if at + 1 < columns.len() => Order::Column(at + 1),
+            Order::Name => Order::Plan,
+            _ => Order::Name,
+        };
+        self.notice = match *sorted {
+            Order::Plan => "in the order of the plan".to_owned(),
+            Order::Name => "sorted by name; S reverses".to_owned(),
+            Order::Column(at) => format!("sorted by {}; S reverses", columns[at].title),
+        };
+    }
+}
+
+/// Returns one step of the load: a user, or about a tenth of the rate in a run at a rate.
+fn more(steps: i64, snapshot: &Snapshot) -> Command {
+    match snapshot.wanted.rate {
+        None => Command::AddUsers(steps),
+        Some(rate) => {
+            let step = match rate {
+                10.0.. => 10_f64.powf(rate.log10().floor() - 1.0),
+                1.0.. => 1.0,
+                _ => 0.1,
+            };
+            Command::AddRate(step * steps as f64)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! Tests of keys and the mouse, without a terminal.
+
+use super::*;
+use crate::metrics::LiveRow;
+
+fn key(code: KeyCode) -> KeyEvent {
+    KeyEvent::new(code, KeyModifiers::NONE)
+}
+
+fn run() -> (State, Snapshot) {
+    let row = |name: &str, count| LiveRow {
+        method: "GET".into(),
+        name: name.into(),
+        count,
+        ..LiveRow::default()
+    };
+    let snapshot = Snapshot {
+        rows: vec![row("/a", 1), row("/b", 2), row("/ab", 3)],
+        ..Snapshot::default()
+    };
+    (State::default(), snapshot)
+}
+
+/// Presses the keys of a text, `\n` for Enter and `\x1b` for Esc; the last wish.
+fn press(state: &mut State, snapshot: &Snapshot, keys: &str) -> Option<Wish> {
+    let codes = keys.chars().map(|c| match c {
+        '\n' => KeyCode::Enter,
+        '\x1b' => KeyCode::Esc,
+        '\t' => KeyCode::Tab,
+        c => KeyCode::Char(c),
+    });
+    codes
+        .map(|code| state.press(key(code), snapshot))
+        .last()
+        .flatten()
+}
+
+#[test]
+fn tabs_are_reached_by_number_and_in_turn() {
+    let (mut state, snapshot) = run();
+    press(&mut state, &snapshot, "4");
+    assert_eq!(state.tab, Tab::Errors);
+    press(&mut state, &snapshot, "\t\t\t\t");
+    assert_eq!(state.tab, Tab::Requests);
+    press(&mut state, &snapshot, "h");
+    assert_eq!(state.tab, Tab::Log);
+}
+
+#[test]
+fn the_selection_stays_on_the_page() {
+    let (mut state, snapshot) = run();
+    for (keys, selected) in [("jjjjj", "/ab"), ("kkkkk", "/a"), ("G", "/ab"), ("g", "/a")] {
+        press(&mut state, &snapshot, keys);
+        let wanted = format!("GET {selected}");
+        assert_eq!(state.selected(), Some(wanted.as_str()));
+    }
+}
+
+#[test]
+fn a_filter_is_typed_kept_and_taken_away() {
+    let (mut state, snapshot) = run();
+    press(&mut state, &snapshot, "/b\n");
+    assert_eq!(state.filter, "b");
+    assert_eq!(listing(&state, &snapshot).rows.len(), 2);
+    assert_eq!(
+        press(&mut state, &snapshot, "q\x1b"),
+        None,
+        "not typed any more"
+    );
+    press(&mut state, &snapshot, "\x1b");
+    assert_eq!(state.filter, "");
+    state.filter = "b".to_owned();
+    let together = KeyEvent::new(KeyCode::Char('s'), KeyModifiers::ALT);
+    state.press(together, &snapshot);
+    assert_eq!(
+        (state.filter.as_str(), state.sorted()),
+        ("", Order::Column(0))
+    );
+    press(&mut state, &snapshot, "/q\x1b");
+    assert_eq!((state.filter.as_str(), state.typing), ("", false));
+}
+
+#[test]
+fn users_are_asked_for_one_by_one_or_by_number() {
+    let (mut state, snapshot) = run();
+    let wish = |command| Some(Wish::Command(command));
+    for (keys, wanted) in [
+        ("+", wish(Command::AddUsers(1))),
+        ("-", wish(Command::AddUsers(-1))),
+        ("u4x0\n", wish(Command::SetUsers(40))),
+        ("u7\x1b", None),
+        ("u\n", None),
+    ] {
+        assert_eq!(press(&mut state, &snapshot, keys), wanted, "{keys:?}");
+    }
+}
+
+#[test]
+fn stopping_asks_once_and_the_rest_goes_to_the_run() {
+    let (mut state, snapshot) = run();
+    assert_eq!(press(&mut state, &snapshot, "qn"), None);
+    let stop = Some(Wish::Command(Command::Stop));
+    assert_eq!(press(&mut state, &snapshot, "qy"), stop);
+    assert_eq!(press(&mut state, &snapshot, "p"), Some(Wish::TogglePause));
+    assert_eq!(press(&mut state, &snapshot, "w"), Some(Wish::WriteReport));
+    let reset = Some(Wish::Command(Command::ResetStatistics));
+    assert_eq!(press(&mut state, &snapshot, "0"), reset);
+    let control = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
+    assert_eq!(
+        state.press(control('c'), &snapshot),
+        Some(Wish::Command(Command::Interrupt(Interrupt::Key)))
+    );
+    state.dialog = Dialog::Help;
+    assert_eq!(state.press(control('z'), &snapshot), Some(Wish::Suspend));
+}
+
+#[test]
+fn columns_are_sorted_by_in_turn() {
+    let (mut state, snapshot) = run();
+    press(&mut state, &snapshot, "s");
+    assert_eq!(listing(&state, &snapshot).rows[0].name, "GET /ab");
+    press(&mut state, &snapshot, "S");
+    assert_eq!(listing(&state, &snapshot).rows[0].name, "GET /a");
+    press(&mut state, &snapshot, "ssssssss");
+    assert_eq!(state.sorted(), Order::Name, "after the last column");
+    press(&mut state, &snapshot, "s");
+    assert_eq!(
+        state.sorted(),
+        Order::Plan,
+        "round to the order of the plan"
+    );
+}
+
+#[test]
+fn the_selection_is_a_name_and_survives_sorting_and_filtering() {
+    let (mut state, mut snapshot) = run();
+    press(&mut state, &snapshot, "j");
+    assert_eq!(state.selected(), Some("GET /b"));
+    press(&mut state, &snapshot, "ss/ab\n");
+    assert_eq!(
+        state.selected(),
+        Some("GET /b"),
+        "out of sight, not forgotten"
+    );
+    press(&mut state, &snapshot, "\x1b");
+    snapshot.rows.reverse();
+    let rows = listing(&state, &snapshot);
+    let at = rows.current(state.selected()).expect("it is there");
+    assert_eq!(rows.rows[at].name, "GET /b");
+}
+
+#[test]
+fn open_details_keep_their_subject() {
+    let (mut state, snapshot) = run();
+    press(&mut state, &snapshot, "j\n");
+    let subject = state.dialog.clone();
+    assert!(matches!(&subject, Dialog::Detail(subject) if subject.key == "GET /b"));
+    let mut later = snapshot.clone();
+    later.rows.rotate_left(1);
+    press(&mut state, &later, "jj");
+    assert_eq!(state.dialog, subject);
+}
+
+#[test]
+fn a_message_is_not_closed_by_a_key_that_was_being_typed() {
+    let (mut state, snapshot) = run();
+    state.alert("unknown field 'wieght'".to_owned());
+    press(&mut state, &snapshot, "jj \nq+7");
+    assert!(matches!(state.dialog, Dialog::Message(_)));
+    let reload = Some(Wish::Command(Command::Reload));
+    assert_eq!(press(&mut state, &snapshot, "r"), reload);
+    state.alert("again".to_owned());
+    press(&mut state, &snapshot, "\x1b");
+    assert_eq!(state.dialog, Dialog::None);
+}
+
+#[test]
+fn a_run_that_is_over_can_be_read_and_left_but_not_steered() {
+    let (mut state, snapshot) = run();
+    state.finished = Some(super::super::state::Finished::default());
+    for key in ["p", "+", "-", "0", "r", "u", "4", "/x\n", "\x1b"] {
+        assert_eq!(press(&mut state, &snapshot, key), None, "{key}");
+    }
+    assert_eq!(state.dialog, Dialog::None);
+    assert_eq!(press(&mut state, &snapshot, "w"), Some(Wish::WriteReport));
+    assert_eq!(press(&mut state, &snapshot, "q"), Some(Wish::Leave));
+}
+
+#[test]
+fn a_request_leads_to_its_errors_and_escape_to_all() {
+    let (mut state, snapshot) = run();
+    press(&mut state, &snapshot, "je");
+    assert_eq!((state.tab, state.filter.as_str()), (Tab::Errors, "GET /b"));
+    press(&mut state, &snapshot, "\x1b");
+    assert_eq!(state.filter, "");
+}
+
+#[test]
+fn a_click_selects_a_row_or_a_page_and_the_wheel_moves() {
+    use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+    let (mut state, snapshot) = run();
+    state.layout.rows = super::super::listing::Rows {
+        y: 5,
+        first: 0,
+        room: 10,
+        width: 40,
+    };
+    state.layout.tabs_y = 3;
+    state.layout.tabs = vec![(0, 10), (10, 20)];
+    let mut point = |kind, column, row| {
+        let event = MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        };
+        state.take(&Typed::Mouse(event), &snapshot);
+        (state.selected().map(str::to_owned), state.tab)
+    };
+    let left = MouseEventKind::Down(MouseButton::Left);
+    assert_eq!(point(left, 4, 6).0.as_deref(), Some("GET /b"));
+    assert_eq!(point(left, 60, 5).0.as_deref(), Some("GET /b"), "beside it");
+    assert_eq!(
+        point(MouseEventKind::ScrollDown, 4, 6).0.as_deref(),
+        Some("GET /ab")
+    );
+    assert_eq!(point(left, 12, 3).1, Tab::Latency);
+}
+
+#[test]
+fn control_l_draws_the_screen_anew() {
+    let (mut state, snapshot) = run();
+    state.press(
+        KeyEvent::new(KeyCode::Char('l'), KeyModifiers::CONTROL),
+        &snapshot,
+    );
+    assert!(state.repaint);
+}

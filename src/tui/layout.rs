@@ -1,0 +1,19 @@
+//! Where things were drawn last, for keys that move by pages and for the mouse. Known to who draws and who types.
+
+use super::listing::Rows;
+
+/// The places of one drawing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The rows of the page.
+    pub(super) rows: Rows,
+    /// The line of the tabs, and from which column to which each goes.
+    pub(super) tabs_y: u16,
+    pub(super) tabs: Vec<(u16, u16)>,
+    /// Whether details are shown beside the page.
+    pub(super) has_pane: bool,
+    /// How far the dialog can be scrolled, how many of its lines fit, and those that were found.
+    pub(super) most_scroll: u16,
+    pub(super) dialog_rows: u16,
+    pub(super) found: Vec<u16>,
+}

@@ -1,0 +1,193 @@
+//! The pages that a report is needed for: all percentiles, tasks, errors and status codes.
+
+use super::super::listing::{Entry, Listing, column};
+use super::super::text::one_line;
+use super::words::{error_key, label, moment, ms_text, rate, request_key};
+use crate::metrics::{Latency, Report, RequestRow};
+use crate::units::{counted, show_count};
+use std::time::Duration;
+
+fn keyed(row: &RequestRow, entry: Entry) -> Entry {
+    Entry {
+        key: request_key(&row.method, &row.name),
+        ..entry
+    }
+}
+
+pub(super) fn latency(report: &Report) -> Listing {
+    const COLUMNS: [(&str, u8); 11] = [
+        ("avg", 5),
+        ("min", 7),
+        ("p50", 0),
+        ("p75", 6),
+        ("p90", 3),
+        ("p95", 1),
+        ("p98", 8),
+        ("p99", 0),
+        ("p99.9", 2),
+        ("p99.99", 4),
+        ("max", 1),
+    ];
+    let entry = |name: String, latency: Option<&Latency>| {
+        let values = latency.map(|l| {
+            [
+                l.avg, l.min, l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99, l.max,
+            ]
+        });
+        let values = values.map_or_else(Vec::new, Vec::from);
+        Entry {
+            name,
+            cells: values.iter().map(|ms| ms_text(*ms)).collect(),
+            keys: values,
+            ..Entry::default()
+        }
+    };
+    let rows = report.requests.iter();
+    Listing {
+        title: "Latency",
+        columns: COLUMNS.map(|(title, rank)| column(title, rank)).to_vec(),
+        rows: rows
+            .map(|row| {
+                keyed(
+                    row,
+                    entry(
+                        label(&row.method, &row.name),
+                        row.figures.latency_ms.as_ref(),
+                    ),
+                )
+            })
+            .collect(),
+        total: Some(entry(
+            "Aggregated".to_owned(),
+            report.aggregated.latency_ms.as_ref(),
+        )),
+        empty: "no request has been made yet".to_owned(),
+    }
+}
+
+pub(super) fn tasks(report: &Report) -> Listing {
+    let mut rows = Vec::new();
+    for scenario in &report.scenarios {
+        rows.push(Entry {
+            name: format!(
+                "{} · {} · {}",
+                one_line(&scenario.name),
+                counted(scenario.users, "user"),
+                counted(scenario.iterations, "iteration")
+            ),
+            heading: true,
+            ..Entry::default()
+        });
+        for task in report
+            .tasks
+            .iter()
+            .filter(|task| task.scenario == scenario.name)
+        {
+            let values = task.latency_ms.map(|l| [l.avg, l.p50, l.p95, l.max]);
+            let values = values.map_or_else(Vec::new, Vec::from);
+            let per_second = task.runs as f64 / report.elapsed_s.max(0.001);
+            let mut cells = vec![
+                show_count(task.runs),
+                show_count(task.failures),
+                rate(per_second),
+            ];
+            cells.extend(values.iter().map(|ms| ms_text(*ms)));
+            let mut keys = vec![task.runs as f64, task.failures as f64, per_second];
+            keys.extend(values);
+            rows.push(Entry {
+                key: format!("{}\n{}", task.scenario, task.name),
+                name: format!("  {}", one_line(&task.name)),
+                cells,
+                keys,
+                bad: task.failures > 0,
+                heading: false,
+            });
+        }
+    }
+    Listing {
+        title: "Task",
+        columns: vec![
+            column("# runs", 0),
+            column("fails", 0),
+            column("runs/s", 1),
+            column("avg", 2),
+            column("p50", 3),
+            column("p95", 1),
+            column("max", 2),
+        ],
+        rows,
+        total: None,
+        empty: "no task has ended yet".to_owned(),
+    }
+}
+
+/// `drupal.lua:41`: the message needs the columns that folders would take; the page of the error has them.
+fn file_and_line(place: &str) -> String {
+    let start = place.rfind(['/', '\\']).map_or(0, |slash| slash + 1);
+    one_line(&place[start..])
+}
+
+pub(super) fn errors(report: &Report, origin: Duration) -> Listing {
+    let rows = report.errors.iter().map(|error| Entry {
+        key: error_key(error),
+        name: format!("{}: {}", one_line(&error.name), one_line(&error.message)),
+        cells: vec![
+            show_count(error.count),
+            moment(origin, error.first_s),
+            moment(origin, error.last_s),
+            error
+                .line
+                .as_deref()
+                .map_or_else(String::new, file_and_line),
+        ],
+        keys: vec![error.count as f64, error.first_s, error.last_s, 0.0],
+        ..Entry::default()
+    });
+    Listing {
+        title: "Error",
+        columns: vec![
+            column("count", 0),
+            column("first", 2),
+            column("last", 1),
+            column("plan", 3),
+        ],
+        rows: rows.collect(),
+        total: None,
+        empty: "nothing has failed".to_owned(),
+    }
+}
+
+pub(super) fn codes(report: &Report) -> Listing {
+    let all: Vec<&String> = report.aggregated.status.keys().collect();
+    let title = |code: &str| match code {
+        "0" => "none".to_owned(),
+        code => one_line(code),
+    };
+    let entry = |name: String, status: &std::collections::BTreeMap<String, u64>| {
+        let counts: Vec<u64> = all
+            .iter()
+            .map(|code| status.get(*code).copied().unwrap_or(0))
+            .collect();
+        Entry {
+            name,
+            cells: counts.iter().map(|count| show_count(*count)).collect(),
+            keys: counts.iter().map(|count| *count as f64).collect(),
+            ..Entry::default()
+        }
+    };
+    let rows = report.requests.iter();
+    Listing {
+        title: "Status codes (none: no response)",
+        columns: all.iter().map(|code| column(&title(code), 1)).collect(),
+        rows: rows
+            .map(|row| {
+                keyed(
+                    row,
+                    entry(label(&row.method, &row.name), &row.figures.status),
+                )
+            })
+            .collect(),
+        total: Some(entry("Aggregated".to_owned(), &report.aggregated.status)),
+        empty: "no request has been made yet".to_owned(),
+    }
+}

@@ -1,0 +1,96 @@
+//! The page of requests, from a snapshot alone: over the whole measurement, or the last ten seconds.
+
+use super::super::history::History;
+use super::super::listing::{Entry, Listing, column};
+use super::words::{label, rate, request_key, tight};
+use crate::metrics::{LiveRow, Snapshot};
+use crate::units::show_count;
+use std::time::Duration;
+
+/// Columns of a trend.
+const TREND: usize = 8;
+
+pub(super) fn requests(snapshot: &Snapshot, history: &History, now: bool) -> Listing {
+    let row = |row: &LiveRow| {
+        let trend = history.trend(&row.method, &row.name, TREND);
+        Entry {
+            key: request_key(&row.method, &row.name),
+            name: label(&row.method, &row.name),
+            ..entry(row, now, trend)
+        }
+    };
+    // What the names of all had at worst is what all had at worst.
+    let mut total = snapshot.total.clone();
+    for row in &snapshot.rows {
+        for (most, here) in total.worst_now.iter_mut().zip(row.worst_now) {
+            *most = (*most).max(here);
+        }
+    }
+    let total = Entry {
+        name: "Aggregated".to_owned(),
+        ..entry(&total, now, String::new())
+    };
+    let columns = match now {
+        false => vec![
+            column("# reqs", 0),
+            column("fails", 0),
+            column("req/s", 0),
+            column("p50", 3),
+            column("p95", 1),
+            column("p99", 2),
+            column("max", 4),
+            column("trend", 5),
+        ],
+        true => vec![
+            column("req/s", 0),
+            column("fail/s", 0),
+            column("worst p50", 3),
+            column("worst p95", 1),
+            column("worst p99", 2),
+            column("max", 4),
+            column("trend", 5),
+        ],
+    };
+    Listing {
+        title: match now {
+            false => "Request",
+            true => "Request, last 10 s",
+        },
+        columns,
+        rows: snapshot.rows.iter().map(row).collect(),
+        total: Some(total),
+        empty: "no request has been made yet".to_owned(),
+    }
+}
+
+fn entry(row: &LiveRow, now: bool, trend: String) -> Entry {
+    let [p50, p95, p99, max] = match now {
+        true => row.worst_now,
+        false => [row.p50, row.p95, row.p99, row.max],
+    };
+    let times = [p50, p95, p99, max];
+    let (mut cells, mut keys) = match now {
+        false => (
+            vec![
+                show_count(row.count),
+                show_count(row.failures),
+                rate(row.rate),
+            ],
+            vec![row.count as f64, row.failures as f64, row.rate],
+        ),
+        true => (
+            vec![rate(row.rate_now), rate(row.failures_now)],
+            vec![row.rate_now, row.failures_now],
+        ),
+    };
+    cells.extend(times.map(tight));
+    keys.extend(times.iter().map(Duration::as_secs_f64));
+    cells.push(trend);
+    keys.push(row.rate_now);
+    Entry {
+        cells,
+        keys,
+        bad: row.failures_now > 0.0,
+        ..Entry::default()
+    }
+}

@@ -1,0 +1,58 @@
+//! How figures and names read on pages, and what tells rows apart.
+
+use super::super::text::one_line;
+use crate::metrics::{ErrorRow, Snapshot};
+use crate::units::{show_duration, three_digits};
+use std::time::Duration;
+
+/// When the statistics began, since the run did: with a reset, or at once.
+pub(in super::super) fn origin(snapshot: &Snapshot) -> Duration {
+    snapshot.elapsed.saturating_sub(snapshot.measured)
+}
+
+/// A request's name for people; its control characters are gone.
+pub(in super::super) fn label(method: &str, name: &str) -> String {
+    one_line(format!("{method} {name}").trim_start())
+}
+
+/// What tells a request from all others.
+pub(in super::super) fn request_key(method: &str, name: &str) -> String {
+    format!("{method} {name}")
+}
+
+/// What tells an error from all others.
+pub(in super::super) fn error_key(error: &ErrorRow) -> String {
+    let line = error.line.as_deref().unwrap_or_default();
+    format!("{}\n{}\n{line}", error.name, error.message)
+}
+
+/// A rate per second; plain `0` for what does not happen.
+pub(in super::super) fn rate(per_second: f64) -> String {
+    match per_second {
+        0.0 => "0".to_owned(),
+        per_second => three_digits(per_second),
+    }
+}
+
+/// `4.10ms`: columns are dear.
+pub(in super::super) fn tight(time: Duration) -> String {
+    match time {
+        Duration::ZERO => "-".to_owned(),
+        time => show_duration(time).replace(' ', ""),
+    }
+}
+
+pub(in super::super) fn ms_text(ms: f64) -> String {
+    tight(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
+}
+
+/// Seconds into the run: those of the statistics count from `origin`.
+pub(in super::super) fn moment(origin: Duration, seconds: f64) -> String {
+    let since = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    crate::units::show_long(origin + since)
+}
+
+/// Said by a sign, so that it can be told without colours.
+pub(in super::super) fn mark(passed: bool) -> char {
+    if passed { '✓' } else { '✗' }
+}

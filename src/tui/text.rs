@@ -1,0 +1,71 @@
+//! Text that fits: one line of it, cut in its middle, or broken into lines of a width. Knows no terminal.
+
+use crate::error::printable;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// A text that cannot break a line nor reach the terminal as anything but text.
+pub(super) fn one_line(text: &str) -> String {
+    printable(text).replace(['\n', '\t'], " ")
+}
+
+/// A text of at most so many columns, its middle left out where it is longer.
+pub(super) fn cut_middle(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let half = width.saturating_sub(1) / 2;
+    let head = take(text.chars(), width.saturating_sub(1) - half);
+    let tail: String = take(text.chars().rev(), half).chars().rev().collect();
+    match width {
+        0 => String::new(),
+        _ => format!("{head}…{tail}"),
+    }
+}
+
+/// A line as lines of at most so many columns, broken wherever one is full.
+pub(super) fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    loop {
+        let first = rest.chars().next().map_or(0, char::len_utf8);
+        let (line, after) = rest.split_at(take(rest.chars(), width).len().max(first));
+        lines.push(line.to_owned());
+        if after.is_empty() {
+            return lines;
+        }
+        rest = after;
+    }
+}
+
+fn take(characters: impl Iterator<Item = char>, width: usize) -> String {
+    let mut left = width;
+    let mut taken = String::new();
+    for character in characters {
+        let Some(rest) = left.checked_sub(character.width().unwrap_or(0)) else {
+            break;
+        };
+        left = rest;
+        taken.push(character);
+    }
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_line_loses_nothing_and_every_part_fits() {
+        assert_eq!(broken("", 4), [""]);
+        assert_eq!(broken("abcdefgh", 4), ["abcd", "efgh"]);
+        assert_eq!(broken("検索結果x", 5), ["検索", "結果x"]);
+        assert_eq!(broken("検索", 1), ["検", "索"]);
+    }
+
+    #[test]
+    fn wide_signs_take_two_columns() {
+        assert_eq!(cut_middle("検索結果ページ", 8), "検索…ジ");
+        assert_eq!(cut_middle("検索", 4), "検索");
+        assert_eq!(cut_middle("abc", 0), "");
+    }
+}

@@ -25,7 +25,9 @@ fn watch(name: &str, text: &str, server: &Server, more: &[&str]) -> (Terminal, P
     let _none = std::fs::remove_file(&report);
     let output = format!("json={}", report.display());
     let url = server.url();
-    let mut arguments = vec![&*path, "-H", &url, "-u", "4", "-r", "1000", "-o", &output];
+    let mut arguments = vec![
+        &*path, "-H", &url, "-u", "4", "-r", "1000", "-o", &output, "--exit",
+    ];
     arguments.extend(more);
     let folder = scratch(name);
     std::fs::create_dir_all(&folder).expect("the scratch folder takes a folder");
@@ -68,6 +70,20 @@ fn a_terminal_that_takes_nothing_changes_nothing_of_the_run() {
     let elapsed = report["elapsed_s"].as_f64().expect("a number");
     assert!(elapsed < 20.0, "it ended in time: {elapsed}");
     assert_eq!(report["aggregated"]["count"], server.received());
+}
+
+#[test]
+fn a_view_whose_terminal_takes_nothing_does_not_stay_when_the_run_is_over() {
+    let server = Server::start();
+    let path = plan("held_end.lua", BUSY);
+    let folder = scratch("held_end");
+    std::fs::create_dir_all(&folder).expect("the scratch folder takes a folder");
+    let url = server.url();
+    let arguments = [&*path, "-H", &url, "-u", "2", "-r", "1000", "-t", "3s"];
+    let mut view = Terminal::start(LGOOSE, &arguments, &folder, (100, 30));
+    view.wait_for("GET front");
+    view.hold(true);
+    assert_eq!(view.end(), 0);
 }
 
 #[test]
@@ -296,7 +312,7 @@ fn under_shell(name: &str, server: &Server, more: &str) -> (Terminal, i32, PathB
     let url = server.url();
     let output = report.display();
     shell.press(&format!(
-        "{LGOOSE} {path} -H {url} -u 4 -r 1000 {more} -o json={output}\n"
+        "{LGOOSE} {path} -H {url} -u 4 -r 1000 --exit {more} -o json={output}\n"
     ));
     wait_until("requests come", || server.received() > 8);
     let all = format!("/proc/{0}/task/{0}/children", shell.process_id());

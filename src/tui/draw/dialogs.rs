@@ -30,7 +30,7 @@ const KEYS: [(&str, &str); 22] = [
     ("Ctrl-Z", "suspend, 'fg' comes back"),
     ("Ctrl-L", "draw the screen anew"),
     ("p", "pause and go on"),
-    ("+ - u", "users"),
+    ("+ - u >", "users or rate, next stage"),
     ("0", "reset the statistics"),
     ("r", "reload the plan"),
     ("w", "write a report"),

@@ -104,7 +104,8 @@ fn stopping_asks_once_and_the_rest_goes_to_the_run() {
     assert_eq!(press(&mut state, &snapshot, "p"), Some(Wish::TogglePause));
     assert_eq!(press(&mut state, &snapshot, "w"), Some(Wish::WriteReport));
     let reset = Some(Wish::Command(Command::ResetStatistics));
-    assert_eq!(press(&mut state, &snapshot, "0"), reset);
+    assert_eq!(press(&mut state, &snapshot, "0n"), None, "it asks");
+    assert_eq!(press(&mut state, &snapshot, "0y"), reset);
     let control = |c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL);
     assert_eq!(
         state.press(control('c'), &snapshot),
@@ -235,4 +236,38 @@ fn control_l_draws_the_screen_anew() {
         &snapshot,
     );
     assert!(state.repaint);
+}
+
+#[test]
+fn plus_and_minus_change_the_rate_where_there_is_one() {
+    let (mut state, mut snapshot) = run();
+    for (rate, step) in [
+        (0.5, 0.1),
+        (7.0, 1.0),
+        (10.0, 1.0),
+        (50.0, 1.0),
+        (840.0, 10.0),
+    ] {
+        snapshot.wanted.rate = Some(rate);
+        let wish = |more| Some(Wish::Command(Command::AddRate(more)));
+        assert_eq!(press(&mut state, &snapshot, "+"), wish(step));
+        assert_eq!(press(&mut state, &snapshot, "-"), wish(-step));
+    }
+    let next = Some(Wish::Command(Command::NextStage));
+    assert_eq!(press(&mut state, &snapshot, ">"), next);
+}
+
+#[test]
+fn a_paste_is_text_where_one_is_typed_and_no_keys() {
+    let (mut state, snapshot) = run();
+    let paste = |text: &str| Typed::Paste(text.to_owned());
+    assert_eq!(state.take(&paste("q0y\n+p"), &snapshot), None);
+    assert_eq!(state.dialog, Dialog::None);
+    press(&mut state, &snapshot, "/");
+    state.take(&paste("b\nq"), &snapshot);
+    assert_eq!((state.filter.as_str(), state.typing), ("bq", true));
+    press(&mut state, &snapshot, "\nu");
+    state.take(&paste("12"), &snapshot);
+    let users = Some(Wish::Command(Command::SetUsers(12)));
+    assert_eq!(press(&mut state, &snapshot, "\n"), users);
 }

@@ -86,7 +86,7 @@ fn every_key_does_what_the_help_says() {
     view.press_for("q", "stop?");
     view.press("y");
     assert_eq!(view.end(), 0, "{}", view.screen());
-    view.wait_for("Overview");
+    view.wait_for("version      lgoose");
     assert!(!view.is_taken(), "the terminal was given back");
 }
 
@@ -123,7 +123,7 @@ fn a_run_that_is_over_stays_with_its_pages_until_q() {
     assert_eq!(view.end(), 1, "{}", view.screen());
     assert!(!view.is_taken(), "the terminal was given back");
     view.wait_for("the last word");
-    view.wait_for("Overview");
+    view.wait_for("version      lgoose");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn ctrl_c_stops_and_aborts_and_a_signal_gives_the_terminal_back() {
     view.wait_for("GET front page");
     view.press("\x03");
     assert_eq!(view.end(), 0);
-    view.wait_for("Overview");
+    view.wait_for("version      lgoose");
     assert!(!view.is_taken());
 
     let path = plan(
@@ -213,7 +213,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again() {
     assert!(shell.is_taken());
     shell.press_for("2", "p99");
     shell.press("qy");
-    shell.wait_for("Overview");
+    shell.wait_for("version      lgoose");
     shell.press("exit\n");
     shell.end();
 }

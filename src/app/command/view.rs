@@ -105,6 +105,7 @@ impl View {
     pub(super) fn start(mut self, runtime: Runtime) -> Option<ViewThread> {
         let (finish, finished) = oneshot::channel();
         let (over, is_over) = oneshot::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
         let (left, has_left) = oneshot::channel();
         let thread = std::thread::Builder::new().name("view".to_owned());
         let show = move || {
@@ -113,7 +114,11 @@ impl View {
                     () = self.show() => false,
                     finish = finished => match finish {
                         Ok(Finish { report, stay }) if stay && !self.interrupted => {
-                            self.stay(&report).await;
+                            tokio::select! {
+                                () = self.stay(&report) => {}
+                                // Dropped.
+                                _ = stopped => {}
+                            }
                             true
                         }
                         // Without a report the run has failed, which is told when the terminal is given back.
@@ -136,6 +141,7 @@ impl View {
         thread.spawn(show).ok()?;
         Some(ViewThread {
             finish: Some(finish),
+            stop: Some(stop),
             is_over,
             has_left,
         })
@@ -348,6 +354,8 @@ impl Drop for View {
 /// A view at work. The terminal is given back when this is dropped.
 pub(super) struct ViewThread {
     finish: Option<oneshot::Sender<Finish>>,
+    /// Dropped to end the stay.
+    stop: Option<oneshot::Sender<()>>,
     is_over: oneshot::Receiver<()>,
     has_left: oneshot::Receiver<Vec<String>>,
 }
@@ -391,7 +399,7 @@ impl ViewThread {
 
 impl Drop for ViewThread {
     fn drop(&mut self) {
-        drop(self.finish.take());
+        drop((self.finish.take(), self.stop.take()));
         let begin = Instant::now();
         // It may be writing a report to a disk that takes its time.
         while begin.elapsed() < PATIENCE && self.has_left.try_recv() == Err(TryRecvError::Empty) {

@@ -245,6 +245,7 @@ impl Director {
         let stage = (self.stage_count > 0).then(|| (self.stage_count - to_come, self.stage_count));
         let aim = Aim {
             ends,
+            lasts: self.end,
             stage,
             iterations: iterations(&self.config, self.local.part),
             warmup_ends: self

@@ -4,7 +4,7 @@ use crate::app::prepare::Prepared;
 use crate::cli;
 use crate::config::{Config, Load, Part};
 use crate::control::{Heard, News, Reader};
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, printable};
 use crate::metrics::{ErrorRow, Snapshot};
 use crate::{output, units};
 use std::collections::HashSet;
@@ -176,8 +176,15 @@ pub(super) fn writes_to_stdout(flags: &cli::Run) -> bool {
         .any(|output| output.path.is_none())
 }
 
+/// Prints lines. Plans and targets may have written parts of them, so that nothing in them steers a terminal.
 pub(super) fn say(text: &str) -> Result<(), Error> {
-    put(format!("{}\n", text.trim_end_matches('\n')).as_bytes())
+    put(format!("{}\n", printable(text.trim_end_matches('\n'))).as_bytes())
+}
+
+/// Prints lines to standard error, likewise.
+pub(super) fn say_error(text: &str) {
+    // Nothing is left to tell if standard error is gone.
+    let _gone = writeln!(std::io::stderr().lock(), "{}", printable(text));
 }
 
 pub(super) fn put(bytes: &[u8]) -> Result<(), Error> {
@@ -191,20 +198,17 @@ pub(super) fn put(bytes: &[u8]) -> Result<(), Error> {
 }
 
 pub(super) fn complain(error: &Error, backtrace: bool) {
-    let mut out = std::io::stderr().lock();
     let stack = match error {
         Error::Mistake(diagnostic) if backtrace => diagnostic.backtrace_text(),
         _ => None,
     };
-    // Nothing is left to tell if standard error is gone.
-    let _gone = match stack {
-        Some(stack) => writeln!(out, "{error}\nstack:{stack}"),
-        None => writeln!(out, "{error}"),
-    };
+    match stack {
+        Some(stack) => say_error(&format!("{error}\nstack:{stack}")),
+        None => say_error(&error.to_string()),
+    }
 }
 
 /// Prints a warning about a plan, set off from what was printed before.
 pub(super) fn warn(warning: &Diagnostic) {
-    // Nothing is left to tell if standard error is gone.
-    let _gone = writeln!(std::io::stderr(), "\n{}", warning.as_warning());
+    say_error(&format!("\n{}", warning.as_warning()));
 }

@@ -76,6 +76,7 @@ pub mod control;
 pub mod demo;
 mod engine;
 mod error;
+mod files;
 mod html;
 mod http;
 mod lua;

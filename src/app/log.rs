@@ -1,7 +1,7 @@
 //! Log of plans and of lgoose itself: goes to standard error unless a view has the terminal, to the readers of the
 //! run that is under way, and to the file of `--log-file`.
 
-use crate::error::{Error, Trouble};
+use crate::error::{Error, Trouble, printable};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,6 +14,7 @@ static PLACES: Mutex<Places> = Mutex::new(Places {
     readers: None,
     off_terminal: false,
     file: None,
+    held: None,
 });
 
 #[derive(Debug)]
@@ -23,21 +24,13 @@ struct Places {
     /// Whether a view has the terminal.
     off_terminal: bool,
     file: Option<File>,
+    /// Lines for the file, until it is known that it may be written.
+    held: Option<Vec<u8>>,
 }
 
-/// Starts the log.
-///
-/// # Errors
-/// Trouble with the file.
-pub(super) fn start(verbose: bool, quiet: bool, file: Option<&Path>) -> Result<(), Error> {
-    if let Some(path) = file {
-        let opened = File::create(path).map_err(|error| {
-            Trouble::cannot("write the log to")
-                .with_path(path)
-                .because(error)
-        })?;
-        places(|places| places.file = Some(opened));
-    }
+/// Starts the log. With `hold` its lines are kept for the file that [`write_to`] names.
+pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
+    places(|places| places.held = hold.then(Vec::new));
     let level = match (verbose, quiet) {
         (true, _) => tracing::Level::DEBUG,
         (false, true) => tracing::Level::ERROR,
@@ -49,7 +42,24 @@ pub(super) fn start(verbose: bool, quiet: bool, file: Option<&Path>) -> Result<(
         .with_ansi(false)
         .without_time()
         .init();
-    Ok(())
+}
+
+/// Writes the log to a file from now on, with what was held for it.
+///
+/// # Errors
+/// Trouble with the file.
+pub(super) fn write_to(path: &Path) -> Result<(), Error> {
+    let opened = File::create(path);
+    let begun = places(|places| {
+        let mut file = opened?;
+        file.write_all(&places.held.take().unwrap_or_default())?;
+        places.file = Some(file);
+        Ok::<(), io::Error>(())
+    });
+    begun.map_err(|error| {
+        let trouble = Trouble::cannot("write the log to").with_path(path);
+        trouble.because(error).into()
+    })
 }
 
 /// Keeps lines off standard error from now on, or lets them through again.
@@ -106,23 +116,28 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
+        // Fields of a line are the plan's, such as the name of a scenario.
+        let text = String::from_utf8_lossy(&self.0);
+        let text = printable(&text);
         places(|places| {
+            if let Some(held) = &mut places.held {
+                held.extend_from_slice(text.as_bytes());
+            }
             // Nothing is left to tell if a place is gone.
             if let Some(file) = &mut places.file {
-                let _full = file.write_all(&self.0);
+                let _full = file.write_all(text.as_bytes());
             }
             if let Some(readers) = places
                 .readers
                 .as_ref()
                 .filter(|all| all.receiver_count() > 0)
             {
-                let text = String::from_utf8_lossy(&self.0);
                 for line in text.lines() {
                     let _closed = readers.send(line.into());
                 }
             }
             if !places.off_terminal {
-                let _gone = io::stderr().write_all(&self.0);
+                let _gone = io::stderr().write_all(text.as_bytes());
             }
         });
     }

@@ -6,6 +6,7 @@ mod command;
 mod embed;
 #[cfg(feature = "cli")]
 mod log;
+mod places;
 mod preflight;
 mod prepare;
 mod reload;

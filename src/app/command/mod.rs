@@ -9,6 +9,7 @@ mod url_plan;
 #[cfg(feature = "tui")]
 mod view;
 
+use super::places::{self, Place};
 use super::prepare::{self, target};
 use super::signals::Signals;
 #[cfg(feature = "demo")]
@@ -24,10 +25,9 @@ use crate::engine::Outcome;
 use crate::error::{Error, exit};
 use crate::{lua, machine, output, plan};
 use screen::{
-    announcement, complain, put, report_news, report_progress, say, tell, terminal_width, warn,
-    writes_to_stdout,
+    announcement, complain, put, report_news, report_progress, say, say_error, tell,
+    terminal_width, warn, writes_to_stdout,
 };
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 #[cfg(feature = "tui")]
@@ -40,10 +40,7 @@ pub fn main() -> ExitCode {
         Err(code) => return code.into(),
     };
     let screen = &cli.run.screen;
-    if let Err(error) = log::start(screen.verbose, screen.quiet, screen.log_file.as_deref()) {
-        complain(&error, false);
-        return error.exit_code().into();
-    }
+    log::start(screen.verbose, screen.quiet, screen.log_file.is_some());
     let backtrace = cli.run.screen.backtrace
         || matches!(
             cli.command,
@@ -97,6 +94,9 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
 fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let supervisor = Supervisor::new(Signals::Obeyed);
     let begun = supervisor.begin(|| flags::prepare(path, flags))?;
+    if let Some(path) = &flags.screen.log_file {
+        log::write_to(path)?;
+    }
     let prepared = begun.prepared();
     for shortage in preflight::preflight(prepared) {
         warn(&shortage);
@@ -170,20 +170,26 @@ fn conclude(outcome: &Outcome, config: &Config, flags: &cli::Run) -> Result<u8, 
 
 /// Prints a reason of the verdict as the errors are printed: a verdict on the target is no error of lgoose's.
 fn give_reason(reason: &str) {
-    // Nothing is left to tell if standard error is gone.
-    let _gone = writeln!(std::io::stderr(), "error: {reason}");
+    say_error(&format!("error: {reason}"));
 }
 
 fn check(path: &Path) -> Result<u8, Error> {
     let (name, source) = lua::read(path)?;
-    let (program, plan, _) = lua::load(&name, &source, std::collections::BTreeMap::new(), 0)?;
+    let (program, plan, _) = lua::load(&name, &source, lua::GivenVariables::default(), 0)?;
     let warnings = lua::review(&program, &plan);
     let but = match warnings.len() {
         0 => String::new(),
         1 => ", with 1 warning".to_owned(),
         n => format!(", with {n} warnings"),
     };
-    say(&format!("{name} is fine{but}\n\n{}", plan::outline(&plan)))?;
+    let asked = match lua::variables_asked(&program)[..] {
+        [] => String::new(),
+        ref names => format!("\nvariables that it asks for: {}", names.join(", ")),
+    };
+    say(&format!(
+        "{name} is fine{but}\n\n{}{asked}",
+        plan::outline(&plan)
+    ))?;
     for warning in &warnings {
         warn(warning);
     }
@@ -194,13 +200,18 @@ fn check(path: &Path) -> Result<u8, Error> {
 fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let (name, source, _) = flags::read(path, flags)?;
     let variables = flags::variables(flags)?;
-    let (_, plan, _) = prepare::load(
+    let (program, plan, _) = prepare::load(
         &name,
         &source,
         variables,
         flags.load.seed,
         flags.load.seed.unwrap_or(0),
     )?;
+    if let Some(path) = &flags.screen.log_file {
+        let log = [Place::new("the file of '--log-file'", path)];
+        places::apart(&places::files_of(&program), &log)?;
+        log::write_to(path)?;
+    }
     say(plan::list(&plan).trim_end())?;
     Ok(exit::OK)
 }

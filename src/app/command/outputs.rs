@@ -4,6 +4,7 @@ use super::screen::{complain, put, say, terminal_width};
 use crate::cli;
 use crate::config::{Format, Output};
 use crate::error::{Diagnostic, Error, Trouble, exit};
+use crate::files;
 use crate::metrics::{self, Report};
 use crate::output;
 use std::fs::{self, File, Permissions};
@@ -82,7 +83,7 @@ fn read(path: &Path) -> Result<(String, String), Error> {
         ),
         _ => (
             path.display().to_string(),
-            File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+            files::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
         ),
     };
     let help = "give a file that a run wrote with '-o json=run.json', or '-'";

@@ -20,3 +20,4 @@ pub(super) use modules::ModuleError;
 pub use program::Program;
 pub(super) use program::TaskLocation;
 pub(super) use sources::{SourceLine, Sources};
+pub use variables::GivenVariables;

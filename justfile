@@ -30,9 +30,9 @@ peers *OPTIONS:
     -benches/peers/install.sh
     benches/peers/run.sh {{OPTIONS}}
 
-# The binary that is shipped: target/dist/lgoose
+# The binary that is shipped, without a path of this machine in it: target/dist/lgoose
 dist:
-    cargo build --locked --profile dist
+    .ci/dist
 
 # The same, guided by a profile of itself; needs the llvm-profdata of rustc's LLVM
 pgo:

@@ -79,6 +79,7 @@ pub mod control;
 pub mod demo;
 mod engine;
 mod error;
+mod files;
 mod html;
 mod http;
 mod lua;

@@ -12,6 +12,26 @@ pub const RATE_GRAMMAR: &str =
 pub const SIZE_GRAMMAR: &str =
     "write a size as '1024', '64KiB', '64MiB' or '1GiB'; 'KB', 'MB', 'GB' are powers of 1,000";
 
+/// The longest duration that anything may ask for: ten years. Sums of a few still fit every clock.
+pub const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
+/// The highest rate that anything may ask for, per second; the lowest is one in [`LONGEST`].
+pub const FASTEST: f64 = 1e9;
+/// The largest size that anything may ask for, in bytes: 1 PiB.
+pub const LARGEST: u64 = 1 << 50;
+
+/// Converts a number of seconds to a duration.
+///
+/// # Errors
+/// The end of a sentence that begins with what was asked for: a negative number is no duration, and one of more than
+/// ten years is not meant.
+pub fn seconds(number: f64) -> Result<Duration, &'static str> {
+    match Duration::try_from_secs_f64(number) {
+        Ok(time) if time <= LONGEST => Ok(time),
+        _ if number > 0.0 => Err("is longer than ten years"),
+        _ => Err("is not a number of seconds"),
+    }
+}
+
 /// Reads a duration: parts of a number and a unit (`ms`, `s`, `m`, `h`, `d`), largest unit first, or a bare
 /// number of seconds. Fractions are allowed (`1.5h`).
 ///
@@ -19,9 +39,10 @@ pub const SIZE_GRAMMAR: &str =
 /// A sentence that quotes the text and shows the grammar.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let bad = || format!("'{text}' is not a duration: {DURATION_GRAMMAR}");
+    let limited = |number: f64| seconds(number).map_err(|told| format!("'{text}' {told}"));
     let whole = text.trim();
     if let Some(seconds) = decimal(whole) {
-        return Duration::try_from_secs_f64(seconds).map_err(|_| bad());
+        return limited(seconds);
     }
     let mut rest = whole;
     let mut total = 0.0;
@@ -53,7 +74,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     if whole.is_empty() {
         return Err(bad());
     }
-    Duration::try_from_secs_f64(total).map_err(|_| bad())
+    limited(total)
 }
 
 /// Reads a rate as events per second: `10`, `0.5`, `10/s`, `600/m`, `3600/h`.
@@ -70,7 +91,13 @@ pub fn rate(text: &str) -> Result<f64, String> {
         Some(_) => return Err(bad()),
     };
     match decimal(number) {
-        Some(number) if number > 0.0 => Ok(number / per),
+        Some(number) if number > 0.0 => match number / per {
+            rate if rate > FASTEST => Err(format!("'{text}' is more than a billion per second")),
+            rate if rate * LONGEST.as_secs_f64() < 1.0 => {
+                Err(format!("'{text}' is less than one in ten years"))
+            }
+            rate => Ok(rate),
+        },
         _ => Err(bad()),
     }
 }
@@ -80,9 +107,13 @@ pub fn rate(text: &str) -> Result<f64, String> {
 /// # Errors
 /// A sentence that quotes the text.
 pub fn factor(text: &str) -> Result<f64, String> {
-    decimal(text.trim()).ok_or_else(|| {
+    let factor = decimal(text.trim()).ok_or_else(|| {
         format!("'{text}' is not a factor: write a number of at least 0, such as 0.1")
-    })
+    })?;
+    match factor > FASTEST {
+        true => Err(format!("'{text}' is more than a billion")),
+        false => Ok(factor),
+    }
 }
 
 /// Reads a size in bytes: `1024`, `64KiB`, `64MiB`, `1GiB`, `10MB`.
@@ -106,7 +137,10 @@ pub fn size(text: &str) -> Result<u64, String> {
         "GB" => 1e9,
         _ => return Err(bad()),
     };
-    Ok((number * unit) as u64)
+    match number * unit {
+        bytes if bytes > LARGEST as f64 => Err(format!("'{text}' is more than 1 PiB, 1024 TiB")),
+        bytes => Ok(bytes as u64),
+    }
 }
 
 /// Reads a share: `1%` or `0.01`, as a fraction from 0 to 1.
@@ -238,6 +272,31 @@ mod tests {
             let message = duration(text).expect_err(text);
             assert!(message.contains("1h30m"), "{message}");
         }
+    }
+
+    #[test]
+    fn what_nobody_means_is_refused_and_what_is_almost_as_much_is_not() {
+        for (text, told) in [
+            ("3651d", "longer than ten years"),
+            ("315360001", "longer than ten years"),
+            ("18446744073709551616", "longer than ten years"),
+            (&"9".repeat(400), "longer than ten years"),
+            (&format!("{}h", "9".repeat(400)), "longer than ten years"),
+        ] {
+            let refused = duration(text).expect_err(text);
+            assert!(refused.contains(told), "{refused}");
+        }
+        assert_eq!(duration("3650d"), Ok(LONGEST));
+        for text in ["1000000001", "100000000000/m", "0.0000000001"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+        assert_eq!(rate("1000000000"), Ok(FASTEST));
+        for text in ["18446744073709551616", "2000000GiB", &"9".repeat(400)] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        assert_eq!(size("1048576GiB"), Ok(LARGEST));
+        assert!(factor("10000000000").is_err());
+        assert!(seconds(f64::NAN).is_err() && seconds(-1.0).is_err());
     }
 
     #[test]

@@ -20,15 +20,16 @@ error     nothing
 html      nothing
 machine   nothing
 console   nothing
+files     nothing
 phases    nothing
 threshold error units
 metrics   phases threshold units error
 control   metrics error units
 config    threshold error units
-http      phases error units
+http      files phases error units
 plan      config error units
 cli       threshold config error units
-lua       plan config http html metrics error units
+lua       plan config http html metrics files error units
 engine    lua plan config http metrics control machine error units
 output    metrics config error units
 tui       metrics control console error units

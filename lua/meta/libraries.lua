@@ -7,7 +7,7 @@
 ---@return any
 function require(name) end
 
----A variable: from `-e NAME=value`, then from the environment.
+---A variable: from `-e NAME=value`, then from the environment, as far as `--env-allow` lets it be read.
 ---@param name string
 ---@param default? string
 ---@return string?

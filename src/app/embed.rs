@@ -2,7 +2,7 @@
 //! signals and prints; the plan's log goes to `tracing`.
 
 use super::preflight::preflight;
-use super::prepare::{Given, Prepared, assemble};
+use super::prepare::{Given, OtherFiles, Prepared, assemble};
 use super::runtime;
 use super::supervisor::Supervisor;
 use crate::config::{Settings, Value};
@@ -158,7 +158,9 @@ impl Test {
             source: self.source,
             folder: self.folder,
             typed: self.settings,
-            variables: self.variables,
+            variables: self.variables.into(),
+            allow_files: false,
+            others: OtherFiles::default(),
         };
         assemble(given, |_, _| {})
     }

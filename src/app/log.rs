@@ -1,9 +1,9 @@
 //! Log of plans and of lgoose itself: goes to standard error unless a view has the terminal, to the readers of the
 //! run that is under way, and to the file of `--log-file`.
 
-use super::places::mistake;
+use super::writable::mistake;
 use crate::console;
-use crate::error::Error;
+use crate::error::{Error, printable};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,6 +16,7 @@ static PLACES: Mutex<Places> = Mutex::new(Places {
     readers: None,
     off_terminal: false,
     file: None,
+    held: None,
 });
 
 #[derive(Debug)]
@@ -24,24 +25,14 @@ struct Places {
     readers: Option<broadcast::Sender<Arc<str>>>,
     /// Whether a view has the terminal.
     off_terminal: bool,
-    /// The file of `--log-file`, and whether it still has what an earlier run wrote.
-    file: Option<(File, bool)>,
+    file: Option<File>,
+    /// Lines for the file, until it is known that it may be written.
+    held: Option<Vec<u8>>,
 }
 
-/// Starts the log.
-///
-/// # Errors
-/// A mistake if the file cannot be written.
-pub(super) fn start(verbose: bool, quiet: bool, file: Option<&Path>) -> Result<(), Error> {
-    if let Some(path) = file {
-        let opened = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(|error| mistake("--log-file", path, &error))?;
-        places(|places| places.file = Some((opened, true)));
-    }
+/// Starts the log. With `hold` its lines are kept for the file that [`write_to`] names.
+pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
+    places(|places| places.held = hold.then(Vec::new));
     let level = match (verbose, quiet) {
         (true, _) => tracing::Level::DEBUG,
         (false, true) => tracing::Level::ERROR,
@@ -53,7 +44,21 @@ pub(super) fn start(verbose: bool, quiet: bool, file: Option<&Path>) -> Result<(
         .with_ansi(false)
         .without_time()
         .init();
-    Ok(())
+}
+
+/// Writes the log to a file from now on, with what was held for it.
+///
+/// # Errors
+/// A mistake if the file cannot be written.
+pub(super) fn write_to(path: &Path) -> Result<(), Error> {
+    let opened = File::create(path);
+    let begun = places(|places| {
+        let mut file = opened?;
+        file.write_all(&places.held.take().unwrap_or_default())?;
+        places.file = Some(file);
+        Ok::<(), io::Error>(())
+    });
+    begun.map_err(|error| mistake("--log-file", path, &error))
 }
 
 /// Keeps lines off standard error from now on, or lets them through again.
@@ -67,10 +72,7 @@ pub(super) struct Feed;
 
 impl Feed {
     pub(super) fn start(readers: broadcast::Sender<Arc<str>>) -> Feed {
-        places(|places| {
-            places.empty_file();
-            places.readers = Some(readers);
-        });
+        places(|places| places.readers = Some(readers));
         Feed
     }
 }
@@ -78,18 +80,6 @@ impl Feed {
 impl Drop for Feed {
     fn drop(&mut self) {
         places(|places| places.readers = None);
-    }
-}
-
-impl Places {
-    /// Drops what an earlier run wrote: this one begins, or has something to say.
-    fn empty_file(&mut self) {
-        if let Some((file, is_old)) = &mut self.file
-            && std::mem::take(is_old)
-        {
-            // A pipe has no length.
-            let _pipe = file.set_len(0);
-        }
     }
 }
 
@@ -125,24 +115,28 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
+        // Fields of a line are the plan's, such as the name of a scenario.
+        let text = String::from_utf8_lossy(&self.0);
+        let text = printable(&text);
         places(|places| {
+            if let Some(held) = &mut places.held {
+                held.extend_from_slice(text.as_bytes());
+            }
             // Nothing is left to tell if a place is gone.
-            places.empty_file();
-            if let Some((file, _)) = &mut places.file {
-                let _full = file.write_all(&self.0);
+            if let Some(file) = &mut places.file {
+                let _full = file.write_all(text.as_bytes());
             }
             if let Some(readers) = places
                 .readers
                 .as_ref()
                 .filter(|all| all.receiver_count() > 0)
             {
-                let text = String::from_utf8_lossy(&self.0);
                 for line in text.lines() {
                     let _closed = readers.send(line.into());
                 }
             }
             if !places.off_terminal {
-                console::err().offer(std::mem::take(&mut self.0));
+                console::err().offer(text.as_bytes().to_vec());
             }
         });
     }

@@ -1,4 +1,5 @@
-//! Runs the command from flags to exit code; the only file that knows every module.
+//! Assembles the modules: a test from its plan to its verdict, for programs that embed lgoose and for the command. The
+//! only module that knows every other.
 
 mod client;
 #[cfg(feature = "cli")]
@@ -6,7 +7,6 @@ mod command;
 mod embed;
 #[cfg(feature = "cli")]
 mod log;
-#[cfg(feature = "cli")]
 mod places;
 mod preflight;
 mod prepare;
@@ -16,6 +16,8 @@ mod sites;
 mod supervisor;
 #[cfg(feature = "cli")]
 mod suspension;
+#[cfg(feature = "cli")]
+mod writable;
 
 #[cfg(feature = "cli")]
 pub use command::main;

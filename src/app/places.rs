@@ -1,89 +1,249 @@
-//! Where a run is going to write, tried before its first request: an hour of load is not lost to a folder that is not
-//! there. Nothing that is there is changed.
+//! Where the files of a run lie: the logs that a plan names stay beside it, and nothing that is written takes the
+//! place of what is read or of another output. Asked before the first request; opens nothing.
 
-use crate::config::{Config, Format, Output};
-use crate::error::{Diagnostic, Error};
-use crate::output;
-use rustix::fs::{Access, access};
-use std::fs::{self, OpenOptions};
-use std::io;
-use std::path::Path;
+use crate::config::{Config, Format, LogFile, Output, Settings};
+use crate::error::Diagnostic;
+use crate::lua::Program;
+use crate::output::csv::series_path;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
 
-/// Tries every file that the run is to write.
-///
-/// # Errors
-/// A mistake that names the first that cannot be written, its option and the reason.
-pub(super) fn try_places(outputs: &[Output], config: &Config) -> Result<(), Error> {
-    for output in outputs {
-        let Some(path) = &output.path else { continue };
-        place("--output", path, replaceable(path))?;
-        if output.format == Format::Csv && !is_device(path) {
-            let series = output::csv::series_path(path);
-            place("--output", &series, replaceable(&series))?;
+/// A file of a run, with the words that name what it is.
+#[derive(Debug)]
+pub(super) struct Place {
+    what: String,
+    path: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new(what: impl Into<String>, path: &Path) -> Place {
+        Place {
+            what: what.into(),
+            path: path.to_owned(),
         }
     }
-    let logs = &config.local.logs;
-    for (flag, log) in [
-        ("--request-log", &logs.request),
-        ("--task-log", &logs.task),
-        ("--error-log", &logs.error),
-        ("--debug-log", &logs.debug),
+}
+
+/// The identity of a file: two paths may lead to one.
+#[derive(Debug, PartialEq)]
+enum Identity {
+    Inode(u64, u64),
+    /// It is not there yet: its folder, and its name in it.
+    New(PathBuf),
+}
+
+/// Checks that the logs that a plan itself names, and that no flag replaces, are in the plan's folder or below it.
+///
+/// # Errors
+/// A [`Diagnostic`] that names the option and the file.
+pub(super) fn beside_plan(
+    planned: &Settings,
+    typed: &Settings,
+    folder: &Path,
+) -> Result<(), Diagnostic> {
+    for (option, planned, typed) in [
+        ("request_log", &planned.request_log, &typed.request_log),
+        ("task_log", &planned.task_log, &typed.task_log),
+        ("error_log", &planned.error_log, &typed.error_log),
+        ("debug_log", &planned.debug_log, &typed.debug_log),
     ] {
-        if let Some(log) = log {
-            place(flag, &log.path, writable(&log.path))?;
+        let Some(LogFile { path, .. }) = planned.as_ref().filter(|_| typed.is_none()) else {
+            continue;
+        };
+        if leads_out(folder, path) {
+            let message = format!(
+                "'{option}' of the plan names '{}', which is not in the plan's folder",
+                path.display()
+            );
+            return Err(Diagnostic::new(message).help(format!(
+                "name a file beside the plan or below, or give '--{}' on the command line; '--allow-files' lets the \
+                 plan write anywhere",
+                option.replace('_', "-")
+            )));
         }
     }
     Ok(())
 }
 
-/// The mistake of an option whose file cannot be written.
-pub(super) fn mistake(flag: &str, path: &Path, reason: &io::Error) -> Error {
-    let message = format!("cannot write '{flag}' to '{}': {reason}", path.display());
-    Diagnostic::new(message)
-        .help("make the folder, change its permissions, or name another file")
-        .into()
-}
-
-fn place(flag: &str, path: &Path, tried: io::Result<()>) -> Result<(), Error> {
-    tried.map_err(|reason| mistake(flag, path, &reason))
-}
-
-/// Whether what is there is no file of its own: a pipe, a terminal, what a descriptor of this process stands for.
-pub(super) fn is_device(path: &Path) -> bool {
-    let descriptors = ["/dev/stderr", "/dev/fd", "/proc/self/fd"];
-    descriptors.iter().any(|start| path.starts_with(start))
-        || fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
-}
-
-/// Whether a file can be written anew in one step, or in place.
-fn replaceable(path: &Path) -> io::Result<()> {
-    match writable(path) {
-        Err(error) if path.is_file() => in_folder_of(path).map_err(|_| error),
-        tried => tried,
+/// Whether a path that is meant to be in a folder is not: by its words, or by a symbolic link.
+fn leads_out(folder: &Path, path: &Path) -> bool {
+    let mut depth = 0_usize;
+    for part in path.components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
+        }
     }
-}
-
-/// Whether a file can be opened for writing.
-fn writable(path: &Path) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        // Opening a pipe waits for its reader.
-        Ok(_) if is_device(path) => Ok(access(path, Access::WRITE_OK)?),
-        Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => in_folder_of(path),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether the folder of a file takes another. A link that leads nowhere is of the folder that it leads to.
-fn in_folder_of(path: &Path) -> io::Result<()> {
-    let target = match fs::read_link(path) {
-        Ok(target) => path.parent().unwrap_or(Path::new("")).join(target),
-        Err(_) => path.to_owned(),
+    let Ok(root) = fs::canonicalize(or_here(folder)) else {
+        return false;
     };
-    let folder = target.parent().filter(|folder| *folder != Path::new(""));
-    tempfile::Builder::new()
-        .prefix(".lgoose-")
-        .tempfile_in(folder.unwrap_or(Path::new(".")))
-        .map(drop)
+    let target = folder.join(path);
+    let real = match fs::symlink_metadata(&target) {
+        Ok(_) => fs::canonicalize(&target),
+        // A folder that is not there is told when the log is opened.
+        Err(_) => match fs::canonicalize(or_here(target.parent().unwrap_or(folder))) {
+            Ok(parent) => Ok(parent),
+            Err(_) => return false,
+        },
+    };
+    // A link that leads to nothing would be followed all the same.
+    real.map_or(true, |real| !real.starts_with(root))
+}
+
+fn or_here(folder: &Path) -> &Path {
+    match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    }
+}
+
+/// Returns the plan and the files that it has read.
+pub(super) fn files_of(program: &Program) -> Vec<Place> {
+    let files = program.files();
+    let what = ["the plan"]
+        .into_iter()
+        .chain(std::iter::repeat("a file that the plan reads"));
+    let places = what.zip(&files).map(|(what, path)| Place::new(what, path));
+    places.collect()
+}
+
+/// Returns the files that a plan and the options of its run have read.
+pub(super) fn read_by(program: &Program, config: &Config) -> Vec<Place> {
+    let mut places = files_of(program);
+    let local = &config.local;
+    for (flag, path) in [
+        ("'--ca'", &local.ca),
+        ("'--cert'", &local.cert),
+        ("'--key'", &local.key),
+    ] {
+        places.extend(path.iter().map(|path| Place::new(flag, path)));
+    }
+    places
+}
+
+/// Returns the logs that a run writes.
+pub(super) fn written_by(config: &Config) -> Vec<Place> {
+    let mut places = Vec::new();
+    let logs = &config.local.logs;
+    for (what, log) in [
+        ("the request log", &logs.request),
+        ("the task log", &logs.task),
+        ("the error log", &logs.error),
+        ("the debug log", &logs.debug),
+    ] {
+        places.extend(log.iter().map(|log| Place::new(what, &log.path)));
+    }
+    places
+}
+
+/// Returns the files that reports are written to.
+pub(super) fn reports(outputs: &[Output]) -> Vec<Place> {
+    let mut places = Vec::new();
+    for output in outputs {
+        let Some(path) = &output.path else {
+            continue;
+        };
+        let word = output.format.word();
+        places.push(Place::new(format!("the report of '-o {word}'"), path));
+        if output.format == Format::Csv {
+            places.push(Place::new("the series of '-o csv'", &series_path(path)));
+        }
+    }
+    places
+}
+
+/// Checks that no file is written that is read, and none twice.
+///
+/// # Errors
+/// A [`Diagnostic`] that names both.
+pub(super) fn apart(read: &[Place], written: &[Place]) -> Result<(), Diagnostic> {
+    for (nth, place) in written.iter().enumerate() {
+        let Some(identity) = identity(&place.path) else {
+            continue;
+        };
+        let mut others = read.iter().chain(&written[..nth]);
+        let same = |other: &&Place| self::identity(&other.path).as_ref() == Some(&identity);
+        if let Some(other) = others.find(same) {
+            let message = format!(
+                "{} would be written over {}: '{}' and '{}' are one file",
+                place.what,
+                other.what,
+                place.path.display(),
+                other.path.display()
+            );
+            return Err(Diagnostic::new(message).help("give each a file of its own"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns what a path leads to; `None` for a pipe or a device, which nothing can be written over.
+fn identity(path: &Path) -> Option<Identity> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => Some(Identity::Inode(found.dev(), found.ino())),
+        Ok(_) => None,
+        Err(_) => {
+            let folder = fs::canonicalize(or_here(path.parent()?)).ok()?;
+            Some(Identity::New(folder.join(path.file_name()?)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_path_leads_out_of_a_folder_by_its_words_or_by_links() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plans = folder.path().join("plans");
+        fs::create_dir_all(plans.join("logs")).expect("a folder");
+        fs::write(folder.path().join("outside.csv"), "").expect("a file");
+        symlink(folder.path(), plans.join("up")).expect("a link");
+        symlink("../outside.csv", plans.join("link.csv")).expect("a link");
+        symlink("../nothing.csv", plans.join("dangling.csv")).expect("a link");
+        symlink("logs", plans.join("down")).expect("a link");
+        for (path, out) in [
+            ("a.csv", false),
+            ("./logs/a.csv", false),
+            ("logs/../a.csv", false),
+            ("down/a.csv", false),
+            ("missing/a.csv", false),
+            ("/tmp/a.csv", true),
+            ("../a.csv", true),
+            ("logs/../../a.csv", true),
+            ("up/a.csv", true),
+            ("link.csv", true),
+            ("dangling.csv", true),
+        ] {
+            assert_eq!(leads_out(&plans, Path::new(path)), out, "{path}");
+        }
+    }
+
+    #[test]
+    fn one_file_is_one_by_whatever_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("plan.lua"), "").expect("a file");
+        fs::hard_link(at("plan.lua"), at("hard.csv")).expect("a link");
+        symlink(at("plan.lua"), at("soft.csv")).expect("a link");
+        let read = [Place::new("the plan", &at("plan.lua"))];
+        for (paths, fits) in [
+            (["a.csv", "b.csv"], true),
+            (["a.csv", "a.csv"], false),
+            (["a.csv", "./a.csv"], false),
+            (["a.csv", "hard.csv"], false),
+            (["a.csv", "soft.csv"], false),
+        ] {
+            let written = paths.map(|path| Place::new(path, &at(path)));
+            let told = apart(&read, &written);
+            assert_eq!(told.is_ok(), fits, "{told:?}");
+        }
+        let null = [1, 2].map(|_| Place::new("a log", Path::new("/dev/null")));
+        assert_eq!(apart(&read, &null), Ok(()));
+    }
 }

@@ -2,15 +2,15 @@
 //! it is one.
 
 use super::client::client;
+use super::places::{self, Place};
 use super::sites::Sites;
 use crate::config::{Config, Load, RunConfig, Settings};
 use crate::engine;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::{self, Program};
+use crate::lua::{self, GivenVariables, Program};
 use crate::metrics::RunLogs;
 use crate::plan::{Plan, Scenario};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -57,8 +57,19 @@ pub(super) struct Given {
     pub(super) folder: PathBuf,
     /// Options that take precedence over the plan's own.
     pub(super) typed: Settings,
-    /// Variables for `env()` beside the environment.
-    pub(super) variables: BTreeMap<String, String>,
+    /// Variables for `env()` beside the environment, and which of that it may read.
+    pub(super) variables: GivenVariables,
+    /// Whether the plan's logs may lie outside of its folder.
+    pub(super) allow_files: bool,
+    /// Files that are read and written beside those that the plan and its options name.
+    pub(super) others: OtherFiles,
+}
+
+/// Files that a run reads and writes by the flags of its command.
+#[derive(Debug, Default)]
+pub(super) struct OtherFiles {
+    pub(super) read: Vec<Place>,
+    pub(super) written: Vec<Place>,
 }
 
 /// A plan and the configuration of its run, before anything is started.
@@ -71,9 +82,13 @@ pub(super) struct Composed {
 
 /// Assembles a run; `adapt` has the last word on its configuration.
 pub(super) fn assemble(
-    given: Given,
+    mut given: Given,
     adapt: impl FnOnce(&mut Config, &mut Plan),
 ) -> Result<Prepared, Error> {
+    let OtherFiles {
+        mut read,
+        mut written,
+    } = std::mem::take(&mut given.others);
     let random = || rand::random::<u32>().into();
     let seed = given.typed.seed.unwrap_or_else(random);
     let Composed {
@@ -83,6 +98,9 @@ pub(super) fn assemble(
         name,
     } = compose(given, seed, adapt)?;
     not_empty(&config)?;
+    read.extend(places::read_by(&program, &config));
+    written.extend(places::written_by(&config));
+    places::apart(&read, &written)?;
     no_fixed_numbers(&config.run.load, &plan)?;
     let (client, resolver) = client(&config)?;
     let mut sites = Sites::default();
@@ -126,6 +144,9 @@ pub(super) fn compose(
     let (program, mut plan, settings) =
         load(&name, &given.source, given.variables, typed.seed, seed)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if !given.allow_files {
+        places::beside_plan(&settings, &typed, &given.folder)?;
+    }
     let settings = typed.over(settings.relative_to(&given.folder));
     let mut config = Config::new(settings, cores, seed)?;
     plan.keep_scenarios(&config.run.scenarios)?;
@@ -173,7 +194,7 @@ pub(super) fn no_fixed_numbers(load: &Load, plan: &Plan) -> Result<(), Diagnosti
 pub(super) fn load(
     name: &str,
     source: &str,
-    variables: BTreeMap<String, String>,
+    variables: GivenVariables,
     typed_seed: Option<u64>,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
@@ -211,10 +232,11 @@ pub(super) fn base_url(host: Option<&String>, sites: &mut Sites) -> Result<Strin
 /// Describes the target: each host once, and a built-in site by its name.
 pub(super) fn target(prepared: &Prepared) -> String {
     let mut shown: Vec<String> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
     for host in &prepared.hosts {
         let site = prepared.sites.served().find(|(_, url)| url == host);
         let text = site.map_or_else(|| host.clone(), |(name, _)| format!("{name} at {host}"));
-        if !shown.contains(&text) {
+        if seen.insert(text.clone()) {
             shown.push(text);
         }
     }

@@ -30,7 +30,7 @@ Examples:
 ";
 
 /// Flags of a single call, which have no environment variable.
-const NOT_FROM_ENVIRONMENT: [&str; 10] = [
+const NOT_FROM_ENVIRONMENT: [&str; 12] = [
     "plan",
     "method",
     "body",
@@ -38,6 +38,8 @@ const NOT_FROM_ENVIRONMENT: [&str; 10] = [
     "http_debug",
     "list",
     "env",
+    "env_allow",
+    "allow_files",
     "brief",
     "help",
     "version",

@@ -44,6 +44,12 @@ pub struct Outputs {
     /// Of a body the first 4 KiB. Values of cookies and credentials in headers are masked.
     #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
     pub debug_log: Option<LogFile>,
+    /// Let the plan write its logs anywhere, not only beside itself
+    ///
+    /// A plan may name its logs ('request_log' and the others), in its own folder or below. Plans of others are run
+    /// without reading them; with this flag such a plan writes over whatever its user may write.
+    #[arg(long)]
+    pub allow_files: bool,
     /// Also report latencies with the requests that late users could not make: average, minimum, maximum or
     /// disabled [default: average, where it makes a difference]
     ///

@@ -3,7 +3,8 @@
 
 use super::outputs::Outputs;
 use super::values::{
-    TestPlan, at_least_one, header, some, test_plan, threshold, users, variable, whole,
+    TestPlan, at_least_one, header, some, test_plan, threshold, users, variable, variable_name,
+    whole,
 };
 use crate::config::{Client, Http, Part, Pin, Proxy, Settings, Spacing, Stage, address};
 use crate::threshold::Threshold;
@@ -296,6 +297,12 @@ pub struct Machine {
     /// A file of such variables, one NAME=VALUE per line; --env takes precedence
     #[arg(long, value_name = "FILE")]
     pub env_file: Option<PathBuf>,
+    /// Let the plan's env() read only these variables of the environment (comma-separated) [default: all]
+    ///
+    /// Others are to the plan as if they were not set. Those of --env and --env-file can always be read. 'lgoose check'
+    /// lists the variables that a plan asks for by name.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = variable_name)]
+    pub env_allow: Vec<String>,
     /// Memory that a user's VM may take [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub lua_memory: Option<u64>,

@@ -29,6 +29,9 @@ pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
 
 pub(super) fn at_least_one<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
+    if let Some(large) = number.filter(|number| *number >= 1_000_000_000_000_000) {
+        return Err(format!("'{large}' is more than anything counts to"));
+    }
     let fitting = number.and_then(|number| N::try_from(number).ok());
     fitting.ok_or_else(|| format!("'{text}' is not a whole number of at least 1"))
 }
@@ -61,6 +64,15 @@ pub(super) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(format!("'{text}' is not a variable: write NAME=VALUE")),
+    }
+}
+
+pub(super) fn variable_name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        name if name.is_empty() || name.contains('=') => Err(format!(
+            "'{text}' is not the name of a variable: write names with commas between, such as HOME,USER"
+        )),
+        name => Ok(name.to_owned()),
     }
 }
 

@@ -4,9 +4,10 @@
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
 use super::transport::{Client, Proxy};
-use super::{CoMitigation, LogFile, Misfit, Spacing, Stage, Value};
+use super::{CoMitigation, LogFile, MOST_USERS, Misfit, Spacing, Stage, Value};
 use crate::error::{Diagnostic, nearest};
 use crate::threshold::Threshold;
+use crate::units;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ settings! {
     /// The base URL, or `demo:NAME`.
     host: String = Value::text;
     /// The number of users at the same time.
-    users: u64 = |value| value.whole(1);
+    users: u64 = users;
     /// Users started per second.
     hatch_rate: f64 = Value::rate;
     /// The time over which the start of all users is spread.
@@ -69,7 +70,7 @@ settings! {
     /// Iterations started per second.
     rate: f64 = Value::rate;
     /// The most users at a time of a run at a rate.
-    max_users: u64 = |value| value.whole(1);
+    max_users: u64 = users;
     /// The spacing of the iterations of a run at a rate.
     arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.
@@ -189,6 +190,17 @@ impl Settings {
             None => Err(unknown_word("field", name, "plan", Settings::FIELDS)),
             Some(outcome) => outcome.map_err(|misfit| misfit.in_field(name)),
         }
+    }
+}
+
+/// Reads a number of users.
+fn users(value: &Value) -> Result<u64, String> {
+    match value.whole(1)? {
+        users if users > MOST_USERS => Err(format!(
+            "{users} is more than the {} users that one lgoose may have: share them among machines",
+            units::show_count(MOST_USERS)
+        )),
+        users => Ok(users),
     }
 }
 

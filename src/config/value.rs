@@ -69,7 +69,9 @@ impl Value {
     pub(super) fn size(&self) -> Result<u64, String> {
         match self {
             Value::Text(text) => units::size(text),
-            Value::Number(bytes) if *bytes >= 1.0 => Ok(*bytes as u64),
+            Value::Number(bytes) if *bytes >= 1.0 && bytes.is_finite() => {
+                units::size(&bytes.trunc().to_string())
+            }
             other => Err(format!("{}: {}", other.type_name(), units::SIZE_GRAMMAR)),
         }
     }
@@ -78,6 +80,9 @@ impl Value {
         match self {
             Value::Number(n) if n.fract() == 0.0 && *n >= least as f64 && *n < 1e15 => {
                 Ok(*n as u64)
+            }
+            Value::Number(n) if n.fract() == 0.0 && *n >= 1e15 => {
+                Err(format!("{n} is more than anything counts to"))
             }
             Value::Number(n) => Err(format!("{n} is not a whole number of at least {least}")),
             other => Err(format!(

@@ -221,20 +221,29 @@ pub fn carets(line: &str, place: Range<usize>) -> String {
 }
 
 /// Returns text from a plan or a target made safe for a terminal: control characters other than a tab or a line
-/// break show as `\x1b`.
+/// break show as `\x1b`, those that change the direction of writing as `\u{202e}`. Safe text stays as it is.
 pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
-    let hostile = |c: char| c.is_control() && c != '\t' && c != '\n';
+    let hostile = |c: char| is_directing(c) || c.is_control() && c != '\t' && c != '\n';
     if !text.contains(hostile) {
         return text.into();
     }
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match hostile(c) {
+            true if c as u32 > 0xff => safe += &format!("\\u{{{:x}}}", c as u32),
             true => safe += &format!("\\x{:02x}", c as u32),
             false => safe.push(c),
         }
     }
     safe.into()
+}
+
+/// Whether a character makes others appear in another order than they are in (Unicode Standard Annex 9).
+fn is_directing(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 /// Returns the candidate that `word` was most likely meant to be, if one is near enough to be worth suggesting.
@@ -289,6 +298,15 @@ mod tests {
     #[test]
     fn terminal_escapes_are_shown_not_sent() {
         assert_eq!(printable("a\x1b[2Jb"), "a\\x1b[2Jb");
+        assert_eq!(printable("a\u{9b}2J\u{7f}\r"), "a\\x9b2J\\x7f\\x0d");
+        for c in [
+            '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}',
+        ] {
+            let shown = format!("a\\u{{{:x}}}b", c as u32);
+            assert_eq!(printable(&format!("a{c}b")), shown);
+        }
+        let safe = "tab\tand line\n, umlaut ü, 鵞, \u{1f986}";
+        assert_eq!(printable(safe), safe);
     }
 
     #[test]

@@ -41,7 +41,11 @@ impl Hop {
     /// Whether a header of the request is still sent.
     pub(super) fn sends(&self, name: &HeaderName, original_body: &Bytes) -> bool {
         let of_body = [header::CONTENT_TYPE, header::CONTENT_ENCODING];
-        let secret = [header::AUTHORIZATION, header::COOKIE];
+        let secret = [
+            header::AUTHORIZATION,
+            header::PROXY_AUTHORIZATION,
+            header::COOKIE,
+        ];
         let body_dropped = self.body.is_empty() && !original_body.is_empty();
         *name != header::HOST
             && *name != header::CONTENT_LENGTH
@@ -71,5 +75,9 @@ pub(super) fn redirect_target(from: &Target, location: &[u8]) -> Result<Target, 
     // Servers send raw UTF-8 in Location; browsers take it as such.
     let text =
         std::str::from_utf8(location).map_err(|_| bad("Location is not UTF-8".to_owned()))?;
+    // Joined, it would be the page that it came from, again and again.
+    if text.trim().is_empty() {
+        return Err(bad("Location is empty".to_owned()));
+    }
     from.join(text).map_err(|failure| bad(failure.detail))
 }

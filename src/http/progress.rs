@@ -18,6 +18,9 @@ pub(super) struct Progress {
     pub(super) bytes: u64,
     /// Whether a connection is being opened.
     pub(super) connecting: bool,
+    /// Whether the latest answer came over HTTP/2, if reqwest has sent the request.
+    #[cfg(feature = "reqwest")]
+    pub(super) is_http2: bool,
     /// The connection that the latest hop was sent over.
     pub(super) connection: Option<NonZeroU64>,
 }
@@ -31,6 +34,8 @@ impl Progress {
             retries: 0,
             bytes: 0,
             connecting: false,
+            #[cfg(feature = "reqwest")]
+            is_http2: false,
             connection: None,
         }
     }

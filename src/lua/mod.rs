@@ -31,10 +31,10 @@ pub use diagnostics::Raised;
 pub use limits::{Heartbeat, RunningCode};
 #[cfg(test)]
 pub use loading::load_bundle;
-pub use loading::{STUBS, load, read, review};
+pub use loading::{STUBS, load, read, review, variables_asked};
 #[cfg(feature = "internals")]
 pub use plan_files::CompiledRegex;
-pub use plan_files::Program;
+pub use plan_files::{GivenVariables, Program};
 pub use requests::{Counted, Finished, Op, RequestOp};
 pub use sandbox::stream;
 pub use vm::{Step, Vm, VmSetup};

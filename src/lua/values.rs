@@ -111,8 +111,7 @@ pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String
         Value::Number(n) => *n,
         other => return Err(describe_mismatch(what, "a number of seconds", other)),
     };
-    Duration::try_from_secs_f64(number)
-        .map_err(|_| format!("{what}: {number} is not a number of seconds"))
+    crate::units::seconds(number).map_err(|told| format!("{what}: {number} {told}"))
 }
 
 /// Reads one status or a list of them, each from 100 to 999.

@@ -7,6 +7,8 @@
 //! cost no more than weights of one.
 
 use super::Scenario;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A limit on numbers of users that keeps the products in [`Share::of_larger`] within 128 bits.
 const MOST_USERS: u64 = u64::MAX >> 2;
@@ -33,6 +35,8 @@ enum Share {
     Fork {
         larger: Box<Share>,
         smaller: Box<Share>,
+        /// The size of both, which every user's place is found by.
+        size: u64,
     },
 }
 
@@ -97,28 +101,37 @@ impl Deal {
 
 impl Share {
     /// Combines all `shares`, given in the order of their declaration, into one.
-    fn join(mut shares: Vec<Share>) -> Share {
-        loop {
-            shares.sort_by_key(|share| std::cmp::Reverse(share.size()));
-            match (shares.pop(), shares.pop()) {
-                (Some(smaller), Some(larger)) => {
-                    // Before its equals, so that the next pair is made of them and the tree stays shallow.
-                    let fork = Share::Fork {
-                        larger: larger.into(),
-                        smaller: smaller.into(),
-                    };
-                    shares.insert(0, fork);
-                }
-                (last, _) => return last.unwrap_or(Share::Scenario { index: 0, size: 0 }),
-            }
+    fn join(shares: Vec<Share>) -> Share {
+        let mut order: BinaryHeap<(Reverse<u64>, i64, usize)> = BinaryHeap::new();
+        let mut parts: Vec<Option<Share>> = Vec::with_capacity(2 * shares.len());
+        for (share, position) in shares.into_iter().zip(0..) {
+            order.push((Reverse(share.size()), position, parts.len()));
+            parts.push(Some(share));
         }
+        // Before its equals, so that the next pair is made of them and the tree stays shallow.
+        for position in (i64::MIN..0).rev() {
+            let mut lightest = || parts[order.pop()?.2].take();
+            let (smaller, larger) = match (lightest(), lightest()) {
+                (Some(smaller), Some(larger)) => (smaller, larger),
+                (Some(last), None) => return last,
+                (None, _) => break,
+            };
+            let size = larger.size() + smaller.size();
+            order.push((Reverse(size), position, parts.len()));
+            parts.push(Some(Share::Fork {
+                larger: larger.into(),
+                smaller: smaller.into(),
+                size,
+            }));
+        }
+        Share::Scenario { index: 0, size: 0 }
     }
 
     /// Returns how many users of each period the share gets.
     fn size(&self) -> u64 {
         match self {
             Share::Scenario { size, .. } => *size,
-            Share::Fork { larger, smaller } => larger.size() + smaller.size(),
+            Share::Fork { size, .. } => *size,
         }
     }
 
@@ -126,7 +139,9 @@ impl Share {
     fn deal(&self, user: u64) -> (usize, u64) {
         match self {
             Share::Scenario { index, .. } => (*index, user),
-            Share::Fork { larger, smaller } => {
+            Share::Fork {
+                larger, smaller, ..
+            } => {
                 let before = Share::of_larger(larger, smaller, user);
                 if Share::of_larger(larger, smaller, user + 1) > before {
                     larger.deal(before)
@@ -209,6 +224,15 @@ mod tests {
                 "{shares:?}"
             );
         }
+    }
+
+    #[test]
+    fn each_of_many_scenarios_gets_its_user() {
+        const MANY: usize = 30_000;
+        let deal = Deal::new(&weights(&[1; MANY]), MANY as u64);
+        let mut scenarios = dealt(&deal, 0..MANY as u64);
+        scenarios.sort_unstable();
+        assert_eq!(scenarios, (0..MANY).collect::<Vec<_>>());
     }
 
     #[test]

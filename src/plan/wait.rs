@@ -2,6 +2,7 @@
 //!
 //! The engine asks and sleeps; nothing here reads a clock.
 
+use crate::units;
 use std::f64::consts::TAU;
 use std::time::Duration;
 
@@ -104,7 +105,7 @@ impl Work {
     }
 }
 
-/// Multiplies a pause; the result is at most the longest duration.
+/// Multiplies a pause; the result is at most ten years.
 pub fn scaled(pause: Duration, factor: f64) -> Duration {
     match factor == 1.0 {
         true => pause,
@@ -123,10 +124,10 @@ pub(super) fn open_unit<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     1.0 - rng.random::<f64>()
 }
 
-/// Converts seconds to a duration: zero for negative numbers, the longest duration for what does not fit.
+/// Converts seconds to a duration: zero for negative numbers, ten years for more than that.
 pub(super) fn seconds(seconds: f64) -> Duration {
     if seconds > 0.0 {
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        units::seconds(seconds).unwrap_or(units::LONGEST)
     } else {
         Duration::ZERO
     }
@@ -252,7 +253,7 @@ mod tests {
         for (factor, pause) in [(1.0, 400), (0.1, 40), (0.0, 0), (2.5, 1_000)] {
             assert_eq!(scaled(ms(400), factor), ms(pause), "{factor}");
         }
-        assert_eq!(scaled(Duration::MAX, 2.0), Duration::MAX);
+        assert_eq!(scaled(Duration::MAX, 2.0), units::LONGEST);
     }
 
     #[test]

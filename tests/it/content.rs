@@ -13,8 +13,12 @@ const BROTLI: &[u8] =
     \x42\x69\x06\x36\x58\xa6\x21\x5a\xbc\x31\x8f\xe9\xe4\xad\xff\x5c\x0b\x29\xf2\xa0\x02\x1d";
 
 fn gzip(text: &str) -> Vec<u8> {
+    gzip_bytes(text.as_bytes())
+}
+
+fn gzip_bytes(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(text.as_bytes()).expect("memory takes it");
+    encoder.write_all(bytes).expect("memory takes it");
     encoder.finish().expect("memory takes it")
 }
 
@@ -62,11 +66,28 @@ fn every_coding_is_read_by_expectations_and_by_the_plan() {
                 [head.as_bytes(), &chunk(first), &chunk(second), b"0\r\n\r\n"].concat(),
             )]
         }
+        path if path.starts_with("/transfer-") => {
+            let (body, more) = match path {
+                "/transfer-gzip" => (gzip(PAGE), "transfer-encoding: gzip, chunked\r\n"),
+                "/transfer-fields" => (
+                    gzip(PAGE),
+                    "transfer-encoding: gzip\r\ntransfer-encoding: chunked\r\n",
+                ),
+                _ => (
+                    gzip_bytes(&zlib(PAGE)),
+                    "content-encoding: deflate\r\ntransfer-encoding: gzip, chunked\r\n",
+                ),
+            };
+            let head = format!("HTTP/1.1 200 OK\r\n{more}\r\n{:x}\r\n", body.len());
+            vec![Act::Send(
+                [head.as_bytes(), &body, b"\r\n0\r\n\r\n"].concat(),
+            )]
+        }
         "/empty" => answer(200, "content-encoding: gzip\r\n", ""),
         _ => answer(200, "", PAGE),
     });
     let body = format!("
-        for _, path in ipairs {{ '/gzip', '/deflate', '/br', '/zstd', '/chunked-gzip', '/plain' }} do
+        for _, path in ipairs {{ '/gzip', '/deflate', '/br', '/zstd', '/chunked-gzip', '/plain', '/transfer-gzip', '/transfer-fields', '/transfer-both' }} do
           local r = user:get(path, {{ name = path, expect = {{ title = 'Bienvenidos', text = 'a goose' }} }})
           check(r.ok and r.body == '{PAGE}' and r:title() == 'Bienvenidos' and r:text 'p' == 'a goose, a goose, a goose', path)
         end
@@ -74,7 +95,7 @@ fn every_coding_is_read_by_expectations_and_by_the_plan() {
         check(user:get('/gzip', {{ name = 'discarded', discard = true }}).ok, 'discarded')");
     let report = visit("codings.lua", &site, &body, &[]);
     assert_eq!(report.errors(), Vec::<String>::new());
-    assert_eq!(report.json["checks"].as_array().map(Vec::len), Some(8));
+    assert_eq!(report.json["checks"].as_array().map(Vec::len), Some(11));
     assert_eq!(
         site.asked()[0].header("accept-encoding"),
         "gzip, deflate, br, zstd"

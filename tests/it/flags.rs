@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 56] = [
+const MISFITS: [(&str, &str, &[&str]); 58] = [
     ("--users", "0", &["'0' is not a whole number of at least 1"]),
     (
         "--hatch-rate",
@@ -91,6 +91,11 @@ const MISFITS: [(&str, &str, &[&str]); 56] = [
     ),
     ("--env", "NAME", &["'NAME' is not a variable", "NAME=VALUE"]),
     ("--env-file", "/no/such.env", &["/no/such.env"]),
+    (
+        "--env-allow",
+        "NAME=VALUE",
+        &["'NAME=VALUE' is not the name of a variable"],
+    ),
     ("--lua-memory", "x", &["'x' is not a size"]),
     ("--lua-time", "x", &["'x' is not a duration"]),
     // Flags that take no value.
@@ -102,6 +107,7 @@ const MISFITS: [(&str, &str, &[&str]); 56] = [
     ("--sticky-follow", "yes", &["unexpected value 'yes'"]),
     ("--http-debug", "yes", &["unexpected value 'yes'"]),
     ("--fail-on-saturation", "yes", &["unexpected value 'yes'"]),
+    ("--allow-files", "yes", &["unexpected value 'yes'"]),
     ("--allow-short", "yes", &["unexpected value 'yes'"]),
 ];
 

@@ -1,7 +1,7 @@
 //! HTTP/2 against a server of the `h2` crate: by ALPN, by prior knowledge, and with each fault of the protocol.
 
 use crate::faulty::{Site, answer};
-use crate::http2_site::{Http2, SIDE_BY_SIDE};
+use crate::http2_site::{Http2, Odd, SIDE_BY_SIDE};
 use crate::program::plan;
 use crate::report::{Report, run};
 use crate::secure::{Authority, server};
@@ -98,8 +98,13 @@ fn what_goes_wrong_on_a_stream_is_counted_and_others_go_on() {
         local function bad(path, options) options = options or {}
           options.name = path; user:get(path, options); user:get('/', { name = 'good' }) end
         bad '/reset' bad '/reset-in-body' bad '/go-away' bad '/many-headers' bad '/wrong-length' bad '/endless'
-        bad('/hold', { timeout = 0.2 })
+        bad('/hold', { timeout = 0.2 }) bad('/interim-for-ever', { timeout = 2 })
         bad '/refused'", &["--max-body", "1MiB"]);
+    // hyper counts none of them.
+    let interim = match crate::CLIENT {
+        None => "protocol: more than 100 interim responses",
+        Some(_) => "timeout",
+    };
     for (path, error) in [
         (
             "/reset",
@@ -120,6 +125,7 @@ fn what_goes_wrong_on_a_stream_is_counted_and_others_go_on() {
             "too large: body of more than 1048576 bytes ('--max-body')",
         ),
         ("/hold", "timeout"),
+        ("/interim-for-ever", interim),
         ("/refused", "closed early: http/2: refused stream"),
     ] {
         // A server that leaves may be heard to say why, or not.
@@ -129,7 +135,7 @@ fn what_goes_wrong_on_a_stream_is_counted_and_others_go_on() {
     }
     assert_eq!(
         (report.count("GET good"), report.failures("GET good")),
-        (8, 0),
+        (9, 0),
         "{:?}",
         report.errors()
     );
@@ -141,8 +147,68 @@ fn what_goes_wrong_on_a_stream_is_counted_and_others_go_on() {
         "it was looked at"
     );
     assert_eq!(report.sent(), site.requests().len() as u64);
-    let new = site.count("/go-away");
+    let mut new = site.count("/go-away");
+    // reqwest's connections cannot be asked whether they live: each timeout ends one.
+    new += if crate::CLIENT.is_some() { 2 } else { 0 };
     assert_eq!(site.connections(), 1 + new, "one each time the server went");
+}
+
+#[test]
+fn a_connection_that_is_dead_is_left_after_one_timeout() {
+    let site = Http2::start(None);
+    let report = known(
+        "http2_dead.lua",
+        &site,
+        "
+        user:get('/', { name = 'before' })
+        user:get('/freeze', { name = 'frozen', timeout = 0.2 })
+        user:get('/', { name = 'after', timeout = 20 })
+        local together = user:fetch { '/a', '/b', '/c' }
+        for _, r in ipairs(together) do check(r.body == 'good', 'goes on') end",
+        &[],
+    );
+    assert_eq!(report.messages_of("GET frozen"), ["timeout"]);
+    assert_eq!(report.errors().len(), 1, "{:?}", report.errors());
+    assert_eq!((passes(&report), site.connections()), (3, 2));
+}
+
+#[test]
+fn requests_wait_for_a_server_that_allows_few_streams() {
+    let site = Http2::odd(Odd::Streams(1));
+    let report = known("http2_one_stream.lua", &site, "
+        for _, r in ipairs(user:fetch { '/a', '/b', '/c', '/d', '/e', '/f' }) do check(r.body == 'good', 'answered') end
+        check(user:get('/').body == 'good', 'answered')", &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    assert_eq!((passes(&report), site.connections()), (7, 1));
+}
+
+#[test]
+fn requests_to_a_server_that_allows_no_stream_end_with_their_timeout() {
+    let site = Http2::odd(Odd::Streams(0));
+    let report = known(
+        "http2_no_stream.lua",
+        &site,
+        "for _ = 1, 2 do user:get('/', { name = 'page', timeout = 0.3 }) end",
+        &[],
+    );
+    assert_eq!(report.messages_of("GET page"), ["timeout"]);
+    assert_eq!(report.failures("GET page"), 2, "{:?}", report.errors());
+    assert_eq!(site.requests().len(), 0);
+}
+
+#[test]
+fn a_server_that_leaves_without_a_look_is_asked_again_whatever_its_reason() {
+    let site = Http2::odd(Odd::Leaves);
+    // hyper does not say that nothing was looked at: only what may be sent twice is.
+    let method = match crate::CLIENT {
+        None => "POST",
+        Some(_) => "PUT",
+    };
+    let body = format!("user:request {{ method = '{method}', path = '/', body = 'body' }}");
+    let report = known("http2_leaves.lua", &site, &body, &[]);
+    assert_eq!(report.errors(), Vec::<String>::new());
+    let sent = (report.total("retries"), site.requests().len());
+    assert_eq!((sent, site.connections()), ((1, 1), 2));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Barrier;
 
 /// The size of the body of '/large', in bytes.
@@ -21,6 +21,18 @@ struct Seen {
     requests: Mutex<Vec<(String, HeaderMap)>>,
     connections: AtomicUsize,
     together: Barrier,
+    odd: Odd,
+}
+
+/// How a site differs from others.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Odd {
+    /// In nothing.
+    No,
+    /// It allows so many streams at a time.
+    Streams(u32),
+    /// Its first connection ends at once, as an attacked one does, and says that it has looked at no stream.
+    Leaves,
 }
 
 /// A site that speaks only HTTP/2, on a thread of its own until the tests end.
@@ -31,6 +43,14 @@ pub(crate) struct Http2 {
 
 impl Http2 {
     pub(crate) fn start(tls: Option<rustls::ServerConfig>) -> Http2 {
+        Http2::with(tls, Odd::No)
+    }
+
+    pub(crate) fn odd(odd: Odd) -> Http2 {
+        Http2::with(None, odd)
+    }
+
+    fn with(tls: Option<rustls::ServerConfig>, odd: Odd) -> Http2 {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener
             .local_addr()
@@ -40,6 +60,7 @@ impl Http2 {
             requests: Mutex::default(),
             connections: AtomicUsize::new(0),
             together: Barrier::new(SIDE_BY_SIDE),
+            odd,
         });
         let shared = seen.clone();
         std::thread::spawn(move || {
@@ -84,9 +105,12 @@ async fn listen(
 ) {
     let listener = TcpListener::from_std(listener).expect("a socket that does not block");
     while let Ok((tcp, _)) = listener.accept().await {
-        seen.connections.fetch_add(1, Ordering::SeqCst);
+        let number = seen.connections.fetch_add(1, Ordering::SeqCst);
         let (seen, tls) = (seen.clone(), tls.clone());
         tokio::spawn(async move {
+            if seen.odd == Odd::Leaves && number == 0 {
+                return leave(tcp).await;
+            }
             match tls {
                 None => serve(tcp, &seen).await,
                 Some(tls) => {
@@ -100,8 +124,23 @@ async fn listen(
     }
 }
 
+/// Sends empty SETTINGS and a GOAWAY whose last stream is 0 and whose reason is 'enhance your calm', then reads until
+/// the client has gone.
+async fn leave(mut tcp: TcpStream) {
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
+    // A client that goes first is no matter.
+    let _gone = tcp.write_all(&[&settings[..], &goaway].concat()).await;
+    let mut buffer = [0; 4096];
+    while let Ok(1..) = tcp.read(&mut buffer).await {}
+}
+
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, seen: &Arc<Seen>) {
-    let Ok(mut connection) = h2::server::handshake(stream).await else {
+    let mut builder = h2::server::Builder::new();
+    if let Odd::Streams(most) = seen.odd {
+        builder.max_concurrent_streams(most);
+    }
+    let Ok(mut connection) = builder.handshake(stream).await else {
         return;
     };
     while let Some(Ok((request, answer))) = connection.accept().await {
@@ -111,6 +150,8 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, seen: &Arc<Seen>) {
             requests.push((path.clone(), request.headers().clone()));
         }
         match path.as_str() {
+            // Nothing moves on this connection any more, and it stays open.
+            "/freeze" => std::future::pending().await,
             "/bye" => connection.graceful_shutdown(),
             "/go-away" => connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM),
             _ => {}
@@ -183,6 +224,13 @@ async fn reply(
             answer.send_informational(plain(103))?;
             let mut body = answer.send_response(plain(200), false)?;
             body.send_data(Bytes::from_static(b"good"), true)?;
+        }
+        "/interim-for-ever" => {
+            for _ in 0..1_000 {
+                answer.send_informational(plain(103))?;
+                tokio::task::yield_now().await;
+            }
+            std::future::pending().await
         }
         "/wrong-length" => {
             let mut response = plain(200);

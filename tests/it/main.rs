@@ -19,6 +19,7 @@ mod endings;
 mod failing;
 mod faults;
 mod faulty;
+mod files;
 mod flags;
 mod forward;
 mod hops;

@@ -211,9 +211,9 @@ fn answers_that_are_no_http_are_told_apart() {
             "protocol: invalid header name",
         ),
         fault(
-            "/folded",
+            "/folded-status",
             "",
-            || send(format!("{HEAD}a: b\r\n  c\r\n\r\n"), Act::Close),
+            || send("HTTP/1.1 200 OK\r\n  a: b\r\n\r\n", Act::Close),
             "protocol: invalid header name",
         ),
         fault(
@@ -306,6 +306,25 @@ fn answers_that_are_no_http_are_told_apart() {
             "",
             || answer(302, "location: ftp://goose.invalid/\r\n", ""),
             "bad redirect: ftp://goose.invalid/: only http:// and https:// can be requested",
+        ),
+        fault(
+            "/to-empty",
+            "",
+            || answer(302, "location: \r\n", ""),
+            "bad redirect: Location is empty",
+        ),
+        fault(
+            "/unknown-transfer",
+            LOOKED_AT,
+            || {
+                send(
+                    format!(
+                        "{HEAD}transfer-encoding: snappy, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+                    ),
+                    Act::Close,
+                )
+            },
+            "decoding: transfer-encoding 'snappy' is not known",
         ),
         fault(
             "/to-nowhere",

@@ -6,6 +6,9 @@
 //! - bytes are those of heads and bodies, without the framing of chunks;
 //! - a body is sent without waiting for '100 Continue';
 //! - a head may have 100 fields instead of 128, and 400 KiB instead of 256;
+//! - interim responses are not counted, nor does a length beside chunks end the connection;
+//! - a connection of HTTP/2 cannot be asked whether it lives: each timeout without any answer ends it;
+//! - a server that leaves without having looked at a request is asked again only if that may be sent twice;
 //! - the chunks of a body that is sent are hyper's;
 //! - `host` comes last among the headers, and one of the plan's own is for HTTP/1.1 only: over HTTP/2 it
 //!   stands beside `:authority`, which servers refuse.

@@ -6,6 +6,7 @@
 //! without quotes, and its errors do not say which line they are about.
 
 use crate::error::{Diagnostic, Error};
+use crate::files;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use std::path::Path;
 /// # Errors
 /// A mistake with the file and the line that is no variable.
 pub(super) fn read(path: &Path) -> Result<BTreeMap<String, String>, Error> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = files::read_to_string(path).map_err(|error| {
         Diagnostic::new(format!(
             "cannot read the file of '--env-file' '{}': {error}",
             path.display()

@@ -2,14 +2,14 @@
 
 use super::env_file;
 use super::url_plan::UrlPlan;
-use crate::app::prepare::{Composed, Given, Prepared, assemble, compose};
+use crate::app::places::{self, Place};
+use crate::app::prepare::{Composed, Given, OtherFiles, Prepared, assemble, compose};
 use crate::app::reload::Source;
 use crate::cli;
 use crate::config::{CoMitigation, Config, Load, Part, Show};
 use crate::error::{Diagnostic, Error};
-use crate::lua;
+use crate::lua::{self, GivenVariables};
 use crate::plan::Plan;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Puts together the run of the plan at that path.
@@ -66,7 +66,27 @@ fn given(path: &Path, flags: &cli::Run) -> Result<Given, Error> {
         folder: folder_of(path).to_owned(),
         typed,
         variables: variables(flags)?,
+        allow_files: flags.outputs.allow_files,
+        others: other_files(flags),
     })
+}
+
+/// Returns the files that flags name and no option of a plan does.
+fn other_files(flags: &cli::Run) -> OtherFiles {
+    let env_file = flags.machine.env_file.iter();
+    let env_file = env_file.map(|path| Place::new("the file of '--env-file'", path));
+    let body = flags.request.body.as_deref();
+    let body = body.and_then(|body| body.strip_prefix('@'));
+    let body = body.map(|path| Place::new("the file of '--body'", Path::new(path)));
+    let log = flags.screen.log_file.iter();
+    let log = log.map(|path| Place::new("the file of '--log-file'", path));
+    OtherFiles {
+        read: env_file.chain(body).collect(),
+        written: places::reports(&flags.outputs.output)
+            .into_iter()
+            .chain(log)
+            .collect(),
+    }
 }
 
 /// Applies the flags that no plan can set.
@@ -123,12 +143,16 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.co_wanted = false;
 }
 
-/// Returns the variables for the plan's `env()` beside the environment.
-pub(super) fn variables(flags: &cli::Run) -> Result<BTreeMap<String, String>, Error> {
-    let mut variables = match &flags.machine.env_file {
+/// Returns the variables for the plan's `env()` beside the environment, and which of that it may read.
+pub(super) fn variables(flags: &cli::Run) -> Result<GivenVariables, Error> {
+    let mut given = match &flags.machine.env_file {
         Some(path) => env_file::read(path)?,
-        None => BTreeMap::new(),
+        None => Default::default(),
     };
-    variables.extend(flags.machine.env.iter().cloned());
-    Ok(variables)
+    given.extend(flags.machine.env.iter().cloned());
+    let allowed = &flags.machine.env_allow;
+    Ok(GivenVariables {
+        given,
+        allowed: (!allowed.is_empty()).then(|| allowed.iter().cloned().collect()),
+    })
 }

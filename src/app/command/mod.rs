@@ -1,4 +1,4 @@
-//! The command from flags to exit code.
+//! Runs the command from flags to exit code.
 
 mod env_file;
 mod flags;
@@ -9,12 +9,13 @@ mod url_plan;
 #[cfg(feature = "tui")]
 mod view;
 
+use super::places::{self, Place};
 use super::prepare::{self, target};
 use super::signals::Signals;
 #[cfg(feature = "demo")]
 use super::sites::site_named;
 use super::supervisor::Supervisor;
-use super::{log, places, preflight, runtime};
+use super::{log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
 use crate::config::Config;
 use crate::console::{self, State};
@@ -47,11 +48,7 @@ pub fn main() -> ExitCode {
         Err(code) => return code.into(),
     };
     let screen = &cli.run.screen;
-    if let Err(error) = log::start(screen.verbose, screen.quiet, screen.log_file.as_deref()) {
-        complain(&error, false);
-        console::err().settle(Some(LAST_WORDS));
-        return error.exit_code().into();
-    }
+    log::start(screen.verbose, screen.quiet, screen.log_file.is_some());
     let backtrace = cli.run.screen.backtrace
         || matches!(
             cli.command,
@@ -107,8 +104,11 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
 fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let supervisor = Supervisor::new(Signals::Obeyed);
     let begun = supervisor.begin(|| flags::prepare(path, flags))?;
+    if let Some(path) = &flags.screen.log_file {
+        log::write_to(path)?;
+    }
     let prepared = begun.prepared();
-    places::try_places(&flags.outputs.output, &prepared.config)?;
+    writable::try_places(&flags.outputs.output, &prepared.config)?;
     for shortage in preflight::preflight(prepared) {
         warn(&shortage);
     }
@@ -213,14 +213,21 @@ async fn conclude(
 
 fn check(path: &Path) -> Result<u8, Error> {
     let (name, source) = lua::read(path)?;
-    let (program, plan, _) = lua::load(&name, &source, std::collections::BTreeMap::new(), 0)?;
+    let (program, plan, _) = lua::load(&name, &source, lua::GivenVariables::default(), 0)?;
     let warnings = lua::review(&program, &plan);
     let but = match warnings.len() {
         0 => String::new(),
         1 => ", with 1 warning".to_owned(),
         n => format!(", with {n} warnings"),
     };
-    say(&format!("{name} is fine{but}\n\n{}", plan::outline(&plan)))?;
+    let asked = match lua::variables_asked(&program)[..] {
+        [] => String::new(),
+        ref names => format!("\nvariables that it asks for: {}", names.join(", ")),
+    };
+    say(&format!(
+        "{name} is fine{but}\n\n{}{asked}",
+        plan::outline(&plan)
+    ))?;
     for warning in &warnings {
         warn(warning);
     }
@@ -231,13 +238,18 @@ fn check(path: &Path) -> Result<u8, Error> {
 fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let (name, source, _) = flags::read(path, flags)?;
     let variables = flags::variables(flags)?;
-    let (_, plan, _) = prepare::load(
+    let (program, plan, _) = prepare::load(
         &name,
         &source,
         variables,
         flags.load.seed,
         flags.load.seed.unwrap_or(0),
     )?;
+    if let Some(path) = &flags.screen.log_file {
+        let log = [Place::new("the file of '--log-file'", path)];
+        places::apart(&places::files_of(&program), &log)?;
+        log::write_to(path)?;
+    }
     say(plan::list(&plan).trim_end())?;
     Ok(exit::OK)
 }

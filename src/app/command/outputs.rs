@@ -1,11 +1,12 @@
 //! Writes reports to the places that `-o` names, after a run or from a saved one.
 
-use super::places::is_device;
 use super::screen::{self, complain, say, terminal_width};
+use crate::app::writable::is_device;
 use crate::cli;
 use crate::config::{Format, Output};
 use crate::console;
 use crate::error::{Diagnostic, Error, Trouble, exit};
+use crate::files;
 use crate::metrics::{self, Report};
 use crate::output;
 use std::fs::{self, File, Permissions};
@@ -87,7 +88,7 @@ fn read(path: &Path) -> Result<(String, String), Error> {
         ),
         _ => (
             path.display().to_string(),
-            File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+            files::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
         ),
     };
     let help = "give a file that a run wrote with '-o json=run.json', or '-'";

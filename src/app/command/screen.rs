@@ -5,7 +5,7 @@ use crate::cli;
 use crate::config::{Config, Load, Part};
 use crate::console::{self, State};
 use crate::control::{Heard, News, Reader};
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, printable};
 use crate::metrics::{ErrorRow, Snapshot};
 use crate::{output, units};
 use std::collections::HashSet;
@@ -193,8 +193,10 @@ fn offer(text: &str) {
     console::out().offer(line(text));
 }
 
+/// Returns a text as it is printed. Plans and targets may have written parts of it, so that nothing in it steers a
+/// terminal.
 fn line(text: &str) -> Vec<u8> {
-    format!("{}\n", text.trim_end_matches('\n')).into_bytes()
+    format!("{}\n", printable(text.trim_end_matches('\n'))).into_bytes()
 }
 
 /// Prints a text and waits until it is read.

@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::error::{Diagnostic, Error};
+use crate::files;
 use std::fmt::Write as _;
 
 /// The plan that a URL stands for.
@@ -63,7 +64,7 @@ fn body(text: &str) -> Result<Vec<u8>, Error> {
     let Some(path) = text.strip_prefix('@') else {
         return Ok(text.as_bytes().to_vec());
     };
-    std::fs::read(path).map_err(|error| {
+    files::read(path.as_ref()).map_err(|error| {
         Diagnostic::new(format!(
             "cannot read the file of '--body' '{path}': {error}"
         ))

@@ -3,6 +3,7 @@
 
 use super::verifiers::{AcceptAny, CaFileVerifier};
 use crate::error::Diagnostic;
+use crate::files;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::transport::Version;
 use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
@@ -191,7 +192,8 @@ fn unreadable(flag: &str, path: &Path, problem: &dyn std::fmt::Display) -> Diagn
 
 /// The certificates of a file, of which there must be one.
 fn certificates(flag: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Diagnostic> {
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let pem = files::read(path).map_err(|error| unreadable(flag, path, &error))?;
+    let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
     match read {
         Ok(found) if found.is_empty() => {
             Err(unreadable(flag, path, &"there is no certificate in it"))
@@ -219,8 +221,9 @@ fn identity(
     key: &Path,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Diagnostic> {
     let chain = certificates("--cert", cert)?;
+    let pem = files::read(key).map_err(|error| unreadable("--key", key, &error))?;
     let key =
-        PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable("--key", key, &error))?;
+        PrivateKeyDer::from_pem_slice(&pem).map_err(|error| unreadable("--key", key, &error))?;
     Ok((chain, key))
 }
 

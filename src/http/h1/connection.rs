@@ -6,7 +6,7 @@ use super::chunks::ChunkDecoder;
 use super::reader::{BodyBuffer, EncodedRequest, ReadOutcome, read_start};
 use crate::http::connect::NetStream;
 use crate::http::failure::{ErrorClass, Failure};
-use crate::http::message::{Framing, RawResponse};
+use crate::http::message::{Framing, InterimResponses, RawResponse};
 use crate::http::stopwatch::Stopwatch;
 use crate::http::target::Origin;
 use bytes::{BufMut as _, BytesMut};
@@ -44,6 +44,8 @@ pub(in crate::http) struct Connection {
     stream: NetStream,
     /// The bytes of the current response received so far.
     received: u64,
+    /// The interim responses of the current exchange so far.
+    interim: InterimResponses,
 }
 
 impl Connection {
@@ -58,6 +60,7 @@ impl Connection {
             number,
             stream,
             received: 0,
+            interim: InterimResponses::default(),
         }
     }
 
@@ -93,6 +96,7 @@ impl Connection {
         stopwatch: &mut Stopwatch,
     ) -> Result<RawResponse, Failure> {
         self.received = 0;
+        self.interim = InterimResponses::default();
         // What has come of a response that one read did not complete.
         let mut partial = BytesMut::new();
         stopwatch.enter(|phases| &mut phases.send);
@@ -202,11 +206,11 @@ impl Connection {
             return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, "")));
         }
         if partial.is_empty() {
-            return Poll::Ready(read_start(new, request, partial));
+            return Poll::Ready(read_start(new, request, &mut self.interim, partial));
         }
         partial.extend_from_slice(new);
         let joined = partial.split();
-        Poll::Ready(read_start(&joined, request, partial))
+        Poll::Ready(read_start(&joined, request, &mut self.interim, partial))
     }
 
     /// Reads the rest of a response after its first piece.

@@ -1,7 +1,9 @@
 //! A response of HTTP/1.1 as it comes in, piece by piece. Driven by the connection; knows no socket.
 
 use crate::http::failure::Failure;
-use crate::http::message::{BodyLimits, Framing, RawResponse, ResponseHead, body_too_large};
+use crate::http::message::{
+    BodyLimits, Framing, InterimResponses, RawResponse, ResponseHead, body_too_large, unfolded,
+};
 use bytes::{Bytes, BytesMut};
 use http::Method;
 
@@ -43,12 +45,27 @@ impl ReadOutcome {
 pub(in crate::http) fn read_start(
     new: &[u8],
     request: &EncodedRequest<'_>,
+    interim: &mut InterimResponses,
     partial: &mut BytesMut,
 ) -> Result<ReadOutcome, Failure> {
     let mut bytes = new;
     let mut continues = false;
     loop {
-        let Some(head) = ResponseHead::parse(bytes, request.method)? else {
+        let parsed = match ResponseHead::parse(bytes, request.method) {
+            Ok(parsed) => parsed,
+            Err(failure) => {
+                // Lines of headers that go on in the next one are rare, and are looked for only here.
+                let Some(bytes) = unfolded(bytes) else {
+                    return Err(failure);
+                };
+                let read = read_start(&bytes, request, interim, partial)?;
+                return Ok(match read {
+                    ReadOutcome::Partial if continues => ReadOutcome::Continue,
+                    read => read,
+                });
+            }
+        };
+        let Some(head) = parsed else {
             partial.extend_from_slice(bytes);
             return Ok(if continues {
                 ReadOutcome::Continue
@@ -58,6 +75,7 @@ pub(in crate::http) fn read_start(
         };
         if head.status < 200 && head.status != 101 {
             // An interim response: the final one follows.
+            interim.count()?;
             continues |= head.status == 100;
             bytes = &bytes[head.length..];
             continue;

@@ -1,16 +1,21 @@
 //! HTTP/2 (RFC 9113) over the `h2` crate: one connection of a user carries all of its requests to a host.
 
+mod liveness;
+
 use super::connect::NetStream;
 use super::failure::{ErrorClass, Failure};
 use super::message::{
-    BodyLimits, MAX_HEAD, RawResponse, ResponseHead, body_too_large, head_as_text,
+    BodyLimits, InterimResponses, MAX_HEAD, RawResponse, ResponseHead, body_too_large, head_as_text,
 };
 use super::progress::Progress;
 use super::target::Origin;
 use bytes::Bytes;
-use h2::client::SendRequest;
+use h2::client::{ResponseFuture, SendRequest};
 use http::{HeaderName, header};
+use liveness::{Liveness, Unfinished};
+use std::future::{Future as _, poll_fn};
 use std::num::NonZeroU64;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -25,6 +30,7 @@ pub(super) struct SharedConnection {
     pub(super) origin: Rc<Origin>,
     pub(super) number: Option<NonZeroU64>,
     sender: SendRequest<Bytes>,
+    liveness: Rc<Liveness>,
 }
 
 impl SharedConnection {
@@ -34,11 +40,28 @@ impl SharedConnection {
         number: Option<NonZeroU64>,
         stream: NetStream,
     ) -> Result<SharedConnection, Failure> {
+        let (sender, liveness) = handshake(stream).await?;
         Ok(SharedConnection {
             origin,
             number,
-            sender: handshake(stream).await?,
+            sender,
+            liveness: Rc::new(liveness),
         })
+    }
+
+    /// Whether a request was given up on it and nothing has shown since that the server is still there.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.liveness.is_doubtful()
+    }
+
+    /// Whether the server answers a ping, which is waited for a short time.
+    pub(super) async fn answers(&self) -> bool {
+        self.liveness.answers().await
+    }
+
+    /// Whether both are handles of one connection.
+    pub(super) fn is_same(&self, other: &SharedConnection) -> bool {
+        Rc::ptr_eq(&self.liveness, &other.liveness)
     }
 
     /// Whether the connection has ended.
@@ -49,8 +72,8 @@ impl SharedConnection {
 
 /// Does the handshake over an open stream. The connection is driven by a task of its own, which ends with its
 /// last request handle.
-async fn handshake(stream: NetStream) -> Result<SendRequest<Bytes>, Failure> {
-    let (sender, connection) = h2::client::Builder::new()
+async fn handshake(stream: NetStream) -> Result<(SendRequest<Bytes>, Liveness), Failure> {
+    let (sender, mut connection) = h2::client::Builder::new()
         .enable_push(false)
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
@@ -58,11 +81,12 @@ async fn handshake(stream: NetStream) -> Result<SendRequest<Bytes>, Failure> {
         .handshake(stream)
         .await
         .map_err(|error| failure(&error))?;
+    let liveness = Liveness::new(connection.ping_pong());
     tokio::task::spawn_local(async move {
         // Each request under way gets the same error.
         let _outcome = connection.await;
     });
-    Ok(sender)
+    Ok((sender, liveness))
 }
 
 /// Whether a header field belongs to one connection of HTTP/1.1 (RFC 9113, section 8.2.2).
@@ -87,14 +111,21 @@ pub(super) async fn exchange(
     progress: &mut Progress,
 ) -> Result<RawResponse, Failure> {
     let method = head.method().clone();
+    let unfinished = Unfinished::on(&connection.liveness);
     progress.stopwatch.enter(|phases| &mut phases.send);
     let sent = send(connection.sender, head, body).await;
     progress.stopwatch.lap(|phases| &mut phases.send);
     progress.stopwatch.enter(|phases| &mut phases.first_byte);
-    let answered = async { sent?.await.map_err(|error| failure(&error)) }.await;
+    let answered = async { final_response(sent?).await }.await;
     progress.stopwatch.lap(|phases| &mut phases.first_byte);
     progress.stopwatch.enter(|phases| &mut phases.receive);
-    let (parts, mut stream) = answered?.into_parts();
+    let (parts, mut stream) = match answered {
+        Ok(answered) => answered.into_parts(),
+        Err(failure) => {
+            unfinished.ended();
+            return Err(failure);
+        }
+    };
     let mut bytes = head_as_text(&parts);
     let length = bytes.len();
     progress.bytes += length as u64;
@@ -103,6 +134,8 @@ pub(super) async fn exchange(
         match stream.data().await {
             Some(Ok(piece)) => {
                 received += piece.len() as u64;
+                // Counted as it comes: a request whose time is up ends here.
+                progress.bytes += piece.len() as u64;
                 if received > limits.max_body {
                     break Err(body_too_large(limits.max_body));
                 }
@@ -116,8 +149,8 @@ pub(super) async fn exchange(
             None => break Ok(()),
         }
     };
-    progress.bytes += received;
     progress.stopwatch.lap(|phases| &mut phases.receive);
+    unfinished.ended();
     outcome?;
     let head = ResponseHead::parse(&bytes[..length], &method)?
         .ok_or_else(|| Failure::new(ErrorClass::Protocol, "a head without end"))?;
@@ -127,12 +160,28 @@ pub(super) async fn exchange(
     })
 }
 
+/// Waits for the final response, which only so many interim ones may come before.
+async fn final_response(
+    mut answer: ResponseFuture,
+) -> Result<http::Response<h2::RecvStream>, Failure> {
+    let mut interim = InterimResponses::default();
+    poll_fn(|cx| {
+        while let Poll::Ready(Some(Ok(_))) = answer.poll_informational(cx) {
+            interim.count()?;
+        }
+        Pin::new(&mut answer)
+            .poll(cx)
+            .map_err(|error| failure(&error))
+    })
+    .await
+}
+
 /// Sends the head and the body of a request.
 async fn send(
     sender: SendRequest<Bytes>,
     head: http::Request<()>,
     body: &Bytes,
-) -> Result<h2::client::ResponseFuture, Failure> {
+) -> Result<ResponseFuture, Failure> {
     let failed = |error: h2::Error| failure(&error);
     let mut sender = sender.ready().await.map_err(failed)?;
     let (answer, mut stream) = sender.send_request(head, body.is_empty()).map_err(failed)?;
@@ -148,10 +197,9 @@ pub(super) fn failure(error: &h2::Error) -> Failure {
         return Failure::from_io_error(error);
     }
     match error.reason() {
-        // A server that ends the connection in order answers what it has looked at before.
-        Some(h2::Reason::NO_ERROR) if error.is_go_away() && error.is_remote() => {
-            Failure::refused_stream()
-        }
+        // Only streams above the last one that the server has looked at end so, whatever its reason to leave (RFC
+        // 9113, section 6.8); those below end with the connection.
+        Some(_) if error.is_go_away() && error.is_remote() => Failure::refused_stream(),
         Some(h2::Reason::REFUSED_STREAM) => Failure::refused_stream(),
         Some(reason) => {
             let class = match error.is_remote() {

@@ -40,15 +40,57 @@ impl Coding {
     }
 }
 
+/// The codings of a body, each list as its header field says it.
+#[derive(Debug, Default)]
+pub(super) struct Codings {
+    content: String,
+    /// Without `chunked`, which the connection has taken off.
+    transfer: String,
+}
+
+impl Codings {
+    /// The codings that these headers name, fields of one name joined (RFC 9110, section 5.3).
+    pub(super) fn of(headers: &[(String, Vec<u8>)]) -> Codings {
+        let list = |wanted: &str| -> Vec<String> {
+            let fields = headers.iter().filter(|(name, _)| name == wanted);
+            let texts = fields.map(|(_, value)| String::from_utf8_lossy(value));
+            texts
+                .flat_map(|text| text.split(',').map(str::to_owned).collect::<Vec<_>>())
+                .collect()
+        };
+        let chunked = |name: &String| name.trim().eq_ignore_ascii_case("chunked");
+        let mut transfer = list("transfer-encoding");
+        transfer.pop_if(|last| chunked(last));
+        Codings {
+            content: list("content-encoding").join(","),
+            transfer: transfer.join(","),
+        }
+    }
+
+    /// Decodes `body`: first what the transfer has done to it, then the content's own codings.
+    ///
+    /// # Errors
+    /// As [`decode`].
+    pub(super) fn decode(&self, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
+        let content = decode_field("transfer-encoding", &self.transfer, body, max_body)?;
+        decode(&self.content, &content, max_body)
+    }
+}
+
 /// Decodes `body`, whose `Content-Encoding` is `header`; the last coding first.
 ///
 /// # Errors
 /// A [`Failure`] of class `decoding` if the body is not what the header says or the header names a coding
 /// that is not known, of class `too large` if the body has more than `max_body` bytes once decoded.
 pub(in crate::http) fn decode(header: &str, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
+    decode_field("content-encoding", header, body, max_body)
+}
+
+/// Decodes `body`, whose codings the field of that name lists.
+fn decode_field(field: &str, header: &str, body: &Bytes, max_body: u64) -> Result<Bytes, Failure> {
     let mut decoded = body.clone();
     if header.split(',').count() > MAX_LAYERS {
-        let detail = format!("more than {MAX_LAYERS} content-encodings");
+        let detail = format!("more than {MAX_LAYERS} {field}s");
         return Err(Failure::new(ErrorClass::Decoding, detail));
     }
     for name in header.rsplit(',') {
@@ -56,7 +98,7 @@ pub(in crate::http) fn decode(header: &str, body: &Bytes, max_body: u64) -> Resu
         let coding = Coding::from_name(&name).ok_or_else(|| {
             Failure::new(
                 ErrorClass::Decoding,
-                format!("content-encoding '{name}' is not known"),
+                format!("{field} '{name}' is not known"),
             )
         })?;
         if let Some(coding) = coding

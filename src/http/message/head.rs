@@ -56,8 +56,8 @@ pub(in crate::http) struct ResponseHead {
     pub(in crate::http) sets_cookie: bool,
     /// The place of the value of `Location`.
     pub(in crate::http) location: Option<Range<usize>>,
-    /// The place of the value of `Content-Encoding`.
-    pub(in crate::http) coding: Option<Range<usize>>,
+    /// Whether the body has a coding to take off, of the content or of the transfer.
+    pub(in crate::http) is_encoded: bool,
 }
 
 impl ResponseHead {
@@ -104,7 +104,7 @@ impl ResponseHead {
             keep_alive: response.version == Some(1),
             sets_cookie: false,
             location: None,
-            coding: None,
+            is_encoded: false,
         };
         let mut fields = FramingFields::default();
         for header in response.headers.iter() {
@@ -112,6 +112,8 @@ impl ResponseHead {
         }
         head.framing = fields.framing(status, method)?;
         head.keep_alive &= head.framing != Framing::Close && status != 101;
+        // A sender of both may be an attacker: what follows on the connection is not to be trusted (RFC 9112, 6.3).
+        head.keep_alive &= !(fields.transfer_encoding && fields.length.is_some());
         Ok(Some(head))
     }
 }
@@ -149,9 +151,10 @@ impl FramingFields {
             }
             10 if is("set-cookie") => head.sets_cookie = true,
             14 if is("content-length") => self.content_length(header.value)?,
-            16 if is("content-encoding") => head.coding = Some(range_of(header.value, bytes)),
+            16 if is("content-encoding") => head.is_encoded = true,
             17 if is("transfer-encoding") => {
                 self.transfer_encoding = true;
+                head.is_encoded |= !header.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
                 let last = header
                     .value
                     .rsplit(|byte| *byte == b',')
@@ -199,6 +202,34 @@ impl FramingFields {
             (false, _, None) => Ok(Framing::Close),
         }
     }
+}
+
+/// The same bytes with the lines of headers that go on in the next line joined by spaces (RFC 9112, section 5.2), as
+/// many as the line break was long; `None` if there are none. A line that goes on from the status line is none.
+pub(in crate::http) fn unfolded(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut joined = bytes.to_vec();
+    let mut found = false;
+    // Whether the line before the break at hand is one of a header.
+    let mut in_header = false;
+    let mut at = 0;
+    while let Some(length) = joined[at..].iter().position(|byte| *byte == b'\n') {
+        let end = at + length;
+        let before = if joined[..end].ends_with(b"\r") {
+            end - 1
+        } else {
+            end
+        };
+        if before == at {
+            break;
+        }
+        if in_header && matches!(joined.get(end + 1), Some(b' ' | b'\t')) {
+            joined[before..=end].fill(b' ');
+            found = true;
+        }
+        in_header = true;
+        at = end + 1;
+    }
+    found.then_some(joined)
 }
 
 /// The range of `part` in the bytes it is a slice of.

@@ -4,11 +4,17 @@
 
 mod encoding;
 mod head;
+mod interim;
 mod raw;
 
 pub use encoding::ACCEPTED as ACCEPTED_CODINGS;
+use encoding::Codings;
+#[cfg(any(test, feature = "internals"))]
 pub(super) use encoding::decode;
-pub(super) use head::{Framing, MAX_HEAD, ResponseHead, head_as_text, headers, write_header};
+pub(super) use head::{
+    Framing, MAX_HEAD, ResponseHead, head_as_text, headers, unfolded, write_header,
+};
+pub(super) use interim::InterimResponses;
 pub(super) use raw::{BodyLimits, RawResponse, body_too_large};
 
 use super::failure::{ErrorClass, Failure};
@@ -80,7 +86,7 @@ pub struct Response {
 /// A body with a content coding, decoded when it is first looked at.
 #[derive(Debug)]
 struct EncodedBody {
-    coding: String,
+    codings: Codings,
     max_body: u64,
     decoded: OnceCell<Result<Bytes, Failure>>,
 }
@@ -89,15 +95,14 @@ impl Response {
     /// The response that `target` has sent. A compressed body may be `max_body` bytes long when it is decoded.
     pub(super) fn new(raw: RawResponse, target: Target, max_body: u64) -> Response {
         let head = &raw.head;
-        let coding = head.coding.clone();
-        let coding = coding.filter(|_| raw.bytes.len() > head.length);
+        let is_encoded = head.is_encoded && raw.bytes.len() > head.length;
         Response {
             status: head.status,
             target,
             head_length: head.length,
-            encoded: coding.map(|range| {
+            encoded: is_encoded.then(|| {
                 Box::new(EncodedBody {
-                    coding: String::from_utf8_lossy(&raw.bytes[range]).into_owned(),
+                    codings: Codings::of(&headers(&raw.bytes[..head.length])),
                     max_body,
                     decoded: OnceCell::new(),
                 })
@@ -161,7 +166,9 @@ impl Response {
             return true;
         }
         let body = self.bytes.slice(self.head_length..);
-        let decoded = decode(&encoded.coding, &body, encoded.max_body.min(most_bytes));
+        let decoded = encoded
+            .codings
+            .decode(&body, encoded.max_body.min(most_bytes));
         let too_large = matches!(&decoded, Err(failure) if failure.class == ErrorClass::TooLarge);
         if too_large && most_bytes < encoded.max_body {
             return false;
@@ -173,7 +180,7 @@ impl Response {
     fn decoded(&self) -> Option<&Result<Bytes, Failure>> {
         let encoded = self.encoded.as_ref()?;
         let body = || self.bytes.slice(self.head_length..);
-        let decode = || decode(&encoded.coding, &body(), encoded.max_body);
+        let decode = || encoded.codings.decode(&body(), encoded.max_body);
         Some(encoded.decoded.get_or_init(decode))
     }
 

@@ -67,6 +67,7 @@ async fn send(
     progress.stopwatch.enter(|phases| &mut phases.receive);
     let answered: http::Response<reqwest::Body> = answered.map_err(|error| failed(&error))?.into();
     let (parts, mut body) = answered.into_parts();
+    progress.is_http2 = parts.version == http::Version::HTTP_2;
     let mut bytes: BytesMut = head_as_text(&parts);
     let length = bytes.len();
     progress.bytes += length as u64;
@@ -81,6 +82,8 @@ async fn send(
                     continue;
                 };
                 received += piece.len() as u64;
+                // Counted as it comes: a request whose time is up ends here.
+                progress.bytes += piece.len() as u64;
                 if received > limits.max_body {
                     break Err(body_too_large(limits.max_body));
                 }
@@ -92,7 +95,6 @@ async fn send(
             None => break Ok(()),
         }
     };
-    progress.bytes += received;
     progress.stopwatch.lap(|phases| &mut phases.receive);
     outcome?;
     let head = ResponseHead::parse(&bytes[..length], method)?

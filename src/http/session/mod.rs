@@ -10,14 +10,17 @@ pub(super) use cookies::CookieJar;
 
 use super::client::Client;
 use super::failure::{ErrorClass, Failure};
-use super::h1::{Connection, EncodedRequest};
+use super::h1::{Connection, EncodedRequest, ReadBuffer};
 use super::h2;
 use super::hop::{Hop, is_redirect, redirect_target};
 use super::message::{self, Exchange, RawResponse, Request, Response};
 use super::progress::Progress;
 #[cfg(feature = "reqwest")]
 use super::reqwest;
+use super::stopwatch::Stopwatch;
 use super::target::Target;
+#[cfg(feature = "reqwest")]
+use super::transport::Version;
 use http::{HeaderName, HeaderValue};
 use pool::{Channel, Pool};
 use std::cell::RefCell;
@@ -199,9 +202,15 @@ impl Session {
                 #[cfg(feature = "reqwest")]
                 Channel::Reqwest(sender) => {
                     let outgoing = self.reqwest_request(target, hop, request);
+                    let may_be_http2 =
+                        target.origin.secure || self.client.config.version == Version::Http2;
+                    let under_way = may_be_http2.then(|| self.pool.under_way());
                     let exchange = reqwest::exchange(&self.client, sender, outgoing, progress);
                     // Boxed: the futures of the direct transport must not have room for it.
                     let (response, was_open) = Box::pin(exchange).await;
+                    if let Some(under_way) = under_way {
+                        under_way.ended(response.is_ok().then_some(progress.is_http2));
+                    }
                     reused = was_open;
                     response
                 }
@@ -225,7 +234,7 @@ impl Session {
     /// Sends one hop over a connection of HTTP/1.1, and puts that back if it can be used again.
     async fn exchange_http1(
         &self,
-        mut connection: Connection,
+        connection: Connection,
         target: &Target,
         hop: &Hop,
         request: &Request,
@@ -239,19 +248,62 @@ impl Session {
             method: &hop.method,
             limits: request.limits(self.client.config.max_body),
         };
-        let response = connection
+        let mut counted = Counted {
+            connection: Some(connection),
+            bytes: &mut progress.bytes,
+        };
+        let response = counted
             .exchange(encoded, &self.client.read_buffer, &mut progress.stopwatch)
             .await;
         self.client.write_buffer.replace(bytes);
-        progress.bytes += connection.received();
+        let connection = counted.end();
         if response
             .as_ref()
             .is_ok_and(|response| response.head.keep_alive)
             && self.client.config.keep_alive
+            && let Some(connection) = connection
         {
             self.pool.put_back(connection);
         }
         response
+    }
+}
+
+/// A connection in an exchange, whose bytes count also when the exchange is given up.
+struct Counted<'a> {
+    /// There until the end.
+    connection: Option<Connection>,
+    bytes: &'a mut u64,
+}
+
+impl Counted<'_> {
+    async fn exchange(
+        &mut self,
+        request: EncodedRequest<'_>,
+        buffer: &ReadBuffer,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<RawResponse, Failure> {
+        match &mut self.connection {
+            Some(connection) => connection.exchange(request, buffer, stopwatch).await,
+            None => Err(Failure::new(ErrorClass::ClosedEarly, "")),
+        }
+    }
+
+    /// Counts the bytes and gives the connection back.
+    fn end(mut self) -> Option<Connection> {
+        self.count()
+    }
+
+    fn count(&mut self) -> Option<Connection> {
+        let connection = self.connection.take()?;
+        *self.bytes += connection.received();
+        Some(connection)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let _given_up = self.count();
     }
 }
 

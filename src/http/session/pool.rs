@@ -13,6 +13,8 @@ use crate::http::transport::Version;
 #[cfg(feature = "reqwest")]
 use crate::http::transport::{ReqwestProxy, Transport};
 use rustls::ClientConfig;
+#[cfg(feature = "reqwest")]
+use std::cell::Cell;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -40,8 +42,57 @@ struct OnDemand {
     /// The user's reqwest client, if requests are sent by that.
     #[cfg(feature = "reqwest")]
     reqwest: RefCell<Option<reqwest::Client>>,
+    /// What is known of the connections that the reqwest client has.
+    #[cfg(feature = "reqwest")]
+    heard: Cell<Heard>,
     /// A lock held while a connection is opened that may turn out to be one of HTTP/2.
     opening: Mutex<()>,
+}
+
+/// What was heard of the servers that a reqwest client is connected to.
+#[cfg(feature = "reqwest")]
+#[derive(Debug, Default, Clone, Copy)]
+struct Heard {
+    answers: u64,
+    http1: bool,
+    http2: bool,
+}
+
+/// A request under way over reqwest. Given up before anything has answered since it began, it takes the client with
+/// it: a connection of HTTP/2 may be dead without being closed, and reqwest does not let it be asked.
+#[cfg(feature = "reqwest")]
+pub(super) struct UnderWay {
+    on_demand: Rc<OnDemand>,
+    answers_before: u64,
+    has_ended: bool,
+}
+
+#[cfg(feature = "reqwest")]
+impl UnderWay {
+    /// Notes that the request has failed, or was answered, over HTTP/2 or not.
+    pub(super) fn ended(mut self, over_http2: Option<bool>) {
+        self.has_ended = true;
+        let mut heard = self.on_demand.heard.get();
+        match over_http2 {
+            Some(true) => heard.http2 = true,
+            Some(false) => heard.http1 = true,
+            None => return,
+        }
+        heard.answers += 1;
+        self.on_demand.heard.set(heard);
+    }
+}
+
+#[cfg(feature = "reqwest")]
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let heard = self.on_demand.heard.get();
+        let silent = heard.answers == self.answers_before;
+        // A connection of HTTP/1.1 is closed with the request that it carries.
+        if !self.has_ended && silent && (heard.http2 || !heard.http1) {
+            self.on_demand.reqwest.take();
+        }
+    }
 }
 
 /// The way that one request is sent.
@@ -93,7 +144,9 @@ impl Pool {
             return Ok((Channel::Http1(connection), false));
         }
         let on_demand = self.on_demand();
-        if let Some(shared) = on_demand.http2(origin).await {
+        if let Some(shared) = on_demand.http2(origin).await
+            && !shared.is_doubtful()
+        {
             return Ok((Channel::Http2(shared), true));
         }
         if version == Version::Http1 || on_demand.is_http1_only(origin) {
@@ -102,10 +155,15 @@ impl Pool {
         }
         progress.stopwatch.enter(|phases| &mut phases.connect);
         let _opening = on_demand.opening.lock().await;
-        progress.stopwatch.lap(|phases| &mut phases.connect);
         if let Some(shared) = on_demand.http2(origin).await {
-            return Ok((Channel::Http2(shared), true));
+            if !shared.is_doubtful() || shared.answers().await {
+                progress.stopwatch.lap(|phases| &mut phases.connect);
+                return Ok((Channel::Http2(shared), true));
+            }
+            let mut open = on_demand.http2.borrow_mut();
+            open.retain(|known| !known.is_same(&shared));
         }
+        progress.stopwatch.lap(|phases| &mut phases.connect);
         let connection = self.open(client, origin, progress).await?;
         if origin.secure && !connection.is_http2() {
             if version == Version::Http2 {
@@ -131,6 +189,17 @@ impl Pool {
     /// Keeps a connection for the next request.
     pub(super) fn put_back(&self, connection: Connection) {
         self.idle.borrow_mut().push(connection);
+    }
+
+    /// A request that begins now over reqwest and may share a connection.
+    #[cfg(feature = "reqwest")]
+    pub(super) fn under_way(&self) -> UnderWay {
+        let on_demand = self.on_demand();
+        UnderWay {
+            answers_before: on_demand.heard.get().answers,
+            on_demand,
+            has_ended: false,
+        }
     }
 
     fn on_demand(&self) -> Rc<OnDemand> {

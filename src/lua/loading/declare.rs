@@ -14,6 +14,7 @@ use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Event, Order, Plan, Scenario, Task, Wait};
 use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,14 +40,18 @@ pub(super) struct Declarations {
 struct PlanBuilder {
     settings: Settings,
     tasks: Vec<DeclaredTask>,
+    /// The place of each task by the address of its table.
+    places: HashMap<usize, usize>,
     scenarios: Vec<Scenario>,
+    /// The names of the scenarios.
+    names: HashSet<String>,
     events: Vec<Event>,
 }
 
 /// A task and, once a scenario has taken it, that scenario. The table is kept alive so that its address stays unique.
 #[derive(Debug)]
 struct DeclaredTask {
-    table: Table,
+    _table: Table,
     task: Task,
     location: TaskLocation,
     scenario: Option<String>,
@@ -269,8 +274,10 @@ fn declare_task(
         }
         Ok(())
     })?;
+    let place_of_task = builder.tasks.len();
+    builder.places.insert(address(table), place_of_task);
     builder.tasks.push(DeclaredTask {
-        table: table.clone(),
+        _table: table.clone(),
         task,
         location: TaskLocation {
             declared: at.clone(),
@@ -294,11 +301,7 @@ fn declare_scenario(
     };
     let name = escape_invalid(&name);
     let owner = format!("scenario '{name}'");
-    if builder
-        .scenarios
-        .iter()
-        .any(|scenario| scenario.name == name)
-    {
+    if !builder.names.insert(name.clone()) {
         return Err(
             Diagnostic::new(format!("there are two scenarios named '{name}'"))
                 .help("give each its own name")
@@ -353,10 +356,8 @@ fn take_task(
 ) -> Result<Task, DeclarationError> {
     let entry: Value = table.raw_get(place).unwrap_or(Value::Nil);
     let known = entry.as_table().and_then(|entry| {
-        builder
-            .tasks
-            .iter_mut()
-            .find(|declared| declared.table == *entry)
+        let place = builder.places.get(&address(entry))?;
+        builder.tasks.get_mut(*place)
     });
     let Some(known) = known else {
         let message = format!(
@@ -378,6 +379,11 @@ fn take_task(
             .into());
     }
     Ok(known.task.clone())
+}
+
+/// Returns the address of a table, which is its own as long as it is kept alive.
+fn address(table: &Table) -> usize {
+    table.to_pointer().addr()
 }
 
 /// Returns the location of a task's function, if it is in one of the plan's files.

@@ -4,8 +4,8 @@ use crate::config::unknown_word;
 use crate::error::Diagnostic;
 use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Order, Wait};
+use crate::units;
 use mlua::{Table, Value};
-use std::time::Duration;
 
 /// A mistake in a declaration, with the word that it is about.
 pub(super) struct DeclarationError {
@@ -112,7 +112,12 @@ impl<'a> Field<'a> {
         let wrong =
             || self.wrong("{from, to} in seconds, or made with wait.between, wait.constant, …");
         let seconds = |value: Value| value.as_number().or(value.as_integer().map(|n| n as f64));
-        let time = |value: f64| Duration::try_from_secs_f64(value).map_err(|_| wrong());
+        let time = |value: f64| {
+            units::seconds(value).map_err(|_| match value > 0.0 {
+                true => self.wrong("at most ten years, 315360000 seconds"),
+                false => wrong(),
+            })
+        };
         if let Some(constant) = seconds(self.value.clone()) {
             return Ok(Wait::Constant(time(constant)?));
         }

@@ -4,9 +4,8 @@ use super::declare;
 use crate::config::Settings;
 use crate::error::{Diagnostic, Error};
 use crate::lua::diagnostics;
-use crate::lua::plan_files::{Bundle, Program, compile};
+use crate::lua::plan_files::{Bundle, GivenVariables, Program, compile};
 use crate::plan::Plan;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -22,10 +21,10 @@ const PRELUDE: &str = include_str!("../../../lua/prelude.lua");
 pub fn load(
     name: &str,
     source: &str,
-    variables: BTreeMap<String, String>,
+    variables: impl Into<GivenVariables>,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    load_from(name, source, variables, seed, None)
+    load_from(name, source, variables.into(), seed, None)
 }
 
 /// Loads a plan that another process has bundled. Nothing of this machine but the bundle decides what it is.
@@ -38,7 +37,7 @@ pub fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Er
     load_from(
         &bundle.name,
         &bundle.source,
-        variables,
+        variables.into(),
         bundle.seed,
         Some(folder),
     )
@@ -47,7 +46,7 @@ pub fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Er
 fn load_from(
     name: &str,
     source: &str,
-    variables: BTreeMap<String, String>,
+    variables: GivenVariables,
     seed: u64,
     unpacked: Option<TempDir>,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
@@ -77,7 +76,7 @@ pub fn read(path: &Path) -> Result<(String, String), Error> {
             "(standard input)".to_owned(),
             std::io::read_to_string(std::io::stdin()),
         ),
-        _ => (shown.clone(), std::fs::read_to_string(path)),
+        _ => (shown.clone(), crate::files::read_to_string(path)),
     };
     let text = read.map_err(|error| {
         let mistake = Diagnostic::new(format!("cannot read the plan '{shown}': {error}"));
@@ -86,6 +85,7 @@ pub fn read(path: &Path) -> Result<(String, String), Error> {
                 mistake.help("give the path of a Lua file, such as plans/drupal.lua, or a URL with its 'http://'")
             }
             std::io::ErrorKind::InvalidData => mistake.help("a plan is Lua text in UTF-8"),
+            std::io::ErrorKind::InvalidInput => mistake.help("give the path of a Lua file; '-' reads standard input"),
             _ => mistake,
         }
     })?;

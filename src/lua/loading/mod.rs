@@ -10,5 +10,5 @@ mod stubs;
 #[cfg(test)]
 pub use load::load_bundle;
 pub use load::{load, read};
-pub use review::review;
+pub use review::{review, variables_asked};
 pub use stubs::STUBS;

@@ -5,6 +5,9 @@ use crate::error::Diagnostic;
 use crate::lua::plan_files::{Program, SourceLine};
 use crate::plan::{Plan, Schedule};
 use regex::Regex;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// The length of an iteration that users do not complete in most tests, in tasks.
 const LONG_ITERATION: u64 = 10_000;
@@ -22,6 +25,25 @@ pub fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
         }));
     }
     found
+}
+
+/// Returns the names of the variables that the files of a plan ask `env()` for by a literal, sorted. A name that is
+/// computed is not among them.
+pub fn variables_asked(program: &Program) -> Vec<String> {
+    let calls = pattern(r#"(?:^|[^.:\w])env\s*\(?\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')"#);
+    let mut names = BTreeSet::new();
+    for source in program.sources.all() {
+        for line in source.text.lines().map(without_comment) {
+            let found = calls.captures_iter(line);
+            let found = found.filter(|call| {
+                let behind = &line[call.get_match().end()..];
+                !behind.trim_start().starts_with("..")
+            });
+            let found = found.filter_map(|call| call.get(1).or(call.get(2)));
+            names.extend(found.map(|name| name.as_str().to_owned()));
+        }
+    }
+    names.into_iter().collect()
 }
 
 fn warning_at(program: &Program, (file, line): &SourceLine, message: String) -> Diagnostic {
@@ -52,16 +74,18 @@ fn idle_tasks(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let tasks = plan.scenarios.iter().flat_map(|scenario| &scenario.tasks);
     // What a user does at its beginning or end may be to set something and no more.
     let tasks = tasks.filter(|task| !task.on_start && !task.on_stop);
+    let sources = program.sources.all();
+    let lines_of = sources
+        .iter()
+        .map(|source| (source.name.as_str(), source.text.lines().collect()));
+    let lines_of: HashMap<&str, Vec<&str>> = lines_of.collect();
     let idle = tasks.filter_map(|task| {
         let location = program.task_locations.get(task.function)?;
         let (file, first, last) = location.function.as_ref()?;
-        let text = program.sources.text(file);
-        let lines: Vec<&str> = text
-            .lines()
-            .skip(first.saturating_sub(1))
-            .take(last + 1 - first)
-            .collect();
-        is_idle(&lines).then(|| {
+        let lines = lines_of.get(file.as_str()).map_or(&[][..], Vec::as_slice);
+        let last = (*last).min(lines.len());
+        let lines = lines.get(first.saturating_sub(1)..last).unwrap_or_default();
+        is_idle(lines).then(|| {
             warning_at(
                 program,
                 &location.declared,
@@ -167,8 +191,19 @@ fn contradiction(expect: &str, from_here: &str) -> Option<(String, &'static str)
     }
 }
 
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is right")
+/// Returns a pattern that is compiled once; most tasks call their user by the same name.
+fn pattern(text: &str) -> Rc<Regex> {
+    thread_local! {
+        static COMPILED: RefCell<HashMap<String, Rc<Regex>>> = RefCell::default();
+    }
+    COMPILED.with_borrow_mut(|compiled| {
+        if let Some(known) = compiled.get(text) {
+            return known.clone();
+        }
+        let made = Rc::new(Regex::new(text).expect("the pattern is right"));
+        compiled.insert(text.to_owned(), made.clone());
+        made
+    })
 }
 
 #[cfg(test)]
@@ -202,6 +237,15 @@ mod tests {
         ] {
             assert_eq!(warnings(busy), Vec::<String>::new(), "{busy}");
         }
+    }
+
+    #[test]
+    fn variables_are_listed_that_are_asked_for_by_name() {
+        let plan = "local a, b = env 'USER', env(\"B\", 'x') or env('B')\n-- env 'COMMENT'\nlocal c = env('A' .. 'B')\n\
+                    local t = { env = function() end } t.env('OWN')\ntask { function(u) u:get '/' end }";
+        let (program, ..) =
+            crate::lua::load("p.lua", plan, BTreeMap::new(), 0).expect("the plan is fine");
+        assert_eq!(variables_asked(&program), ["B", "USER"]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Program {
         for (file, known) in self.data.digests() {
             let path = self.data.resolve(&file).map_err(Error::trouble)?;
             let cannot = |error| Trouble::cannot("read").with_path(&file).because(error);
-            let bytes = fs::read(&path).map_err(cannot)?;
+            let bytes = crate::files::read(&path).map_err(cannot)?;
             if digest::of_bytes(&bytes) != known {
                 let changed =
                     format!("'{file}' has changed since the plan read it: load the plan anew");

@@ -3,7 +3,6 @@
 
 use super::sources::Source;
 use sha2::{Digest as _, Sha256};
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ pub(super) type Digest = [u8; 32];
 
 /// Computes the digest of a file.
 pub(super) fn of_file(path: &Path) -> io::Result<Digest> {
-    let mut file = File::open(path)?;
+    let mut file = crate::files::open(path)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     loop {

@@ -21,3 +21,4 @@ pub use patterns::CompiledRegex;
 pub use program::Program;
 pub(super) use program::TaskLocation;
 pub(super) use sources::{SourceLine, Sources};
+pub use variables::GivenVariables;

@@ -97,7 +97,7 @@ impl Modules {
                  copy the file into the folder; plans read nothing outside of it"
             ));
         }
-        let text = std::fs::read_to_string(&file).map_err(unreadable)?;
+        let text = crate::files::read_to_string(&file).map_err(unreadable)?;
         Ok((shown, text.trim_start_matches('\u{feff}').to_owned()))
     }
 }

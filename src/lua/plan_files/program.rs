@@ -5,9 +5,8 @@ use super::digest;
 use super::modules::Modules;
 use super::patterns::Patterns;
 use super::sources::{SourceLine, Sources};
-use super::variables::Variables;
+use super::variables::{GivenVariables, Variables};
 use crate::config::Part;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use tempfile::TempDir;
@@ -56,7 +55,7 @@ impl Program {
         name: &str,
         source: &str,
         prelude: Vec<u8>,
-        variables: BTreeMap<String, String>,
+        variables: GivenVariables,
         seed: u64,
         unpacked: Option<TempDir>,
     ) -> Program {

@@ -1,22 +1,41 @@
 //! The variables that a plan can ask for with `env()`: those of the command line, then those of the environment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStringExt as _;
 use std::sync::{Mutex, PoisonError};
+
+/// The variables that are given to a plan, and which others it may read.
+#[derive(Debug, Clone, Default)]
+pub struct GivenVariables {
+    /// Those that `-e` and `--env-file` set.
+    pub given: BTreeMap<String, String>,
+    /// The names of the environment's that it may read; `None`: all. Others are to the plan as if they were not set.
+    pub allowed: Option<BTreeSet<String>>,
+}
+
+impl From<BTreeMap<String, String>> for GivenVariables {
+    fn from(given: BTreeMap<String, String>) -> GivenVariables {
+        GivenVariables {
+            given,
+            allowed: None,
+        }
+    }
+}
 
 /// The variables of a plan.
 #[derive(Debug)]
 pub(in crate::lua) struct Variables {
-    /// Those that `-e` and `--env-file` set.
     given: BTreeMap<String, String>,
+    allowed: Option<BTreeSet<String>>,
     /// Those of the environment that the plan has asked for.
     asked: Mutex<BTreeMap<String, String>>,
 }
 
 impl Variables {
-    pub(super) fn new(given: BTreeMap<String, String>) -> Variables {
+    pub(super) fn new(given: GivenVariables) -> Variables {
         Variables {
-            given,
+            given: given.given,
+            allowed: given.allowed,
             asked: Mutex::default(),
         }
     }
@@ -25,6 +44,10 @@ impl Variables {
     pub(in crate::lua) fn get(&self, name: &str) -> Option<Vec<u8>> {
         if let Some(given) = self.given.get(name) {
             return Some(given.clone().into_bytes());
+        }
+        let hidden = |allowed: &BTreeSet<String>| !allowed.contains(name);
+        if self.allowed.as_ref().is_some_and(hidden) {
+            return None;
         }
         let value = std::env::var_os(name)?;
         if let Some(text) = value.to_str() {

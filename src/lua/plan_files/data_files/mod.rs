@@ -5,7 +5,8 @@
 use super::cache::Cache;
 use super::digest::{self, Digest};
 use crate::config::Part;
-use std::fs::{self, File};
+use crate::files;
+use std::fs;
 use std::io::BufReader;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -292,7 +293,7 @@ impl Cells {
 }
 
 fn read(format: DataFormat, file: &str, path: &Path) -> Result<Content, String> {
-    let whole = || fs::read(path).map_err(|error| format!("cannot read '{file}': {error}"));
+    let whole = || files::read(path).map_err(|error| format!("cannot read '{file}': {error}"));
     match format {
         DataFormat::Csv => table(file, path),
         DataFormat::Lines => lines(file, whole()?),
@@ -321,7 +322,7 @@ fn table(file: &str, path: &Path) -> Result<Content, String> {
         csv::ErrorKind::Utf8 { .. } => format!("the first line of '{file}' is not UTF-8"),
         _ => format!("cannot read '{file}': {error}"),
     };
-    let input = File::open(path).map_err(|error| format!("cannot read '{file}': {error}"))?;
+    let input = files::open(path).map_err(|error| format!("cannot read '{file}': {error}"))?;
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::Headers)
         .from_reader(BufReader::with_capacity(1 << 16, input));

@@ -1,0 +1,83 @@
+//! Files that are read: only what is a file is opened, so that nothing waits for a pipe without a writer or reads a
+//! device without end. Knows nothing of what is in them.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+/// The beginnings of paths that stand for descriptors of this process: what a shell hands over by them, as in
+/// `lgoose <(generate)`, may be a pipe.
+const HANDED_OVER: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
+
+/// Opens a file to be read.
+///
+/// # Errors
+/// As `File::open`, and one in words for a folder, a pipe, a socket or a device.
+pub fn open(path: &Path) -> io::Result<File> {
+    if HANDED_OVER.iter().any(|start| path.starts_with(start)) {
+        return File::open(path);
+    }
+    // Without waiting: a pipe is found out after it is opened, so that no other file can take its place between.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    let kind = file.metadata()?.file_type();
+    let what = match () {
+        () if kind.is_file() => return Ok(file),
+        () if kind.is_dir() => "a folder",
+        () if kind.is_fifo() => "a pipe",
+        () => "a device",
+    };
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("it is {what}, not a file"),
+    ))
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a whole file that is text in UTF-8.
+///
+/// # Errors
+/// As [`open`], and one for other bytes.
+pub fn read_to_string(path: &Path) -> io::Result<String> {
+    io::read_to_string(open(path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        std::fs::write(&file, "text").expect("written");
+        assert_eq!(read_to_string(&file).ok().as_deref(), Some("text"));
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).expect("a pipe");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&pipe, &link).expect("a link");
+        for (path, what) in [
+            (folder.path(), "a folder"),
+            (&pipe, "a pipe"),
+            (&link, "a pipe"),
+            (Path::new("/dev/zero"), "a device"),
+        ] {
+            let told = read(path).expect_err(what).to_string();
+            assert_eq!(told, format!("it is {what}, not a file"));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Interim responses (RFC 9110, section 15.2): 100, 102 and 103 come before the final one, and not without end.
+
+use crate::http::failure::{ErrorClass, Failure};
+
+/// The most interim responses before a final one: more than any server sends, fewer than do harm.
+const MOST: u32 = 100;
+
+/// The interim responses of one request so far.
+#[derive(Debug, Default)]
+pub(in crate::http) struct InterimResponses(u32);
+
+impl InterimResponses {
+    /// Counts one.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `protocol` if there are too many.
+    pub(in crate::http) fn count(&mut self) -> Result<(), Failure> {
+        self.0 += 1;
+        match self.0 > MOST {
+            true => Err(Failure::new(
+                ErrorClass::Protocol,
+                format!("more than {MOST} interim responses"),
+            )),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,24 +1,25 @@
 //! The live view of a run, on a thread of its own: hands snapshots to the screen, keys to the run, and the log to its
 //! page. The run never waits for it.
 
+mod thread;
+
+pub(super) use thread::ViewThread;
+
 use super::outputs::write_all;
 use super::screen::may_colour;
 use crate::app::log;
-use crate::app::signals::{Signals, tell_of_interrupt};
+use crate::app::signals::tell_of_interrupt;
 use crate::cli;
 use crate::config::{Format, Output};
 use crate::console;
 use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
-use crate::engine::Outcome;
-use crate::metrics::{Cause, Report, RunPhase, Snapshot};
+use crate::metrics::{Report, RunPhase, Snapshot};
 use crate::output;
 use crate::tui::{self, Input, Screen, State, Typed, ViewContext, Wish};
 use crate::units::counted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::runtime::Runtime;
-use tokio::sync::oneshot::error::TryRecvError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 /// Place of a report that 'w' asks for, if the command line names none.
 const REPORT: &str = "lgoose-report.json";
@@ -32,8 +33,8 @@ const STUCK: Duration = Duration::from_secs(5);
 /// Age at which a report for pages is renewed.
 const REPORT_AGE: Duration = Duration::from_millis(900);
 
-/// How long the end of a run waits for the view to give the terminal back.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the terminal may take to show what was there before, while lgoose is suspended.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The view and what it needs.
 pub(super) struct View {
@@ -52,13 +53,6 @@ pub(super) struct View {
     asked: Option<Instant>,
     /// Whether somebody pressed Ctrl-C: that is out of the view, too.
     interrupted: bool,
-}
-
-/// The end of the run, for the view.
-struct Finish {
-    report: Arc<Report>,
-    /// Whether the view stays until somebody has seen enough.
-    stay: bool,
 }
 
 /// Messages back from the run.
@@ -98,52 +92,6 @@ impl View {
             answers,
             asked: None,
             interrupted: false,
-        })
-    }
-
-    /// Shows the run on a thread of its own, which keeps nobody waiting; `None` if there can be none.
-    pub(super) fn start(mut self, runtime: Runtime) -> Option<ViewThread> {
-        let (finish, finished) = oneshot::channel();
-        let (over, is_over) = oneshot::channel();
-        let (stop, stopped) = oneshot::channel::<()>();
-        let (left, has_left) = oneshot::channel();
-        let thread = std::thread::Builder::new().name("view".to_owned());
-        let show = move || {
-            let terminal = runtime.block_on(async {
-                tokio::select! {
-                    () = self.show() => false,
-                    finish = finished => match finish {
-                        Ok(Finish { report, stay }) if stay && !self.interrupted => {
-                            tokio::select! {
-                                () = self.stay(&report) => {}
-                                // Dropped.
-                                _ = stopped => {}
-                            }
-                            true
-                        }
-                        // Without a report the run has failed, which is told when the terminal is given back.
-                        _ => true,
-                    }
-                }
-            });
-            // Whoever waited may be gone.
-            let _gone = over.send(());
-            if let Some(line) = self.log.ready() {
-                self.log_lines(line);
-            }
-            let lines = match terminal {
-                true => self.state.last_lines(LAST_LINES),
-                false => Vec::new(),
-            };
-            drop(self);
-            let _gone = left.send(lines);
-        };
-        thread.spawn(show).ok()?;
-        Some(ViewThread {
-            finish: Some(finish),
-            stop: Some(stop),
-            is_over,
-            has_left,
         })
     }
 
@@ -351,67 +299,10 @@ impl Drop for View {
     }
 }
 
-/// A view at work. The terminal is given back when this is dropped.
-pub(super) struct ViewThread {
-    finish: Option<oneshot::Sender<Finish>>,
-    /// Dropped to end the stay.
-    stop: Option<oneshot::Sender<()>>,
-    is_over: oneshot::Receiver<()>,
-    has_left: oneshot::Receiver<Vec<String>>,
-}
-
-impl ViewThread {
-    /// Waits until there is no view any more: its terminal has gone.
-    pub(super) async fn over(&mut self) {
-        // It cannot be gone without having ended.
-        let _ended = (&mut self.is_over).await;
-    }
-
-    /// Lets the view stay until somebody has seen enough of the run, which is over, unless nobody is there or wants
-    /// that. Returns the last lines of the log, which nobody has seen elsewhere.
-    pub(super) async fn leave(mut self, outcome: &Outcome, at_once: bool) -> Vec<String> {
-        let ending = outcome.report.ending.as_ref();
-        let told_to_go = ending.is_some_and(|ending| ending.cause == Cause::Signal);
-        let finish = Finish {
-            report: Arc::new(outcome.report.clone()),
-            stay: !(at_once || told_to_go || outcome.trouble.is_some()),
-        };
-        let stays = finish.stay;
-        if let Some(sender) = self.finish.take() {
-            // A view whose terminal has gone is over.
-            let _gone = sender.send(finish);
-        }
-        let left = async {
-            match stays {
-                true => (&mut self.has_left).await.ok(),
-                false => {
-                    let left = tokio::time::timeout(PATIENCE, &mut self.has_left).await;
-                    left.ok().and_then(Result::ok)
-                }
-            }
-        };
-        tokio::select! {
-            left = left => left.unwrap_or_default(),
-            () = Signals::Obeyed.interrupted() => Vec::new(),
-        }
-    }
-}
-
-impl Drop for ViewThread {
-    fn drop(&mut self) {
-        drop((self.finish.take(), self.stop.take()));
-        let begin = Instant::now();
-        // It may be writing a report to a disk that takes its time.
-        while begin.elapsed() < PATIENCE && self.has_left.try_recv() == Err(TryRecvError::Empty) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
 /// Gives the terminal back and stops the process as Ctrl-Z would; takes it again when somebody lets it go on.
 async fn suspend() {
     tui::hand_back();
-    console::out().settled_within(PATIENCE).await;
+    console::out().settled_within(FAREWELL).await;
     let own = rustix::process::getpid();
     let _sent = rustix::process::kill_process(own, rustix::process::Signal::STOP);
     // A view without a terminal ends by itself.

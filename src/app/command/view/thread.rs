@@ -1,0 +1,130 @@
+//! The thread of the view, so that the run never waits for a terminal.
+
+use super::{LAST_LINES, View};
+use crate::app::signals::Signals;
+use crate::engine::Outcome;
+use crate::metrics::{Cause, Report};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
+
+/// How long the end of a run waits for the view to give the terminal back.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The end of the run, for the view.
+struct Finish {
+    report: Arc<Report>,
+    /// Whether the view stays until somebody has seen enough.
+    stay: bool,
+}
+
+impl View {
+    /// Shows the run on a thread of its own, which keeps nobody waiting; `None` if there can be none.
+    pub(in crate::app::command) fn start(mut self, runtime: Runtime) -> Option<ViewThread> {
+        let (finish, finished) = oneshot::channel();
+        let (over, is_over) = oneshot::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (left, has_left) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("view".to_owned());
+        let show = move || {
+            let terminal = runtime.block_on(async {
+                tokio::select! {
+                    () = self.show() => false,
+                    finish = finished => match finish {
+                        Ok(Finish { report, stay }) if stay && !self.interrupted => {
+                            tokio::select! {
+                                () = self.stay(&report) => {}
+                                // Dropped.
+                                _ = stopped => {}
+                            }
+                            true
+                        }
+                        // Without a report the run has failed, which is told when the terminal is given back.
+                        _ => true,
+                    }
+                }
+            });
+            // Whoever waited may be gone.
+            let _gone = over.send(());
+            if let Some(line) = self.log.ready() {
+                self.log_lines(line);
+            }
+            let lines = match terminal {
+                true => self.state.last_lines(LAST_LINES),
+                false => Vec::new(),
+            };
+            drop(self);
+            let _gone = left.send(lines);
+        };
+        thread.spawn(show).ok()?;
+        Some(ViewThread {
+            finish: Some(finish),
+            stop: Some(stop),
+            is_over,
+            has_left,
+        })
+    }
+}
+
+/// A view at work. The terminal is given back when this is dropped.
+pub(in crate::app::command) struct ViewThread {
+    finish: Option<oneshot::Sender<Finish>>,
+    /// Dropped to end the stay.
+    stop: Option<oneshot::Sender<()>>,
+    is_over: oneshot::Receiver<()>,
+    has_left: oneshot::Receiver<Vec<String>>,
+}
+
+impl ViewThread {
+    /// Waits until there is no view any more: its terminal has gone.
+    pub(in crate::app::command) async fn over(&mut self) {
+        // It cannot be gone without having ended.
+        let _ended = (&mut self.is_over).await;
+    }
+
+    /// Lets the view stay until somebody has seen enough of the run, which is over, unless nobody is there or wants
+    /// that. Returns the last lines of the log, which nobody has seen elsewhere.
+    pub(in crate::app::command) async fn leave(
+        mut self,
+        outcome: &Outcome,
+        at_once: bool,
+    ) -> Vec<String> {
+        let ending = outcome.report.ending.as_ref();
+        let told_to_go = ending.is_some_and(|ending| ending.cause == Cause::Signal);
+        let finish = Finish {
+            report: Arc::new(outcome.report.clone()),
+            stay: !(at_once || told_to_go || outcome.trouble.is_some()),
+        };
+        let stays = finish.stay;
+        if let Some(sender) = self.finish.take() {
+            // A view whose terminal has gone is over.
+            let _gone = sender.send(finish);
+        }
+        let left = async {
+            match stays {
+                true => (&mut self.has_left).await.ok(),
+                false => {
+                    let left = tokio::time::timeout(PATIENCE, &mut self.has_left).await;
+                    left.ok().and_then(Result::ok)
+                }
+            }
+        };
+        tokio::select! {
+            left = left => left.unwrap_or_default(),
+            () = Signals::Obeyed.interrupted() => Vec::new(),
+        }
+    }
+}
+
+impl Drop for ViewThread {
+    fn drop(&mut self) {
+        drop((self.finish.take(), self.stop.take()));
+        let begin = Instant::now();
+        // It may be writing a report to a disk that takes its time.
+        while begin.elapsed() < PATIENCE && self.has_left.try_recv() == Err(TryRecvError::Empty) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A standard stream of this process.
 #[derive(Debug)]
-pub struct Stream {
+pub(crate) struct Stream {
     name: &'static str,
     write: fn(&[u8]) -> Result<usize, Errno>,
     /// What is to be written.
@@ -44,7 +44,7 @@ struct Queue {
 
 /// How a stream stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// All was written.
     Idle,
     /// Something is to be written.
@@ -54,7 +54,7 @@ pub enum State {
 }
 
 /// Standard output.
-pub fn out() -> &'static Stream {
+pub(crate) fn out() -> &'static Stream {
     static OUT: LazyLock<Stream> = LazyLock::new(|| {
         Stream::new("standard output", |bytes| {
             rustix::io::write(io::stdout(), bytes)
@@ -64,7 +64,7 @@ pub fn out() -> &'static Stream {
 }
 
 /// Standard error.
-pub fn err() -> &'static Stream {
+pub(crate) fn err() -> &'static Stream {
     static ERR: LazyLock<Stream> = LazyLock::new(|| {
         Stream::new("standard error", |bytes| {
             rustix::io::write(io::stderr(), bytes)
@@ -91,12 +91,12 @@ impl Stream {
     }
 
     /// What it is called in messages.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
     /// Writes this when the stream takes it.
-    pub fn put(&'static self, bytes: Vec<u8>) {
+    pub(crate) fn put(&'static self, bytes: Vec<u8>) {
         let mut queue = self.queue();
         if bytes.is_empty() || matches!(*self.state.borrow(), State::Ended(_)) {
             return;
@@ -117,7 +117,7 @@ impl Stream {
     }
 
     /// The same with a line that can be done without where too much waits already.
-    pub fn offer(&'static self, bytes: Vec<u8>) {
+    pub(crate) fn offer(&'static self, bytes: Vec<u8>) {
         let mut queue = self.queue();
         if queue.bytes > 0 && queue.bytes + bytes.len() > MOST_WAITING {
             queue.left_out += 1;
@@ -128,19 +128,19 @@ impl Stream {
     }
 
     /// How it stands.
-    pub fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         *self.state.borrow()
     }
 
     /// Until all was written, or nothing can be written any more. Nothing is lost when it is dropped before.
-    pub async fn settled(&self) -> State {
+    pub(crate) async fn settled(&self) -> State {
         let mut state = self.state.subscribe();
         let settled = state.wait_for(|state| *state != State::Busy).await;
         settled.map_or(State::Idle, |state| *state)
     }
 
     /// The same, but only as long as the stream goes on taking something within every stretch of `patience` from now on.
-    pub async fn settled_within(&self, patience: Duration) -> State {
+    pub(crate) async fn settled_within(&self, patience: Duration) -> State {
         let begin = Instant::now();
         loop {
             if let Ok(state) = tokio::time::timeout(LOOK, self.settled()).await {
@@ -157,7 +157,7 @@ impl Stream {
     }
 
     /// The same outside of async code; forever without a `patience`.
-    pub fn settle(&self, patience: Option<Duration>) -> State {
+    pub(crate) fn settle(&self, patience: Option<Duration>) -> State {
         let begin = Instant::now();
         loop {
             let state = self.state();
@@ -238,7 +238,7 @@ impl Stream {
 
 impl State {
     /// Whether whoever read has gone: a closed pipe, a terminal that was closed, a stream that was never open.
-    pub fn is_gone(self) -> bool {
+    pub(crate) fn is_gone(self) -> bool {
         let gone = [Errno::PIPE, Errno::IO, Errno::BADF, Errno::NXIO];
         matches!(self, State::Ended(errno) if gone.contains(&errno))
     }

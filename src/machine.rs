@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Raises the limit on open descriptors as far as it goes; the limit from then on, `None` for no limit. Users
 /// times connections need descriptors, and the soft limit is often 1,024.
-pub fn raise_descriptor_limit() -> Option<u64> {
+pub(crate) fn raise_descriptor_limit() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
@@ -21,37 +21,37 @@ pub fn raise_descriptor_limit() -> Option<u64> {
 }
 
 /// How many local ports connections to one address may have.
-pub fn local_ports() -> Option<u64> {
+pub(crate) fn local_ports() -> Option<u64> {
     port_count(&read("/proc/sys/net/ipv4/ip_local_port_range")?)
 }
 
 /// Connections that are closed and hold their local port for another minute.
-pub fn waiting_ports() -> Option<u64> {
+pub(crate) fn waiting_ports() -> Option<u64> {
     waiting(&read("/proc/net/sockstat")?)
 }
 
 /// Bytes of memory that can be had without swapping.
-pub fn available_memory() -> Option<u64> {
+pub(crate) fn available_memory() -> Option<u64> {
     memory(&read("/proc/meminfo")?, "MemAvailable:")
 }
 
 /// Bytes of memory that the machine has.
-pub fn total_memory() -> Option<u64> {
+pub(crate) fn total_memory() -> Option<u64> {
     memory(&read("/proc/meminfo")?, "MemTotal:")
 }
 
 /// The processor's name of itself.
-pub fn cpu_model() -> Option<String> {
+pub(crate) fn cpu_model() -> Option<String> {
     model(&read("/proc/cpuinfo")?)
 }
 
 /// Cores that this process may use.
-pub fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The kernel's name and release, and the architecture that this was built for.
-pub fn kernel() -> String {
+pub(crate) fn kernel() -> String {
     let file = |name: &str| read(&format!("/proc/sys/kernel/{name}"));
     let name = file("ostype").unwrap_or_else(|| std::env::consts::OS.to_owned());
     let release = file("osrelease").unwrap_or_default();
@@ -61,19 +61,19 @@ pub fn kernel() -> String {
 }
 
 /// How long the calling thread has been on a core, and ready for one without getting it.
-pub fn thread_time() -> (Duration, Duration) {
+pub(crate) fn thread_time() -> (Duration, Duration) {
     let on_core = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
     let waited = read("/proc/thread-self/schedstat").and_then(|text| waited_for_core(&text));
     (on_core, waited.unwrap_or_default())
 }
 
 /// Whether whoever started this process wants it to outlive its terminal, as 'nohup' does.
-pub fn ignores_hangup() -> bool {
+pub(crate) fn ignores_hangup() -> bool {
     read("/proc/self/status").is_some_and(|text| ignored(&text))
 }
 
 /// Whether this process has a terminal session of its own: no shell is there that could continue it.
-pub fn leads_session() -> bool {
+pub(crate) fn leads_session() -> bool {
     let own = rustix::process::getpid();
     rustix::process::getsid(None).is_ok_and(|session| session == own)
 }

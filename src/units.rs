@@ -3,28 +3,28 @@
 use std::time::Duration;
 
 /// The grammar of a duration, for messages.
-pub const DURATION_GRAMMAR: &str =
+pub(crate) const DURATION_GRAMMAR: &str =
     "write a duration as '500ms', '300s', '20m' or '1h30m'; a bare number is seconds";
 /// The grammar of a rate, for messages.
-pub const RATE_GRAMMAR: &str =
+pub(crate) const RATE_GRAMMAR: &str =
     "write a rate as '10', '0.5', '10/s' or '600/m'; a bare number is per second";
 /// The grammar of a size, for messages.
-pub const SIZE_GRAMMAR: &str =
+pub(crate) const SIZE_GRAMMAR: &str =
     "write a size as '1024', '64KiB', '64MiB' or '1GiB'; 'KB', 'MB', 'GB' are powers of 1,000";
 
 /// The longest duration that anything may ask for: ten years. Sums of a few still fit every clock.
-pub const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
+pub(crate) const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// The highest rate that anything may ask for, per second; the lowest is one in [`LONGEST`].
-pub const FASTEST: f64 = 1e9;
+pub(crate) const FASTEST: f64 = 1e9;
 /// The largest size that anything may ask for, in bytes: 1 PiB.
-pub const LARGEST: u64 = 1 << 50;
+pub(crate) const LARGEST: u64 = 1 << 50;
 
 /// Converts a number of seconds to a duration.
 ///
 /// # Errors
 /// The end of a sentence that begins with what was asked for: a negative number is no duration, and one of more than
 /// ten years is not meant.
-pub fn seconds(number: f64) -> Result<Duration, &'static str> {
+pub(crate) fn seconds(number: f64) -> Result<Duration, &'static str> {
     match Duration::try_from_secs_f64(number) {
         Ok(time) if time <= LONGEST => Ok(time),
         _ if number > 0.0 => Err("is longer than ten years"),
@@ -37,7 +37,7 @@ pub fn seconds(number: f64) -> Result<Duration, &'static str> {
 ///
 /// # Errors
 /// A sentence that quotes the text and shows the grammar.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let bad = || format!("'{text}' is not a duration: {DURATION_GRAMMAR}");
     let limited = |number: f64| seconds(number).map_err(|told| format!("'{text}' {told}"));
     let whole = text.trim();
@@ -81,7 +81,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// A sentence that quotes the text and shows the grammar; zero is no rate.
-pub fn rate(text: &str) -> Result<f64, String> {
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let bad = || format!("'{text}' is not a rate: {RATE_GRAMMAR}");
     let (number, per) = match text.trim().split_once('/') {
         None => (text.trim(), 1.0),
@@ -106,7 +106,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// A sentence that quotes the text.
-pub fn factor(text: &str) -> Result<f64, String> {
+pub(crate) fn factor(text: &str) -> Result<f64, String> {
     let factor = decimal(text.trim()).ok_or_else(|| {
         format!("'{text}' is not a factor: write a number of at least 0, such as 0.1")
     })?;
@@ -120,7 +120,7 @@ pub fn factor(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// A sentence that quotes the text and shows the grammar.
-pub fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let bad = || format!("'{text}' is not a size: {SIZE_GRAMMAR}");
     let text_trimmed = text.trim();
     let digits = text_trimmed
@@ -147,7 +147,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A sentence that quotes the text and shows the grammar.
-pub fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let bad = || format!("'{text}' is not a share: write '1%' or '0.01'");
     let value = match text.trim().strip_suffix('%') {
         Some(percent) => decimal(percent.trim()).map(|percent| percent / 100.0),
@@ -166,13 +166,13 @@ fn decimal(text: &str) -> Option<f64> {
 }
 
 /// Formats a count with its noun: `1 request`, `2,000 requests`.
-pub fn counted(count: u64, noun: &str) -> String {
+pub(crate) fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", show_count(count))
 }
 
 /// Formats a duration for a table, three significant digits and the unit that fits: `874 µs`, `12.4 ms`, `6.28 s`.
-pub fn show_duration(duration: Duration) -> String {
+pub(crate) fn show_duration(duration: Duration) -> String {
     let us = duration.as_nanos() as f64 / 1e3;
     // The borders are where three digits of the smaller unit would round up to 1,000.
     match us {
@@ -185,7 +185,7 @@ pub fn show_duration(duration: Duration) -> String {
 }
 
 /// Formats a duration as the command line takes it, in whole seconds: `2m10s`, `1h30m`, `45s`.
-pub fn show_long(duration: Duration) -> String {
+pub(crate) fn show_long(duration: Duration) -> String {
     let seconds = duration.as_secs_f64().round() as u64;
     let parts = [
         (seconds / 3600, "h"),
@@ -205,7 +205,7 @@ pub fn show_long(duration: Duration) -> String {
 }
 
 /// Formats a size for a table, three significant digits: `512 B`, `12.4 KiB`, `1.20 GiB`.
-pub fn show_size(bytes: f64) -> String {
+pub(crate) fn show_size(bytes: f64) -> String {
     let mut value = bytes;
     for unit in ["B", "KiB", "MiB", "GiB"] {
         if value < 999.5 {
@@ -224,7 +224,7 @@ pub fn show_size(bytes: f64) -> String {
 }
 
 /// Formats a count with thousands separators: `13,192`.
-pub fn show_count(count: u64) -> String {
+pub(crate) fn show_count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -237,7 +237,7 @@ pub fn show_count(count: u64) -> String {
 }
 
 /// Formats a number with three significant digits and thousands separators: `0.12`, `4.25`, `41.2`, `41,200`.
-pub fn three_digits(value: f64) -> String {
+pub(crate) fn three_digits(value: f64) -> String {
     match value.abs() {
         v if v < 9.995 => format!("{value:.2}"),
         v if v < 99.95 => format!("{value:.1}"),

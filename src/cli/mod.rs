@@ -6,7 +6,7 @@ mod outputs;
 mod run;
 mod values;
 
-pub use run::{OneRequest, Run};
+pub(crate) use run::{OneRequest, Run};
 
 use crate::config::Output;
 use crate::error::exit;
@@ -53,7 +53,7 @@ A plan may set them too; the command line comes first, then the environment, the
 #[derive(Debug, Parser)]
 #[command(name = "lgoose", version, before_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_flag = true)]
 #[command(override_usage = "lgoose <PLAN.lua | URL> [options]\n       lgoose <COMMAND>")]
-pub struct Cli {
+pub(crate) struct Cli {
     /// A command other than running a plan.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -70,7 +70,7 @@ pub struct Cli {
 
 /// The commands beside running a plan.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Load a plan, show its scenarios and one iteration, send nothing
     Check {
         /// The plan
@@ -105,7 +105,7 @@ pub enum Command {
         admin with the password admin, and takes five messages an hour from an address. What a site has received, by method and path, is told as JSON at \
         /_demo/served."
 )]
-pub struct Demo {
+pub(crate) struct Demo {
     /// Which site: 'drupal', a Drupal 7 of 10,000 articles; 'umami', a Drupal 8 in English and Spanish; 'api', a shop
     /// with an API in JSON and GraphQL
     pub site: String,
@@ -128,7 +128,7 @@ pub struct Demo {
 #[command(
     after_help = "The verdict shown is the run's: here the exit code is 0 when all was shown and written."
 )]
-pub struct Saved {
+pub(crate) struct Saved {
     /// The JSON report of a run, or those of all parts of one ('--part'); '-' reads it from standard input
     #[arg(required = true)]
     pub file: Vec<PathBuf>,
@@ -144,7 +144,7 @@ pub struct Saved {
 ///
 /// # Errors
 /// The exit code, if nothing is left for the process to do.
-pub fn parse() -> Result<Cli, u8> {
+pub(crate) fn parse() -> Result<Cli, u8> {
     let matches = command().try_get_matches();
     matches
         .and_then(|matches| {
@@ -194,12 +194,12 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
 }
 
 /// Returns the one-screen help.
-pub fn overview() -> String {
+pub(crate) fn overview() -> String {
     brief::brief(&command())
 }
 
 /// Returns the script with which a shell completes options.
-pub fn completions(shell: Shell) -> Vec<u8> {
+pub(crate) fn completions(shell: Shell) -> Vec<u8> {
     let mut out = Vec::new();
     clap_complete::generate(shell, &mut command(), "lgoose", &mut out);
     out
@@ -209,7 +209,7 @@ pub fn completions(shell: Shell) -> Vec<u8> {
 ///
 /// # Errors
 /// None that writing to memory can have.
-pub fn manual() -> std::io::Result<Vec<u8>> {
+pub(crate) fn manual() -> std::io::Result<Vec<u8>> {
     let mut out = Vec::new();
     clap_mangen::Man::new(command()).render(&mut out)?;
     Ok(out)

@@ -16,7 +16,7 @@ for a pull request. junit: the verdicts as test cases; failed requests are faile
 /// Options that write files.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
-pub struct Outputs {
+pub(crate) struct Outputs {
     /// Write a report: json, yaml, csv, hdr, html, md or junit, such as html=run.html or json=- (repeatable)
     #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse, long_help = OUTPUT)]
     pub output: Vec<Output>,

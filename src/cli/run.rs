@@ -36,7 +36,7 @@ accident. 'none' sets aside the proxy of a plan. A proxy chooses --client reqwes
 
 /// Arguments of `lgoose PLAN`.
 #[derive(Debug, Clone, Args)]
-pub struct Run {
+pub(crate) struct Run {
     /// The plan, a Lua file; '-' reads it from standard input. A URL stands for a plan that asks for it
     #[arg(value_name = "PLAN.lua | URL")]
     pub plan: Option<PathBuf>,
@@ -66,7 +66,7 @@ pub struct Run {
 /// Options of the load: users or iterations over time.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
-pub struct Load {
+pub(crate) struct Load {
     /// Users at the same time [default: number of cores]
     #[arg(short, long, value_name = "N", visible_aliases = ["clients", "vus"], short_alias = 'c', value_parser = users)]
     pub users: Option<u64>,
@@ -138,7 +138,7 @@ pub struct Load {
 /// Options of the target and of how it is reached.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Target")]
-pub struct Target {
+pub(crate) struct Target {
     /// The site's base URL, or 'demo:drupal', 'demo:umami' or 'demo:api' for a built-in one
     #[arg(short = 'H', long, value_name = "URL")]
     pub host: Option<String>,
@@ -192,7 +192,7 @@ pub struct Target {
 /// Options of the request to a URL that stands for a plan.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Request")]
-pub struct OneRequest {
+pub(crate) struct OneRequest {
     /// A header of every request, such as 'Accept: text/html' (repeatable)
     #[arg(long, value_name = "'NAME: VALUE'", value_parser = header)]
     pub header: Vec<(String, String)>,
@@ -207,7 +207,7 @@ pub struct OneRequest {
 /// Options of the screen, during the run and at its end.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Screen")]
-pub struct Screen {
+pub(crate) struct Screen {
     /// With --once: show headers and bodies too
     #[arg(long, requires = "once")]
     pub http_debug: bool,
@@ -259,7 +259,7 @@ pub struct Screen {
 /// Options that make the exit code 1.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Verdict")]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// A limit, such as 'p95 < 300ms' or 'GET /cart: max < 1s' (repeatable)
     ///
     /// [NAME:] FIGURE < LIMIT [during D] [abort] [after D]. NAME is a row of the report ('GET /cart', also
@@ -287,7 +287,7 @@ pub struct Verdict {
 /// Options for the resources that lgoose itself may use.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Machine")]
-pub struct Machine {
+pub(crate) struct Machine {
     /// Threads that drive users [default: number of cores]
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>)]
     pub threads: Option<usize>,
@@ -313,7 +313,7 @@ pub struct Machine {
 
 impl Run {
     /// The URL, if one stands where the plan would.
-    pub fn url(&self) -> Option<&str> {
+    pub(crate) fn url(&self) -> Option<&str> {
         let text = self.plan.as_ref()?.to_str()?;
         let starts = ["http://", "https://", "demo:"];
         starts
@@ -323,7 +323,7 @@ impl Run {
     }
 
     /// The options that a plan may also set, as one layer.
-    pub fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         Settings {
             host: self.target.host.clone(),
             users: self.load.users,

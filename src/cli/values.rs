@@ -8,7 +8,7 @@ use crate::units;
 
 /// All stages of one option; clap would read a plain list as an option that is given several times.
 #[derive(Debug, Clone)]
-pub struct TestPlan(pub(super) Vec<Stage>);
+pub(crate) struct TestPlan(pub(super) Vec<Stage>);
 
 pub(super) fn test_plan(text: &str) -> Result<TestPlan, String> {
     Stage::parse_test_plan(text).map(TestPlan)

@@ -7,7 +7,7 @@ use crate::units;
 use std::time::Duration;
 
 /// The most users that anything may ask for.
-pub const MOST_USERS: u64 = 1_000_000;
+pub(crate) const MOST_USERS: u64 = 1_000_000;
 
 /// The most users at a time of a run at a rate that sets no other number.
 const USERS_OF_A_RATE: u64 = 1_000;
@@ -47,7 +47,7 @@ pub enum Spacing {
 
 /// The load, from all its options together.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Load {
+pub(crate) enum Load {
     /// A fixed number of users, started at a rate.
     #[default]
     Users,

@@ -50,7 +50,7 @@ impl LogFile {
 
 /// The logs of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Logs {
+pub(crate) struct Logs {
     /// The log of every request.
     pub request: Option<LogFile>,
     /// The log of every run of a task or transaction.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The reason why a value does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfit {
+pub(crate) struct Misfit {
     problem: String,
     help: Option<String>,
     mark: Option<(String, Range<usize>)>,

@@ -15,17 +15,18 @@ mod thresholds;
 mod transport;
 mod value;
 
-pub use co_mitigation::CoMitigation;
-pub use load::{Load, MOST_USERS, Spacing, Stage};
-pub use logs::{LogFile, LogFormat, Logs};
-pub use misfit::Misfit;
-pub use output::{Format, Output};
-pub use part::{Part, share_of};
-pub use settings::{Settings, unknown_word};
-pub use target::{Http, Pin, address};
+pub(crate) use co_mitigation::CoMitigation;
+pub(crate) use load::{Load, MOST_USERS, Spacing, Stage};
+pub(crate) use logs::{LogFile, LogFormat, Logs};
+pub(crate) use misfit::Misfit;
+pub use output::Format;
+pub(crate) use output::Output;
+pub(crate) use part::{Part, share_of};
+pub(crate) use settings::{Settings, unknown_word};
+pub(crate) use target::{Http, Pin, address};
 #[cfg(test)]
 pub use thresholds::OPTIONS as THRESHOLD_OPTIONS;
-pub use transport::{Client, Proxy};
+pub(crate) use transport::{Client, Proxy};
 pub use value::Value;
 
 use crate::error::Diagnostic;
@@ -37,7 +38,7 @@ use std::time::Duration;
 
 /// The details shown of each request during the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Show {
+pub(crate) enum Show {
     /// No details: figures only.
     #[default]
     Nothing,
@@ -49,7 +50,7 @@ pub enum Show {
 
 /// The configuration of a run, from all layers together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Config {
+pub(crate) struct Config {
     /// What the run is, on whatever machines.
     pub run: RunConfig,
     /// What this machine does for it.
@@ -61,7 +62,7 @@ pub struct Config {
 /// What a run is: the load, the target, how users behave, and how the figures are judged. Holds no path and nothing
 /// else that differs from machine to machine.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunConfig {
+pub(crate) struct RunConfig {
     /// The base URL; missing if neither the command line, the environment nor the plan has one.
     pub host: Option<String>,
     /// The most users at the same time.
@@ -134,7 +135,7 @@ pub struct RunConfig {
 
 /// What one machine does for a run: its share, its threads, the files it reads and writes, the address it has.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LocalConfig {
+pub(crate) struct LocalConfig {
     /// Certificates to trust instead of the system's.
     pub ca: Option<PathBuf>,
     /// The client's certificate chain.
@@ -155,7 +156,7 @@ pub struct LocalConfig {
 
 /// What the terminal shows of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ScreenConfig {
+pub(crate) struct ScreenConfig {
     /// Whether only the tables at the end are printed.
     pub only_summary: bool,
     /// Whether the table of status codes is shown also when all are the same.
@@ -170,7 +171,11 @@ impl Config {
     ///
     /// # Errors
     /// A [`Diagnostic`] that names two options that contradict each other.
-    pub fn new(mut settings: Settings, cores: usize, seed: u64) -> Result<Config, Diagnostic> {
+    pub(crate) fn new(
+        mut settings: Settings,
+        cores: usize,
+        seed: u64,
+    ) -> Result<Config, Diagnostic> {
         let (load, users, run_time) = Load::of(&settings, cores as u64)?;
         let hatch_rate = match settings.startup_time {
             Some(time) if time.is_zero() => f64::INFINITY,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// An output: the format and the place of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub(crate) struct Output {
     /// The format of the report.
     pub format: Format,
     /// The file, or `None` for standard output.
@@ -55,7 +55,7 @@ impl Output {
     ///
     /// # Errors
     /// A sentence that says what is wrong and which formats there are.
-    pub fn parse(text: &str) -> Result<Output, String> {
+    pub(crate) fn parse(text: &str) -> Result<Output, String> {
         let grammar = || {
             let words: Vec<_> = FORMATS.iter().map(|(word, _)| *word).collect();
             format!(
@@ -81,7 +81,7 @@ impl Output {
     }
 
     /// Returns why outputs cannot be written together: two would go to one place.
-    pub fn clash(outputs: &[Output]) -> Option<String> {
+    pub(crate) fn clash(outputs: &[Output]) -> Option<String> {
         let mut rest = outputs;
         while let [first, others @ ..] = rest {
             if let Some(other) = others.iter().find(|other| other.path == first.path) {

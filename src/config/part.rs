@@ -59,7 +59,7 @@ impl fmt::Display for Part {
 
 /// Which of `among` shares a number belongs to, from 0: its digit sum in base `among`. Every run of `among` numbers is
 /// spread over all shares, and no scenario that takes every second or fourth user ends up in one.
-pub fn share_of(number: u64, among: u64) -> u64 {
+pub(crate) fn share_of(number: u64, among: u64) -> u64 {
     if among < 2 {
         return 0;
     }

@@ -214,7 +214,7 @@ fn add_missing(headers: &mut BTreeMap<String, String>, more: &BTreeMap<String, S
 }
 
 /// Returns the diagnostic for a word that is not among the valid ones: names the nearest and lists them all.
-pub fn unknown_word(kind: &str, word: &str, owner: &str, valid: &[&str]) -> Diagnostic {
+pub(crate) fn unknown_word(kind: &str, word: &str, owner: &str, valid: &[&str]) -> Diagnostic {
     // 'task 'front page'' has the fields of any task.
     let any = match owner.split_once(" '") {
         Some((noun, _)) => format!("a {noun}"),

@@ -71,7 +71,7 @@ impl Pin {
 ///
 /// # Errors
 /// A sentence that shows both.
-pub fn address(text: &str) -> Result<IpAddr, String> {
+pub(crate) fn address(text: &str) -> Result<IpAddr, String> {
     text.trim_start_matches('[')
         .trim_end_matches(']')
         .parse()

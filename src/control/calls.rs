@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Something that is wanted of a run, with the way back for the answer.
 #[derive(Debug)]
-pub enum Call {
+pub(crate) enum Call {
     /// A command. [`Command::Reload`] goes to [`Reloads`] instead.
     Command(Command, Reply),
     /// A report of now.
@@ -17,18 +17,18 @@ pub enum Call {
 
 /// The way back to whoever asked.
 #[derive(Debug)]
-pub struct Reply(pub(super) oneshot::Sender<Answer>);
+pub(crate) struct Reply(pub(super) oneshot::Sender<Answer>);
 
 impl Reply {
     /// Answers. Whoever asked may not care.
-    pub fn answer(self, answer: Answer) {
+    pub(crate) fn answer(self, answer: Answer) {
         let _ignored = self.0.send(answer);
     }
 }
 
 /// The wishes of all handles, in their order.
 #[derive(Debug)]
-pub struct Calls {
+pub(crate) struct Calls {
     inbox: mpsc::UnboundedReceiver<Call>,
     /// The run was asked to stop.
     stopped: bool,
@@ -44,7 +44,7 @@ impl Calls {
 
     /// The next one; `None` when no handle is left. Of interrupts only the first comes as one: a further one, or one
     /// after a stop, is an abort. Nothing is lost when it is dropped before it is ready.
-    pub async fn next(&mut self) -> Option<Call> {
+    pub(crate) async fn next(&mut self) -> Option<Call> {
         match self.inbox.recv().await? {
             Call::Command(Command::Interrupt(from), reply) => {
                 Some(Call::Command(self.interrupt(from), reply))
@@ -67,11 +67,11 @@ impl Calls {
 
 /// Wishes for the plan to be loaded anew.
 #[derive(Debug)]
-pub struct Reloads(pub(super) mpsc::UnboundedReceiver<Reply>);
+pub(crate) struct Reloads(pub(super) mpsc::UnboundedReceiver<Reply>);
 
 impl Reloads {
     /// The next one; `None` when no handle is left.
-    pub async fn next(&mut self) -> Option<Reply> {
+    pub(crate) async fn next(&mut self) -> Option<Reply> {
         self.0.recv().await
     }
 }

@@ -44,7 +44,7 @@ pub struct Handle {
 
 /// The run's end of its handles. Each part belongs to whoever serves it; what is dropped is refused.
 #[derive(Debug)]
-pub struct Control {
+pub(crate) struct Control {
     /// For the engine.
     pub calls: Calls,
     /// For the engine: the latest snapshot, `None` before the first.
@@ -59,7 +59,7 @@ pub struct Control {
 
 impl Control {
     /// The two ends for a run to come.
-    pub fn open() -> (Handle, Control) {
+    pub(crate) fn open() -> (Handle, Control) {
         let (calls, inbox) = mpsc::unbounded_channel();
         let (reloads, reloads_wanted) = mpsc::unbounded_channel();
         let (snapshots, latest) = watch::channel(None);

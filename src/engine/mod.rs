@@ -13,6 +13,7 @@ mod tests;
 mod timing;
 mod user;
 
-pub use protocol::offer::PlanVersions;
-pub use protocol::plan_version::PlanVersion;
-pub use run::{Outcome, Run, run};
+pub(crate) use protocol::offer::PlanVersions;
+pub(crate) use protocol::plan_version::PlanVersion;
+pub use run::Outcome;
+pub(crate) use run::{Run, run};

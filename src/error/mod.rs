@@ -12,18 +12,18 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 pub use trouble::Trouble;
 
 /// Exit codes of the command; scripts rely on them.
-pub mod exit {
+pub(crate) mod exit {
     /// The test ran and every verdict was good.
-    pub const OK: u8 = 0;
+    pub(crate) const OK: u8 = 0;
     /// The verdict is bad: a threshold failed, something failed under `--fail-on-error`, no request succeeded, all users
     /// were lost, or thresholds were set and the run was cut short.
-    pub const VERDICT: u8 = 1;
+    pub(crate) const VERDICT: u8 = 1;
     /// The plan or the command line is wrong.
-    pub const MISTAKE: u8 = 2;
+    pub(crate) const MISTAKE: u8 = 2;
     /// lgoose itself could not go on.
-    pub const TROUBLE: u8 = 3;
+    pub(crate) const TROUBLE: u8 = 3;
     /// A second Ctrl-C aborted the run.
-    pub const ABORTED: u8 = 130;
+    pub(crate) const ABORTED: u8 = 130;
 }
 
 /// The reason why lgoose cannot do what it was asked.
@@ -208,7 +208,7 @@ impl fmt::Display for Diagnostic {
 impl std::error::Error for Diagnostic {}
 
 /// Returns the carets that point at some bytes of a line from below, at least one; tabs stay tabs.
-pub fn carets(line: &str, place: Range<usize>) -> String {
+pub(crate) fn carets(line: &str, place: Range<usize>) -> String {
     let mut below = String::new();
     for c in line.get(..place.start).unwrap_or(line).chars() {
         match c {
@@ -222,7 +222,7 @@ pub fn carets(line: &str, place: Range<usize>) -> String {
 
 /// Returns text from a plan or a target made safe for a terminal: control characters other than a tab or a line
 /// break show as `\x1b`, those that change the direction of writing as `\u{202e}`. Safe text stays as it is.
-pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     let hostile = |c: char| is_directing(c) || c.is_control() && c != '\t' && c != '\n';
     if !text.contains(hostile) {
         return text.into();
@@ -248,7 +248,10 @@ fn is_directing(c: char) -> bool {
 
 /// Returns the candidate that `word` was most likely meant to be, if one is near enough to be worth suggesting.
 /// Near: a Damerau-Levenshtein distance of at most a third of the longer word, at least one.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     candidates
         .into_iter()
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))

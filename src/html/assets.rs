@@ -17,7 +17,7 @@ use super::scan::{Element, Scanner};
 /// an icon, an apple-touch-icon or the preload of a style; and `@import` at the head of a `<style>`. `<base href>` is
 /// honoured from where it stands. What stands in comments, `<noscript>`, `<template>` and scripts is not loaded. `None`
 /// if the list would take more than `most_bytes`: a long base makes long URLs of short references.
-pub fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<String>> {
+pub(crate) fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<String>> {
     let mut found = Listing::new(page, Some(Host::Own), most_bytes);
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {
@@ -53,7 +53,7 @@ pub fn assets_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<S
 
 /// Returns the targets of `<a href>`, in the order of the page: absolute, `http` and `https` only, any host,
 /// without fragment, each once. Jumps within the page (`#top`) are left out. `None` as for [`assets_within`].
-pub fn links_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<String>> {
+pub(crate) fn links_within(body: &[u8], page: &Url, most_bytes: usize) -> Option<Vec<String>> {
     let mut found = Listing::new(page, None, most_bytes);
     let mut scanner = Scanner::new(body);
     while let Some(element) = scanner.next() {

@@ -87,7 +87,7 @@ fn action(doc: &Document, action: &str, page: &Url) -> Url {
 }
 
 /// Returns selectors that tell the forms of a page apart: `#user-login`, `form[action="/search"]`.
-pub fn form_selectors(doc: &Document) -> Vec<String> {
+pub(crate) fn form_selectors(doc: &Document) -> Vec<String> {
     let forms = elements(doc).filter(is_form);
     let selector = |form: ElementRef<'_>| {
         let value = form.value();

@@ -26,11 +26,13 @@ mod fixture;
 
 #[cfg(feature = "internals")]
 pub use assets::{assets, links};
-pub use assets::{assets_within, links_within};
-pub use document::{Document, NodeKey, Selector};
+pub(crate) use assets::{assets_within, links_within};
+pub(crate) use document::NodeKey;
+pub use document::{Document, Selector};
 #[cfg(feature = "internals")]
 pub use entities::decode_entities;
-pub use forms::{FormMethod, find_form, form_selectors};
+pub use forms::find_form;
+pub(crate) use forms::{FormMethod, form_selectors};
 pub use title::title;
 
 /// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.

@@ -36,13 +36,15 @@ pub use client::Client;
 pub use config::ClientConfig;
 #[cfg(test)]
 pub(crate) use connect::Script;
-pub use connect::{Resolver, Tls, TlsOptions};
-pub use failure::ErrorClass;
+pub(crate) use connect::{Resolver, Tls, TlsOptions};
+pub(crate) use failure::ErrorClass;
 #[cfg(test)]
 pub use failure::Failure;
-pub use message::{ACCEPTED_CODINGS, Exchange, Request, Response};
-pub use session::{Session, absolute, check_base};
+pub(crate) use message::ACCEPTED_CODINGS;
+pub use message::{Exchange, Request, Response};
+pub use session::Session;
+pub(crate) use session::{absolute, check_base};
 pub use target::Target;
 #[cfg(feature = "reqwest")]
-pub use transport::ReqwestProxy;
-pub use transport::{Transport, Version};
+pub(crate) use transport::ReqwestProxy;
+pub(crate) use transport::{Transport, Version};

@@ -27,14 +27,18 @@ mod sandbox;
 mod values;
 mod vm;
 
-pub use diagnostics::Raised;
-pub use limits::{Heartbeat, RunningCode};
+pub(crate) use diagnostics::Raised;
+pub use limits::Heartbeat;
+pub(crate) use limits::RunningCode;
+pub use loading::load;
 #[cfg(test)]
 pub use loading::load_bundle;
-pub use loading::{STUBS, load, read, review, variables_asked};
+pub(crate) use loading::{STUBS, read, review, variables_asked};
 #[cfg(feature = "internals")]
 pub use plan_files::CompiledRegex;
-pub use plan_files::{GivenVariables, Program};
-pub use requests::{Counted, Finished, Op, RequestOp};
-pub use sandbox::stream;
+pub(crate) use plan_files::GivenVariables;
+pub use plan_files::Program;
+pub(crate) use requests::{Counted, RequestOp};
+pub use requests::{Finished, Op};
+pub(crate) use sandbox::stream;
 pub use vm::{Step, Vm, VmSetup};

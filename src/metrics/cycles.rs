@@ -27,7 +27,7 @@ const MOST_STEPS: u64 = 10_000;
 
 /// The cycles of one user.
 #[derive(Debug)]
-pub struct Cycles {
+pub(crate) struct Cycles {
     cadence: Cadence,
     /// Whether somebody asked for the correction.
     wanted: bool,
@@ -46,7 +46,7 @@ pub struct Cycles {
 
 impl Cycles {
     /// Makes the record of a user without any cycle yet. It warns of what it leaves out only if it is `wanted`.
-    pub fn new(cadence: Cadence, wanted: bool) -> Cycles {
+    pub(crate) fn new(cadence: Cadence, wanted: bool) -> Cycles {
         Cycles {
             cadence,
             wanted,
@@ -62,26 +62,26 @@ impl Cycles {
     }
 
     /// Begins the first cycle: earlier requests belong to none.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.requests.clear();
         self.paused = 0;
     }
 
     /// Adds a finished request to the cycle under way.
-    pub fn request(&mut self, request: RequestId, latency: Duration) {
+    pub(crate) fn request(&mut self, request: RequestId, latency: Duration) {
         if self.requests.len() < MOST_REQUESTS {
             self.requests.push((request, nanoseconds(latency)));
         }
     }
 
     /// Adds a pause that the user made on its own account.
-    pub fn pause(&mut self, time: Duration) {
+    pub(crate) fn pause(&mut self, time: Duration) {
         self.paused += nanoseconds(time);
     }
 
     /// Ends a cycle that took so long, pauses included, and fills in the requests that it kept the user from. A
     /// cycle without a request is none.
-    pub fn end(&mut self, took: Duration, recorder: &mut Recorder) {
+    pub(crate) fn end(&mut self, took: Duration, recorder: &mut Recorder) {
         if self.requests.is_empty() {
             return self.begin();
         }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 /// Facts about a run that are known before it begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunIdentity {
+pub(crate) struct RunIdentity {
     /// Version of lgoose.
     pub version: String,
     /// The plan's path as given.
@@ -29,7 +29,7 @@ pub struct RunIdentity {
 
 impl RunIdentity {
     /// Makes the identity of a run by this version of lgoose that begins at `started`.
-    pub fn new(
+    pub(crate) fn new(
         plan: impl Into<String>,
         host: impl Into<String>,
         seed: u64,

@@ -43,27 +43,28 @@ mod thresholds;
 mod under_way;
 mod users;
 
-pub use crate::phases::Phases;
-pub use columns::NameSeries;
-pub use cycles::Cycles;
-pub use delta::Delta;
-pub use generator::Effort;
-pub use identity::RunIdentity;
+pub(crate) use crate::phases::Phases;
+pub(crate) use columns::NameSeries;
+pub(crate) use cycles::Cycles;
+pub(crate) use delta::Delta;
+pub(crate) use generator::Effort;
+pub(crate) use identity::RunIdentity;
 pub use join::join;
-pub use lateness::Lateness;
+pub(crate) use lateness::Lateness;
 pub use recorder::Recorder;
+pub(crate) use report::Cadence;
 pub use report::{
-    ArrivalsRow, Cadence, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
-    EventKind, Exemplar, Figures, GeneratorRow, Latency, LogRow, MachineRow, Metric, MetricKind,
-    PartRow, PhasesMs, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, TaskRow,
-    ThresholdRow, Verdict, VerdictResult,
+    ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind,
+    Exemplar, Figures, GeneratorRow, Latency, LogRow, MachineRow, Metric, MetricKind, PartRow,
+    PhasesMs, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
+    Verdict, VerdictResult,
 };
-pub use request_log::{
+pub(crate) use request_log::{
     Chunk, Entry, LogKind, LogMessage, Messages, RequestEntry, RunLogs, TaskEntry,
 };
-pub use sample::{
+pub(crate) use sample::{
     Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
 pub use snapshot::{Aim, LiveRow, RunPhase, Snapshot};
-pub use store::Store;
-pub use under_way::Flight;
+pub(crate) use store::Store;
+pub(crate) use under_way::Flight;

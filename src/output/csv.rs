@@ -76,7 +76,7 @@ const SERIES: [&str; 20] = [
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
-pub fn names(report: &Report) -> Result<String, Error> {
+pub(crate) fn names(report: &Report) -> Result<String, Error> {
     let mut table = Table::new(&NAMES)?;
     for row in &report.requests {
         table.row(&request("request", &row.method, &row.name, &row.figures))?;
@@ -108,7 +108,7 @@ pub fn names(report: &Report) -> Result<String, Error> {
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
-pub fn series(report: &Report) -> Result<String, Error> {
+pub(crate) fn series(report: &Report) -> Result<String, Error> {
     let mut table = Table::new(&SERIES)?;
     for row in &report.series {
         table.row(&point(row))?;
@@ -117,7 +117,7 @@ pub fn series(report: &Report) -> Result<String, Error> {
 }
 
 /// Returns the path of the series beside a file of names: `run_series.csv` for `run.csv`.
-pub fn series_path(names: &Path) -> PathBuf {
+pub(crate) fn series_path(names: &Path) -> PathBuf {
     let mut file = names.file_stem().unwrap_or_default().to_owned();
     file.push("_series");
     if let Some(ending) = names.extension() {

@@ -21,7 +21,7 @@ const US_PER_MS: f64 = 1_000.0;
 ///
 /// # Errors
 /// Trouble that names the row whose histogram cannot be read; only a file that was changed by hand has one.
-pub fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
+pub(crate) fn to_log(report: &Report) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();

@@ -20,7 +20,7 @@ const LONGEST: usize = 500;
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
-pub fn to_junit(report: &Report) -> Result<String, Error> {
+pub(crate) fn to_junit(report: &Report) -> Result<String, Error> {
     let mut document = quick_junit::Report::new(harmless(&format!("lgoose {}", report.plan)));
     document.set_time(Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default());
     let suites = [

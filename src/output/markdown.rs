@@ -20,7 +20,7 @@ const LONGEST_NAME: usize = 80;
 const LONGEST_MESSAGE: usize = 300;
 
 /// Renders the report as Markdown of GitHub and GitLab.
-pub fn to_markdown(report: &Report) -> String {
+pub(crate) fn to_markdown(report: &Report) -> String {
     let verdict = report.verdict.as_ref();
     let heading = match verdict.map(|verdict| verdict.result) {
         Some(VerdictResult::Passed) if is_short(report) => "✅ passed so far",

@@ -1,17 +1,17 @@
 //! Outputs: each file renders a [`Report`](crate::metrics::Report) in one format and knows nothing else. Names and
 //! texts come from plans and targets: every format escapes them in its own way.
 
-pub mod csv;
+pub(crate) mod csv;
 mod display;
-pub mod hdr;
-pub mod html;
-pub mod json;
-pub mod junit;
-pub mod log;
-pub mod markdown;
-pub mod text;
-pub mod verdict;
-pub mod yaml;
+pub(crate) mod hdr;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod junit;
+pub(crate) mod log;
+pub(crate) mod markdown;
+pub(crate) mod text;
+pub(crate) mod verdict;
+pub(crate) mod yaml;
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -21,7 +21,7 @@ mod tests;
 use crate::config::Format;
 use crate::error::Error;
 use crate::metrics::Report;
-pub use verdict::judge;
+pub(crate) use verdict::judge;
 
 /// Renders a report in one format. Of CSV these are the rows of names; the series is a file of its own.
 ///

@@ -7,7 +7,7 @@ use crate::metrics::Report;
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
-pub fn to_yaml(report: &Report) -> Result<String, Error> {
+pub(crate) fn to_yaml(report: &Report) -> Result<String, Error> {
     serde_saphyr::to_string(report)
         .map_err(|error| Error::cannot("write the report as YAML", error))
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The rate of arrivals per second over the time since the test began.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RateLine {
+pub(crate) struct RateLine {
     pieces: Vec<Piece>,
 }
 
@@ -30,7 +30,7 @@ struct Piece {
 impl RateLine {
     /// Creates a line that goes in each stage, within its time, straight to the stage's rate. The first begins at
     /// 0. A stage without a length is a jump; the last rate stays.
-    pub fn new(stages: &[(Duration, f64)]) -> Self {
+    pub(crate) fn new(stages: &[(Duration, f64)]) -> Self {
         let mut line = RateLine { pieces: Vec::new() };
         for (time, to) in stages {
             line.push(time.as_secs_f64(), *to);
@@ -57,7 +57,7 @@ impl RateLine {
     }
 
     /// Returns the rate that the line goes to at `elapsed`: that at the end of the stage it is in.
-    pub fn goal_at(&self, elapsed: Duration) -> f64 {
+    pub(crate) fn goal_at(&self, elapsed: Duration) -> f64 {
         let at = elapsed.as_secs_f64();
         let mut pieces = self.pieces.iter();
         let now = pieces.find(|piece| at < piece.start + piece.length);
@@ -65,7 +65,7 @@ impl RateLine {
     }
 
     /// Returns the rate at `elapsed`.
-    pub fn rate_at(&self, elapsed: Duration) -> f64 {
+    pub(crate) fn rate_at(&self, elapsed: Duration) -> f64 {
         // A first stage without a length is over right after the beginning.
         let at = elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         let (_, rate, _) = self.until(at).end();
@@ -73,7 +73,7 @@ impl RateLine {
     }
 
     /// Returns this line until `elapsed`, then `rate`.
-    pub fn steered(&self, elapsed: Duration, rate: f64) -> Self {
+    pub(crate) fn steered(&self, elapsed: Duration, rate: f64) -> Self {
         let mut line = self.until(elapsed.as_secs_f64());
         line.push(0.0, rate);
         line
@@ -81,7 +81,7 @@ impl RateLine {
 
     /// Returns this line with the stage after that of `elapsed` beginning then, from the rate there is, and how much
     /// earlier everything comes; `None` if there is no stage to come.
-    pub fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
+    pub(crate) fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
         let at = elapsed.as_secs_f64();
         let end = |piece: &Piece| piece.start + piece.length;
         let now = self.pieces.iter().position(|piece| at < end(piece))?;
@@ -161,7 +161,7 @@ impl Piece {
 
 /// The arrivals of a run, one after the other. Every shard iterates over all of them and takes its own.
 #[derive(Debug, Clone)]
-pub struct Arrivals {
+pub(crate) struct Arrivals {
     count: f64,
     number: u64,
     random: Option<Xoshiro256PlusPlus>,
@@ -169,7 +169,7 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// Creates evenly spaced arrivals.
-    pub fn even() -> Self {
+    pub(crate) fn even() -> Self {
         Arrivals {
             count: 0.0,
             number: 0,
@@ -178,7 +178,7 @@ impl Arrivals {
     }
 
     /// Creates arrivals at random, repeated by the same seed.
-    pub fn poisson(seed: u64) -> Self {
+    pub(crate) fn poisson(seed: u64) -> Self {
         let mut arrivals = Arrivals {
             random: Some(Xoshiro256PlusPlus::seed_from_u64(seed)),
             ..Arrivals::even()
@@ -188,12 +188,12 @@ impl Arrivals {
     }
 
     /// Returns the number of the next arrival, from 0, and its time; `None` if the rate is 0 from now on.
-    pub fn peek(&self, line: &RateLine) -> Option<(u64, Duration)> {
+    pub(crate) fn peek(&self, line: &RateLine) -> Option<(u64, Duration)> {
         line.time_of(self.count).map(|time| (self.number, time))
     }
 
     /// Advances to the following arrival.
-    pub fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         self.count += self.distance();
         self.number += 1;
     }

@@ -15,7 +15,7 @@ const MOST_USERS: u64 = u64::MAX >> 2;
 
 /// The assignment of users to scenarios.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deal {
+pub(crate) struct Deal {
     /// The assignment of the first users, if some scenarios have a fixed number of users; [`WEIGHTED`] stands for
     /// the rest.
     fixed: Option<Share>,
@@ -49,7 +49,7 @@ impl Deal {
     ///
     /// If the fixed numbers exceed the total, or if there is no weighted scenario to take the rest, the
     /// fixed numbers act as weights.
-    pub fn new(scenarios: &[Scenario], total_users: u64) -> Self {
+    pub(crate) fn new(scenarios: &[Scenario], total_users: u64) -> Self {
         let share = |index, size: u32| Share::Scenario {
             index,
             size: size.into(),
@@ -83,7 +83,7 @@ impl Deal {
     }
 
     /// Returns the index of the scenario that user number `user` plays, counted from 0.
-    pub fn scenario_of(&self, user: u64) -> usize {
+    pub(crate) fn scenario_of(&self, user: u64) -> usize {
         let mut user = user.min(MOST_USERS);
         if let Some(fixed) = &self.fixed {
             if let Some(later) = user.checked_sub(fixed.size()) {

@@ -12,12 +12,12 @@ mod select;
 mod shape;
 mod wait;
 
-pub use arrivals::{Arrivals, RateLine};
-pub use deal::Deal;
-pub use outline::{list, outline};
-pub use schedule::{Cursor, Group, Schedule};
-pub use shape::Shape;
-pub use wait::{Rest, Wait, Work, scaled};
+pub(crate) use arrivals::{Arrivals, RateLine};
+pub(crate) use deal::Deal;
+pub(crate) use outline::{list, outline};
+pub(crate) use schedule::{Cursor, Group, Schedule};
+pub(crate) use shape::Shape;
+pub(crate) use wait::{Rest, Wait, Work, scaled};
 
 /// A whole test plan: the kinds of users there are.
 #[derive(Debug, Clone, Default, PartialEq)]

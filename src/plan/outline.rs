@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// Returns the outline of a plan as text: shares of users, and the tasks of one iteration in the order of their
 /// sequence groups, with the number of runs of each.
-pub fn outline(plan: &Plan) -> String {
+pub(crate) fn outline(plan: &Plan) -> String {
     let total: u64 = plan
         .scenarios
         .iter()
@@ -20,7 +20,7 @@ pub fn outline(plan: &Plan) -> String {
 }
 
 /// Returns the names of a plan's scenarios and, indented below each, of its tasks, one per line.
-pub fn list(plan: &Plan) -> String {
+pub(crate) fn list(plan: &Plan) -> String {
     let mut text = String::new();
     for scenario in &plan.scenarios {
         text.push_str(&scenario.name);

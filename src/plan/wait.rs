@@ -106,7 +106,7 @@ impl Work {
 }
 
 /// Multiplies a pause; the result is at most ten years.
-pub fn scaled(pause: Duration, factor: f64) -> Duration {
+pub(crate) fn scaled(pause: Duration, factor: f64) -> Duration {
     match factor == 1.0 {
         true => pause,
         false => seconds(pause.as_secs_f64() * factor),

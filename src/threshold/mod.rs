@@ -3,13 +3,13 @@
 
 mod read;
 
-pub use read::GRAMMAR;
+pub(crate) use read::GRAMMAR;
 
 use std::fmt;
 use std::time::Duration;
 
 /// The shortest sliding window: figures are looked at four times a second.
-pub const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
+pub(crate) const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
 
 /// A limit on a figure.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,7 +13,7 @@ const POINTS: usize = 120;
 
 impl State {
     /// Shows the report of the run, which is over, from now on.
-    pub fn finish(&mut self, report: &Arc<Report>) -> Arc<Snapshot> {
+    pub(crate) fn finish(&mut self, report: &Arc<Report>) -> Arc<Snapshot> {
         let last = self.moment.take().unwrap_or_default();
         let last = Arc::new(last_snapshot(&last, report));
         self.look(&last);

@@ -4,7 +4,7 @@ use super::listing::Rows;
 
 /// The places of one drawing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// The rows of the page.
     pub(super) rows: Rows,
     /// The line of the tabs, and from which column to which each goes.

@@ -18,14 +18,14 @@ mod style;
 mod text;
 mod timeline;
 
-pub use draw::{draw, speaks_unicode};
-pub use keys::Wish;
-pub use screen::{Input, Screen, Typed, hand_back, take_again};
-pub use state::State;
+pub(crate) use draw::{draw, speaks_unicode};
+pub(crate) use keys::Wish;
+pub(crate) use screen::{Input, Screen, Typed, hand_back, take_again};
+pub(crate) use state::State;
 
 /// What the view knows of a run from its beginning.
 #[derive(Debug, Clone, Default)]
-pub struct ViewContext {
+pub(crate) struct ViewContext {
     /// The plan's path.
     pub plan: String,
     /// The target as it is shown.

@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// A key, or a change of the terminal.
-pub type Typed = crossterm::event::Event;
+pub(crate) type Typed = crossterm::event::Event;
 
 /// Who has the terminal. Held for moments only, in which nothing can panic.
 static TERMINAL: Mutex<Taken> = Mutex::new(Taken {
@@ -61,7 +61,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The terminal while the view has it; gives it back when dropped.
 #[derive(Debug)]
-pub struct Screen {
+pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<Frame>>,
     frame: Frame,
     /// When a frame was drawn last.
@@ -76,7 +76,7 @@ struct Frame(Arc<Mutex<Vec<u8>>>);
 
 /// Keys and changes of size, read on a thread of its own.
 #[derive(Debug)]
-pub struct Input {
+pub(crate) struct Input {
     events: mpsc::UnboundedReceiver<Typed>,
     thread: Option<JoinHandle<()>>,
 }
@@ -86,7 +86,7 @@ impl Screen {
     ///
     /// # Errors
     /// What the terminal said: it is none, or has gone.
-    pub fn open() -> io::Result<Screen> {
+    pub(crate) fn open() -> io::Result<Screen> {
         give_back_on_panic();
         take()?;
         let (blank, frame) = fresh().inspect_err(|_| give_back())?;
@@ -100,7 +100,7 @@ impl Screen {
 
     /// Until a frame can be drawn: the one before was taken, some time ago. False when the terminal has gone. Nothing
     /// is lost when it is dropped before.
-    pub async fn ready(&self) -> bool {
+    pub(crate) async fn ready(&self) -> bool {
         if let StreamState::Ended(_) = console::out().settled().await {
             return false;
         }
@@ -114,7 +114,7 @@ impl Screen {
     ///
     /// # Errors
     /// What the terminal said.
-    pub fn draw(
+    pub(crate) fn draw(
         &mut self,
         facts: &ViewContext,
         state: &mut State,
@@ -174,7 +174,7 @@ impl io::Write for Frame {
 
 impl Input {
     /// Begins to read.
-    pub fn start() -> Input {
+    pub(crate) fn start() -> Input {
         let (sender, events) = mpsc::unbounded_channel();
         let thread = std::thread::spawn(move || {
             // Where crossterm reads, too.
@@ -201,7 +201,7 @@ impl Input {
     }
 
     /// The next event; `None` when there will be none: the terminal has gone.
-    pub async fn next(&mut self) -> Option<Typed> {
+    pub(crate) async fn next(&mut self) -> Option<Typed> {
         self.events.recv().await
     }
 }
@@ -232,7 +232,7 @@ fn await_keys(keys: BorrowedFd<'_>) -> bool {
 }
 
 /// Gives the terminal to whoever had it before, while the process is stopped. Whether the view had it.
-pub fn hand_back() -> bool {
+pub(crate) fn hand_back() -> bool {
     let ours = terminal().is_ours;
     give_back();
     ours
@@ -242,7 +242,7 @@ pub fn hand_back() -> bool {
 ///
 /// # Errors
 /// What the terminal said.
-pub fn take_again() -> io::Result<()> {
+pub(crate) fn take_again() -> io::Result<()> {
     take()
 }
 

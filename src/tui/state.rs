@@ -20,7 +20,7 @@ const MANY_NAMES: usize = 200;
 
 /// The pages of the view.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Tab {
+pub(crate) enum Tab {
     /// Count, failures, rate and latency of each name.
     #[default]
     Requests,
@@ -40,7 +40,7 @@ pub enum Tab {
 
 impl Tab {
     /// All of them, in their order.
-    pub const ALL: [Tab; 7] = [
+    pub(crate) const ALL: [Tab; 7] = [
         Tab::Requests,
         Tab::Latency,
         Tab::Tasks,
@@ -51,7 +51,7 @@ impl Tab {
     ];
 
     /// What stands on it.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Tab::Requests => "Requests",
             Tab::Latency => "Latency",
@@ -70,7 +70,7 @@ impl Tab {
 
 /// What lies over the page and takes the keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Dialog {
+pub(crate) enum Dialog {
     /// Nothing.
     #[default]
     None,
@@ -99,7 +99,7 @@ impl Dialog {
 
 /// A row, wherever it stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub(crate) struct Subject {
     /// Its page.
     pub(super) tab: Tab,
     /// Its key there.
@@ -118,7 +118,7 @@ pub(super) struct Finished {
 
 /// How the view looks at a run.
 #[derive(Debug, Default)]
-pub struct State {
+pub(crate) struct State {
     /// The page.
     pub tab: Tab,
     /// The key of the selected row of each page; `None` is the first.
@@ -165,7 +165,7 @@ pub struct State {
 
 impl State {
     /// Looks at a new snapshot. The pages go on to it about once a second, all of them together.
-    pub fn look(&mut self, snapshot: &Arc<Snapshot>) {
+    pub(crate) fn look(&mut self, snapshot: &Arc<Snapshot>) {
         if self.finished.is_some() {
             return;
         }
@@ -192,7 +192,7 @@ impl State {
     }
 
     /// Takes the report that was asked for; the pages show the run as it is now.
-    pub fn show_report(&mut self, report: Option<Arc<Report>>) {
+    pub(crate) fn show_report(&mut self, report: Option<Arc<Report>>) {
         if report.is_some() && self.finished.is_none() {
             self.report = report;
             self.renew();
@@ -200,7 +200,7 @@ impl State {
     }
 
     /// Whether what is on the screen comes from a report.
-    pub fn shows_report(&self) -> bool {
+    pub(crate) fn shows_report(&self) -> bool {
         let on_page = matches!(
             self.tab,
             Tab::Latency | Tab::Tasks | Tab::Errors | Tab::Codes
@@ -211,13 +211,13 @@ impl State {
     }
 
     /// Adds a line to the log.
-    pub fn say(&mut self, line: &str) {
+    pub(crate) fn say(&mut self, line: &str) {
         let now = self.latest.as_ref().map(|latest| latest.elapsed);
         self.log.add(now.unwrap_or_default(), line);
     }
 
     /// Shows a text that has to be read, as soon as nobody types, and keeps it in the log.
-    pub fn alert(&mut self, text: String) {
+    pub(crate) fn alert(&mut self, text: String) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             self.say(&format!("ERROR {line}"));
         }
@@ -236,7 +236,7 @@ impl State {
     }
 
     /// The last lines of the log, with what was left out before them, to be printed when the view is gone.
-    pub fn last_lines(&self, most: usize) -> Vec<String> {
+    pub(crate) fn last_lines(&self, most: usize) -> Vec<String> {
         self.log.last_lines(most)
     }
 

@@ -14,15 +14,15 @@ pub(crate) struct Offer {
 
 /// Sender of versions of the plan to a run.
 #[derive(Debug, Clone)]
-pub struct PlanVersions(mpsc::UnboundedSender<Offer>);
+pub(crate) struct PlanVersions(mpsc::UnboundedSender<Offer>);
 
 /// Receiver of the run for [`PlanVersions`].
 #[derive(Debug)]
-pub struct Offers(mpsc::UnboundedReceiver<Offer>);
+pub(crate) struct Offers(mpsc::UnboundedReceiver<Offer>);
 
 impl PlanVersions {
     /// Makes both ends for a run to come.
-    pub fn open() -> (PlanVersions, Offers) {
+    pub(crate) fn open() -> (PlanVersions, Offers) {
         let (sender, offers) = mpsc::unbounded_channel();
         (PlanVersions(sender), Offers(offers))
     }
@@ -31,7 +31,7 @@ impl PlanVersions {
     ///
     /// # Errors
     /// A refusal when the run is stopping or over.
-    pub async fn offer(&self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
+    pub(crate) async fn offer(&self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         let (reply, taken) = oneshot::channel();
         // Whoever has no run to take it lets the reply go.
         let _over = self.0.send(Offer {

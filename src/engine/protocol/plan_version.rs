@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// One version of the plan.
 #[derive(Debug)]
-pub struct PlanVersion {
+pub(crate) struct PlanVersion {
     /// The compiled plan.
     pub(crate) program: Arc<Program>,
     /// The plan as declared.
@@ -25,7 +25,7 @@ pub struct PlanVersion {
 impl PlanVersion {
     /// Makes a version; `hosts` has the base URL of each scenario of the plan, in their order. Of `config`, users
     /// and thresholds count.
-    pub fn new(
+    pub(crate) fn new(
         program: Arc<Program>,
         plan: Plan,
         hosts: Vec<String>,

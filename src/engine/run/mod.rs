@@ -41,7 +41,7 @@ use tokio::time::Instant;
 
 /// A plan, its configuration and its surroundings, ready to run.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub(crate) struct Run {
     /// The plan that users run.
     pub plan_version: Arc<PlanVersion>,
     /// Configuration of the run.
@@ -77,7 +77,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// Trouble that keeps the run from starting.
-pub async fn run(
+pub(crate) async fn run(
     run: Run,
     calls: Calls,
     offers: Offers,

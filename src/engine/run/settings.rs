@@ -7,7 +7,11 @@ use crate::metrics::{MachineRow, RunSettings};
 use std::time::Duration;
 
 /// Returns the settings of a run of that plan for its report. Of headers only the names, of a proxy no password.
-pub fn settings_of(config: &RunConfig, local: &LocalConfig, program: &Program) -> RunSettings {
+pub(super) fn settings_of(
+    config: &RunConfig,
+    local: &LocalConfig,
+    program: &Program,
+) -> RunSettings {
     let seconds = |time: Duration| format!("{}s", time.as_secs_f64());
     let (stages, rate, arrivals) = load(&config.load);
     RunSettings {

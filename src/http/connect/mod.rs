@@ -15,6 +15,6 @@ pub(super) use connector::Connector;
 pub(crate) use fixture::Script;
 #[cfg(feature = "reqwest")]
 pub(super) use handshake::{handshake_error, handshake_failure};
-pub use resolver::Resolver;
+pub(crate) use resolver::Resolver;
 pub(super) use stream::NetStream;
-pub use tls::{Tls, TlsOptions};
+pub(crate) use tls::{Tls, TlsOptions};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use std::io::Read;
 
 /// The codings that browsers accept, and so does lgoose.
-pub const ACCEPTED: &str = "gzip, deflate, br, zstd";
+pub(crate) const ACCEPTED: &str = "gzip, deflate, br, zstd";
 
 /// The size of the decoders' buffers.
 const BUFFER_SIZE: usize = 16 * 1024;

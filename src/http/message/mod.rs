@@ -7,7 +7,7 @@ mod head;
 mod interim;
 mod raw;
 
-pub use encoding::ACCEPTED as ACCEPTED_CODINGS;
+pub(crate) use encoding::ACCEPTED as ACCEPTED_CODINGS;
 use encoding::Codings;
 #[cfg(any(test, feature = "internals"))]
 pub(super) use encoding::decode;

@@ -318,7 +318,7 @@ fn resolve(base: &Target, path: &str) -> Result<Target, Failure> {
 }
 
 /// The absolute URL of a path joined to a base, as it is requested; the path itself if it cannot be.
-pub fn absolute(base: &Target, path: &str) -> String {
+pub(crate) fn absolute(base: &Target, path: &str) -> String {
     resolve(base, path).map_or_else(|_| path.to_owned(), |target| target.text())
 }
 
@@ -326,7 +326,7 @@ pub fn absolute(base: &Target, path: &str) -> String {
 ///
 /// # Errors
 /// A [`Failure`] of class `bad url` that says why not.
-pub fn check_base(base: &str) -> Result<(), Failure> {
+pub(crate) fn check_base(base: &str) -> Result<(), Failure> {
     base_target(base).map(|_| ())
 }
 

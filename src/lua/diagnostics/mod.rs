@@ -5,6 +5,6 @@ mod raised;
 mod word_line;
 
 pub(super) use location::{here, plan_line};
-pub use raised::Raised;
+pub(crate) use raised::Raised;
 pub(super) use raised::{diagnose, to_raised};
 pub(super) use word_line::word_line;

@@ -6,6 +6,7 @@ mod hook;
 mod pattern;
 
 pub(super) use budget::{Account, Budget, Held};
-pub use heartbeat::{Heartbeat, RunningCode};
+pub use heartbeat::Heartbeat;
+pub(crate) use heartbeat::RunningCode;
 pub(super) use hook::{Limits, NOT_ENOUGH, out_of_memory};
 pub(super) use pattern::guard as guard_pattern;

@@ -31,8 +31,8 @@ pub fn load(
 ///
 /// # Errors
 /// As [`load`], and trouble with unpacking it.
-#[cfg_attr(not(test), expect(dead_code, reason = "for workers on other machines"))]
-pub fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Error> {
+#[cfg_attr(not(test), allow(dead_code, reason = "for workers on other machines"))]
+pub(super) fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let (variables, folder) = (bundle.variables.clone(), bundle.unpack()?);
     load_from(
         &bundle.name,
@@ -69,7 +69,7 @@ fn load_from(
 ///
 /// # Errors
 /// A diagnostic that names the path and says what to do.
-pub fn read(path: &Path) -> Result<(String, String), Error> {
+pub(crate) fn read(path: &Path) -> Result<(String, String), Error> {
     let shown = path.display().to_string();
     let (name, read) = match shown.as_str() {
         "-" => (

@@ -7,8 +7,9 @@ mod review;
 mod setting;
 mod stubs;
 
+pub use load::load;
 #[cfg(test)]
 pub use load::load_bundle;
-pub use load::{load, read};
-pub use review::{review, variables_asked};
-pub use stubs::STUBS;
+pub(crate) use load::read;
+pub(crate) use review::{review, variables_asked};
+pub(crate) use stubs::STUBS;

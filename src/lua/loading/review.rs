@@ -13,7 +13,7 @@ use std::rc::Rc;
 const LONG_ITERATION: u64 = 10_000;
 
 /// Reviews a plan and returns its warnings, in the order of its tasks and lines.
-pub fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
+pub(crate) fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let mut found = long_iterations(program, plan);
     found.extend(idle_tasks(program, plan));
     for source in program.sources.all() {
@@ -29,7 +29,7 @@ pub fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
 
 /// Returns the names of the variables that the files of a plan ask `env()` for by a literal, sorted. A name that is
 /// computed is not among them.
-pub fn variables_asked(program: &Program) -> Vec<String> {
+pub(crate) fn variables_asked(program: &Program) -> Vec<String> {
     let calls = pattern(r#"(?:^|[^.:\w])env\s*\(?\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')"#);
     let mut names = BTreeSet::new();
     for source in program.sources.all() {

@@ -11,7 +11,7 @@ mod program;
 mod sources;
 mod variables;
 
-pub use bundle::Bundle;
+pub(crate) use bundle::Bundle;
 pub(super) use bytecode::{compile, compile_once, libraries};
 pub(super) use data_files::{DataFormat, DataRow, RowOrder, Rows};
 #[cfg(test)]
@@ -21,4 +21,4 @@ pub use patterns::CompiledRegex;
 pub use program::Program;
 pub(super) use program::TaskLocation;
 pub(super) use sources::{SourceLine, Sources};
-pub use variables::GivenVariables;
+pub(crate) use variables::GivenVariables;

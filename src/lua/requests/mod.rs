@@ -13,9 +13,10 @@ pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
 pub(super) use op::{Yielded, marker};
 pub(super) use options::{basic, bearer, header_line};
-pub use request::RequestOp;
+pub(crate) use request::RequestOp;
+pub(crate) use responses::Counted;
+pub use responses::Finished;
 pub(super) use responses::{Address, Responses};
-pub use responses::{Counted, Finished};
 
 /// The names of the fields that plans may set, for the test of the stubs.
 #[cfg(test)]

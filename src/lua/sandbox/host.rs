@@ -144,7 +144,7 @@ impl Host {
 
 /// Creates the random stream of a user, determined by the run's seed and the user's number. SplitMix64 (in
 /// `seed_from_u64`) spreads neighbouring seeds; the multiplier is that of the 64-bit golden ratio.
-pub fn stream(seed: u64, user: u64) -> Xoshiro256PlusPlus {
+pub(crate) fn stream(seed: u64, user: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed ^ user.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 

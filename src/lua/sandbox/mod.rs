@@ -7,7 +7,7 @@ mod standard;
 #[cfg(test)]
 mod tests;
 
-pub use host::stream;
+pub(crate) use host::stream;
 pub(super) use host::{ENVIRONMENT, Host, error_at_plan_line};
 pub(super) use safe::pairs;
 pub(super) use standard::{BASE, new_state, standard};

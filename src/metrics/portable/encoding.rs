@@ -17,7 +17,7 @@ const MOST_DECODED: u64 = 256 << 20;
 
 impl PortableDelta {
     /// Encodes the delta.
-    pub fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let plain = postcard::to_stdvec(self).expect("memory takes what is written");
         let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::fast());
         let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
@@ -28,7 +28,7 @@ impl PortableDelta {
     ///
     /// # Errors
     /// Trouble if they are of another version or no such bytes.
-    pub fn decode(bytes: &[u8]) -> Result<PortableDelta, Error> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<PortableDelta, Error> {
         let cannot = || Trouble::cannot("read figures that were sent");
         let (version, deflated) = bytes
             .split_first()
@@ -53,7 +53,7 @@ impl PortableDelta {
     /// Encodes the delta in pieces of at most so many bytes each, as far as single rows are not longer. Each can be
     /// merged by itself; the last tells how far everything was handed over.
     #[cfg_attr(not(test), allow(dead_code, reason = "for workers on other machines"))]
-    pub fn pieces(self, most_bytes: usize) -> Vec<Vec<u8>> {
+    pub(crate) fn pieces(self, most_bytes: usize) -> Vec<Vec<u8>> {
         let bytes = self.encode();
         if bytes.len() <= most_bytes {
             return vec![bytes];

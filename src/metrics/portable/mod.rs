@@ -27,7 +27,7 @@ type Name = (String, String);
 
 /// Measurements of any number of shards.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct PortableDelta {
+pub(crate) struct PortableDelta {
     /// States of shards, by the moment up to which they had handed everything over and by shard.
     pub(super) stands: BTreeMap<(u64, u64), Stand>,
     /// Slices by measurement and by beginning.
@@ -92,7 +92,7 @@ impl From<&Delta> for PortableDelta {
 
 impl PortableDelta {
     /// Adds the measurements of other shards, or of the same at another time.
-    pub fn merge(&mut self, other: &PortableDelta) {
+    pub(crate) fn merge(&mut self, other: &PortableDelta) {
         for (key, stand) in &other.stands {
             self.stands.insert(*key, stand.clone());
         }
@@ -156,7 +156,7 @@ impl PortableDelta {
     }
 
     /// Raises the numbers of its shards by `by`.
-    pub fn shift_shards(self, by: u64) -> PortableDelta {
+    pub(crate) fn shift_shards(self, by: u64) -> PortableDelta {
         let slices = self.slices.into_iter().map(|(key, slice)| {
             let scenarios = slice.scenarios.into_iter();
             let scenarios = scenarios.map(|((shard, at, name), row)| ((shard + by, at, name), row));

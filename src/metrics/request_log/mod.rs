@@ -8,7 +8,7 @@
 
 mod entry;
 
-pub use entry::{Entry, Messages, RequestEntry, TaskEntry};
+pub(crate) use entry::{Entry, Messages, RequestEntry, TaskEntry};
 
 use super::exemplars::messages;
 use super::names::Label;
@@ -52,7 +52,7 @@ impl LogKind {
 }
 
 /// Selection of the logs that are kept, by their numbers.
-pub type LogSelection = [bool; LogKind::ALL.len()];
+pub(super) type LogSelection = [bool; LogKind::ALL.len()];
 
 /// Number of lines of each log.
 type Lines = [u64; LogKind::ALL.len()];

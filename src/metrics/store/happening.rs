@@ -13,27 +13,27 @@ const LEAST: Duration = Duration::from_secs(1);
 
 impl Store {
     /// Sets the beginning of the load, so long after the beginning of the logs' clock.
-    pub fn begin_at(&mut self, since_origin: Duration) {
+    pub(crate) fn begin_at(&mut self, since_origin: Duration) {
         self.identity.begin_ns = nanoseconds(since_origin);
     }
 
     /// Records an event `at` that time since the start of the run.
-    pub fn happened(&mut self, at: Duration, kind: EventKind, text: impl Into<String>) {
+    pub(crate) fn happened(&mut self, at: Duration, kind: EventKind, text: impl Into<String>) {
         self.events.add(nanoseconds(at), None, kind, text.into());
     }
 
     /// Pauses the run at a moment: the time from then on is no part of rates.
-    pub fn pause(&mut self, at: Duration) {
+    pub(crate) fn pause(&mut self, at: Duration) {
         self.pauses.begin(nanoseconds(at));
     }
 
     /// Ends the pause.
-    pub fn resume(&mut self, at: Duration) {
+    pub(crate) fn resume(&mut self, at: Duration) {
         self.end_pause(at, "paused");
     }
 
     /// The process could not work between two moments, which is as good as a pause.
-    pub fn stood_still(&mut self, from: Duration, to: Duration) {
+    pub(crate) fn stood_still(&mut self, from: Duration, to: Duration) {
         self.pause(from);
         self.end_pause(to, "the process stood still");
     }

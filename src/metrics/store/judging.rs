@@ -10,24 +10,24 @@ use std::time::Duration;
 
 impl Store {
     /// Sets the thresholds that are judged from now on.
-    pub fn judge_by(&mut self, thresholds: Vec<Threshold>) {
+    pub(crate) fn judge_by(&mut self, thresholds: Vec<Threshold>) {
         self.judges = Judges::new(thresholds);
     }
 
     /// Suspends judgement until the next reset: what comes until then is left out.
-    pub fn hold_judgement(&mut self) {
+    pub(crate) fn hold_judgement(&mut self) {
         self.judges.hold();
     }
 
     /// Notes that the load goes down from that time since the start of the run: nothing that follows breaks a
     /// stretch or stops the run.
-    pub fn load_ended(&mut self, at: Duration) {
+    pub(crate) fn load_ended(&mut self, at: Duration) {
         let at = latency::nanoseconds(at).saturating_sub(self.origin_ns());
         self.judges.end(at);
     }
 
     /// Returns the broken threshold that ends the run, if there is one.
-    pub fn stopping_threshold(&self) -> Option<ThresholdRow> {
+    pub(crate) fn stopping_threshold(&self) -> Option<ThresholdRow> {
         self.judges.stopping()
     }
 

@@ -43,7 +43,7 @@ const PATIENCE: u64 = 2 * SECOND;
 
 /// Everything measured in a run; grows with the number of names, not of requests.
 #[derive(Debug)]
-pub struct Store {
+pub(crate) struct Store {
     identity: RunIdentity,
     requests: Table<RequestTally>,
     tasks: Table<TaskTally>,
@@ -96,7 +96,7 @@ struct Scenario {
 
 impl Store {
     /// Makes an empty store.
-    pub fn new(identity: RunIdentity) -> Self {
+    pub(crate) fn new(identity: RunIdentity) -> Self {
         Store {
             identity,
             requests: Table::new(),
@@ -133,12 +133,12 @@ impl Store {
     }
 
     /// Sets the number of shards: no second is closed before so many have handed over what belongs to it.
-    pub fn expect(&mut self, shards: usize) {
+    pub(crate) fn expect(&mut self, shards: usize) {
         self.covered = vec![0; shards];
     }
 
     /// Notes that a shard will hand over nothing more: no second waits for it.
-    pub fn lose(&mut self, shard: usize) {
+    pub(crate) fn lose(&mut self, shard: usize) {
         if let Some(covered) = self.covered.get_mut(shard) {
             *covered = u64::MAX;
         }
@@ -147,7 +147,7 @@ impl Store {
 
     /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns
     /// the delta, emptied, for that shard's [`Recorder::recycle`](super::Recorder::recycle).
-    pub fn merge(&mut self, mut delta: Delta) -> Delta {
+    pub(crate) fn merge(&mut self, mut delta: Delta) -> Delta {
         if let Some(recording) = &mut self.recording {
             recording.add(&delta);
         }
@@ -234,7 +234,7 @@ impl Store {
     }
 
     /// Adds what `test_start` or `test_stop` measured: its requests have rows of their own.
-    pub fn merge_event(&mut self, mut delta: Delta) {
+    pub(crate) fn merge_event(&mut self, mut delta: Delta) {
         if let Some(recording) = &mut self.recording {
             recording.add_event(&delta);
         }
@@ -259,7 +259,7 @@ impl Store {
     }
 
     /// Ends a tick at `now` since the start of the run, and returns a snapshot.
-    pub fn tick(&mut self, now: Duration) -> Arc<Snapshot> {
+    pub(crate) fn tick(&mut self, now: Duration) -> Arc<Snapshot> {
         self.now = now;
         self.users.tick();
         for scenario in &mut self.scenarios {
@@ -293,7 +293,7 @@ impl Store {
 
     /// Forgets everything counted so far; users at work, names and warnings stay. Figures cover the time
     /// from `now` on, which is measurement number `epoch`.
-    pub fn reset(&mut self, now: Duration, epoch: u64) {
+    pub(crate) fn reset(&mut self, now: Duration, epoch: u64) {
         (self.origin, self.epoch) = (now, epoch);
         self.now = self.now.max(now);
         self.requests.clear();
@@ -323,22 +323,22 @@ impl Store {
     }
 
     /// Records everything measured from now on for the report, which is that of part `number` of `of`.
-    pub fn record_part(&mut self, number: u64, of: u64) {
+    pub(crate) fn record_part(&mut self, number: u64, of: u64) {
         self.recording = Some(Recording::of(number, of));
     }
 
     /// Sets the order of rows from now on, as in [`RunIdentity::order`].
-    pub fn order_by(&mut self, order: Vec<(String, String)>) {
+    pub(crate) fn order_by(&mut self, order: Vec<(String, String)>) {
         self.identity.order = order;
     }
 
     /// How far the run has come and what is wanted of it, for views.
-    pub fn enter(&mut self, phase: RunPhase, wanted: Aim, played: Duration) {
+    pub(crate) fn enter(&mut self, phase: RunPhase, wanted: Aim, played: Duration) {
         (self.phase, self.wanted, self.played) = (phase, wanted, played);
     }
 
     /// Passes a warning on to every view and the report, once.
-    pub fn warn(&mut self, warning: String) {
+    pub(crate) fn warn(&mut self, warning: String) {
         if !self.warnings.contains(&warning) {
             self.warnings = self.warnings.iter().cloned().chain([warning]).collect();
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 impl Store {
     /// Adds what other processes measured, as [`Store::merge`] does.
-    pub fn merge_portable(&mut self, delta: &PortableDelta) {
+    pub(crate) fn merge_portable(&mut self, delta: &PortableDelta) {
         for ((epoch, from), slice) in &delta.slices {
             if *epoch < self.epoch {
                 continue;

@@ -14,14 +14,14 @@ use std::time::Duration;
 
 impl Store {
     /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
-    pub fn report(&mut self, elapsed: Duration) -> Report {
+    pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
         self.now = elapsed;
         self.close();
         self.build(elapsed, true)
     }
 
     /// Reports the run up to the last tick as live views need it: without the latencies of points over time.
-    pub fn report_so_far(&mut self) -> Report {
+    pub(crate) fn report_so_far(&mut self) -> Report {
         self.build(self.now, false)
     }
 

@@ -38,7 +38,7 @@ const ASSETS: Assets<'_> = Assets {
 };
 
 /// Renders the report as one page that opens from a file.
-pub fn to_html(report: &Report) -> String {
+pub(crate) fn to_html(report: &Report) -> String {
     page(report, ASSETS)
 }
 

@@ -18,7 +18,7 @@ const ACTION: &str = "write the report as JSON";
 ///
 /// # Errors
 /// None that a report made by lgoose can cause; one with a figure that JSON cannot hold is trouble.
-pub fn to_json(report: &Report) -> Result<String, Error> {
+pub(crate) fn to_json(report: &Report) -> Result<String, Error> {
     let mut text = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
     report
@@ -60,7 +60,7 @@ fn escaped(text: String) -> String {
 ///
 /// # Errors
 /// A mistake with the line at which the text stops being a report.
-pub fn from_json(text: &str, path: &str) -> Result<Report, Error> {
+pub(crate) fn from_json(text: &str, path: &str) -> Result<Report, Error> {
     serde_json::from_str(text).map_err(|error| {
         let line = u32::try_from(error.line()).ok().filter(|line| *line > 0);
         let reason = error.to_string();

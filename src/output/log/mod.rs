@@ -27,18 +27,18 @@ const MAX_QUEUED_BYTES: usize = 64 << 20;
 
 /// A handle that ends the writing of logs from another task.
 #[derive(Debug)]
-pub struct Abandon(Arc<Progress>);
+pub(crate) struct Abandon(Arc<Progress>);
 
 impl Abandon {
     /// Drops everything that was not written yet.
-    pub fn now(&self) {
+    pub(crate) fn now(&self) {
         self.0.abandoned.store(true, Ordering::Relaxed);
     }
 }
 
 /// The writer of a running test's logs.
 #[derive(Debug)]
-pub struct LogWriter {
+pub(crate) struct LogWriter {
     run_logs: RunLogs,
     files: Vec<(LogKind, LogFile)>,
     progress: Arc<Progress>,
@@ -49,7 +49,7 @@ pub struct LogWriter {
 
 /// The result of writing the logs of a run.
 #[derive(Debug)]
-pub struct Written {
+pub(crate) struct Written {
     /// The rows of the report, one for each log.
     pub rows: Vec<LogRow>,
     /// Warnings for the report: lines that were left out.
@@ -63,7 +63,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// A file that cannot be written, as the author's mistake: nothing has been sent yet.
-    pub fn start(logs: &Logs) -> Result<Option<LogWriter>, Error> {
+    pub(crate) fn start(logs: &Logs) -> Result<Option<LogWriter>, Error> {
         let files = [&logs.request, &logs.task, &logs.error, &logs.debug];
         let mut wanted = [false; LogKind::ALL.len()];
         let mut open = Vec::new();
@@ -112,17 +112,17 @@ impl LogWriter {
     }
 
     /// Returns the logs into which the run's shards record.
-    pub fn run_logs(&self) -> RunLogs {
+    pub(crate) fn run_logs(&self) -> RunLogs {
         self.run_logs.clone()
     }
 
     /// Returns a handle that ends [`LogWriter::finish`] early.
-    pub fn abandon(&self) -> Abandon {
+    pub(crate) fn abandon(&self) -> Abandon {
         Abandon(self.progress.clone())
     }
 
     /// Writes the remaining lines, as long as the files take them, and ends the thread.
-    pub fn finish(self) -> Written {
+    pub(crate) fn finish(self) -> Written {
         self.progress.over.store(true, Ordering::Relaxed);
         self.run_logs.end();
         let mut before = None;

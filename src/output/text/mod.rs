@@ -13,11 +13,11 @@ use std::time::Duration;
 use table::{Table, rule, spread};
 
 /// Width of a page when the terminal's is not known.
-pub const PLAIN_WIDTH: usize = 80;
+pub(crate) const PLAIN_WIDTH: usize = 80;
 
 /// Options of [`tables`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TableOptions {
+pub(crate) struct TableOptions {
     /// Shows status codes even if there is only one (`--status-codes`).
     pub status_codes: bool,
 }
@@ -27,7 +27,7 @@ pub struct TableOptions {
 ///
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
 /// cut, so on less than 80 columns lines may be longer than the terminal.
-pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
+pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     let blocks = sections::tables(report);
     let mut measures = sections::measures(report);
     measures.extend(sections::thresholds(report));
@@ -52,7 +52,7 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
 }
 
 /// Returns the line at the start of a run without a screen: `12 users started in 1.50 s`.
-pub fn started_line(users: u64, took: Duration) -> String {
+pub(crate) fn started_line(users: u64, took: Duration) -> String {
     let noun = if users == 1 { "user" } else { "users" };
     format!(
         "{} {noun} started in {}",
@@ -62,7 +62,7 @@ pub fn started_line(users: u64, took: Duration) -> String {
 }
 
 /// Returns the line that a run without a screen prints every ten seconds: totals so far and current figures.
-pub fn progress_line(snapshot: &Snapshot) -> String {
+pub(crate) fn progress_line(snapshot: &Snapshot) -> String {
     let total = &snapshot.total;
     let mut line = format!(
         "{:>6}  {} users · {} requests · {}/s now",
@@ -86,7 +86,7 @@ pub fn progress_line(snapshot: &Snapshot) -> String {
 }
 
 /// Returns the line for the first error of a kind, printed while the run goes on.
-pub fn error_line(error: &ErrorRow) -> String {
+pub(crate) fn error_line(error: &ErrorRow) -> String {
     let place = error
         .line
         .as_ref()

@@ -14,7 +14,7 @@ const MANY_FAILURES: f64 = 0.01;
 
 /// Judges a report that has its ending and settings. `trouble` is what went wrong inside lgoose. Without an ending
 /// the run is still going on, or its ending is not known: then the verdict is provisional.
-pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
+pub(crate) fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     let usual = RunSettings::default();
     let settings = report.settings.as_ref().unwrap_or(&usual);
     let reasons = reasons(report, settings, trouble);

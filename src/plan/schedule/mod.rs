@@ -12,7 +12,7 @@ use super::{Order, Scenario, Task};
 
 /// The tasks that every user of one scenario runs, in groups that follow each other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Schedule {
+pub(crate) struct Schedule {
     order: Order,
     iteration: Vec<Group>,
     on_start: Vec<Group>,
@@ -21,7 +21,7 @@ pub struct Schedule {
 
 /// The tasks of one sequence value, to which order and weight apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub(crate) struct Group {
     /// The sequence value that they share; `None` for the last group, of the tasks without one.
     pub sequence: Option<i64>,
     /// The tasks in the order of their declaration; never empty.
@@ -30,7 +30,7 @@ pub struct Group {
 
 /// A task's place in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
+pub(crate) struct Slot {
     /// The index of the task in its scenario.
     pub task: usize,
     /// The number of runs of the task in one pass.
@@ -39,7 +39,7 @@ pub struct Slot {
 
 /// One task to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     /// The index of the task in its scenario.
     pub task: usize,
     /// Whether the iteration is over when this task is.
@@ -48,7 +48,7 @@ pub struct Step {
 
 /// The position of one user in its iteration. Belongs to one schedule for life.
 #[derive(Debug, Clone, Default)]
-pub struct Cursor {
+pub(crate) struct Cursor {
     group: usize,
     /// Runs left in this group; 0 before the group is entered.
     left: u64,
@@ -60,7 +60,7 @@ pub struct Cursor {
 
 impl Schedule {
     /// Creates the schedule of a scenario's tasks.
-    pub fn new(scenario: &Scenario) -> Self {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
         let groups = |belongs: fn(&Task) -> bool| groups(&scenario.tasks, belongs);
         Schedule {
             order: scenario.order,
@@ -71,22 +71,22 @@ impl Schedule {
     }
 
     /// Returns the groups of one iteration, in the order in which they run.
-    pub fn groups(&self) -> &[Group] {
+    pub(crate) fn groups(&self) -> &[Group] {
         &self.iteration
     }
 
     /// Returns how many tasks one iteration runs.
-    pub fn iteration_len(&self) -> u64 {
+    pub(crate) fn iteration_len(&self) -> u64 {
         self.iteration.iter().map(Group::weight).sum()
     }
 
     /// Returns the tasks that a user runs once at its beginning, in order.
-    pub fn on_start<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<usize> {
+    pub(crate) fn on_start<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<usize> {
         self.once(&self.on_start, rng)
     }
 
     /// Returns the tasks that a user runs once at its end, in order.
-    pub fn on_stop<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<usize> {
+    pub(crate) fn on_stop<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<usize> {
         self.once(&self.on_stop, rng)
     }
 
@@ -111,20 +111,24 @@ impl Schedule {
 
 impl Group {
     /// Returns how many tasks one pass through this group runs.
-    pub fn weight(&self) -> u64 {
+    pub(crate) fn weight(&self) -> u64 {
         self.slots.iter().map(|slot| u64::from(slot.weight)).sum()
     }
 }
 
 impl Cursor {
     /// Creates the position at the beginning of a user's first iteration.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Cursor::default()
     }
 
     /// Returns the next task of the user, without end; `None` if the scenario has only `on_start` and `on_stop`
     /// tasks.
-    pub fn next<R: Rng + ?Sized>(&mut self, schedule: &Schedule, rng: &mut R) -> Option<Step> {
+    pub(crate) fn next<R: Rng + ?Sized>(
+        &mut self,
+        schedule: &Schedule,
+        rng: &mut R,
+    ) -> Option<Step> {
         self.step(&schedule.iteration, schedule.order, rng)
     }
 

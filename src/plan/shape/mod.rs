@@ -11,7 +11,7 @@ use super::wait::seconds;
 /// The number of users over the time since the test began. User n, counted from 0, starts when the line
 /// reaches n on its way up and stops when the line reaches n on its way down.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shape {
+pub(crate) struct Shape {
     line: Line,
 }
 
@@ -39,7 +39,7 @@ struct Stage {
 impl Shape {
     /// Creates a shape that starts `users` users at `rate` per second, user n after exactly n / rate seconds, and
     /// lets all of them run for `run_time`, or until something else ends the test. `rate` is above 0.
-    pub fn ramp(users: u64, rate: f64, run_time: Option<Duration>) -> Self {
+    pub(crate) fn ramp(users: u64, rate: f64, run_time: Option<Duration>) -> Self {
         Shape {
             line: Line::Ramp {
                 users,
@@ -51,7 +51,7 @@ impl Shape {
 
     /// Creates a shape that goes in each stage, within its time, straight to the stage's number of users. The first
     /// stage begins with none. A stage without a length is a jump.
-    pub fn stages(stages: &[(Duration, u64)]) -> Self {
+    pub(crate) fn stages(stages: &[(Duration, u64)]) -> Self {
         let (mut start, mut from) = (Duration::ZERO, 0);
         let stages = stages.iter().map(|&(length, to)| {
             let stage = Stage {
@@ -70,7 +70,7 @@ impl Shape {
 
     /// Returns how many users are to run at `elapsed` since the test began. After [`Shape::duration`] it stays at
     /// the last number: ending the test is the caller's task.
-    pub fn users_at(&self, elapsed: Duration) -> u64 {
+    pub(crate) fn users_at(&self, elapsed: Duration) -> u64 {
         match &self.line {
             Line::Ramp { users, rate, .. } => started(*users, *rate, elapsed),
             Line::Stages(stages) => match stages.iter().find(|stage| elapsed < stage.end()) {
@@ -82,7 +82,7 @@ impl Shape {
     }
 
     /// Returns the number of users that the line goes to at `elapsed`: those at the end of the stage it is in.
-    pub fn goal_at(&self, elapsed: Duration) -> u64 {
+    pub(crate) fn goal_at(&self, elapsed: Duration) -> u64 {
         match &self.line {
             Line::Ramp { users, .. } => *users,
             Line::Stages(stages) => {
@@ -93,7 +93,7 @@ impl Shape {
     }
 
     /// Returns when user `n`, counted from 0, starts for the first time; `None` if there are never so many.
-    pub fn start_of(&self, n: u64) -> Option<Duration> {
+    pub(crate) fn start_of(&self, n: u64) -> Option<Duration> {
         match &self.line {
             Line::Ramp { users, rate, .. } => (n < *users).then(|| start_at_rate(n, *rate)),
             Line::Stages(stages) => stages
@@ -104,7 +104,7 @@ impl Shape {
     }
 
     /// Returns the first moment after `elapsed` at which the number of users changes; `None` if it stays.
-    pub fn next_change(&self, elapsed: Duration) -> Option<Duration> {
+    pub(crate) fn next_change(&self, elapsed: Duration) -> Option<Duration> {
         let now = self.users_at(elapsed);
         let stages = match &self.line {
             Line::Ramp { .. } => return self.start_of(now),
@@ -121,7 +121,7 @@ impl Shape {
     }
 
     /// Returns this shape until `elapsed`, then a straight line to `users`, at `rate` users per second, who stay.
-    pub fn steered(&self, elapsed: Duration, users: u64, rate: f64) -> Self {
+    pub(crate) fn steered(&self, elapsed: Duration, users: u64, rate: f64) -> Self {
         let from = self.users_at(elapsed);
         let stage = Stage {
             start: elapsed,
@@ -136,7 +136,7 @@ impl Shape {
 
     /// Returns this shape with the stage after that of `elapsed` beginning then, from the number of users there is, and
     /// how much earlier everything comes; `None` if there is no stage to come.
-    pub fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
+    pub(crate) fn skipped(&self, elapsed: Duration) -> Option<(Self, Duration)> {
         let Line::Stages(stages) = &self.line else {
             return None;
         };
@@ -152,7 +152,7 @@ impl Shape {
     }
 
     /// Returns the largest number of users that run at one time.
-    pub fn peak(&self) -> u64 {
+    pub(crate) fn peak(&self) -> u64 {
         match &self.line {
             Line::Ramp { users, .. } => *users,
             Line::Stages(stages) => stages.iter().map(|stage| stage.to).max().unwrap_or(0),
@@ -160,7 +160,7 @@ impl Shape {
     }
 
     /// Returns the moment from which all users run: when the last of them first starts.
-    pub fn all_running_at(&self) -> Duration {
+    pub(crate) fn all_running_at(&self) -> Duration {
         self.peak()
             .checked_sub(1)
             .and_then(|last| self.start_of(last))
@@ -169,7 +169,7 @@ impl Shape {
 
     /// Returns how long the test takes in all; `None` if it has no end. A run time counts from the moment all users
     /// run.
-    pub fn duration(&self) -> Option<Duration> {
+    pub(crate) fn duration(&self) -> Option<Duration> {
         match &self.line {
             Line::Ramp { run_time, .. } => {
                 run_time.map(|run_time| self.all_running_at().saturating_add(run_time))

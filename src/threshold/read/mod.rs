@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// The grammar of a threshold, for messages.
-pub const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or 'GET /cart: failures < 1%'; figures: \
+pub(crate) const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or 'GET /cart: failures < 1%'; figures: \
      p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value oldest; 'ok' or 'corrected' may stand before a latency; \
      units: us ms s % /s";
 

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// Whether the terminal and the locale can show more than ASCII. `variable` looks an environment variable up.
-pub fn speaks_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
+pub(crate) fn speaks_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let term = set("TERM").unwrap_or_default();
     if matches!(term.as_str(), "linux" | "dumb" | "vt100" | "vt220" | "ansi") {

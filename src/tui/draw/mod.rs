@@ -19,10 +19,10 @@ use paint::{Lines, cut, cut_below};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub use ascii::speaks_unicode;
+pub(crate) use ascii::speaks_unicode;
 
 /// Draws a run at one moment into an area of any size. Where things are.
-pub fn draw(
+pub(crate) fn draw(
     facts: &ViewContext,
     state: &State,
     snapshot: &Snapshot,

@@ -13,7 +13,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// What somebody at the keys wants of the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Wish {
+pub(crate) enum Wish {
     /// Something that a run can be asked for.
     Command(Command),
     /// Go on and stand still in turns.
@@ -29,7 +29,7 @@ pub enum Wish {
 impl State {
     /// Takes what was typed: changes what is shown, and gives what is wanted of the run. A change of size is seen
     /// by the next drawing.
-    pub fn take(&mut self, typed: &Typed, snapshot: &Snapshot) -> Option<Wish> {
+    pub(crate) fn take(&mut self, typed: &Typed, snapshot: &Snapshot) -> Option<Wish> {
         // What is on the screen is what is meant.
         let moment = self.moment.clone();
         let shown = moment.as_deref().unwrap_or(snapshot);

@@ -24,7 +24,8 @@ the processor time a request. Cookies, redirects, timeouts, retries and decoding
 With reqwest, 'connect' is the time of the TLS handshake and of the talk with the proxy too, and \
 'first_byte' that of sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not \
 wait. A Host header of the plan's own needs HTTP/1.1. A head may have 100 fields and 400 KiB. A user that \
-sends requests side by side may open a connection more than it needs.";
+sends requests side by side may open a connection more than it needs, and one whose request over HTTP/2 was \
+never answered opens a new one.";
 
 /// The help of `--proxy`.
 const PROXY: &str = "\

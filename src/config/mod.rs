@@ -25,7 +25,7 @@ pub(crate) use part::{Part, share_of};
 pub(crate) use settings::{Settings, unknown_word};
 pub(crate) use target::{Http, Pin, address};
 #[cfg(test)]
-pub use thresholds::OPTIONS as THRESHOLD_OPTIONS;
+pub(crate) use thresholds::OPTIONS as THRESHOLD_OPTIONS;
 pub(crate) use transport::{Client, Proxy};
 pub use value::Value;
 

@@ -10,7 +10,7 @@ const SHAPE: &str = "write thresholds = { \"p95 < 300ms\", [\"GET /cart\"] = \"f
      { \"failures < 5%\", abort = true, after = \"30s\" } }";
 
 /// The options that a table may have beside its texts.
-pub(super) const OPTIONS: [&str; 3] = ["abort", "after", "during"];
+pub(crate) const OPTIONS: [&str; 3] = ["abort", "after", "during"];
 
 /// The options of a table, which apply to all texts in it.
 #[derive(Debug, Clone, Copy, Default)]

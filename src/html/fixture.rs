@@ -106,7 +106,7 @@ pub(super) const UMAMI: &str = r#"<!DOCTYPE html>
 "#;
 
 /// Encodes fields as `application/x-www-form-urlencoded`.
-pub fn encode_form(fields: &[(String, String)]) -> String {
+pub(super) fn encode_form(fields: &[(String, String)]) -> String {
     url::form_urlencoded::Serializer::new(String::new())
         .extend_pairs(fields)
         .finish()

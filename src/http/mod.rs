@@ -39,7 +39,7 @@ pub(crate) use connect::Script;
 pub(crate) use connect::{Resolver, Tls, TlsOptions};
 pub(crate) use failure::ErrorClass;
 #[cfg(test)]
-pub use failure::Failure;
+pub(crate) use failure::Failure;
 pub(crate) use message::ACCEPTED_CODINGS;
 pub use message::{Exchange, Request, Response};
 pub use session::Session;

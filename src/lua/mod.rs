@@ -32,7 +32,7 @@ pub use limits::Heartbeat;
 pub(crate) use limits::RunningCode;
 pub use loading::load;
 #[cfg(test)]
-pub use loading::load_bundle;
+pub(crate) use loading::load_bundle;
 pub(crate) use loading::{STUBS, read, review, variables_asked};
 #[cfg(feature = "internals")]
 pub use plan_files::CompiledRegex;

@@ -32,7 +32,7 @@ pub fn load(
 /// # Errors
 /// As [`load`], and trouble with unpacking it.
 #[cfg_attr(not(test), allow(dead_code, reason = "for workers on other machines"))]
-pub(super) fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Error> {
+pub(crate) fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let (variables, folder) = (bundle.variables.clone(), bundle.unpack()?);
     load_from(
         &bundle.name,

@@ -9,7 +9,7 @@ mod stubs;
 
 pub use load::load;
 #[cfg(test)]
-pub use load::load_bundle;
+pub(crate) use load::load_bundle;
 pub(crate) use load::read;
 pub(crate) use review::{review, variables_asked};
 pub(crate) use stubs::STUBS;

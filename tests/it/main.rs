@@ -23,6 +23,7 @@ mod files;
 mod flags;
 mod forward;
 mod hops;
+mod hostile;
 mod http2;
 mod http2_site;
 mod language;

@@ -1,0 +1,163 @@
+//! Plans that want more memory than a user may hold: each task ends with an error at its line, lgoose stays small, and
+//! the other user goes on.
+
+use crate::program::{plan, scratch};
+use crate::server::Server;
+use std::process::{Command, Stdio};
+
+/// What a run may take beside an empty one, in KiB.
+const MOST: u64 = 256 << 10;
+
+/// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
+const HOSTILE: [(&str, &str, &str); 17] = [
+    (
+        "formatting left open",
+        "local t = {} for n = 1, 900 do t[n] = '<b x' .. n .. '>' end\n\
+         html.parse('<p>' .. table.concat(t) .. ('</p><p>a'):rep(30000))",
+        "not enough memory",
+    ),
+    (
+        "attributes copied",
+        "html.parse('<b ' .. ('a b c '):rep(20000) .. '>' .. ('<p>'):rep(50000))",
+        "",
+    ),
+    (
+        "pages that are kept",
+        "local kept = {} while true do kept[#kept + 1] = html.parse(('<p>a'):rep(10000)) end",
+        "not enough memory",
+    ),
+    (
+        "JSON of small objects",
+        "json.decode('[' .. ('{\"\":0},'):rep(1500000) .. '0]')",
+        "not enough memory",
+    ),
+    (
+        "JSON of one table many times",
+        "local t = {} for n = 1, 40 do t = { t, t } end json.encode(t)",
+        "not enough memory",
+    ),
+    (
+        "JSON of a list without an end",
+        "local t = { 1, 2, 3, 4 } for n = 1, 62 do t[1 << n] = 1 end json.encode(t)",
+        "",
+    ),
+    (
+        "JSON of control characters",
+        "local s, t = ('\\0'):rep(5 << 20), {} for n = 1, 10 do t[n] = s end json.encode(t)",
+        "not enough memory",
+    ),
+    (
+        "an expectation of one table many times",
+        "local t = {} for n = 1, 40 do t = { t, t } end user:get('/', { expect = { json = { a = t } } })",
+        "not enough memory",
+    ),
+    (
+        "expectations of many requests",
+        "local texts, urls = { ('x'):rep(4 << 20) }, {} for n = 1, 1000 do urls[n] = '/' .. n end\n\
+         user:fetch(urls, { expect = { text = texts } })",
+        "not enough memory",
+    ),
+    (
+        "a list of requests without an end",
+        "local t = { '/', '/', '/', '/' } for n = 1, 62 do t[1 << n] = '/' end user:fetch(t) user:batch(t)",
+        "",
+    ),
+    (
+        "headers",
+        "local s, t = ('x'):rep(1 << 20), {} for n = 1, 1000 do t['h' .. n] = s end\n\
+         user:get('/', { headers = t })",
+        "not enough memory",
+    ),
+    (
+        "a form of control characters",
+        "local s, t = ('\\0'):rep(2 << 20), {} for n = 1, 20 do t[n] = s end user:post('/', nil, { form = { a = t } })",
+        "not enough memory",
+    ),
+    (
+        "regular expressions that are kept",
+        "local kept = {} for n = 1, 100000 do kept[n] = regex('\\\\w{5,20}' .. n) end",
+        "not enough memory",
+    ),
+    (
+        "long names",
+        "for n = 1, 12 do user:get('/', { name = n .. ('x'):rep(8 << 20) }) end",
+        "",
+    ),
+    ("a long error", "error(('x'):rep(12 << 20))", "xxxx"),
+    (
+        "cookies",
+        "for n = 1, 100000 do user.cookies:set('n' .. n, ('x'):rep(4000)) end",
+        "cannot be a cookie",
+    ),
+    (
+        "links of a long base",
+        "local page = '<base href=\"http://a/' .. ('x'):rep(100000) .. '/\">' .. ('<a href=b>'):rep(1)\n\
+         local t = {} for n = 1, 30000 do t[n] = '<a href=' .. n .. '>' end\n\
+         user:post('/echo', page .. table.concat(t)):links()",
+        "",
+    ),
+];
+
+/// The most memory that a process has had until it ended, in KiB, with its exit code and its report.
+fn peak_of(name: &str, task: &str, server: &Server) -> (u64, Option<i32>, serde_json::Value) {
+    let source = format!(
+        "task {{ function(user)\n  user:get '/'\n  if user.id ~= 1 then return end\n  {task}\nend }}"
+    );
+    let file = format!("hostile {name}").replace(' ', "_");
+    let path = plan(&format!("{file}.lua"), &source);
+    let report = scratch(&format!("{file}.json"));
+    let output = format!("json={}", report.display());
+    let url = server.url();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lgoose"))
+        .args([
+            &*path, "-H", &url, "-u", "2", "-r", "1000", "-i", "2", "-q", "-o", &output,
+        ])
+        .args(["--lua-time", "20s"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it was built");
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    let code = loop {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        peak = peak.max(kib.unwrap_or(0));
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            break status.code();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    let text = std::fs::read_to_string(&report).expect("a report was written");
+    (
+        peak,
+        code,
+        serde_json::from_str(&text).expect("it is whole"),
+    )
+}
+
+#[test]
+fn a_plan_that_wants_too_much_memory_costs_its_user_a_task_and_nobody_else_anything() {
+    let server = Server::start();
+    let (empty, _, _) = peak_of("empty", "", &server);
+    let mut wrong = Vec::new();
+    for (name, task, told) in HOSTILE {
+        let (peak, code, report) = peak_of(name, task, &server);
+        let errors = report["errors"].to_string();
+        let own = report["tasks"][0]["runs"].as_u64();
+        if peak > empty + MOST
+            || !matches!(code, Some(0 | 1))
+            || !errors.contains(told)
+            || own != Some(4)
+        {
+            let errors: String = errors.chars().take(300).collect();
+            wrong.push(format!(
+                "{name}: {} MiB more, exit code {code:?}, {own:?} runs, {errors}",
+                peak.saturating_sub(empty) >> 10
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}

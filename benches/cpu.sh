@@ -171,7 +171,7 @@ view() {
   : >"$work/figures"
   for ((round = 1; round <= rounds; round++)); do
     run_on_terminal "$anchor" --headless
-    run_on_terminal "live view"
+    run_on_terminal "live view" --exit
   done
   finish "$demo_pid"
   printf '\nThe Drupal plan on the demo site, on a terminal, %s users, %s rounds of %s s\n\n' "$clients" "$rounds" "$duration"

@@ -271,13 +271,13 @@ many() {
   compare "A response of 2 bytes" lgoose wrk
 }
 
-# on_terminal: changes 'argv', a quiet lgoose, into one with its live view on a terminal of 120 columns.
+# on_terminal: changes 'argv', a quiet lgoose, into one with its live view on a terminal of 120 columns, which leaves with the run.
 on_terminal() {
   local word command=""
   for word in "${argv[@]}"; do
     [ "$word" = -q ] || printf -v command '%s%q ' "$command" "$word"
   done
-  argv=(script -qec "stty cols 120 rows 40; TERM=xterm-256color exec $command" /dev/null)
+  argv=(script -qec "stty cols 120 rows 40; TERM=xterm-256color exec $command --exit" /dev/null)
 }
 
 # steady: how even the load is, by the moments at which nginx answered.

@@ -83,7 +83,13 @@ pub(crate) fn suffer(name: &str, faults: &'static [Fault], options: &[&str]) -> 
     }
     assert_eq!(report.count("GET good"), faults.len() as u64 + 1);
     assert_eq!(report.failures("GET good"), 0, "{:?}", report.errors());
-    assert_eq!(report.sent(), site.received(), "what was sent has arrived");
+    // What is sent again went to a connection that was being closed, which the site may or may not have read.
+    let (sent, again) = (report.sent(), report.retries());
+    let received = site.received();
+    assert!(
+        (sent - again..=sent).contains(&received),
+        "what was sent has arrived: {sent} sent, {again} of them again, {received} received"
+    );
     peak
 }
 

@@ -101,6 +101,11 @@ impl Report {
         self.whole("count") + self.whole("redirects") + self.whole("retries")
     }
 
+    /// Returns the requests that were sent once more because their connection was closed.
+    pub(crate) fn retries(&self) -> u64 {
+        self.whole("retries")
+    }
+
     /// Returns `METHOD name` of every row, sorted.
     pub(crate) fn rows(&self) -> Vec<String> {
         let mut rows: Vec<String> = self.list("requests").iter().map(label).collect();

@@ -11,13 +11,13 @@ use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// How much may wait for a stream before lines that can be done without are left out, in bytes.
+/// Most bytes that may wait for a stream before lines are left out.
 const MOST_WAITING: usize = 256 << 10;
 
-/// How much is handed over at a time, in bytes: a reader that is slow shows that it goes on.
+/// Bytes handed over at a time: small enough that a slow reader shows progress.
 const PIECE: usize = 4 << 10;
 
-/// How soon one that waits for a stream looks again.
+/// Interval at which a waiting task looks at a stream again.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A standard stream of this process.
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) struct Stream {
     name: &'static str,
     write: fn(&[u8]) -> Result<usize, Errno>,
-    /// What is to be written.
+    /// Bytes to be written.
     queue: Mutex<Queue>,
     filled: Condvar,
     state: watch::Sender<State>,
@@ -36,13 +36,13 @@ struct Queue {
     waiting: VecDeque<Vec<u8>>,
     /// Bytes of them, and of what is being written.
     bytes: usize,
-    /// When the stream took something, or had nothing to take.
+    /// Time at which the stream last took something, or had nothing to take.
     moved: Instant,
     left_out: u64,
     has_thread: bool,
 }
 
-/// How a stream stands.
+/// State of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     /// All was written.
@@ -90,12 +90,12 @@ impl Stream {
         }
     }
 
-    /// What it is called in messages.
+    /// Returns the name of the stream in messages.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Writes this when the stream takes it.
+    /// Writes bytes as soon as the stream takes them; waits for nobody.
     pub(crate) fn put(&'static self, bytes: Vec<u8>) {
         let mut queue = self.queue();
         if bytes.is_empty() || matches!(*self.state.borrow(), State::Ended(_)) {
@@ -116,7 +116,7 @@ impl Stream {
         }
     }
 
-    /// The same with a line that can be done without where too much waits already.
+    /// Writes a line like [`Stream::put`], or counts it as left out if too much waits already.
     pub(crate) fn offer(&'static self, bytes: Vec<u8>) {
         let mut queue = self.queue();
         if queue.bytes > 0 && queue.bytes + bytes.len() > MOST_WAITING {
@@ -127,19 +127,19 @@ impl Stream {
         self.put(bytes);
     }
 
-    /// How it stands.
+    /// Returns the state of the stream.
     pub(crate) fn state(&self) -> State {
         *self.state.borrow()
     }
 
-    /// Until all was written, or nothing can be written any more. Nothing is lost when it is dropped before.
+    /// Waits until all was written, or nothing can be written any more. Nothing is lost when it is dropped before.
     pub(crate) async fn settled(&self) -> State {
         let mut state = self.state.subscribe();
         let settled = state.wait_for(|state| *state != State::Busy).await;
         settled.map_or(State::Idle, |state| *state)
     }
 
-    /// The same, but only as long as the stream goes on taking something within every stretch of `patience` from now on.
+    /// Waits like [`Stream::settled`], but only as long as the stream takes something within every stretch of `patience`.
     pub(crate) async fn settled_within(&self, patience: Duration) -> State {
         let begin = Instant::now();
         loop {
@@ -156,7 +156,7 @@ impl Stream {
         self.queue().moved.max(begin).elapsed() >= patience
     }
 
-    /// The same outside of async code; forever without a `patience`.
+    /// Waits like [`Stream::settled_within`] outside of async code; without a limit if there is no `patience`.
     pub(crate) fn settle(&self, patience: Option<Duration>) -> State {
         let begin = Instant::now();
         loop {
@@ -188,7 +188,7 @@ impl Stream {
         self.state.send_replace(State::Ended(errno));
     }
 
-    /// Writes what comes, until that fails. Held up by whoever does not read, and ended by the end of the process.
+    /// Writes what is queued until a write fails. Blocks while nobody reads; ends with the process.
     fn write(&self) {
         loop {
             let mut queue = self.queue();
@@ -237,7 +237,7 @@ impl Stream {
 }
 
 impl State {
-    /// Whether whoever read has gone: a closed pipe, a terminal that was closed, a stream that was never open.
+    /// Returns whether the reader has gone: a closed pipe, a terminal that was closed, a stream that was never open.
     pub(crate) fn is_gone(self) -> bool {
         let gone = [Errno::PIPE, Errno::IO, Errno::BADF, Errno::NXIO];
         matches!(self, State::Ended(errno) if gone.contains(&errno))

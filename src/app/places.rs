@@ -93,7 +93,8 @@ fn leads_out(folder: &Path, path: &Path) -> bool {
     real.map_or(true, |real| !real.starts_with(root))
 }
 
-fn or_here(folder: &Path) -> &Path {
+/// Returns the folder, the current one for an empty path.
+pub(super) fn or_here(folder: &Path) -> &Path {
     match folder.as_os_str().is_empty() {
         true => Path::new("."),
         false => folder,
@@ -126,17 +127,9 @@ pub(super) fn read_by(program: &Program, config: &Config) -> Vec<Place> {
 
 /// Returns the logs that a run writes.
 pub(super) fn written_by(config: &Config) -> Vec<Place> {
-    let mut places = Vec::new();
-    let logs = &config.local.logs;
-    for (what, log) in [
-        ("the request log", &logs.request),
-        ("the task log", &logs.task),
-        ("the error log", &logs.error),
-        ("the debug log", &logs.debug),
-    ] {
-        places.extend(log.iter().map(|log| Place::new(what, &log.path)));
-    }
-    places
+    let logs = config.local.logs.files();
+    logs.map(|(word, log)| Place::new(format!("the {word} log"), &log.path))
+        .collect()
 }
 
 /// Returns the files that reports are written to.

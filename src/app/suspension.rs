@@ -1,5 +1,5 @@
-//! Ctrl-Z (SIGTSTP) and what lets the process go on again (SIGCONT): the run pauses first and the terminal is given back,
-//! so that no second of it counts and no user is late for it.
+//! Suspends the process on Ctrl-Z (SIGTSTP) until it is continued (SIGCONT): the run pauses first and the terminal is
+//! given back, so that no second of it counts and no user is late for it.
 
 use crate::console;
 use crate::control::{Command, Done, Handle};
@@ -9,13 +9,13 @@ use crate::tui;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How long the terminal may take to show what was there before.
+/// Time that the terminal may take to show what was there before.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// What shards take to learn of a pause, and more.
+/// Time that shards need at most to learn of a pause.
 const AHEAD: Duration = Duration::from_millis(50);
 
-/// Listens for both signals.
+/// Listener for both signals.
 #[derive(Debug)]
 pub(super) struct Suspension {
     stop: Signal,
@@ -23,7 +23,7 @@ pub(super) struct Suspension {
 }
 
 impl Suspension {
-    /// `None` where that is not possible; the kernel does what it does then.
+    /// Starts to listen; `None` where that is not possible, and the kernel then acts by itself.
     pub(super) fn listen() -> Option<Suspension> {
         let stop = rustix::process::Signal::TSTP.as_raw();
         let go_on = rustix::process::Signal::CONT.as_raw();
@@ -33,13 +33,13 @@ impl Suspension {
         })
     }
 
-    /// Until somebody wants the process to stop for a while. Nothing is lost when it is dropped before.
+    /// Waits until the process is asked to suspend. Nothing is lost when it is dropped before.
     pub(super) async fn wanted(&mut self) {
         // A stream of signals has no end.
         let _signal = self.stop.recv().await;
     }
 
-    /// Stops the process until it is continued, and the clock of the run with it.
+    /// Stops the process until it is continued, and the clock of the run, if one is under way.
     pub(super) async fn suspend(&mut self, handle: &Handle) {
         if machine::leads_session() {
             let alone = "Ctrl-Z has no effect: there is no shell that could continue lgoose";

@@ -1,6 +1,7 @@
-//! Where a run is going to write, tried before its first request: an hour of load is not lost to a folder that is not
-//! there. Nothing that is there is changed.
+//! Tries the files that a run is to write, before its first request: an hour of load is not lost to a missing folder.
+//! Changes nothing that is there.
 
+use super::places::or_here;
 use crate::config::{Config, Format, Output};
 use crate::error::{Diagnostic, Error};
 use crate::output;
@@ -22,21 +23,13 @@ pub(super) fn try_places(outputs: &[Output], config: &Config) -> Result<(), Erro
             place("--output", &series, replaceable(&series))?;
         }
     }
-    let logs = &config.local.logs;
-    for (flag, log) in [
-        ("--request-log", &logs.request),
-        ("--task-log", &logs.task),
-        ("--error-log", &logs.error),
-        ("--debug-log", &logs.debug),
-    ] {
-        if let Some(log) = log {
-            place(flag, &log.path, writable(&log.path))?;
-        }
+    for (word, log) in config.local.logs.files() {
+        place(&format!("--{word}-log"), &log.path, writable(&log.path))?;
     }
     Ok(())
 }
 
-/// The mistake of an option whose file cannot be written.
+/// Describes the mistake of an option whose file cannot be written.
 pub(super) fn mistake(flag: &str, path: &Path, reason: &io::Error) -> Error {
     let message = format!("cannot write '{flag}' to '{}': {reason}", path.display());
     Diagnostic::new(message)
@@ -48,14 +41,14 @@ fn place(flag: &str, path: &Path, tried: io::Result<()>) -> Result<(), Error> {
     tried.map_err(|reason| mistake(flag, path, &reason))
 }
 
-/// Whether what is there is no file of its own: a pipe, a terminal, what a descriptor of this process stands for.
+/// Returns whether what is there is no file of its own: a pipe, a terminal, what a descriptor of this process stands for.
 pub(super) fn is_device(path: &Path) -> bool {
     let descriptors = ["/dev/stderr", "/dev/fd", "/proc/self/fd"];
     descriptors.iter().any(|start| path.starts_with(start))
         || fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Whether a file can be written anew in one step, or in place.
+/// Checks that a file can be written anew in one step, or in place.
 fn replaceable(path: &Path) -> io::Result<()> {
     match writable(path) {
         Err(error) if path.is_file() => in_folder_of(path).map_err(|_| error),
@@ -63,7 +56,7 @@ fn replaceable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a file can be opened for writing.
+/// Checks that a file can be opened for writing.
 fn writable(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
@@ -75,15 +68,14 @@ fn writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the folder of a file takes another. A link that leads nowhere is of the folder that it leads to.
+/// Checks that the folder of a file takes another. A link that leads nowhere is of the folder that it leads to.
 fn in_folder_of(path: &Path) -> io::Result<()> {
     let target = match fs::read_link(path) {
         Ok(target) => path.parent().unwrap_or(Path::new("")).join(target),
         Err(_) => path.to_owned(),
     };
-    let folder = target.parent().filter(|folder| *folder != Path::new(""));
     tempfile::Builder::new()
         .prefix(".lgoose-")
-        .tempfile_in(folder.unwrap_or(Path::new(".")))
+        .tempfile_in(or_here(target.parent().unwrap_or(Path::new(""))))
         .map(drop)
 }

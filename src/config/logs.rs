@@ -64,6 +64,18 @@ pub(crate) struct Logs {
 }
 
 impl Logs {
+    /// Returns the logs that are kept, each with the word of its option: `request` for `--request-log`.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, &LogFile)> {
+        let logs = [
+            ("request", &self.request),
+            ("task", &self.task),
+            ("error", &self.error),
+            ("debug", &self.debug),
+        ];
+        logs.into_iter()
+            .filter_map(|(word, log)| Some((word, log.as_ref()?)))
+    }
+
     /// Returns the logs of the settings.
     ///
     /// # Errors
@@ -81,8 +93,7 @@ impl Logs {
             return Err(Diagnostic::new(message)
                 .help("name the file with '--request-log FILE', or leave the other out"));
         }
-        let files = [&logs.request, &logs.task, &logs.error, &logs.debug];
-        let files: Vec<_> = files.into_iter().flatten().map(|log| &log.path).collect();
+        let files: Vec<_> = logs.files().map(|(_, log)| &log.path).collect();
         let twice = (1..files.len()).find(|at| files[..*at].contains(&files[*at]));
         match twice {
             None => Ok(logs),

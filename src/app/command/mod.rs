@@ -35,10 +35,10 @@ use std::time::Duration;
 #[cfg(feature = "tui")]
 use view::{View, ViewThread};
 
-/// How long a stream may take nothing before what is left for it is given up, at the end of the process.
+/// Time without progress after which what is left for standard output is given up, at the end of the process.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// The same for what standard error has to take after that: often it is the same terminal.
+/// Time for standard error, which comes after that and is often the same terminal.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Runs the command of this process.
@@ -104,11 +104,11 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
 fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let supervisor = Supervisor::new(Signals::Obeyed);
     let begun = supervisor.begin(|| flags::prepare(path, flags))?;
+    let prepared = begun.prepared();
+    writable::try_places(&flags.outputs.output, &prepared.config)?;
     if let Some(path) = &flags.screen.log_file {
         log::write_to(path)?;
     }
-    let prepared = begun.prepared();
-    writable::try_places(&flags.outputs.output, &prepared.config)?;
     for shortage in preflight::preflight(prepared) {
         warn(&shortage);
     }

@@ -1,6 +1,7 @@
 //! Writes reports to the places that `-o` names, after a run or from a saved one.
 
 use super::screen::{self, complain, say, terminal_width};
+use crate::app::places::or_here;
 use crate::app::writable::is_device;
 use crate::cli;
 use crate::config::{Format, Output};
@@ -12,7 +13,7 @@ use crate::output;
 use std::fs::{self, File, Permissions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Writes every output that can be written, files first: standard output may keep whoever waits for it waiting. What
 /// goes there is on its way when this returns.
@@ -126,10 +127,7 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = fs::metadata(&target).ok();
     let mode = old.as_ref().map_or(0o666, |old| old.permissions().mode());
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    };
+    let folder = or_here(target.parent().unwrap_or(Path::new("")));
     let temporary = tempfile::Builder::new()
         .prefix(".lgoose-")
         .permissions(Permissions::from_mode(mode))

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// A thread that is woken at every tick and was neither at work nor ready for so long has stood still.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// How long a thread has stood still in all.
+/// Detector of the time for which one thread stood still.
 #[derive(Debug)]
 pub(crate) struct Standstill {
     /// When the thread was at work last; none as long as it has no ticks.
@@ -31,7 +31,8 @@ impl Default for Standstill {
 }
 
 impl Standstill {
-    /// The thread is at work; returns how long it has just stood still. Nothing is noticed before the first tick.
+    /// Notes that the thread is at work and returns how long it has just stood still. Notices nothing before the first
+    /// tick.
     pub(crate) fn see(&self, now: Instant) -> Duration {
         let Some(seen) = self.seen.get() else {
             return Duration::ZERO;
@@ -50,7 +51,7 @@ impl Standstill {
         lost
     }
 
-    /// A tick of the thread; otherwise as [`Standstill::see`].
+    /// Notes a tick of the thread; otherwise as [`Standstill::see`].
     pub(crate) fn tick(&self, now: Instant) -> Duration {
         let lost = self.see(now);
         self.seen.set(Some(now));
@@ -58,7 +59,7 @@ impl Standstill {
         lost
     }
 
-    /// How long it has stood still until now, in all.
+    /// Returns the time for which it has stood still until now.
     pub(crate) fn lost(&self) -> Duration {
         self.lost.get()
     }

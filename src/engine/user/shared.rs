@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) recorder: Rc<RefCell<Recorder>>,
     pub(crate) gate: Gate,
     pub(crate) timers: Timers,
-    /// How much of the time in which the process stood still the recorder knows of.
+    /// Time of standstill that the recorder knows of.
     told_lost: Cell<Duration>,
     /// None without a ceiling: then a request looks here and that is all.
     throttle: Option<Arc<Throttle>>,
@@ -68,13 +68,13 @@ impl Shared {
         scaled(planned, self.config.wait_factor)
     }
 
-    /// The shard is at work: notices if the process has stood still before.
+    /// Notes that the shard is at work, and notices if the process stood still before.
     pub(crate) fn see(&self, now: Instant) {
         self.timers.standstill.see(now);
         self.tell_standstill();
     }
 
-    /// The same at a tick of the shard.
+    /// Notes a tick of the shard, like [`Shared::see`].
     pub(crate) fn tick(&self, now: Instant) {
         self.timers.standstill.tick(now);
         self.tell_standstill();
@@ -88,7 +88,7 @@ impl Shared {
         }
     }
 
-    /// How long the process has stood still until now.
+    /// Returns the time for which the process has stood still until now.
     pub(crate) fn lost(&self) -> Duration {
         self.timers.standstill.lost()
     }

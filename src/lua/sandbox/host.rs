@@ -118,11 +118,9 @@ impl Host {
     /// There is no response of that address, or the plan would hold more than it may.
     pub(in crate::lua) fn body(&self, lua: &Lua, address: Address) -> mlua::Result<Bytes> {
         let gone = || mlua::Error::runtime("this is not a response");
-        let mut decoded = false;
-        if let Some(finished) = self.responses.borrow().get(address) {
-            decoded = finished.is_decoded();
-        }
-        if !decoded {
+        let response =
+            |responses: &Responses| responses.get(address).is_some_and(Finished::is_decoded);
+        if !response(&self.responses.borrow()) {
             let budget = self.budget(lua);
             let mut responses = self.responses.borrow_mut();
             let fits = responses.change(address, |finished| finished.decode_within(budget.left()));

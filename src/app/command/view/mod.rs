@@ -9,9 +9,9 @@ use super::outputs::write_all;
 use super::screen::may_colour;
 use crate::app::log;
 use crate::app::signals::tell_of_interrupt;
+use crate::app::suspension::Suspension;
 use crate::cli;
 use crate::config::{Format, Output};
-use crate::console;
 use crate::control::{Answer, Command, Done, Handle, Heard, Interrupt, News, Reader, Refusal};
 use crate::metrics::{Report, RunPhase, Snapshot};
 use crate::output;
@@ -32,9 +32,6 @@ const STUCK: Duration = Duration::from_secs(5);
 
 /// Age at which a report for pages is renewed.
 const REPORT_AGE: Duration = Duration::from_millis(900);
-
-/// How long the terminal may take to show what was there before, while lgoose is suspended.
-const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The view and what it needs.
 pub(super) struct View {
@@ -113,7 +110,11 @@ impl View {
                     match self.state.take(&typed, &snapshot) {
                         Some(Wish::Leave) => return,
                         Some(Wish::WriteReport) => self.write_report(report),
-                        Some(Wish::Suspend) => suspend().await,
+                        Some(Wish::Suspend) => {
+                            if let Some(mut suspension) = Suspension::listen() {
+                                suspension.suspend(&self.handle).await;
+                            }
+                        }
                         _ => {}
                     }
                     stale = true;
@@ -297,16 +298,6 @@ impl Drop for View {
     fn drop(&mut self) {
         log::keep_off_terminal(false);
     }
-}
-
-/// Gives the terminal back and stops the process as Ctrl-Z would; takes it again when somebody lets it go on.
-async fn suspend() {
-    tui::hand_back();
-    console::out().settled_within(FAREWELL).await;
-    let own = rustix::process::getpid();
-    let _sent = rustix::process::kill_process(own, rustix::process::Signal::STOP);
-    // A view without a terminal ends by itself.
-    let _gone = tui::take_again();
 }
 
 /// What to say of an answer; `None` where the screen shows it anyway.

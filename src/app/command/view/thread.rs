@@ -29,7 +29,7 @@ impl View {
         let (left, has_left) = oneshot::channel();
         let thread = std::thread::Builder::new().name("view".to_owned());
         let show = move || {
-            let terminal = runtime.block_on(async {
+            let has_terminal = runtime.block_on(async {
                 tokio::select! {
                     () = self.show() => false,
                     finish = finished => match finish {
@@ -51,7 +51,7 @@ impl View {
             if let Some(line) = self.log.ready() {
                 self.log_lines(line);
             }
-            let lines = match terminal {
+            let lines = match has_terminal {
                 true => self.state.last_lines(LAST_LINES),
                 false => Vec::new(),
             };

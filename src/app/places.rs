@@ -29,7 +29,7 @@ impl Place {
 #[derive(Debug, PartialEq)]
 enum Identity {
     Inode(u64, u64),
-    /// It is not there yet: its folder, and its name in it.
+    /// A file that does not exist yet: its folder and its name there.
     New(PathBuf),
 }
 

@@ -5,13 +5,13 @@ use crate::units::{counted, show_count};
 use std::fmt;
 use std::sync::Arc;
 
-/// What came of a command.
+/// Outcome of a command.
 pub type Answer = Result<Done, Refusal>;
 
-/// What came of loading the plan anew: what to say, or what is wrong with the plan.
+/// Outcome of a reload: a text to show, or the mistake in the plan.
 pub type News = Result<Arc<str>, Arc<Error>>;
 
-/// What a run does now because of a command.
+/// Effect of a command on the run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Done {
@@ -23,9 +23,9 @@ pub enum Done {
     Paused,
     /// Tasks are started again.
     Resumed,
-    /// So many users are wanted.
+    /// Number of users that is wanted now.
     Users(u64),
-    /// So many iterations per second are wanted.
+    /// Iterations per second that are wanted now.
     Rate(f64),
     /// The next stage begins.
     NextStage,
@@ -64,18 +64,18 @@ pub enum Refusal {
     /// There is nobody left to ask.
     #[error("the run is over")]
     Over,
-    /// It is paused.
+    /// Refused because the run is paused.
     #[error("the run is paused already")]
     Paused,
-    /// It is not paused.
+    /// Refused because the run is not paused.
     #[error("the run is not paused")]
     NotPaused,
     /// More users than lgoose can run.
     #[error("{} are too many: the most is {}", counted(*wanted, "user"), show_count(*most))]
     TooManyUsers {
-        /// What was asked for.
+        /// Number that was asked for.
         wanted: u64,
-        /// What can be had.
+        /// Largest number that is possible.
         most: u64,
     },
     /// A rate for a run of users.

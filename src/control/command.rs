@@ -34,7 +34,7 @@ pub enum Command {
     Abort,
 }
 
-/// Where an interrupt comes from, which the report tells.
+/// Origin of an interrupt, which the report tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Interrupt {

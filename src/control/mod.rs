@@ -18,7 +18,7 @@ pub use reader::{Heard, Reader};
 
 use crate::metrics::Verdict;
 
-/// What the process is at that runs one test after another.
+/// Stage of a process that runs one test after another.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Stage {

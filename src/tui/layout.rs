@@ -12,7 +12,7 @@ pub(crate) struct Layout {
     pub(super) tabs: Vec<(u16, u16)>,
     /// Whether details are shown beside the page.
     pub(super) has_pane: bool,
-    /// How far the dialog can be scrolled, how many of its lines fit, and those that were found.
+    /// Lines by which the dialog can be scrolled, lines of it that fit, and lines that were found.
     pub(super) most_scroll: u16,
     pub(super) dialog_rows: u16,
     pub(super) found: Vec<u16>,

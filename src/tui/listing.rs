@@ -43,16 +43,16 @@ pub(super) struct Listing {
     pub(super) title: &'static str,
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Entry>,
-    /// All rows together, always the last line.
+    /// Total of all rows, always the last line.
     pub(super) total: Option<Entry>,
-    /// What to say when there is no row.
+    /// Text for a page without rows.
     pub(super) empty: String,
 }
 
-/// What rows are sorted by.
+/// Order of the rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Order {
-    /// As the plan has them.
+    /// Order of the plan.
     #[default]
     Plan,
     /// Their names.
@@ -68,7 +68,7 @@ pub(super) struct Rows {
     pub(super) y: u16,
     /// Its number in the listing.
     pub(super) first: usize,
-    /// How many fit.
+    /// Number of rows that fit.
     pub(super) room: usize,
     /// The columns that the table takes.
     pub(super) width: u16,
@@ -214,7 +214,7 @@ impl Listing {
         }
     }
 
-    /// How wide it is drawn where there is room.
+    /// Width where there is room.
     pub(super) fn natural_width(&self) -> usize {
         let titles: Vec<String> = self.columns.iter().map(|c| c.title.clone()).collect();
         let (name, widths) = self.widths(self.title, &titles, usize::MAX / 2);

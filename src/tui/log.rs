@@ -10,10 +10,10 @@ const KEPT: usize = 2_000;
 /// How long a page stands for each of its lines that has changed: a line is some 250 bytes with what it takes to place
 /// its words.
 const EACH_LINE: Duration = Duration::from_millis(280);
-/// How long a page stands in any case.
+/// Shortest time for which a page stands.
 const LEAST: Duration = Duration::from_millis(450);
 
-/// One line.
+/// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     /// Its number, from 0.
@@ -24,7 +24,7 @@ pub(super) struct Line {
     pub(super) text: String,
 }
 
-/// How bad it is.
+/// Severity of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Plain,
@@ -93,7 +93,7 @@ impl Log {
         self.stands_at.is_some()
     }
 
-    /// How many lines there were.
+    /// Number of lines so far.
     pub(super) fn count(&self) -> u64 {
         self.count
     }

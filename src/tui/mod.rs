@@ -23,7 +23,7 @@ pub(crate) use keys::Wish;
 pub(crate) use screen::{Input, Screen, Typed, hand_back, take_again};
 pub(crate) use state::State;
 
-/// What the view knows of a run from its beginning.
+/// Facts of a run that the view knows from its beginning.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ViewContext {
     /// The plan's path.

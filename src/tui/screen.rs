@@ -28,7 +28,7 @@ use tokio::time::Instant;
 /// A key, or a change of the terminal.
 pub(crate) type Typed = crossterm::event::Event;
 
-/// Who has the terminal. Held for moments only, in which nothing can panic.
+/// Owner of the terminal. Held for moments only, in which nothing can panic.
 static TERMINAL: Mutex<Taken> = Mutex::new(Taken {
     is_ours: false,
     at: 0,
@@ -64,13 +64,13 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<Frame>>,
     frame: Frame,
-    /// When a frame was drawn last.
+    /// Time at which a frame was last drawn.
     drawn: Option<Instant>,
     /// The number of [`Taken`] that the frames are for.
     taken_at: u64,
 }
 
-/// What is drawn, until it goes on its way as a whole.
+/// Buffer of what is drawn, until it is written as a whole.
 #[derive(Debug, Clone, Default)]
 struct Frame(Arc<Mutex<Vec<u8>>>);
 

@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often the figures change: people read no faster, and every change is sent over the line.
+/// Interval at which the figures change: people read no faster, and every change is sent over the line.
 const EVERY: Duration = Duration::from_millis(950);
-/// How long the pages wait for a report that is to come with the next figures.
+/// Time that the pages wait for a report that is to come with the next figures.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Beyond so many names the details beside the page are made from figures that are there anyway.
 const MANY_NAMES: usize = 200;
@@ -34,12 +34,12 @@ pub(crate) enum Tab {
     Codes,
     /// Thresholds, checks and custom metrics.
     Checks,
-    /// What plans and lgoose have to say.
+    /// Log of plans and of lgoose.
     Log,
 }
 
 impl Tab {
-    /// All of them, in their order.
+    /// Tabs in their order.
     pub(crate) const ALL: [Tab; 7] = [
         Tab::Requests,
         Tab::Latency,
@@ -50,7 +50,7 @@ impl Tab {
         Tab::Log,
     ];
 
-    /// What stands on it.
+    /// Returns the title of the tab.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Tab::Requests => "Requests",
@@ -68,23 +68,23 @@ impl Tab {
     }
 }
 
-/// What lies over the page and takes the keys.
+/// Dialog over the page, which takes the keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Dialog {
-    /// Nothing.
+    /// No dialog.
     #[default]
     None,
-    /// What the keys do.
+    /// Help on the keys.
     Help,
     /// Whether to stop the run.
     Quit,
     /// Whether to start the figures anew.
     Reset,
-    /// How many users there are to be, as typed so far.
+    /// Number of users, as typed so far.
     Users(String),
-    /// All there is to a row: the same one while it is open, whatever the page does.
+    /// Details of a row: of the same one while it is open, whatever the page does.
     Detail(Subject),
-    /// What lgoose has to say about the run, in full.
+    /// Warnings about the run, in full.
     Warnings,
     /// A text that somebody must read, such as a mistake in an edited plan.
     Message(String),
@@ -109,14 +109,14 @@ pub(crate) struct Subject {
 /// The way in which a run that is over has ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Finished {
-    /// How long it took.
+    /// Length of the run.
     pub(super) after: Duration,
-    /// What came of it: `5 of 6 thresholds`.
+    /// Verdict in short: `5 of 6 thresholds`.
     pub(super) verdict: String,
     pub(super) passed: bool,
 }
 
-/// How the view looks at a run.
+/// State of the view: page, selection, filters, dialog.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// The page.
@@ -136,9 +136,9 @@ pub(crate) struct State {
     pub(super) whole: bool,
     /// The graph that comes second, where not all have room.
     pub(super) graph: usize,
-    /// What lies over the page.
+    /// Dialog over the page.
     pub dialog: Dialog,
-    /// How far the dialog is scrolled.
+    /// Lines by which the dialog is scrolled.
     pub(super) scroll: u16,
     /// What is searched for in the dialog, and whether it is being typed.
     pub(super) search: String,
@@ -150,12 +150,12 @@ pub(crate) struct State {
     pub(super) log: Log,
     pub(super) history: History,
     pub(super) timeline: Timeline,
-    /// What all pages show.
+    /// Snapshot that all pages show.
     pub(super) moment: Option<Arc<Snapshot>>,
     latest: Option<Arc<Snapshot>>,
     pub(super) report: Option<Arc<Report>>,
     pub(super) finished: Option<Finished>,
-    /// Where things were drawn last.
+    /// Places of the latest drawing.
     pub(super) layout: Layout,
     /// Whether the screen is to be drawn anew, as if nothing stood on it.
     pub(super) repaint: bool,

@@ -12,7 +12,7 @@ const LATE: usize = 6;
 /// Events that are kept.
 const MOST_MARKS: usize = 500;
 
-/// What happened at a moment, in one word.
+/// Event at a moment, in one word.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mark {
     pub(super) at_s: f64,
@@ -180,7 +180,7 @@ impl Timeline {
         self.points = joined;
     }
 
-    /// How long the run has gone on, in seconds.
+    /// Returns the length of the run so far, in seconds.
     pub(super) fn now_s(&self) -> f64 {
         self.now_s
     }
@@ -222,7 +222,7 @@ impl Timeline {
         columns
     }
 
-    /// What happened from one second of the run to another.
+    /// Returns the events from one second of the run to another.
     pub(super) fn marks(&self, from: u64, to: u64) -> impl Iterator<Item = &Mark> {
         let within = move |mark: &&Mark| mark.at_s >= from as f64 && mark.at_s < to as f64;
         self.marks.iter().filter(within)

@@ -25,7 +25,7 @@ pub(super) fn prepare(path: &Path, flags: &cli::Run) -> Result<Prepared, Error> 
     })
 }
 
-/// Where the plan of these flags is loaded from again.
+/// Returns the source from which the plan of these flags is loaded again.
 pub(super) fn source(path: &Path, flags: &cli::Run) -> Source {
     let (path, flags) = (path.to_owned(), flags.clone());
     Source {

@@ -204,7 +204,7 @@ pub(super) fn say(text: &str) -> Result<(), Error> {
     put(line(text))
 }
 
-/// The same with bytes as they are.
+/// Prints bytes as they are and waits until they are read.
 pub(super) fn put(bytes: Vec<u8>) -> Result<(), Error> {
     console::out().put(bytes);
     written(console::out().settle(None))
@@ -216,7 +216,7 @@ pub(super) fn say_last(text: &str) {
     console::out().put(line(text));
 }
 
-/// What became of standard output.
+/// Checks that standard output has met no error; a reader that has gone is none.
 pub(super) fn written(state: State) -> Result<(), Error> {
     match state {
         State::Ended(errno) if !state.is_gone() => {

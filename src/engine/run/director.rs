@@ -35,7 +35,7 @@ const HAND_OVER: Duration = Duration::from_secs(2);
 /// State of a run that is going on.
 pub(crate) struct Director {
     pub(crate) config: Arc<RunConfig>,
-    /// What of it is this process's.
+    /// Configuration of this process.
     pub(crate) local: LocalConfig,
     /// The plan's name.
     pub(crate) name: String,
@@ -228,12 +228,12 @@ impl Director {
         }
     }
 
-    /// How long the run has gone on without its pauses.
+    /// Returns the length of the run so far without its pauses.
     fn played(&self) -> Duration {
         self.directives.borrow().clock.elapsed(self.now())
     }
 
-    /// What is wanted by the timetable as it is now.
+    /// Returns what the timetable wants now: users, rate and end.
     pub(crate) fn aim(&self) -> Aim {
         let directive = self.directives.borrow();
         let now = self.now();
@@ -377,7 +377,7 @@ impl Director {
     }
 }
 
-/// What all users run together, where their iterations are counted.
+/// Returns the iterations of all users together, where iterations are counted.
 fn iterations(config: &RunConfig, part: Part) -> Option<u64> {
     let each = config.iterations?;
     let counted = !matches!(config.load, Load::Rate(..));

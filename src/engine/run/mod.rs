@@ -46,7 +46,7 @@ pub(crate) struct Run {
     pub plan_version: Arc<PlanVersion>,
     /// Configuration of the run.
     pub config: Arc<RunConfig>,
-    /// What this process does of it.
+    /// Configuration of this process.
     pub local: LocalConfig,
     /// Name of the plan for the report.
     pub name: String,

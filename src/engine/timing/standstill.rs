@@ -13,7 +13,7 @@ const LEAST: Duration = Duration::from_secs(1);
 /// Detector of the time for which one thread stood still.
 #[derive(Debug)]
 pub(crate) struct Standstill {
-    /// When the thread was at work last; none as long as it has no ticks.
+    /// Time at which the thread was last at work; `None` before its first tick.
     seen: Cell<Option<Instant>>,
     /// The time on a core and ready for one, at the last tick.
     used: Cell<Duration>,

@@ -40,7 +40,7 @@ struct Queue {
     number: u64,
     /// The wait whose user the alarm wakes.
     first: Option<Key>,
-    /// When waits ended last.
+    /// Time at which waits last ended.
     turned: Option<Instant>,
     /// List of wakers, kept for its memory.
     due: Vec<Waker>,
@@ -129,7 +129,7 @@ impl Queue {
     }
 }
 
-/// One wait; given up when it is dropped.
+/// A wait, which is given up when it is dropped.
 struct Wait<'a> {
     timers: &'a Timers,
     due: Instant,

@@ -14,9 +14,9 @@ pub(crate) struct InFlight<'a> {
     op: &'a RequestOp,
     row: RequestId,
     begin: Instant,
-    /// How long the shard had stood still before.
+    /// Time for which the shard had stood still before.
     lost: Duration,
-    /// None once it has ended.
+    /// Flight of the request; `None` once it has ended.
     flight: Option<Flight>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> InFlight<'a> {
         }
     }
 
-    /// It has ended. Time in which the process stood still is taken out of the exchange, and returned.
+    /// Ends the request. Takes the time in which the process stood still out of the exchange, and returns it.
     pub(crate) fn end(mut self, exchange: &mut Exchange) -> Duration {
         self.user.shared.see(exchange.begin + exchange.latency);
         let lost = self.user.shared.lost() - self.lost;

@@ -14,7 +14,7 @@ const SHARE_OF_WAITS: f64 = 0.9;
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     told: Cell<bool>,
-    /// When that was.
+    /// Time at which it was told.
     told_at: Cell<Option<Instant>>,
     notice: Notify,
     told_at_iteration_end: Cell<bool>,

@@ -11,11 +11,11 @@ use tokio::time::{Instant, timeout_at};
 /// The time within which a server answers a ping. One that takes longer costs a new connection, nothing else.
 const PONG_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What is known of a server's presence.
+/// Knowledge of whether a server is still there.
 #[derive(Debug)]
 pub(super) struct Liveness {
     doubtful: Cell<bool>,
-    /// When the ping was sent that is not answered yet.
+    /// Time at which the unanswered ping was sent.
     asked: Cell<Option<Instant>>,
     // Borrowed only within one poll.
     ping: RefCell<Option<PingPong>>,

@@ -65,7 +65,7 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
     }
 }
 
-/// What is said of a row that a reset has taken away.
+/// Text for a row that a reset has taken away.
 const GONE: &str = "not seen since the statistics were reset";
 
 fn request_name(subject: &Subject) -> String {
@@ -75,9 +75,9 @@ fn request_name(subject: &Subject) -> String {
 /// From the clocks of a report to that of the header.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
-    /// When the statistics began, since the run did.
+    /// Begin of the statistics, since the run began.
     origin: Duration,
-    /// When the run began on the clock of the logs.
+    /// Begin of the run on the clock of the logs.
     begin_ns: u64,
 }
 
@@ -118,7 +118,7 @@ fn now(row: &LiveRow) -> String {
     )
 }
 
-/// What is known without a report.
+/// Adds the details that are known without a report.
 fn about_row(lines: &mut Lines, row: &LiveRow) {
     lines.push(line(
         "requests",
@@ -169,7 +169,7 @@ fn about_error(error: &ErrorRow, clock: Clock) -> Lines {
     lines
 }
 
-/// What was asked, what came back and when.
+/// Returns the lines of an exemplar: request, response and times.
 fn about_exemplar(exemplar: &Exemplar, clock: Clock) -> Lines {
     let status = match exemplar.status {
         0 => "no response".to_owned(),

@@ -12,7 +12,7 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Block, Clear, Paragraph, Widget as _, Wrap};
 use unicode_width::UnicodeWidthStr as _;
 
-/// What the keys do; two columns of it where there is room.
+/// Keys and their effects; drawn in two columns where there is room.
 const KEYS: [(&str, &str); 22] = [
     ("1–7 ⇥ ← →", "page"),
     ("↑ ↓ j k", "row; also PgUp PgDn g G"),
@@ -38,7 +38,7 @@ const KEYS: [(&str, &str); 22] = [
     ("wheel", "scroll"),
 ];
 
-/// What figures are of.
+/// Explanation of the figures.
 const FIGURES: &str = "Figures count from the beginning or the last reset of the statistics; 'n' shows the last ten \
     seconds: rates over all of them, latencies of the worst second. The header's latencies are those of successes ('ok') \
     once something has failed. All times count from the beginning of the run.";
@@ -79,7 +79,7 @@ pub(super) fn help(width: u16) -> Lines {
     lines
 }
 
-/// All that lgoose has to say about the run, in full.
+/// Returns all warnings about the run, in full.
 pub(super) fn warnings(snapshot: &Snapshot) -> Lines {
     let mut lines = Lines::new();
     for warning in snapshot.warnings.iter() {

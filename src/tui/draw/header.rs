@@ -152,7 +152,7 @@ fn bar(snapshot: &Snapshot) -> String {
     format!("{}{} ", "█".repeat(full), "░".repeat(BAR - full))
 }
 
-/// How hard lgoose itself works, from the longest text to the shortest.
+/// Load of lgoose itself, from the longest text to the shortest.
 fn generator(snapshot: &Snapshot) -> ([String; 3], Meaning) {
     let Some(last) = snapshot.recent.last() else {
         return (Default::default(), Meaning::Faint);

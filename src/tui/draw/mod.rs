@@ -72,7 +72,7 @@ fn scrolled_text(state: &State, snapshot: &Snapshot, width: u16) -> Lines {
     }
 }
 
-/// The same as plain text, to be copied.
+/// Returns the text of the dialog, to be copied.
 pub(super) fn text_of(state: &State, snapshot: &Snapshot) -> String {
     let lines = scrolled_text(state, snapshot, 80);
     let texts: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();

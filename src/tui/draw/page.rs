@@ -210,7 +210,7 @@ fn rounded(count: u64) -> u64 {
     count / power * power
 }
 
-/// What was done last, the filter, or the keys.
+/// Draws the bottom line: the latest notice, the filter, or the keys.
 pub(super) fn last_line(state: &State, area: Rect, buffer: &mut Buffer, styles: Styles) {
     const KEYS: [&str; 12] = [
         "? help",

@@ -11,7 +11,7 @@ use crate::control::{Command, Interrupt};
 use crate::metrics::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// What somebody at the keys wants of the run.
+/// Wish of the user at the keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Wish {
     /// Something that a run can be asked for.

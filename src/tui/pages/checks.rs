@@ -78,7 +78,7 @@ fn threshold(row: &ThresholdRow, begun: bool) -> Entry {
     }
 }
 
-/// How much of the limit is used up, or of the least is reached, in percent.
+/// Returns the share of the limit that is used up, or of the least that is reached, in percent.
 fn share(row: &ThresholdRow, value: f64) -> Option<(f64, &'static str)> {
     if row.limit <= 0.0 {
         return None;

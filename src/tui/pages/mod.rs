@@ -19,7 +19,7 @@ pub(super) fn listing(state: &State, snapshot: &Snapshot) -> Listing {
     listing
 }
 
-/// All rows of a tab.
+/// Returns all rows of a tab.
 pub(super) fn unsorted(state: &State, tab: Tab, snapshot: &Snapshot) -> Listing {
     let empty = Report::default();
     let report = state.report.as_deref().unwrap_or(&empty);

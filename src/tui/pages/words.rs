@@ -15,12 +15,12 @@ pub(in super::super) fn label(method: &str, name: &str) -> String {
     one_line(format!("{method} {name}").trim_start())
 }
 
-/// What tells a request from all others.
+/// Returns the key of a request.
 pub(in super::super) fn request_key(method: &str, name: &str) -> String {
     format!("{method} {name}")
 }
 
-/// What tells an error from all others.
+/// Returns the key of an error.
 pub(in super::super) fn error_key(error: &ErrorRow) -> String {
     let line = error.line.as_deref().unwrap_or_default();
     format!("{}\n{}\n{line}", error.name, error.message)

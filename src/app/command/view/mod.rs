@@ -27,7 +27,7 @@ const REPORT: &str = "lgoose-report.json";
 /// Lines of the log that are printed after the view.
 const LAST_LINES: usize = 10;
 
-/// How long a terminal may take nothing until the view of a run that is over is given up.
+/// Time without progress after which the view of a finished run is given up.
 const STUCK: Duration = Duration::from_secs(5);
 
 /// Age at which a report for pages is renewed.
@@ -46,7 +46,7 @@ pub(super) struct View {
     /// Sender of what the run answers, while keys and figures go on.
     back: mpsc::UnboundedSender<Back>,
     answers: mpsc::UnboundedReceiver<Back>,
-    /// When a report was last asked for.
+    /// Time at which a report was last asked for.
     asked: Option<Instant>,
     /// Whether somebody pressed Ctrl-C: that is out of the view, too.
     interrupted: bool,
@@ -300,7 +300,7 @@ impl Drop for View {
     }
 }
 
-/// What to say of an answer; `None` where the screen shows it anyway.
+/// Returns the notice for an answer; `None` where the screen shows it anyway.
 fn notice(command: Command, answer: Answer) -> Option<String> {
     match answer {
         Ok(Done::Paused | Done::Resumed) => None,

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
-/// How long the end of a run waits for the view to give the terminal back.
+/// Time that the end of a run waits for the view to give the terminal back.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The end of the run, for the view.

@@ -27,7 +27,7 @@ const GAP: u16 = 2;
 /// A request that waits longer is worth a warning.
 pub(super) const LONG_MS: f64 = 1_000.0;
 
-/// What a graph is of.
+/// Subject of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Rate,
@@ -46,7 +46,7 @@ struct Window {
     columns: usize,
 }
 
-/// As many graphs side by side as can be read.
+/// Draws as many graphs side by side as can be read.
 pub(super) fn graphs(
     state: &State,
     snapshot: &Snapshot,

@@ -10,12 +10,12 @@ use unicode_width::UnicodeWidthStr as _;
 /// Columns for the numbers at the left, the axis included.
 pub(super) const LABELS: usize = 6;
 
-/// One column.
+/// A column of a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Bar {
     /// How high it is; nothing is drawn where nothing is known.
     pub(super) value: Option<f64>,
-    /// How much of it is bad.
+    /// Share of it that is bad.
     pub(super) bad: Option<f64>,
     /// A bad value apart from it.
     pub(super) point: Option<f64>,
@@ -36,7 +36,7 @@ pub(super) struct Plot<'a> {
     pub(super) show: fn(f64) -> String,
 }
 
-/// Where bars are drawn, and up to which value.
+/// Area of the bars and the value at its top.
 struct Place {
     area: Rect,
     top: f64,

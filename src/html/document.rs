@@ -179,8 +179,9 @@ impl Scale {
         const LINKS: usize = 40;
         let nodes = page.tree.values();
         let count = nodes.len();
-        let contents = nodes.skip(self.nodes).map(contents);
-        self.contents += contents.sum::<usize>();
+        // From the end: to skip those at the beginning would take as long as to weigh them.
+        let new = nodes.rev().take(count - self.nodes);
+        self.contents += new.map(contents).sum::<usize>();
         self.nodes = count;
         // The list of nodes doubles when it is full.
         count.next_power_of_two() * (size_of::<Node>() + LINKS) + self.contents
@@ -297,5 +298,15 @@ mod tests {
             let expected = format!("'{css}' is not a CSS selector: {reason}");
             assert_eq!(Selector::parse(css).err(), Some(expected));
         }
+    }
+
+    /// Weighing each node more than once would take minutes here.
+    #[test]
+    fn a_page_of_many_elements_is_parsed_piece_by_piece() {
+        let page = "<table>".to_owned() + &"<tr><td><a href=x>1</a><td>2".repeat(12_000);
+        let document = Document::parse(page.as_bytes());
+        assert_eq!(document.select(&css("td > a[href]"), None).len(), 12_000);
+        assert!(document.weight() > page.len());
+        assert!(Document::parse_within(page.as_bytes(), page.len()).is_none());
     }
 }

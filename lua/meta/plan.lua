@@ -28,6 +28,8 @@
 ---@field warmup? lgoose.Duration # keep the figures of this first time apart
 ---@field reset_stats? boolean # drop what was counted before all users had started (default: false)
 ---@field stop_timeout? lgoose.Duration # how long running tasks may take to finish after a stop (default: 30 s)
+---@field setup_timeout? lgoose.Duration # how long `test_start` may take before it is cut off and the run does not start (default: 60 s)
+---@field teardown_timeout? lgoose.Duration # how long `test_stop` may take before it is cut off (default: 60 s)
 ---@field throttle_requests? number|string # at most so many requests per second of all users together
 ---@field timeout? lgoose.Duration # of a request (default: 60 s)
 ---@field max_body? lgoose.Size # the largest body that is read (default: 64 MiB)

@@ -6,6 +6,8 @@ mod client;
 mod command;
 mod embed;
 #[cfg(feature = "cli")]
+mod guard;
+#[cfg(feature = "cli")]
 mod log;
 mod places;
 mod preflight;

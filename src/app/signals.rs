@@ -1,14 +1,20 @@
-//! Ctrl-C and the other signals that end a run, as interrupts; Ctrl-Z and the end of the terminal.
+//! Signals that end or suspend a run: Ctrl-C and SIGTERM as interrupts, which the guard hears; Ctrl-Z and the end of the
+//! terminal.
 
 use crate::control::Handle;
 use crate::error::Error;
 #[cfg(feature = "cli")]
 use {
-    super::suspension::Suspension,
+    super::{guard, suspension::Suspension},
     crate::control::{Command, Done, Interrupt},
     crate::machine,
+    std::time::Duration,
     tokio::signal::unix::{Signal, SignalKind, signal},
 };
+
+/// Time that a wait after a run may go on once the run was aborted.
+#[cfg(feature = "cli")]
+const AFTER_ABORT: Duration = Duration::from_millis(200);
 
 /// Owner of this process's signals while a test runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,44 +38,40 @@ impl Signals {
         }
     }
 
-    /// Waits for Ctrl-C or SIGTERM after a run.
-    pub(super) async fn interrupted(self) {
+    /// Waits for Ctrl-C or SIGTERM after a run; a little, if the run was aborted.
+    pub(super) async fn interrupted(self, run: &Handle) {
         match self {
             #[cfg(feature = "cli")]
             Signals::Obeyed => {
-                let listened = |kind| signal(kind).ok();
-                let mut interrupt = listened(SignalKind::interrupt());
-                let mut terminate = listened(SignalKind::terminate());
+                let aborted = async {
+                    run.aborted().await;
+                    tokio::time::sleep(AFTER_ABORT).await;
+                };
                 tokio::select! {
-                    () = received(&mut interrupt) => {}
-                    () = received(&mut terminate) => {}
+                    () = guard::interrupted() => {}
+                    () = aborted => {}
                 }
             }
-            Signals::Left => std::future::pending().await,
+            Signals::Left => {
+                let _waits_for_all = run;
+                std::future::pending().await
+            }
         }
     }
 }
 
 #[cfg(feature = "cli")]
 async fn listen(handle: &Handle, has_end: bool) -> Error {
-    let listened = |kind| signal(kind).map_err(|error| Error::cannot("listen for Ctrl-C", error));
-    let (mut interrupt, mut terminate) = match (
-        listened(SignalKind::interrupt()),
-        listened(SignalKind::terminate()),
-    ) {
-        (Ok(interrupt), Ok(terminate)) => (interrupt, terminate),
-        (Err(error), _) | (_, Err(error)) => return error,
-    };
+    guard::attend(handle);
+    let listened = |kind| signal(kind).ok();
     // What 'nohup' started goes on when its terminal is closed.
     let mut hangup = match machine::ignores_hangup() {
         true => None,
-        false => listened(SignalKind::hangup()).ok(),
+        false => listened(SignalKind::hangup()),
     };
     let mut suspension = Suspension::listen();
     loop {
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
             () = received(&mut hangup) => {
                 if has_end {
                     tell("the terminal has gone: the run goes on without it");

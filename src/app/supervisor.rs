@@ -173,7 +173,7 @@ impl Begun {
             let run_logs = logs.as_ref().map(LogWriter::run_logs);
             let outcome = conduct(
                 signals,
-                handle,
+                handle.clone(),
                 control,
                 (prepared, run_logs),
                 source,
@@ -181,7 +181,7 @@ impl Begun {
             );
             let outcome = outcome.await;
             let written = match logs {
-                Some(logs) => Some(finish(logs, signals).await),
+                Some(logs) => Some(finish(logs, signals, &handle).await),
                 None => None,
             };
             let mut outcome = outcome?;
@@ -253,12 +253,12 @@ async fn conduct<F: Future<Output = Error>>(
 }
 
 /// Writes what is left of the logs. Ctrl-C and SIGTERM end that too: a pipe may be read as slowly as its reader likes.
-async fn finish(logs: LogWriter, signals: Signals) -> Result<Written, Error> {
+async fn finish(logs: LogWriter, signals: Signals, run: &Handle) -> Result<Written, Error> {
     let abandon = logs.abandon();
     let mut finishing = tokio::task::spawn_blocking(|| logs.finish());
     let written = tokio::select! {
         written = &mut finishing => written,
-        () = signals.interrupted() => {
+        () = signals.interrupted(run) => {
             abandon.now();
             finishing.await
         }

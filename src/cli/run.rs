@@ -134,6 +134,16 @@ pub(crate) struct Load {
     /// How long running tasks may take to finish after a stop [default: 30s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub stop_timeout: Option<Duration>,
+    /// How long test_start may take, before the first user [default: 60s]
+    ///
+    /// One that takes longer is cut off, and the run does not start: as when it raises, the exit code is 1.
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub setup_timeout: Option<Duration>,
+    /// How long test_stop may take, after the last user [default: 60s]
+    ///
+    /// One that takes longer is cut off; the report says so, and with --fail-on-error the exit code is 1.
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub teardown_timeout: Option<Duration>,
 }
 
 /// Options of the target and of how it is reached.
@@ -344,6 +354,8 @@ impl Run {
             warmup: self.load.warmup,
             reset_stats: self.load.reset_stats.then_some(true),
             stop_timeout: self.load.stop_timeout,
+            setup_timeout: self.load.setup_timeout,
+            teardown_timeout: self.load.teardown_timeout,
             timeout: self.target.timeout,
             max_body: self.target.max_body,
             headers: (!self.request.header.is_empty())

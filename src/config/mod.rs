@@ -89,6 +89,10 @@ pub(crate) struct RunConfig {
     pub reset_stats: bool,
     /// The time that running tasks may take to finish after a stop.
     pub stop_timeout: Duration,
+    /// The time that `test_start` may take.
+    pub setup_timeout: Duration,
+    /// The time that `test_stop` may take.
+    pub teardown_timeout: Duration,
     /// A request's timeout.
     pub timeout: Duration,
     /// The largest body read, in bytes.
@@ -219,6 +223,8 @@ impl Config {
             reset_stats: settings.reset_stats.unwrap_or(false),
             iterations: settings.iterations,
             stop_timeout: settings.stop_timeout.unwrap_or(Duration::from_secs(30)),
+            setup_timeout: settings.setup_timeout.unwrap_or(Duration::from_secs(60)),
+            teardown_timeout: settings.teardown_timeout.unwrap_or(Duration::from_secs(60)),
             timeout: settings.timeout.unwrap_or(Duration::from_secs(60)),
             max_body: settings.max_body.unwrap_or(64 << 20),
             headers: settings.headers.unwrap_or_default(),

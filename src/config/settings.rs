@@ -89,6 +89,10 @@ settings! {
     reset_stats: bool = Value::flag;
     /// The time that running tasks may take to finish after a stop.
     stop_timeout: Duration = Value::duration;
+    /// The time that `test_start` may take.
+    setup_timeout: Duration = Value::duration;
+    /// The time that `test_stop` may take.
+    teardown_timeout: Duration = Value::duration;
     /// A request's timeout.
     timeout: Duration = Value::duration;
     /// The largest body read, in bytes.

@@ -1,7 +1,7 @@
 //! The ends of a run at which the wishes of its handles arrive.
 
 use crate::control::answer::Answer;
-use crate::control::command::{Command, Interrupt};
+use crate::control::command::Command;
 use crate::metrics::Report;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -30,38 +30,16 @@ impl Reply {
 #[derive(Debug)]
 pub(crate) struct Calls {
     inbox: mpsc::UnboundedReceiver<Call>,
-    /// The run was asked to stop.
-    stopped: bool,
 }
 
 impl Calls {
     pub(super) fn new(inbox: mpsc::UnboundedReceiver<Call>) -> Calls {
-        Calls {
-            inbox,
-            stopped: false,
-        }
+        Calls { inbox }
     }
 
-    /// The next one; `None` when no handle is left. Of interrupts only the first comes as one: a further one, or one
-    /// after a stop, is an abort. Nothing is lost when it is dropped before it is ready.
+    /// The next one; `None` when no handle is left. Nothing is lost when it is dropped before it is ready.
     pub(crate) async fn next(&mut self) -> Option<Call> {
-        match self.inbox.recv().await? {
-            Call::Command(Command::Interrupt(from), reply) => {
-                Some(Call::Command(self.interrupt(from), reply))
-            }
-            Call::Command(Command::Stop, reply) => {
-                self.stopped = true;
-                Some(Call::Command(Command::Stop, reply))
-            }
-            call => Some(call),
-        }
-    }
-
-    fn interrupt(&mut self, from: Interrupt) -> Command {
-        match std::mem::replace(&mut self.stopped, true) {
-            false => Command::Interrupt(from),
-            true => Command::Abort,
-        }
+        self.inbox.recv().await
     }
 }
 

@@ -36,10 +36,19 @@ const NEWS: usize = 64;
 #[derive(Debug, Clone)]
 pub struct Handle {
     calls: mpsc::UnboundedSender<Call>,
+    urgency: Arc<watch::Sender<Urgency>>,
     reloads: mpsc::UnboundedSender<Reply>,
     snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
     log: broadcast::WeakSender<Arc<str>>,
     news: broadcast::WeakSender<News>,
+}
+
+/// How urgently a run was asked to end, by all of its handles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    None,
+    Stop,
+    Abort,
 }
 
 /// The run's end of its handles. Each part belongs to whoever serves it; what is dropped is refused.
@@ -67,6 +76,7 @@ impl Control {
         let (log, _) = broadcast::channel(LOG_LINES);
         let handle = Handle {
             calls,
+            urgency: Arc::new(watch::channel(Urgency::None).0),
             reloads,
             snapshots: latest,
             log: log.downgrade(),
@@ -84,8 +94,10 @@ impl Control {
 }
 
 impl Handle {
-    /// Sends a command. Its answer can be awaited, or dropped by whoever does not care.
+    /// Sends a command. Its answer can be awaited, or dropped by whoever does not care. Of interrupts only the first is
+    /// sent as one: a further one, or one after a stop, is an abort.
     pub fn ask(&self, command: Command) -> Asked {
+        let command = self.noted(command);
         let (reply, answer) = oneshot::channel();
         let reply = Reply(reply);
         let refused = match command {
@@ -97,6 +109,37 @@ impl Handle {
             false => Refusal::Over,
         };
         Asked { answer, otherwise }
+    }
+
+    /// Notes how urgently the run is to end from now on, and turns an interrupt that is not the first into an abort.
+    fn noted(&self, command: Command) -> Command {
+        let mut noted = command;
+        self.urgency.send_if_modified(|urgency| {
+            if matches!(command, Command::Interrupt(_)) && *urgency != Urgency::None {
+                noted = Command::Abort;
+            }
+            let wanted = match noted {
+                Command::Abort => Urgency::Abort,
+                Command::Stop | Command::Interrupt(_) => Urgency::Stop,
+                _ => Urgency::None,
+            };
+            let more = wanted > *urgency;
+            *urgency = wanted.max(*urgency);
+            more
+        });
+        noted
+    }
+
+    /// Returns whether somebody has asked for an abort, also after the run was over.
+    pub(crate) fn is_aborted(&self) -> bool {
+        *self.urgency.borrow() == Urgency::Abort
+    }
+
+    /// Waits until somebody asks for an abort, also after the run was over.
+    pub(crate) async fn aborted(&self) {
+        let mut urgency = self.urgency.subscribe();
+        // Its sender is this handle's.
+        let _held = urgency.wait_for(|now| *now == Urgency::Abort).await;
     }
 
     /// The report of now, without an ending and a verdict; `None` when the run is over. Costs the run what a report
@@ -179,6 +222,22 @@ mod tests {
             }
             assert_eq!(asked.await.expect("it is done"), Done::Stopping);
         }
+        assert!(handle.is_aborted() && other.is_aborted());
+    }
+
+    #[tokio::test]
+    async fn an_abort_is_wanted_from_the_second_interrupt_on_whether_or_not_the_run_is_over() {
+        let (handle, control) = Control::open();
+        drop(control);
+        let interrupt = Command::Interrupt(Interrupt::Signal);
+        drop(handle.ask(interrupt));
+        drop(handle.ask(Command::Pause));
+        assert!(!handle.is_aborted());
+        let other = handle.clone();
+        let waiting = tokio::spawn(async move { other.aborted().await });
+        drop(handle.ask(interrupt));
+        waiting.await.expect("it is told");
+        assert!(handle.is_aborted());
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 58] = [
+const MISFITS: [(&str, &str, &[&str]); 60] = [
     ("--users", "0", &["'0' is not a whole number of at least 1"]),
     (
         "--hatch-rate",
@@ -52,6 +52,8 @@ const MISFITS: [(&str, &str, &[&str]); 58] = [
         &["'lucky' is not a whole number of at least 0"],
     ),
     ("--stop-timeout", "x", &["'x' is not a duration"]),
+    ("--setup-timeout", "-1s", &["'-1s' is not a duration"]),
+    ("--teardown-timeout", "x", &["'x' is not a duration"]),
     (
         "--host",
         "ftp://a",

@@ -26,6 +26,7 @@ mod hops;
 mod hostile;
 mod http2;
 mod http2_site;
+mod interrupts;
 mod language;
 mod load;
 mod load_parts;

@@ -15,7 +15,7 @@ use super::signals::Signals;
 #[cfg(feature = "demo")]
 use super::sites::site_named;
 use super::supervisor::Supervisor;
-use super::{log, preflight, runtime, writable};
+use super::{guard, log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
 use crate::config::Config;
 use crate::console::{self, State};
@@ -69,6 +69,10 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Error> {
+    // A site has nothing to save, and ends as any server.
+    if !matches!(cli.command, Some(cli::Command::Demo(_))) {
+        guard::start()?;
+    }
     match cli.command {
         Some(cli::Command::Check { plan, .. }) => check(&plan),
         Some(cli::Command::New { dir }) => {
@@ -117,6 +121,9 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     }
     tell(flags, &announcement(prepared));
     let config = prepared.config.clone();
+    let handle = begun.handle().clone();
+    let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
+    guard::note_files_due(to_files || config.local.logs.files().next().is_some());
     let source = flags::source(path, flags);
     #[cfg(feature = "tui")]
     let mut view = {
@@ -134,14 +141,19 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let running = begun.run(Some(source), |handle| show(handle, over, &config, flags));
     let runtime = runtime()?;
     let outcome = runtime.block_on(running)?;
-    let written = outputs::write_all(&flags.outputs.output, &outcome.report);
+    let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
+        guard::note_files_due(false);
+    });
     #[cfg(feature = "tui")]
     if let Some(view) = view {
-        for line in runtime.block_on(view.leave(&outcome, flags.screen.exit)) {
+        for line in runtime.block_on(view.leave(&outcome, &handle, flags.screen.exit)) {
             screen::aside(&line);
         }
     }
-    runtime.block_on(conclude(&outcome, written, &config, flags))
+    let code = runtime.block_on(conclude(&outcome, written, &handle, &config, flags));
+    // A plan that is being loaded again keeps nobody waiting.
+    runtime.shutdown_background();
+    Ok(code)
 }
 
 /// Waits until there is no view any more.
@@ -172,9 +184,10 @@ async fn show(
 async fn conclude(
     outcome: &Outcome,
     written: Result<(), Vec<Error>>,
+    run: &Handle,
     config: &Config,
     flags: &cli::Run,
-) -> Result<u8, Error> {
+) -> u8 {
     let report = &outcome.report;
     let mut troubles = written.err().unwrap_or_default();
     let to_stdout = writes_to_stdout(flags);
@@ -186,7 +199,7 @@ async fn conclude(
     }
     let state = tokio::select! {
         state = console::out().settled_within(FAREWELL) => state,
-        () = Signals::Obeyed.interrupted() => console::out().state(),
+        () = Signals::Obeyed.interrupted(run) => console::out().state(),
     };
     troubles.extend(screen::written(state).err());
     if to_stdout && state == State::Busy {
@@ -205,10 +218,12 @@ async fn conclude(
     for trouble in &troubles {
         complain(trouble, false);
     }
-    Ok(match troubles.is_empty() {
+    match troubles.is_empty() {
+        // Whoever aborts what comes after the run gets no verdict either.
+        _ if run.is_aborted() => exit::ABORTED,
         true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
         false => exit::TROUBLE,
-    })
+    }
 }
 
 fn check(path: &Path) -> Result<u8, Error> {

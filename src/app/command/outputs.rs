@@ -15,33 +15,48 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Writes every output that can be written, files first: standard output may keep whoever waits for it waiting. What
-/// goes there is on its way when this returns.
+/// Writes every output that can be written, files first: a pipe may keep whoever writes to it waiting. What goes to
+/// standard output is on its way when this returns. Calls `files_written` before anything that may keep it waiting.
 ///
 /// # Errors
 /// One for each that could not.
-pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Vec<Error>> {
+pub(super) fn write_all(
+    outputs: &[Output],
+    report: &Report,
+    files_written: impl FnOnce(),
+) -> Result<(), Vec<Error>> {
     let mut troubles = Vec::new();
-    let (files, streams): (Vec<_>, Vec<_>) = outputs.iter().partition(|one| one.path.is_some());
-    for output in files.into_iter().chain(streams) {
-        let written = output::render(report, output.format);
-        let written = written.and_then(|bytes| write(output.path.as_deref(), &bytes));
-        troubles.extend(written.err());
-        let series = output
-            .path
-            .as_deref()
-            .filter(|path| output.format == Format::Csv && !is_device(path));
-        if let Some(path) = series {
-            let written = output::csv::series(report);
-            let path = output::csv::series_path(path);
-            let written = written.and_then(|text| write(Some(&path), text.as_bytes()));
-            troubles.extend(written.err());
-        }
+    let is_file = |one: &&Output| one.path.as_ref().is_some_and(|path| !is_device(path));
+    let (files, streams): (Vec<_>, Vec<_>) = outputs.iter().partition(is_file);
+    for output in files {
+        troubles.extend(write_one(output, report));
+    }
+    files_written();
+    for output in streams {
+        troubles.extend(write_one(output, report));
     }
     match troubles.is_empty() {
         true => Ok(()),
         false => Err(troubles),
     }
+}
+
+/// Writes one output, and returns what went wrong.
+fn write_one(output: &Output, report: &Report) -> Vec<Error> {
+    let written = output::render(report, output.format);
+    let written = written.and_then(|bytes| write(output.path.as_deref(), &bytes));
+    let mut troubles: Vec<Error> = written.err().into_iter().collect();
+    let series = output
+        .path
+        .as_deref()
+        .filter(|path| output.format == Format::Csv && !is_device(path));
+    if let Some(path) = series {
+        let written = output::csv::series(report);
+        let path = output::csv::series_path(path);
+        let written = written.and_then(|text| write(Some(&path), text.as_bytes()));
+        troubles.extend(written.err());
+    }
+    troubles
 }
 
 /// Runs `lgoose report`: prints the tables of a saved run, and writes its other formats. The verdict was the run's;
@@ -65,7 +80,7 @@ pub(super) fn report(flags: &cli::Saved) -> Result<u8, Error> {
         // An earlier lgoose wrote it, or it was written on the way.
         report.verdict = Some(output::judge(&report, None));
     }
-    let written = write_all(&flags.output, &report);
+    let written = write_all(&flags.output, &report, || ());
     screen::written(console::out().settle(None))?;
     if flags.output.iter().all(|output| output.path.is_some()) {
         let options = output::text::TableOptions {

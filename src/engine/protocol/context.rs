@@ -37,6 +37,21 @@ impl RunContext {
         Share::new(self.local.part, index, self.shards)
     }
 
+    /// Makes the context of the same run whose users begin now, after `test_start`.
+    pub(crate) fn beginning_now(&self) -> RunContext {
+        RunContext {
+            throttle: self.throttle.clone(),
+            origin: self.origin,
+            ..context(
+                self.config.clone(),
+                self.local.clone(),
+                self.client.clone(),
+                self.resolver.clone(),
+                self.run_logs.clone(),
+            )
+        }
+    }
+
     /// Returns how long the run has gone on.
     pub(crate) fn now(&self) -> Duration {
         self.begin.elapsed()

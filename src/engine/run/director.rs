@@ -11,7 +11,6 @@ use crate::engine::run::local_shards::LocalShards;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::settings_of;
-use crate::engine::run::watchdog::{Caught, complaint};
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
 use crate::metrics::{
@@ -28,9 +27,6 @@ const TICK: Duration = Duration::from_millis(250);
 
 /// Delay of the director's ticks behind those of the shards.
 const AFTER_SHARDS: Duration = Duration::from_millis(20);
-
-/// Time that the other shards have to hand over when one is caught in the plan's code.
-const HAND_OVER: Duration = Duration::from_secs(2);
 
 /// State of a run that is going on.
 pub(crate) struct Director {
@@ -101,7 +97,7 @@ impl Director {
                 () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
                 () = at(until), if until.is_some() => match self.life {
                     Life::Stopping { .. } => self.give_up(),
-                    Life::Going | Life::Aborting { .. } => return,
+                    Life::Going | Life::Aborting { .. } => return self.leave_behind(),
                 },
                 _ = tick.tick() => self.tick(local),
             }
@@ -188,24 +184,6 @@ impl Director {
                 self.stop(Cause::Trouble, None);
             }
         }
-    }
-
-    /// Gives a shard up: it is waited for no longer.
-    fn lose(&mut self, shard: usize) {
-        if self.roster.lost(shard) {
-            self.store.lose(shard);
-            self.finish_reset_if_all_reached();
-        }
-    }
-
-    /// Ends the run without a shard that is caught in the plan's code: the others hand over what they have.
-    fn end_without(&mut self, caught: Caught) {
-        self.caught = true;
-        let plan_version = self.directives.borrow().plan_version.clone();
-        self.trouble
-            .get_or_insert(complaint(&plan_version.plan, &self.name, caught));
-        self.lose(caught.shard);
-        self.cut_off(Some(self.now() + HAND_OVER));
     }
 
     /// Records the stages that have begun.
@@ -384,7 +362,8 @@ fn iterations(config: &RunConfig, part: Part) -> Option<u64> {
     counted.then(|| each.saturating_mul(part.share(config.users)))
 }
 
-async fn at(moment: Option<Instant>) {
+/// Waits until that moment; for ever without one.
+pub(super) async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
         None => std::future::pending().await,

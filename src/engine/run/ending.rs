@@ -2,8 +2,16 @@
 
 use crate::engine::protocol::directive::Phase;
 use crate::engine::run::director::Director;
+use crate::engine::run::watchdog::{Caught, complaint};
 use crate::metrics::{Cause, Ending, EventKind};
+use crate::units::counted;
 use std::time::Duration;
+
+/// Time that the other shards have to hand over when one is caught in the plan's code.
+const HAND_OVER: Duration = Duration::from_secs(2);
+
+/// Time that shards have to hand over after an abort: the process is to end within a second of it.
+const ABORT_HAND_OVER: Duration = Duration::from_millis(400);
 
 /// The first stop of a run: its cause, its time, and the threshold if it was one.
 #[derive(Debug)]
@@ -61,7 +69,7 @@ impl Director {
     /// Aborts the run: cuts requests off at somebody's command.
     pub(crate) fn abort(&mut self) {
         self.note(Cause::Aborted, None);
-        self.cut_off(None);
+        self.cut_off(Some(self.now() + ABORT_HAND_OVER));
     }
 
     /// Cuts off all users that are left; shards are waited for until that time since the run began.
@@ -78,6 +86,40 @@ impl Director {
             "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
         ));
         self.cut_off(None);
+    }
+
+    /// Gives a shard up: it is waited for no longer.
+    pub(crate) fn lose(&mut self, shard: usize) {
+        if self.roster.lost(shard) {
+            self.store.lose(shard);
+            self.finish_reset_if_all_reached();
+        }
+    }
+
+    /// Ends the run without a shard that is caught in the plan's code: the others hand over what they have.
+    pub(crate) fn end_without(&mut self, caught: Caught) {
+        self.caught = true;
+        let plan_version = self.directives.borrow().plan_version.clone();
+        self.trouble
+            .get_or_insert(complaint(&plan_version.plan, &self.name, caught));
+        self.lose(caught.shard);
+        self.cut_off(Some(self.now() + HAND_OVER));
+    }
+
+    /// Gives up the shards that have not handed over in time: they compute, and nothing but the end of the process ends
+    /// them.
+    pub(crate) fn leave_behind(&mut self) {
+        self.caught = true;
+        let missing = self.roster.missing();
+        for shard in &missing {
+            self.lose(*shard);
+        }
+        if !missing.is_empty() {
+            let threads = counted(missing.len() as u64, "thread");
+            self.store.warn(format!(
+                "{threads} of users still computed at the end: their last figures are missing"
+            ));
+        }
     }
 
     fn note(&mut self, cause: Cause, threshold: Option<String>) {

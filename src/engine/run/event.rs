@@ -1,35 +1,52 @@
-//! Runs the plan's functions for the start and the end of a test: each once, by a user of its own, while no other
-//! user is at work. Their requests count apart from those of users, under the event's name.
+//! The plan's functions for the start and the end of a test, each on a thread of its own, so that the run hears what is
+//! asked of it whatever they do. The director's side: it waits for their end, and no longer than it may.
 
 use crate::control::{Call, Calls, Command, Done, Refusal};
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::run::director::at;
+use crate::engine::run::event_user::{EventTask, Order, StartEvent};
 use crate::engine::run::settings::settings_of;
-use crate::engine::user::stop::Stop;
-use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
 use crate::lua::Raised;
 use crate::metrics::{Report, Store};
-use crate::plan::{Event, Scenario, Schedule};
-use std::rc::Rc;
+use crate::plan::Event;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+
+/// Time that an event's function which was cut off has to hand over its figures. One that computes and never waits cannot
+/// be cut off: its thread is left behind, and the process ends it.
+const HAND_OVER: Duration = Duration::from_millis(250);
 
 /// Result of an event's function.
 #[derive(Debug, Default)]
 pub(crate) struct Happened {
-    /// The error that it raised, if any.
-    pub(crate) raised: Option<Raised>,
-    /// The last stop or abort that was asked for meanwhile.
+    /// The error that it raised, or that it took too long.
+    pub(crate) raised: Option<String>,
+    /// The stop or the abort that was asked for meanwhile.
     pub(crate) asked: Option<Command>,
+    /// Whether it was cut off before its end.
+    pub(crate) cut_off: bool,
 }
 
-/// Runs the function for `event`, if the plan has one.
+/// Reasons to cut an event's function off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    OverTime,
+    AfterStop,
+    Aborted,
+}
+
+/// Runs the function for `event`, if the plan has one, for as long as it may take.
 ///
 /// # Errors
-/// Trouble that keeps its user from starting.
+/// Trouble that keeps its user from starting, or ended its thread.
 pub(crate) async fn run_event(
-    context: &RunContext,
-    plan_version: &PlanVersion,
+    start: StartEvent,
+    context: &Arc<RunContext>,
+    plan_version: &Arc<PlanVersion>,
     event: Event,
     store: &mut Store,
     calls: &mut Calls,
@@ -37,66 +54,109 @@ pub(crate) async fn run_event(
     if !plan_version.plan.events.contains(&event) {
         return Ok(Happened::default());
     }
-    let index = context.shards + event as usize;
-    let shared = Shared::new(context, index, context.recorder(index), Arc::default());
-    let stop = Rc::<Stop>::default();
-    let user = User::for_event(role(event, plan_version), shared.clone(), stop.clone())?;
-    let mut asked = None;
-    let raised = {
-        let mut run = std::pin::pin!(user.run_event(event));
-        loop {
-            tokio::select! {
-                raised = &mut run => break raised,
-                Some(call) = calls.next() => match call {
-                    Call::Command(Command::Abort, reply) => {
-                        asked = Some(Command::Abort);
-                        reply.answer(Ok(Done::Aborting));
-                        break None;
+    let config = &context.config;
+    let limit = match event {
+        Event::TestStart => config.setup_timeout,
+        Event::TestStop => config.teardown_timeout,
+    };
+    let (orders, ordered) = watch::channel(Order::GoOn);
+    let (result, mut ended) = oneshot::channel();
+    start(EventTask {
+        context: context.clone(),
+        plan_version: plan_version.clone(),
+        event,
+        ordered,
+        result,
+    })?;
+    let mut happened = Happened::default();
+    let mut why = Cut::OverTime;
+    let mut until = Instant::now().checked_add(limit);
+    let ended = loop {
+        tokio::select! {
+            ended = &mut ended => break Some(ended),
+            () = at(until), if until.is_some() => {
+                if happened.cut_off {
+                    break None;
+                }
+                happened.cut_off = true;
+            }
+            Some(call) = calls.next() => match call {
+                Call::Command(Command::Abort, reply) => {
+                    happened.asked = Some(Command::Abort);
+                    happened.cut_off = true;
+                    why = Cut::Aborted;
+                    reply.answer(Ok(Done::Aborting));
+                }
+                Call::Command(command @ (Command::Stop | Command::Interrupt(_)), reply) => {
+                    happened.asked.get_or_insert(command);
+                    orders.send_replace(Order::Stop);
+                    let latest = Instant::now().checked_add(config.stop_timeout);
+                    if let Some(latest) = latest.filter(|at| until.is_none_or(|until| *at < until)) {
+                        (why, until) = (Cut::AfterStop, Some(latest));
                     }
-                    Call::Command(command @ (Command::Stop | Command::Interrupt(_)), reply) => {
-                        asked = Some(command);
-                        stop.tell();
-                        reply.answer(Ok(Done::Stopping));
-                    }
-                    // What is about users comes too early or too late.
-                    Call::Command(_, reply) => reply.answer(Err(match event {
+                    reply.answer(Ok(Done::Stopping));
+                    continue;
+                }
+                // What is about users comes too early or too late.
+                Call::Command(_, reply) => {
+                    reply.answer(Err(match event {
                         Event::TestStart => Refusal::NotBegun,
                         Event::TestStop => Refusal::Stopping,
-                    })),
-                    Call::Report(reply) => {
-                        let report = Report {
-                            settings: Some(settings_of(
-                        &context.config,
-                        &context.local,
-                        &plan_version.program,
-                    )),
-                            ..store.report_so_far()
-                        };
-                        // Whoever asked may not care any more.
-                        let _ignored = reply.send(Arc::new(report));
-                    }
+                    }));
+                    continue;
                 }
-            }
+                Call::Report(reply) => {
+                    let settings = settings_of(config, &context.local, &plan_version.program);
+                    // Whoever asked may not care any more.
+                    let _ignored = reply.send(Arc::new(Report {
+                        settings: Some(settings),
+                        ..store.report_so_far()
+                    }));
+                    continue;
+                }
+            },
         }
+        // It was cut off.
+        orders.send_replace(Order::CutOff);
+        until = Instant::now().checked_add(HAND_OVER);
     };
-    store.merge_event(shared.recorder.borrow_mut().take());
-    Ok(Happened { raised, asked })
-}
-
-/// Makes the role of the event's user, which has no tasks of its own.
-fn role(event: Event, plan_version: &PlanVersion) -> Rc<Role> {
-    let scenario = Scenario::new(event.name());
-    Rc::new(Role {
-        schedule: Schedule::new(&scenario),
-        scenario,
-        tasks: Vec::new(),
-        host: plan_version.hosts[0].clone(),
-        program: plan_version.program.clone(),
-    })
+    let name = event.name();
+    match ended {
+        Some(Ok(ended)) => {
+            let ended = ended?;
+            store.merge_event(*ended.delta);
+            happened.cut_off &= ended.cut_off;
+            happened.raised = ended.raised.map(|raised| raised_in(event, &raised));
+        }
+        Some(Err(_)) => {
+            let fault = format!("{name} ended by a fault in lgoose; please report it");
+            return Err(Error::trouble(fault));
+        }
+        None => store.warn(format!(
+            "{name} was computing when it was cut off: the figures of its requests are not complete"
+        )),
+    }
+    match why {
+        _ if !happened.cut_off => {}
+        Cut::Aborted => {}
+        Cut::OverTime => {
+            let (limit, flag) = match event {
+                Event::TestStart => (config.setup_timeout, "--setup-timeout"),
+                Event::TestStop => (config.teardown_timeout, "--teardown-timeout"),
+            };
+            let seconds = limit.as_secs_f64();
+            happened.raised = Some(format!("{name} did not end within {seconds} s ('{flag}')"));
+        }
+        Cut::AfterStop => store.warn(format!(
+            "{name} still ran {} s after the stop and was cut off ('--stop-timeout')",
+            config.stop_timeout.as_secs_f64()
+        )),
+    }
+    Ok(happened)
 }
 
 /// Returns the text of an error in an event's function; it begins with the place of the error.
-pub(crate) fn raised_in(event: Event, raised: &Raised) -> String {
+fn raised_in(event: Event, raised: &Raised) -> String {
     let place = raised
         .line
         .as_deref()

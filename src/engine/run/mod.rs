@@ -4,6 +4,7 @@
 pub(super) mod director;
 pub(super) mod ending;
 mod event;
+pub(super) mod event_user;
 pub(super) mod local_shards;
 mod ports;
 mod reset;
@@ -13,7 +14,7 @@ mod steer;
 mod watchdog;
 
 use crate::config::{LocalConfig, Part, RunConfig};
-use crate::control::{Calls, Command};
+use crate::control::{Calls, Command, Interrupt};
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::{Timetable, stages};
 use crate::engine::protocol::context::{RunContext, cadence, context};
@@ -22,7 +23,8 @@ use crate::engine::protocol::offer::Offers;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
 use crate::engine::run::ending::Life;
-use crate::engine::run::event::{raised_in, run_event};
+use crate::engine::run::event::{Happened, run_event};
+use crate::engine::run::event_user::{StartEvent, start_event_thread};
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
@@ -37,7 +39,6 @@ use crate::plan::Event;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 /// A plan, its configuration and its surroundings, ready to run.
 #[derive(Debug, Clone)]
@@ -83,12 +84,23 @@ pub(crate) async fn run(
     offers: Offers,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
-    run_on(start_thread, run, calls, offers, snapshots).await
+    let start = Start {
+        shard: start_thread,
+        event: start_event_thread,
+    };
+    run_on(start, run, calls, offers, snapshots).await
 }
 
-/// Works like [`run`], with a given way to start shards.
+/// The ways to start what a run consists of: on threads, or beside a test that plays time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) shard: StartShard,
+    pub(crate) event: StartEvent,
+}
+
+/// Works like [`run`], with given ways to start shards and events.
 pub(crate) async fn run_on(
-    start_shard: StartShard,
+    start: Start,
     run: Run,
     mut calls: Calls,
     offers: Offers,
@@ -116,13 +128,13 @@ pub(crate) async fn run_on(
         store.record_part(part.number, part.of);
     }
     let name = run.name.clone();
-    let mut context = context(
+    let mut context = Arc::new(context(
         run.config,
         run.local,
         run.client,
         run.resolver,
         run.run_logs,
-    );
+    ));
     let (timetable, end) = Timetable::of(&config);
     snapshots.send_replace(Some(Arc::new(Snapshot {
         wanted: Aim {
@@ -133,6 +145,7 @@ pub(crate) async fn run_on(
         ..Snapshot::default()
     })));
     let begun = run_event(
+        start.event,
         &context,
         &plan_version,
         Event::TestStart,
@@ -140,22 +153,15 @@ pub(crate) async fn run_on(
         &mut calls,
     )
     .await?;
-    if let Some(raised) = begun.raised {
-        let raised = raised_in(Event::TestStart, &raised);
-        let mut ending = Ending::new(Cause::NotStarted, Duration::ZERO, end);
-        ending.raised = Some(raised.clone());
-        let report = store.report(context.begin.elapsed());
-        return Ok(Outcome {
-            report: ended(report, ending, &context, &plan_version),
-            trouble: Some(Diagnostic::new(raised).into()),
-        });
+    if begun.raised.is_some() || begun.asked.is_some() {
+        let parts = (start, context, plan_version, store, calls);
+        return not_started(begun, end, parts).await;
     }
     if plan_version.plan.events.contains(&Event::TestStart) {
-        context.begin = Instant::now();
+        context = Arc::new(context.beginning_now());
         store.begin_at(context.begin.duration_since(context.origin));
     }
     store.expect(context.shards);
-    let context = Arc::new(context);
     let reset = Reset::new(&config, &timetable);
     let (directives, _) = watch::channel(Directive {
         phase: Phase::Go,
@@ -193,12 +199,7 @@ pub(crate) async fn run_on(
         standstill: Standstill::default(),
         load_set: false,
     };
-    // Whoever starts after a stop has nothing to do.
-    if let Some(asked) = begun.asked {
-        // It has been answered.
-        let _answered = director.obey(asked);
-    }
-    let (mut local, signals) = LocalShards::start(start_shard, &context, &director.directives)?;
+    let (mut local, signals) = LocalShards::start(start.shard, &context, &director.directives)?;
     director
         .direct(&mut local, signals, &mut calls, offers)
         .await;
@@ -210,25 +211,70 @@ pub(crate) async fn run_on(
         .happened(elapsed, EventKind::End, "the run was over");
     let plan_version = director.directives.borrow().plan_version.clone();
     let mut ending = director.ending(elapsed);
-    let happened = run_event(
-        &context,
-        &plan_version,
-        Event::TestStop,
-        &mut director.store,
-        &mut calls,
-    )
-    .await?;
-    if let Some(raised) = happened.raised {
-        let raised = raised_in(Event::TestStop, &raised);
-        director.store.warn(raised.clone());
-        ending.raised = Some(raised);
-    }
-    if happened.asked == Some(Command::Abort) && director.trouble.is_none() {
-        (ending.cause, ending.cut_short) = (Cause::Aborted, true);
+    // Whoever aborts a run waits for nothing more.
+    if ending.cause != Cause::Aborted {
+        let happened = run_event(
+            start.event,
+            &context,
+            &plan_version,
+            Event::TestStop,
+            &mut director.store,
+            &mut calls,
+        )
+        .await?;
+        if let Some(raised) = happened.raised {
+            director.store.warn(raised.clone());
+            ending.raised = Some(raised);
+        }
+        if happened.asked == Some(Command::Abort) && director.trouble.is_none() {
+            (ending.cause, ending.cut_short) = (Cause::Aborted, true);
+        }
     }
     Ok(Outcome {
         report: ended(director.report(elapsed), ending, &context, &plan_version),
         trouble: director.trouble,
+    })
+}
+
+/// Ends a run whose `test_start` has raised, took too long, or was stopped: no user is started. `test_stop` cleans up after
+/// one that has come to its end.
+async fn not_started(
+    begun: Happened,
+    end: Option<Duration>,
+    parts: (Start, Arc<RunContext>, Arc<PlanVersion>, Store, Calls),
+) -> Result<Outcome, Error> {
+    let (start, context, plan_version, mut store, mut calls) = parts;
+    let mut cause = match begun.asked {
+        Some(Command::Abort) => Cause::Aborted,
+        Some(Command::Interrupt(Interrupt::Signal)) => Cause::Signal,
+        Some(_) => Cause::StoppedByUser,
+        None => Cause::NotStarted,
+    };
+    let mut raised = begun.raised;
+    if raised.is_none() && !begun.cut_off {
+        let happened = run_event(
+            start.event,
+            &context,
+            &plan_version,
+            Event::TestStop,
+            &mut store,
+            &mut calls,
+        )
+        .await?;
+        raised = happened.raised.inspect(|raised| store.warn(raised.clone()));
+        if happened.asked == Some(Command::Abort) {
+            cause = Cause::Aborted;
+        }
+    }
+    let mut ending = Ending::new(cause, Duration::ZERO, end);
+    ending.in_test_start = cause != Cause::NotStarted;
+    ending.cut_short = true;
+    ending.raised = raised;
+    let trouble = (ending.raised.clone()).filter(|_| cause == Cause::NotStarted);
+    let report = store.report(context.begin.elapsed());
+    Ok(Outcome {
+        report: ended(report, ending, &context, &plan_version),
+        trouble: trouble.map(|raised| Diagnostic::new(raised).into()),
     })
 }
 
@@ -242,6 +288,10 @@ fn ended(
     let mut settings = settings_of(&context.config, &context.local, &plan_version.program);
     // A plan that was loaded anew has brought its own.
     settings.thresholds = thresholds(&plan_version.config);
+    if ending.in_test_start {
+        // Nothing was there to be judged.
+        report.thresholds.clear();
+    }
     if ending.in_warmup {
         // Their figures are those of the warm-up.
         report.thresholds.clear();

@@ -89,6 +89,13 @@ impl Roster {
         self.present().next().is_none()
     }
 
+    /// Returns the shards that still take part.
+    pub(crate) fn missing(&self) -> Vec<usize> {
+        let all = self.0.iter().enumerate();
+        let present = all.filter(|(_, shard)| shard.is_present());
+        present.map(|(index, _)| index).collect()
+    }
+
     /// Returns how the users of all shards ended, as far as that is known.
     pub(crate) fn departures(&self) -> Departures {
         let all = self.0.iter().map(|shard| shard.departures);
@@ -124,6 +131,7 @@ mod tests {
         roster.idle(2, 4, Departures::default());
         roster.idle(1, 4, Departures::default());
         assert!(roster.all_idle(4) && !roster.is_over());
+        assert_eq!(roster.missing(), [0, 2]);
         roster.ended(0, Departures::default());
         roster.ended(2, Departures::default());
         assert!(roster.is_over());

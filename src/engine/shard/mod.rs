@@ -52,7 +52,9 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
     let life = shard.drive(&mut channels, Alarm::default());
     runtime.block_on(local.run_until(life));
     // Tasks that were aborted count their requests when they are dropped.
-    drop((local, runtime));
+    drop(local);
+    // A look-up of a name may take as long as it likes.
+    runtime.shutdown_background();
     shard.end(&mut channels);
 }
 

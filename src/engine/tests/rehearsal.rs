@@ -6,8 +6,9 @@ use crate::control::{Command, Control};
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::offer::PlanVersions;
 use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::run::event_user::EventTask;
 use crate::engine::run::local_shards::StartShard;
-use crate::engine::run::{Outcome, Run, run_on};
+use crate::engine::run::{Outcome, Run, Start, run_on};
 use crate::engine::shard::Shard;
 use crate::engine::shard::channels::Channels;
 use crate::engine::timing::alarm::Alarm;
@@ -106,7 +107,10 @@ impl Rehearsal {
         });
         let outcome = tasks
             .run_until(run_on(
-                self.start_shard,
+                Start {
+                    shard: self.start_shard,
+                    event: start_event_beside,
+                },
                 run,
                 control.calls,
                 offers,
@@ -134,6 +138,12 @@ fn start_beside(
 ) -> Result<Option<JoinHandle<()>>, Error> {
     tokio::task::spawn_local(live(index, context, channels));
     Ok(None)
+}
+
+/// Starts the user of an event there, too.
+fn start_event_beside(task: EventTask) -> Result<(), Error> {
+    tokio::task::spawn_local(task.run());
+    Ok(())
 }
 
 /// When the second of [`start_to_lose_one`]'s shards is lost.

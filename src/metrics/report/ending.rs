@@ -25,7 +25,7 @@ pub enum Cause {
     Plan,
     /// All users ended by errors in `on_start`.
     UsersLost,
-    /// `test_start` raised: no user was started.
+    /// `test_start` raised or took too long: no user was started.
     NotStarted,
     /// A second Ctrl-C, or the command to abort: requests were cut off.
     Aborted,
@@ -49,6 +49,9 @@ pub struct Ending {
     /// Whether the run ended before its figures began to count (`--warmup`, `--reset-stats`): nothing was judged.
     #[serde(default)]
     pub in_warmup: bool,
+    /// Whether the run was stopped or aborted while `test_start` was at work: no user was started.
+    #[serde(default)]
+    pub in_test_start: bool,
     /// Whether tasks that still ran after `--stop-timeout` were cut off.
     #[serde(default)]
     pub cut_off: bool,
@@ -58,7 +61,7 @@ pub struct Ending {
     /// The threshold that stopped the run; `null` if none did.
     #[serde(default)]
     pub threshold: Option<String>,
-    /// The error that `test_start` or `test_stop` raised; `null` if neither did.
+    /// The error that `test_start` or `test_stop` raised, or that it took too long; `null` if neither did.
     #[serde(default)]
     pub raised: Option<String>,
     /// The ending in words: `stopped by a signal at 2 s of 60 s`.
@@ -77,6 +80,7 @@ impl Ending {
             planned_s: planned.map(|planned| planned.as_secs_f64()),
             cut_short: broken_off || (planned.is_some() && !complete),
             in_warmup: false,
+            in_test_start: false,
             cut_off: false,
             all_lost: cause == Cause::UsersLost,
             threshold: None,
@@ -88,7 +92,11 @@ impl Ending {
     /// Adds the words.
     #[must_use]
     pub fn told(mut self) -> Ending {
-        let (at, after) = (self.at(), seconds(self.at_s));
+        let after = seconds(self.at_s);
+        let at = match self.in_test_start {
+            true => "in 'test_start', before any user was started".to_owned(),
+            false => self.at(),
+        };
         let mut text = match self.cause {
             Cause::TimeUp => format!("time up after {after}"),
             Cause::IterationsDone => format!("all iterations done after {after}"),

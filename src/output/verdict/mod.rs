@@ -31,6 +31,7 @@ pub(crate) fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     let exit_code = match (trouble, ending.map(|ending| ending.cause), result) {
         (Some(trouble), ..) => trouble.exit_code(),
         (_, Some(Cause::Aborted), _) => exit::ABORTED,
+        _ if in_test_start(ending) => exit::ABORTED,
         (.., VerdictResult::Failed) => exit::VERDICT,
         _ => exit::OK,
     };
@@ -48,14 +49,17 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
     let ending = report.ending.as_ref();
     let mut reasons: Vec<String> = trouble.map(first_line).into_iter().collect();
     match ending.map(|ending| (ending.cause, ending)) {
-        Some((Cause::Aborted, ending)) => reasons.push(ending.text.clone()),
+        Some((cause, ending)) if cause == Cause::Aborted || ending.in_test_start => {
+            reasons.push(ending.text.clone());
+        }
         Some((Cause::NotStarted, ending)) => reasons.extend(ending.raised.clone()),
         _ => {}
     }
     if ending.is_some_and(|ending| ending.all_lost) {
         reasons.push("every user was lost by an error in 'on_start'".to_owned());
     }
-    if ending.is_none_or(|ending| ending.cause != Cause::NotStarted) {
+    let started = ending.is_none_or(|ending| ending.cause != Cause::NotStarted);
+    if started && !in_test_start(ending) {
         reasons.extend(nothing_succeeded(report));
     }
     reasons.extend(broken(report).map(broken_line));
@@ -87,7 +91,12 @@ fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<Str
     );
     let limits = !(report.thresholds.is_empty() && settings.thresholds.is_empty());
     let short = (ending.cut_short || ending.in_warmup) && limits && !settings.allow_short;
-    (short && waits).then(|| ending.short())
+    (short && waits && !ending.in_test_start).then(|| ending.short())
+}
+
+/// Returns whether the run was stopped before any user was started.
+fn in_test_start(ending: Option<&Ending>) -> bool {
+    ending.is_some_and(|ending| ending.in_test_start)
 }
 
 /// Returns remarks: facts that do not decide the verdict but that a reader has to know.

@@ -2,6 +2,7 @@
 
 use super::{LAST_LINES, View};
 use crate::app::signals::Signals;
+use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::metrics::{Cause, Report};
 use std::sync::Arc;
@@ -89,10 +90,12 @@ impl ViewThread {
     pub(in crate::app::command) async fn leave(
         mut self,
         outcome: &Outcome,
+        run: &Handle,
         at_once: bool,
     ) -> Vec<String> {
         let ending = outcome.report.ending.as_ref();
-        let told_to_go = ending.is_some_and(|ending| ending.cause == Cause::Signal);
+        let told_to_go =
+            ending.is_some_and(|ending| matches!(ending.cause, Cause::Signal | Cause::Aborted));
         let finish = Finish {
             report: Arc::new(outcome.report.clone()),
             stay: !(at_once || told_to_go || outcome.trouble.is_some()),
@@ -113,7 +116,7 @@ impl ViewThread {
         };
         tokio::select! {
             left = left => left.unwrap_or_default(),
-            () = Signals::Obeyed.interrupted() => Vec::new(),
+            () = Signals::Obeyed.interrupted(run) => Vec::new(),
         }
     }
 }

@@ -1,0 +1,139 @@
+//! Guard of the process against its own standstill: a thread that hears SIGINT and SIGTERM whatever the rest of lgoose is
+//! doing. Before a run they end the process at once; during one they are interrupts of it, and after an abort the process
+//! ends within a second even if something in it does not. Knows nothing of what a run writes but whether it has.
+
+use crate::console;
+use crate::control::{Command, Done, Handle, Interrupt};
+use crate::error::{Error, exit};
+#[cfg(feature = "tui")]
+use crate::tui;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// Time from an abort to the end of the process: a little less than the second that is promised.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+/// The same as long as files are still to be written, which a busy machine may take its time for. Another signal ends
+/// that, too.
+const PATIENCE_FOR_FILES: Duration = Duration::from_secs(10);
+
+/// Time for the last bytes to the terminal.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+
+/// The run that signals interrupt; `None` before there is one.
+static RUN: LazyLock<watch::Sender<Option<Handle>>> = LazyLock::new(|| watch::channel(None).0);
+
+/// Counts the signals that came during the run.
+static HEARD: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::channel(0).0);
+
+/// Whether the run has files that are not written yet.
+static FILES_DUE: AtomicBool = AtomicBool::new(false);
+
+/// Begins to listen.
+///
+/// # Errors
+/// Trouble with the thread, or with its signals.
+pub(super) fn start() -> Result<(), Error> {
+    let cannot = |error: std::io::Error| Error::cannot("listen for Ctrl-C", error);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(cannot)?;
+    let (ready, listens) = mpsc::channel();
+    let listen = move || {
+        runtime.block_on(async {
+            let interrupt = signal(SignalKind::interrupt());
+            let signals = interrupt.and_then(|one| Ok((one, signal(SignalKind::terminate())?)));
+            let failed = match signals {
+                Ok(signals) => {
+                    let _waits = ready.send(Ok(()));
+                    return guard(signals).await;
+                }
+                Err(error) => error,
+            };
+            let _waits = ready.send(Err(failed));
+        });
+    };
+    let thread = std::thread::Builder::new().name("signals".to_owned());
+    thread.spawn(listen).map_err(cannot)?;
+    let fault = |_| Error::trouble("the thread that listens for Ctrl-C ended by a fault in lgoose");
+    listens.recv().map_err(fault)?.map_err(cannot)
+}
+
+/// Makes signals interrupts of this run from now on.
+pub(super) fn attend(run: &Handle) {
+    RUN.send_replace(Some(run.clone()));
+}
+
+/// Notes whether the run has files that are not written yet.
+pub(super) fn note_files_due(due: bool) {
+    FILES_DUE.store(due, Ordering::Relaxed);
+}
+
+/// Waits for the next signal.
+pub(super) async fn interrupted() {
+    let mut heard = HEARD.subscribe();
+    // The sender lives as long as the process.
+    let _never = heard.changed().await;
+}
+
+async fn guard((mut interrupt, mut terminate): (Signal, Signal)) {
+    let mut runs = RUN.subscribe();
+    let mut aborted_at = None;
+    loop {
+        let run = runs.borrow_and_update().clone();
+        let aborted = async {
+            match &run {
+                Some(run) if aborted_at.is_none() => run.aborted().await,
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = runs.changed() => continue,
+            () = aborted => {
+                aborted_at = Some(Instant::now());
+                continue;
+            }
+            () = end_of_patience(aborted_at) => end(),
+        }
+        let Some(run) = &run else { end() };
+        if aborted_at.is_some() {
+            end();
+        }
+        HEARD.send_modify(|heard| *heard += 1);
+        let asked = run.ask(Command::Interrupt(Interrupt::Signal));
+        tokio::spawn(async move {
+            if matches!(asked.await, Ok(Done::Stopping)) {
+                // The log's file may take nothing, which must not hold up this thread.
+                tokio::task::spawn_blocking(super::signals::tell_of_interrupt);
+            }
+        });
+    }
+}
+
+/// Waits until the process has had its time after an abort; for ever before one.
+async fn end_of_patience(aborted_at: Option<Instant>) {
+    let Some(aborted_at) = aborted_at else {
+        return std::future::pending().await;
+    };
+    sleep_until(aborted_at + PATIENCE).await;
+    while FILES_DUE.load(Ordering::Relaxed) && aborted_at.elapsed() < PATIENCE_FOR_FILES {
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Ends the process, whatever its other threads do.
+fn end() -> ! {
+    #[cfg(feature = "tui")]
+    tui::hand_back();
+    console::out().settle(Some(LAST_WORDS));
+    console::err().settle(Some(LAST_WORDS));
+    std::process::exit(exit::ABORTED.into())
+}

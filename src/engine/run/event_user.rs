@@ -1,0 +1,120 @@
+//! The user that runs one of the plan's events: a thread of its own, or a task beside a test that plays time. Requests
+//! count apart from those of other users, under the event's name. Knows its orders, and nothing of who gives them.
+
+use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::user::stop::Stop;
+use crate::engine::user::{Role, Shared, User};
+use crate::error::Error;
+use crate::lua::Raised;
+use crate::metrics::Delta;
+use crate::plan::{Event, Scenario, Schedule};
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::{oneshot, watch};
+
+/// Function that starts the user of an event.
+pub(crate) type StartEvent = fn(EventTask) -> Result<(), Error>;
+
+/// An order to the user of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    GoOn,
+    /// Come to an end as a task does after a stop.
+    Stop,
+    /// End at once.
+    CutOff,
+}
+
+/// The task of an event's user: what it is to run, its orders and where its result goes.
+pub(crate) struct EventTask {
+    pub(crate) context: Arc<RunContext>,
+    pub(crate) plan_version: Arc<PlanVersion>,
+    pub(crate) event: Event,
+    pub(crate) ordered: watch::Receiver<Order>,
+    pub(crate) result: oneshot::Sender<Result<EventEnd, Error>>,
+}
+
+/// The end of an event's function.
+pub(crate) struct EventEnd {
+    pub(crate) raised: Option<Raised>,
+    pub(crate) cut_off: bool,
+    pub(crate) delta: Box<Delta>,
+}
+
+/// Starts the user of an event on a thread.
+pub(crate) fn start_event_thread(task: EventTask) -> Result<(), Error> {
+    let cannot = |error| Error::cannot("start the thread of an event", error);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(cannot)?;
+    let thread = std::thread::Builder::new().name(task.event.name().to_owned());
+    let run = move || {
+        runtime.block_on(task.run());
+        // A look-up of a name may take as long as it likes.
+        runtime.shutdown_background();
+    };
+    thread.spawn(run).map(drop).map_err(cannot)
+}
+
+impl EventTask {
+    /// Runs the function to its end, or until it is to be cut off, and sends the result.
+    pub(crate) async fn run(self) {
+        let EventTask {
+            context,
+            plan_version,
+            event,
+            mut ordered,
+            result,
+        } = self;
+        let index = context.shards + event as usize;
+        let shared = Shared::new(&context, index, context.recorder(index), Arc::default());
+        let stop = Rc::<Stop>::default();
+        let user = User::for_event(role(event, &plan_version), shared.clone(), stop.clone());
+        let ended = match user {
+            Ok(user) => {
+                let raised = tokio::select! {
+                    raised = user.run_event(event) => Some(raised),
+                    () = obey(&mut ordered, &stop) => None,
+                };
+                Ok(EventEnd {
+                    cut_off: raised.is_none(),
+                    raised: raised.flatten(),
+                    delta: Box::new(shared.recorder.borrow_mut().take()),
+                })
+            }
+            Err(error) => Err(error),
+        };
+        // A run that has given it up does not care.
+        let _given_up = result.send(ended);
+    }
+}
+
+/// Obeys orders until the last, which is to end at once.
+async fn obey(ordered: &mut watch::Receiver<Order>, stop: &Stop) {
+    loop {
+        let order = *ordered.borrow_and_update();
+        match order {
+            Order::GoOn => {}
+            Order::Stop => stop.tell(),
+            Order::CutOff => return,
+        }
+        // Nobody waits for it any more.
+        if ordered.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Makes the role of the event's user, which has no tasks of its own.
+fn role(event: Event, plan_version: &PlanVersion) -> Rc<Role> {
+    let scenario = Scenario::new(event.name());
+    Rc::new(Role {
+        schedule: Schedule::new(&scenario),
+        scenario,
+        tasks: Vec::new(),
+        host: plan_version.hosts[0].clone(),
+        program: plan_version.program.clone(),
+    })
+}

@@ -1,0 +1,304 @@
+//! Ctrl-C and SIGTERM in every state of the program: the first stops, before any user none is started; the second ends
+//! the program with its outputs written, whatever it was doing. And the limits on what comes before and after the load.
+
+use crate::program::{Ended, Lgoose, Running, plan, scratch, wait_until};
+use crate::server::Server;
+use crate::terminal::Terminal;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+const LGOOSE: &str = env!("CARGO_BIN_EXE_lgoose");
+
+/// A load beside what a test is about.
+const LOAD: &str = "task { \"front\", function(user) user:get \"/\" user:wait(0.02) end }";
+
+/// Lua that neither ends nor waits, where `--lua-time` allows it.
+const COMPUTES: &str = "while true do end";
+
+/// Returns the path of a report that no earlier run of this test has written.
+fn report_path(name: &str) -> PathBuf {
+    let path = scratch(&format!("{name}.json"));
+    let _none = std::fs::remove_file(&path);
+    path
+}
+
+/// Starts a run of two users whose Lua may compute for ever, with its report in the file that is returned.
+fn start(name: &str, text: &str, server: &Server, more: &[&str]) -> (Running, PathBuf) {
+    let (path, url) = (plan(&format!("{name}.lua"), text), server.url());
+    let report = report_path(name);
+    let output = format!("json={}", report.display());
+    let usual = [
+        &*path,
+        "-H",
+        &url,
+        "-u",
+        "2",
+        "-r",
+        "1000",
+        "--lua-time",
+        "1h",
+        "-o",
+        &output,
+    ];
+    (Lgoose::new(usual.iter().chain(more)).start(), report)
+}
+
+fn read(report: &std::path::Path) -> Value {
+    let text = std::fs::read_to_string(report).expect("the report was written");
+    serde_json::from_str(&text).expect("it is whole")
+}
+
+/// Sends Ctrl-C, and SIGTERM as soon as it was heard: two of one kind may be one to the kernel.
+fn interrupt_twice(program: Running) -> Ended {
+    program.interrupt();
+    wait_until("the first signal is told", || {
+        program.stderr().contains("press Ctrl-C again")
+    });
+    program.signal(Signal::TERM);
+    program.end()
+}
+
+#[test]
+fn a_first_signal_in_test_start_starts_no_load_and_test_stop_cleans_up() {
+    let text = format!(
+        "on(\"test_start\", function(user) user:get \"/setup\" user:wait(3600) end)\n\
+         on(\"test_stop\", function(user) user:get \"/teardown\" end)\n{LOAD}"
+    );
+    for (name, signal) in [("start_int", Signal::INT), ("start_term", Signal::TERM)] {
+        let server = Server::start();
+        let limit = ["--threshold", "p95 < 1s"];
+        let (program, path) = start(name, &text, &server, &limit);
+        wait_until("test_start is at work", || server.received() == 1);
+        program.signal(signal);
+        let ended = program.end();
+        assert_eq!(ended.code, 130, "{}", ended.stderr);
+        assert_eq!(server.requests(), ["GET /setup", "GET /teardown"]);
+        let report = read(&path);
+        assert_eq!(report["ending"]["cause"], "signal");
+        assert_eq!(report["ending"]["in_test_start"], true);
+        assert_eq!(report["verdict"]["exit_code"], 130);
+        let words = "stopped by a signal in 'test_start', before any user was started";
+        assert_eq!(report["verdict"]["reasons"], serde_json::json!([words]));
+        assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_second_signal_ends_what_computes_for_ever_and_its_report_is_written() {
+    let busy = "user:get \"/here\" while true do end";
+    let states = [
+        (
+            "computes_in_test_start",
+            format!("on(\"test_start\", function(user) {busy} end)\n{LOAD}"),
+            &["-t", "1h"][..],
+            1,
+        ),
+        (
+            "computes_in_a_task",
+            format!("task {{ function(user) {busy} end }}"),
+            &["-t", "1h"],
+            2,
+        ),
+        (
+            "computes_in_on_stop",
+            format!(
+                "scenario {{ \"s\", task {{ function(user) user:get \"/\" end }},\n\
+                 task {{ on_stop = true, function(user) {busy} end }} }}"
+            ),
+            &["-i", "1", "--threads", "2", "--stop-timeout", "1h"],
+            4,
+        ),
+        (
+            "computes_in_test_stop",
+            format!("on(\"test_stop\", function(user) {busy} end)\n{LOAD}"),
+            &["-i", "1"],
+            3,
+        ),
+    ];
+    for (name, text, more, requests) in states {
+        let server = Server::start();
+        let (program, path) = start(name, &text, &server, more);
+        wait_until("it computes", || server.received() == requests);
+        let ended = interrupt_twice(program);
+        assert_eq!(ended.code, 130, "{name}: {}", ended.stderr);
+        let report = read(&path);
+        assert_eq!(report["ending"]["cause"], "aborted", "{name}");
+        assert_eq!(report["verdict"]["exit_code"], 130, "{name}");
+        let warnings = report["warnings"].to_string();
+        assert!(warnings.contains("comput"), "{name}: {warnings}");
+    }
+}
+
+#[test]
+fn a_second_key_ends_a_view_of_a_plan_that_computes_and_gives_the_terminal_back() {
+    let server = Server::start();
+    let text = format!("task {{ \"busy\", function(user) user:get \"/\" {COMPUTES} end }}");
+    let (path, url) = (plan("view_computes.lua", &text), server.url());
+    let report = report_path("view_computes");
+    let output = format!("json={}", report.display());
+    let folder = scratch("view_computes");
+    std::fs::create_dir_all(&folder).expect("the scratch folder takes a folder");
+    let arguments = [
+        &*path,
+        "-H",
+        &url,
+        "-u",
+        "2",
+        "-r",
+        "1000",
+        "--lua-time",
+        "1h",
+        "-o",
+        &output,
+    ];
+    let mut view = Terminal::start(LGOOSE, &arguments, &folder, (100, 30));
+    wait_until("both compute", || server.received() == 2);
+    view.press_for("\x03", "stopping");
+    view.press("\x03");
+    assert_eq!(view.end(), 130);
+    assert!(!view.is_taken());
+    assert_eq!(read(&report)["ending"]["cause"], "aborted");
+}
+
+/// Starts the program with pipes that nobody reads and an input that does not end.
+fn unread(arguments: &[&str]) -> Child {
+    Command::new(LGOOSE)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it was built")
+}
+
+fn process_id(child: &Child) -> i32 {
+    i32::try_from(child.id()).expect("a process id is small")
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let process = Pid::from_raw(process_id(child)).expect("a process id");
+    kill_process(process, signal).expect("it runs");
+}
+
+fn exit_code(child: &mut Child) -> Option<i32> {
+    let mut status = None;
+    wait_until("the program ends", || {
+        status = child.try_wait().expect("it is our child");
+        status.is_some()
+    });
+    status.and_then(|status| status.code())
+}
+
+/// Waits until the program listens for Ctrl-C.
+fn wait_for_listener(child: &Child) {
+    let path = format!("/proc/{}/status", child.id());
+    wait_until("it listens for signals", || {
+        let status = std::fs::read_to_string(&path).unwrap_or_default();
+        let caught = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))
+            .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // The second lowest bit is the second signal, SIGINT.
+        caught.is_some_and(|mask| mask & 0b10 != 0)
+    });
+}
+
+#[test]
+fn before_a_run_and_in_other_commands_the_first_signal_ends_the_program() {
+    let tasks: String = (0..4_000)
+        .map(|n| format!("task {{ \"task number {n}\", function() end }}\n"))
+        .collect();
+    let long = plan("long_outline.lua", &tasks);
+    for arguments in [
+        // They read what never comes.
+        &["check", "-"][..],
+        &["-", "-H", "http://127.0.0.1:9"],
+        &["report", "-"],
+        // They write what nobody reads.
+        &["check", &long],
+        &[&long, "--list"],
+    ] {
+        for kind in [Signal::INT, Signal::TERM] {
+            let mut child = unread(arguments);
+            wait_for_listener(&child);
+            signal(&child, kind);
+            assert_eq!(exit_code(&mut child), Some(130), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn a_second_signal_ends_a_program_whose_outputs_nobody_reads_and_files_are_written() {
+    let server = Server::start();
+    let url = server.url();
+    let talks = "task { function(user)\n  \
+         for n = 1, 300 do user:get(\"/\" .. n) user:log(string.rep(\"x\", 4000)) end\nend }";
+    let path = plan("unread_twice.lua", talks);
+    let pipe = scratch("unread_twice.pipe");
+    let _none = std::fs::remove_file(&pipe);
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo is there").success());
+    let to_pipe = format!("json={}", pipe.display());
+    for (name, output) in [("unread_stdout", "json=-"), ("unread_pipe", &to_pipe)] {
+        let report = report_path(name);
+        let file = format!("json={}", report.display());
+        let usual = [&*path, "-H", &url, "-u", "1", "-o", output, "-o", &file];
+        let mut child = unread(&usual);
+        let then = server.received();
+        wait_until("all names are known", || server.received() > then + 300);
+        signal(&child, Signal::INT);
+        wait_until("the report is there", || report.exists());
+        signal(&child, Signal::TERM);
+        assert_eq!(exit_code(&mut child), Some(130), "{name}");
+        assert_eq!(read(&report)["ending"]["cause"], "signal", "{name}");
+    }
+}
+
+#[test]
+fn a_test_start_that_takes_too_long_ends_the_run_before_it_begins() {
+    let slow = [
+        ("setup_waits", "user:get \"/hold\""),
+        ("setup_computes", COMPUTES),
+    ];
+    for (name, body) in slow {
+        let server = Server::start();
+        let text = format!("on(\"test_start\", function(user) {body} end)\n{LOAD}");
+        let (program, path) = start(name, &text, &server, &["--setup-timeout", "200ms"]);
+        let ended = program.end();
+        assert_eq!(ended.code, 1, "{name}: {}", ended.stderr);
+        let words = "test_start did not end within 0.2 s ('--setup-timeout')";
+        assert!(ended.stderr.contains(words), "{name}: {}", ended.stderr);
+        assert_eq!(server.count("GET /"), 0, "{name}");
+        let report = read(&path);
+        assert_eq!(report["ending"]["cause"], "not_started", "{name}");
+        assert_eq!(report["ending"]["raised"], words, "{name}");
+    }
+}
+
+#[test]
+fn a_test_stop_that_takes_too_long_is_cut_off_and_told() {
+    let slow = [
+        ("teardown_waits", "user:wait(3600)"),
+        ("teardown_computes", COMPUTES),
+    ];
+    let words = "test_stop did not end within 0.2 s ('--teardown-timeout')";
+    for (name, body) in slow {
+        let server = Server::start();
+        let text = format!(
+            "plan {{ teardown_timeout = \"200ms\" }}\n\
+             on(\"test_stop\", function(user) {body} end)\n{LOAD}"
+        );
+        let (program, path) = start(name, &text, &server, &["-i", "1"]);
+        let ended = program.end();
+        assert_eq!(ended.code, 0, "{name}: {}", ended.stderr);
+        assert_eq!(
+            read(&path)["verdict"]["remarks"],
+            serde_json::json!([words])
+        );
+        let flags = ["-i", "1", "--fail-on-error", "--teardown-timeout", "0.2"];
+        let (program, _) = start(name, &text, &server, &flags);
+        assert_eq!(program.end().code, 1, "{name}");
+    }
+}

@@ -62,6 +62,7 @@
 ---@field running_metrics? lgoose.Duration # how often the running figures are printed (default: 10 s)
 ---@field seed? integer # of all random choices (default: random, shown in the report)
 ---@field threads? integer # that drive users (default: number of cores)
+---@field memory? integer|string # that lgoose may take, all users together, before it ends the run, as in "4GiB" (default: most of what the machine has)
 ---@field lua_memory? lgoose.Size # that a user's VM may take (default: 64 MiB)
 ---@field lua_time? lgoose.Duration # that Lua may run without waiting (default: 1 s)
 

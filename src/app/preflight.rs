@@ -35,7 +35,7 @@ pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
     let supply = Supply {
         descriptors: machine::raise_descriptor_limit(),
         ports: machine::local_ports(),
-        memory: machine::available_memory(),
+        memory: prepared.config.local.memory.or_else(machine::usual_memory),
     };
     let users = prepared.config.run.users;
     let deal = crate::plan::Deal::new(&prepared.plan.scenarios, users);
@@ -87,12 +87,14 @@ fn shortages(need: &Need, supply: &Supply) -> Vec<Diagnostic> {
     let memory = need.users * PER_USER;
     if let Some(free) = supply.memory.filter(|free| *free < memory) {
         let message = format!(
-            "{} users need about {} of memory, and {} are free",
+            "{} users need about {} of memory, and lgoose may take {} ('--memory')",
             show_count(need.users),
             show_size(memory as f64),
             show_size(free as f64)
         );
-        told.push(Diagnostic::new(message).help("run fewer users, or share them among machines"));
+        told.push(Diagnostic::new(message).help(
+            "run fewer users, share them among machines, or raise '--memory' if this one has more",
+        ));
     }
     told
 }
@@ -154,6 +156,6 @@ mod tests {
             ..Supply::default()
         };
         let text = told(20_000, false, &memory).concat();
-        assert!(text.contains("of memory, and 1"), "{text}");
+        assert!(text.contains("of memory, and lgoose may take 1"), "{text}");
     }
 }

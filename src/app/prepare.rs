@@ -9,8 +9,10 @@ use crate::engine;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::{self, GivenVariables, Program};
+use crate::machine;
 use crate::metrics::RunLogs;
 use crate::plan::{Plan, Scenario};
+use crate::units::show_size;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -98,6 +100,7 @@ pub(super) fn assemble(
         name,
     } = compose(given, seed, adapt)?;
     not_empty(&config)?;
+    enough_memory(config.local.memory)?;
     read.extend(places::read_by(&program, &config));
     written.extend(places::written_by(&config));
     places::apart(&read, &written)?;
@@ -132,6 +135,22 @@ fn not_empty(config: &Config) -> Result<(), Diagnostic> {
     let users = crate::units::counted(config.run.users, "user");
     let message = format!("{} of {users} has none", config.local.part);
     Err(Diagnostic::new(message).help("raise '--users', or cut the load into fewer parts"))
+}
+
+/// Checks that the ceiling on memory is above what the process has before any user runs.
+fn enough_memory(ceiling: Option<u64>) -> Result<(), Diagnostic> {
+    let (Some(ceiling), Some(taken)) = (ceiling, machine::taken_memory()) else {
+        return Ok(());
+    };
+    if ceiling > taken {
+        return Ok(());
+    }
+    let message = format!(
+        "'--memory' is {}, and lgoose takes {} before the first user",
+        show_size(ceiling as f64),
+        show_size(taken as f64)
+    );
+    Err(Diagnostic::new(message).help("give it more, such as '--memory 2GiB', or leave it out"))
 }
 
 /// Loads a plan and merges what was typed over its options. `seed` counts where neither has one.

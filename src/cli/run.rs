@@ -134,14 +134,10 @@ pub(crate) struct Load {
     /// How long running tasks may take to finish after a stop [default: 30s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub stop_timeout: Option<Duration>,
-    /// How long test_start may take, before the first user [default: 60s]
-    ///
-    /// One that takes longer is cut off, and the run does not start: as when it raises, the exit code is 1.
+    /// How long test_start may take before it is cut off and the run does not start [default: 60s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub setup_timeout: Option<Duration>,
-    /// How long test_stop may take, after the last user [default: 60s]
-    ///
-    /// One that takes longer is cut off; the report says so, and with --fail-on-error the exit code is 1.
+    /// How long test_stop may take before it is cut off [default: 60s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub teardown_timeout: Option<Duration>,
 }
@@ -281,7 +277,7 @@ pub(crate) struct Verdict {
     /// first 30 s out of both. Replaces those of the plan.
     #[arg(long, value_name = "LIMIT", value_parser = threshold)]
     pub threshold: Vec<Threshold>,
-    /// Exit with 1 if any request or task failed, or test_stop raised
+    /// Exit with 1 if any request or task failed, or test_stop raised or took too long
     #[arg(long)]
     pub fail_on_error: bool,
     /// Exit with 1 if lgoose itself was the bottleneck for a second or more
@@ -314,6 +310,12 @@ pub(crate) struct Machine {
     /// lists the variables that a plan asks for by name.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = variable_name)]
     pub env_allow: Vec<String>,
+    /// Memory that lgoose may take, all users together [default: most of the machine's]
+    ///
+    /// A run that takes more ends at once, with its report and exit code 3. The default is nine tenths of what the machine
+    /// or its control group has, and no more than what is free when the run begins.
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub memory: Option<u64>,
     /// Memory that a user's VM may take [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub lua_memory: Option<u64>,
@@ -389,6 +391,7 @@ impl Run {
             request_log_sorted: self.outputs.request_log_sorted.then_some(true),
             seed: self.load.seed,
             threads: self.machine.threads,
+            memory: self.machine.memory,
             lua_memory: self.machine.lua_memory,
             lua_time: self.machine.lua_time,
         }

@@ -154,6 +154,8 @@ pub(crate) struct LocalConfig {
     pub part: Part,
     /// Threads that drive users.
     pub threads: usize,
+    /// Memory that the process may take, in bytes; `None`: most of what the machine has.
+    pub memory: Option<u64>,
     /// The details shown of each request.
     pub show: Show,
 }
@@ -201,6 +203,7 @@ impl Config {
                 .threads
                 .unwrap_or(cores)
                 .clamp(1, users.max(1) as usize),
+            memory: settings.memory,
             part: Part::WHOLE,
             show: Show::Nothing,
         };

@@ -155,6 +155,8 @@ settings! {
     seed: u64 = |value| value.whole(0);
     /// Threads that drive users.
     threads: usize = |value| value.whole(1).map(|threads| threads as usize);
+    /// Memory that the process may take, in bytes.
+    memory: u64 = Value::size;
     /// Memory a user's VM may take, in bytes.
     lua_memory: u64 = Value::size;
     /// Lua time that a task may take without waiting.

@@ -152,3 +152,53 @@ fn a_client_that_cannot_be_heard_is_not_the_end_of_the_run() {
         report.errors()
     );
 }
+
+#[test]
+fn a_run_that_takes_more_memory_than_it_may_ends_at_once_with_its_report() {
+    let site = Site::start(|_| answer(200, "", "good"));
+    // A user keeps two more mebibytes with each iteration, and would finish its task after an hour.
+    let text = "task { function(user)
+        user.data.kept = user.data.kept or {}
+        table.insert(user.data.kept, string.rep(tostring(#user.data.kept), 2 * 1024 * 1024))
+        user:get('/', { name = 'page' })
+        if #user.data.kept > 20 then user:wait(3600) end
+      end }";
+    let path = plan("takes_memory.lua", text);
+    let url = site.url();
+    let arguments = [
+        &path, "-H", &url, "-u", "20", "-r", "1000", "--memory", "128MiB", "-o", "json=-",
+    ];
+    let report = read(Lgoose::new(arguments).finish());
+    assert_eq!(report.ended.code, 3, "{}", report.ended.stderr);
+    let words = "of memory and may take 128 MiB ('--memory')";
+    assert!(
+        report.ended.stderr.contains(words),
+        "{}",
+        report.ended.stderr
+    );
+    let verdict = report.json["verdict"].to_string();
+    assert!(verdict.contains(words), "{verdict}");
+    assert_eq!(report.json["ending"]["cause"], "trouble");
+    assert!(report.count("GET page") > 20);
+}
+
+#[test]
+fn a_ceiling_on_memory_below_what_lgoose_takes_itself_is_refused() {
+    for (ceiling, text) in [
+        ("1MiB", "task { function(user) user:get '/' end }"),
+        (
+            "",
+            "plan { memory = \"100KiB\" }\ntask { function(user) user:get '/' end }",
+        ),
+    ] {
+        let path = plan("too_little_memory.lua", text);
+        let given = format!("--memory={ceiling}");
+        let mut arguments = vec![&*path, "-H", "http://127.0.0.1:9", "-i", "1"];
+        arguments.extend((!ceiling.is_empty()).then_some(&*given));
+        let ended = Lgoose::new(arguments).finish();
+        assert_eq!(ended.code, 2, "{}", ended.stderr);
+        for words in ["'--memory' is ", "before the first user", "'--memory 2GiB'"] {
+            assert!(ended.stderr.contains(words), "{}", ended.stderr);
+        }
+    }
+}

@@ -8,6 +8,7 @@ use crate::engine::protocol::offer::{Offer, Offers};
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::ending::{Life, Stopped};
 use crate::engine::run::local_shards::LocalShards;
+use crate::engine::run::memory::{self, MemoryWatch};
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::settings_of;
@@ -20,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 
 /// Time between two snapshots.
 const TICK: Duration = Duration::from_millis(250);
@@ -62,6 +63,7 @@ pub(crate) struct Director {
     pub(crate) caught: bool,
     pub(crate) trouble: Option<Error>,
     pub(crate) standstill: Standstill,
+    pub(crate) memory: MemoryWatch,
     /// Whether somebody has set the users or the rate: then that is wanted, wherever the timetable is on its way there.
     pub(crate) load_set: bool,
 }
@@ -77,6 +79,8 @@ impl Director {
     ) {
         // A little after the shards', so that what they hand over is in it.
         let mut tick = tokio::time::interval_at(self.begin + AFTER_SHARDS, TICK);
+        let mut look = tokio::time::interval(memory::EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while !self.roster.is_over() {
             let clock = self.directives.borrow().clock;
             let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
@@ -99,6 +103,7 @@ impl Director {
                     Life::Stopping { .. } => self.give_up(),
                     Life::Going | Life::Aborting { .. } => return self.leave_behind(),
                 },
+                _ = look.tick() => self.look_at_memory(),
                 _ = tick.tick() => self.tick(local),
             }
             for delta in self.emptied.drain(..) {

@@ -96,6 +96,18 @@ impl Director {
         }
     }
 
+    /// Ends the run at once when the process takes more memory than it may: users that finish their tasks would take more.
+    pub(crate) fn look_at_memory(&mut self) {
+        let Some(trouble) = self.memory.look() else {
+            return;
+        };
+        self.trouble.get_or_insert(trouble);
+        self.stop(Cause::Trouble, None);
+        if !matches!(self.life, Life::Aborting { .. }) {
+            self.cut_off(Some(self.now() + HAND_OVER));
+        }
+    }
+
     /// Ends the run without a shard that is caught in the plan's code: the others hand over what they have.
     pub(crate) fn end_without(&mut self, caught: Caught) {
         self.caught = true;

@@ -6,6 +6,7 @@ pub(super) mod ending;
 mod event;
 pub(super) mod event_user;
 pub(super) mod local_shards;
+mod memory;
 mod ports;
 mod reset;
 mod roster;
@@ -26,6 +27,7 @@ use crate::engine::run::ending::Life;
 use crate::engine::run::event::{Happened, run_event};
 use crate::engine::run::event_user::{StartEvent, start_event_thread};
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
+use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::{settings_of, thresholds};
@@ -197,6 +199,7 @@ pub(crate) async fn run_on(
         caught: false,
         trouble: None,
         standstill: Standstill::default(),
+        memory: MemoryWatch::new(context.local.memory),
         load_set: false,
     };
     let (mut local, signals) = LocalShards::start(start.shard, &context, &director.directives)?;

@@ -204,6 +204,15 @@ fn completed(mut report: Report, parts: &[(String, Report)], rows: &[&PartRow]) 
             ending.cut_off,
         )
     });
+    if let Some(ending) = &mut report.ending {
+        let endings = || {
+            parts
+                .iter()
+                .filter_map(|(_, report)| report.ending.as_ref())
+        };
+        ending.users_due = endings().map(|ending| ending.users_due).sum();
+        ending.users_started = endings().map(|ending| ending.users_started).sum();
+    }
     report.logs = parts
         .iter()
         .flat_map(|(_, report)| report.logs.clone())

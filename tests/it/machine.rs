@@ -202,3 +202,76 @@ fn a_ceiling_on_memory_below_what_lgoose_takes_itself_is_refused() {
         }
     }
 }
+
+#[test]
+fn fewer_users_than_asked_for_are_told_in_the_verdict() {
+    let text = "task { function(user) user:wait(3600) end }";
+    let path = plan("too_many_users.lua", text);
+    let run = |users: &str, more: &[&str]| {
+        let usual = [
+            &*path,
+            "-H",
+            "http://127.0.0.1:9",
+            "-u",
+            users,
+            "-r",
+            "1000000",
+            "-t",
+            "700ms",
+            "--threads",
+            "1",
+            "--stop-timeout",
+            "10ms",
+            "-o",
+            "json=-",
+        ];
+        let report = read(Lgoose::new(usual.iter().chain(more)).finish());
+        let (ending, verdict) = (
+            report.json["ending"].clone(),
+            report.json["verdict"].clone(),
+        );
+        let count = |name: &str| ending[name].as_u64().expect("a number");
+        let counts = (count("users_started"), count("users_due"));
+        (counts, verdict)
+    };
+    // Of so many, no machine starts each within the time.
+    let ((started, due), verdict) = run("40000", &["--fail-on-saturation"]);
+    assert!(started < due, "{started} of {due}");
+    assert_eq!(due, 40_000);
+    let words = "of 40,000 users were started";
+    assert!(verdict["remarks"].to_string().contains(words), "{verdict}");
+    assert!(verdict["reasons"].to_string().contains(words), "{verdict}");
+    assert_eq!(verdict["exit_code"], 1);
+    let (counts, verdict) = run("3", &[]);
+    assert_eq!(counts, (3, 3));
+    assert!(!verdict.to_string().contains("only"), "{verdict}");
+}
+
+#[test]
+fn local_ports_that_run_out_are_told_with_the_address_that_takes_them() {
+    let script = "ip link set lo up && echo 40000 40039 > /proc/sys/net/ipv4/ip_local_port_range && exec \"$0\" \"$@\"";
+    let alone = ["-n", "sh", "-c", script];
+    match Command::new("unshare").args(alone).arg("true").output() {
+        Ok(output) if output.status.success() => {}
+        _ => return eprintln!("skipped: no network of its own to be had here"),
+    }
+    let text = "task { wait = 0.1, function(user) user:get('/', { name = 'page' }) end }";
+    let path = plan("few_ports.lua", text);
+    let arguments = [
+        path.as_str(),
+        "-H",
+        "demo:api",
+        "-u",
+        "38",
+        "-r",
+        "1000",
+        "-t",
+        "3s",
+        "-o",
+        "json=-",
+    ];
+    let report = read(Lgoose::new(arguments).through("unshare", &alone).finish());
+    let warnings = report.json["warnings"].to_string();
+    let words = "of the 40 local ports that this machine has for connections to 127.0.0.1:";
+    assert!(warnings.contains(words), "{warnings}");
+}

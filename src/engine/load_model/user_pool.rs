@@ -21,6 +21,9 @@ pub(crate) struct UserPool {
     share: Share,
     /// Number of users over all shards that this shard has reached.
     level: u64,
+    /// The highest that this was, and how many of the users below it are the shard's own.
+    highest: u64,
+    reached: u64,
     members: HashMap<u64, Member>,
     /// Users that ended by themselves and are to run again.
     again: Vec<u64>,
@@ -40,6 +43,8 @@ impl UserPool {
         UserPool {
             share,
             level: 0,
+            highest: 0,
+            reached: 0,
             members: HashMap::new(),
             again: Vec::new(),
             lives: HashMap::new(),
@@ -66,15 +71,23 @@ impl UserPool {
         while self.level < target {
             let number = self.level;
             self.level += 1;
+            let is_new = self.level > self.highest;
+            self.highest = self.highest.max(self.level);
             if !self.share.has(number) {
                 continue;
             }
+            self.reached += u64::from(is_new);
             match self.members.get_mut(&number) {
                 Some(member) => member.wanted = true,
                 None => return Some(self.start(number)),
             }
         }
         None
+    }
+
+    /// Returns how many users of this shard were ever started; one that is started again counts once.
+    pub(crate) fn reached(&self) -> u64 {
+        self.reached
     }
 
     fn dismiss(&mut self, number: u64) {
@@ -190,6 +203,7 @@ mod tests {
             Some(start(1, 1)),
             "it was still on its way out when it was wanted again"
         );
+        assert_eq!(user_pool.reached(), 4, "each counts once");
     }
 
     #[test]

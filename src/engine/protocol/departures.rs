@@ -1,10 +1,12 @@
-//! Counts how users ended: by shard, and added up by the director.
+//! Counts users that were started and how they ended: by shard, and added up by the director.
 
 use crate::metrics::Cause;
 
 /// Numbers of users by the way they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Departures {
+    /// Users that were started, each number once; 0 in a run at a rate.
+    pub(crate) started: u64,
     /// Users that have completed their `on_start` tasks.
     pub(crate) began: u64,
     /// Users that were lost by an error in `on_start`.
@@ -17,6 +19,7 @@ impl Departures {
     /// Adds up both.
     pub(crate) fn and(self, other: Departures) -> Departures {
         Departures {
+            started: self.started + other.started,
             began: self.began + other.began,
             lost: self.lost + other.lost,
             finished: self.finished + other.finished,

@@ -64,6 +64,8 @@ pub(crate) struct Director {
     pub(crate) trouble: Option<Error>,
     pub(crate) standstill: Standstill,
     pub(crate) memory: MemoryWatch,
+    /// The most users of this process that were due at a time, with time to start them.
+    pub(crate) users_due: u64,
     /// Whether somebody has set the users or the rate: then that is wanted, wherever the timetable is on its way there.
     pub(crate) load_set: bool,
 }
@@ -134,6 +136,7 @@ impl Director {
             self.store.warn(warning);
         }
         self.note_stages();
+        self.note_users_due();
         self.heed_thresholds();
         if let Some(caught) = local.caught().filter(|_| !self.caught) {
             self.end_without(caught);

@@ -1,5 +1,6 @@
 //! Finds out why a run ended: who asked for the stop, and how its users came to their end.
 
+use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::directive::Phase;
 use crate::engine::run::director::Director;
 use crate::engine::run::watchdog::{Caught, complaint};
@@ -9,6 +10,9 @@ use std::time::Duration;
 
 /// Time that the other shards have to hand over when one is caught in the plan's code.
 const HAND_OVER: Duration = Duration::from_secs(2);
+
+/// Time that a user has to be started before it counts as missing.
+const TIME_TO_START: Duration = Duration::from_millis(500);
 
 /// Time that shards have to hand over after an abort: the process is to end within a second of it.
 const ABORT_HAND_OVER: Duration = Duration::from_millis(400);
@@ -52,6 +56,7 @@ impl Director {
             return;
         }
         self.reset_if_due();
+        self.note_users_due();
         self.note(cause, threshold);
         self.reset_before_stop();
         let now = self.now();
@@ -134,6 +139,20 @@ impl Director {
         }
     }
 
+    /// Notes how many users are due, and have been for long enough to have been started.
+    pub(crate) fn note_users_due(&mut self) {
+        let directive = self.directives.borrow();
+        let elapsed = directive.clock.elapsed(self.now());
+        if let (Life::Going, Timetable::Users(shape), Some(due)) = (
+            self.life,
+            &*directive.timetable,
+            elapsed.checked_sub(TIME_TO_START),
+        ) {
+            let users = self.local.part.share(shape.users_at(due));
+            self.users_due = self.users_due.max(users);
+        }
+    }
+
     fn note(&mut self, cause: Cause, threshold: Option<String>) {
         let at = self.directives.borrow().clock.elapsed(self.now());
         let before = self.stopped.as_ref();
@@ -168,6 +187,12 @@ impl Director {
         ending.in_warmup = stopped.map_or(self.reset.is_due(), |stopped| stopped.in_warmup);
         ending.cut_off = self.out_of_time;
         ending.all_lost = departures.all_lost();
+        ending.users_started = departures.started;
+        // Nobody knows how many a shard that is lost has started.
+        ending.users_due = match self.roster.is_complete() {
+            true => self.users_due,
+            false => 0,
+        };
         ending.threshold = stopped.and_then(|stopped| stopped.threshold.clone());
         ending
     }

@@ -200,6 +200,7 @@ pub(crate) async fn run_on(
         trouble: None,
         standstill: Standstill::default(),
         memory: MemoryWatch::new(context.local.memory),
+        users_due: 0,
         load_set: false,
     };
     let (mut local, signals) = LocalShards::start(start.shard, &context, &director.directives)?;

@@ -1,12 +1,16 @@
-//! Watches that local ports do not run out: each connection needs one, and a closed one keeps it for a minute.
+//! Watches that local ports do not run out: each connection needs one, and a closed one keeps it for a minute. A port can be
+//! taken once for each address that connections go to, so it is the busiest of these that counts.
 
-use crate::machine;
+use crate::machine::{self, Destination};
 use crate::units::show_count;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Time between two questions to the kernel.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// Time between two counts by address, each of which has the kernel list all sockets.
+const EVERY_COUNT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct PortWatch {
@@ -23,27 +27,40 @@ impl PortWatch {
         }
     }
 
-    /// Returns a warning, once, when four of five ports are taken. `connections` are those open now.
+    /// Returns a warning, once, when four of five ports are taken for one address. `connections` are those that lgoose has
+    /// open now.
     pub(crate) fn look(&mut self, now: Instant, connections: u64) -> Option<String> {
         let ports = self.ports.filter(|_| now >= self.next)?;
         self.next = now + EVERY;
-        let warning = scarcity(ports, connections, machine::waiting_ports()?)?;
+        // No address has more than all have together.
+        let at_most = machine::socket_count()?.max(connections);
+        if !is_scarce(ports, at_most) {
+            return None;
+        }
+        self.next = now + EVERY_COUNT;
+        let warning = scarcity(ports, &machine::busiest_destination()?)?;
         self.ports = None;
         Some(warning)
     }
 }
 
-fn scarcity(ports: u64, connections: u64, waiting: u64) -> Option<String> {
-    let taken = connections + waiting;
-    (taken * 5 >= ports * 4).then(|| {
+/// Returns whether so many of these ports leave too few.
+fn is_scarce(ports: u64, taken: u64) -> bool {
+    taken * 5 >= ports * 4
+}
+
+fn scarcity(ports: u64, to: &Destination) -> Option<String> {
+    let taken = to.open + to.waiting;
+    is_scarce(ports, taken).then(|| {
         format!(
-            "{} of this machine's {} local ports were taken ({} by open connections, {} by closed ones, for a minute \
-             each): new connections may fail as 'out of ports'; keep connections open, or allow more with 'sysctl -w \
-             net.ipv4.ip_local_port_range=\"1024 65535\"'",
+            "{} of the {} local ports that this machine has for connections to {} were taken ({} by open connections, \
+             {} by closed ones, for a minute each): new ones may fail as 'out of ports'; keep connections open, or \
+             allow more with 'sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"'",
             show_count(taken),
             show_count(ports),
-            show_count(connections),
-            show_count(waiting)
+            to.address,
+            show_count(to.open),
+            show_count(to.waiting)
         )
     })
 }
@@ -52,10 +69,19 @@ fn scarcity(ports: u64, connections: u64, waiting: u64) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn destination(open: u64, waiting: u64) -> Destination {
+        Destination {
+            address: "127.0.0.1:8080".parse().expect("an address"),
+            open,
+            waiting,
+        }
+    }
+
     #[test]
     fn four_of_five_ports_are_scarce() {
-        assert_eq!(scarcity(28_232, 22_000, 585), None);
-        let told = scarcity(28_232, 2_000, 20_586).expect("four fifths");
-        assert!(told.contains("22,586 of this machine's 28,232"), "{told}");
+        assert_eq!(scarcity(28_232, &destination(22_000, 585)), None);
+        let told = scarcity(28_232, &destination(2_000, 20_586)).expect("four fifths");
+        let words = "22,586 of the 28,232 local ports that this machine has for connections to 127.0.0.1:8080";
+        assert!(told.starts_with(words), "{told}");
     }
 }

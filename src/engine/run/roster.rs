@@ -89,6 +89,11 @@ impl Roster {
         self.present().next().is_none()
     }
 
+    /// Returns whether every shard has handed everything over.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.0.iter().all(|shard| shard.state == State::Ended)
+    }
+
     /// Returns the shards that still take part.
     pub(crate) fn missing(&self) -> Vec<usize> {
         let all = self.0.iter().enumerate();
@@ -134,7 +139,7 @@ mod tests {
         assert_eq!(roster.missing(), [0, 2]);
         roster.ended(0, Departures::default());
         roster.ended(2, Departures::default());
-        assert!(roster.is_over());
+        assert!(roster.is_over() && !roster.is_complete());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::engine::load_model::dispatcher::Dispatcher;
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::load_model::user_pool::{Start, UserPool};
 use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::departures::Departures;
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::SignalKind;
@@ -184,7 +185,15 @@ impl Shard {
         let now = Instant::now().into_std();
         self.shared.recorder.borrow_mut().end(now);
         self.hand_over(channels);
-        channels.end(self.shared.departures.get());
+        let departures = self.departures();
+        channels.end(departures);
+    }
+
+    fn departures(&self) -> Departures {
+        Departures {
+            started: self.user_pool.reached(),
+            ..self.shared.departures.get()
+        }
     }
 
     fn obey(&mut self, channels: &mut Channels, directive: Directive) {
@@ -360,7 +369,7 @@ impl Shard {
             self.idle = Some(self.directive.version);
             channels.send(SignalKind::Idle {
                 version: self.directive.version,
-                departures: self.shared.departures.get(),
+                departures: self.departures(),
             });
         }
     }

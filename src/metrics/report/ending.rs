@@ -58,6 +58,13 @@ pub struct Ending {
     /// Whether every user ended by an error in `on_start`, whatever ended the run.
     #[serde(default)]
     pub all_lost: bool,
+    /// The most users that were to run at a time, leaving out the last half second; 0 in a run at a rate, or if some
+    /// figures were lost.
+    #[serde(default)]
+    pub users_due: u64,
+    /// How many different users were started; fewer than `users_due` if lgoose was too slow. 0 in a run at a rate.
+    #[serde(default)]
+    pub users_started: u64,
     /// The threshold that stopped the run; `null` if none did.
     #[serde(default)]
     pub threshold: Option<String>,
@@ -83,6 +90,8 @@ impl Ending {
             in_test_start: false,
             cut_off: false,
             all_lost: cause == Cause::UsersLost,
+            users_due: 0,
+            users_started: 0,
             threshold: None,
             raised: None,
             text: String::new(),
@@ -139,6 +148,11 @@ impl Ending {
             text += ", before all iterations were done";
         }
         text
+    }
+
+    /// Returns how many users were started and how many were to be, if those are more.
+    pub fn fewer_users(&self) -> Option<(u64, u64)> {
+        (self.users_started < self.users_due).then_some((self.users_started, self.users_due))
     }
 
     /// Describes the time of the end: `at 2 s of 60 s`.

@@ -64,6 +64,12 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
     }
     reasons.extend(broken(report).map(broken_line));
     reasons.extend(saturated(report).filter(|_| settings.fail_on_saturation));
+    let fewer = ending.and_then(fewer_users);
+    reasons.extend(
+        fewer
+            .filter(|_| settings.fail_on_saturation)
+            .map(|fewer| format!("{fewer} were started ('--fail-on-saturation')")),
+    );
     reasons.extend(failed(report).filter(|_| settings.fail_on_error));
     if settings.fail_on_error {
         reasons.extend(test_stop(ending).map(|raised| format!("{raised} ('--fail-on-error')")));
@@ -119,7 +125,14 @@ fn remarks(report: &Report) -> Vec<String> {
         .thresholds
         .iter()
         .filter_map(|row| flattered(report, row));
-    let mut remarks: Vec<String> = test_stop(report.ending.as_ref()).into_iter().collect();
+    let ending = report.ending.as_ref();
+    let mut remarks: Vec<String> = test_stop(ending).into_iter().collect();
+    remarks.extend(ending.and_then(fewer_users).map(|fewer| {
+        format!(
+            "{fewer} were started: lgoose was too slow; start fewer at a time ('--hatch-rate', '--startup-time'), or \
+             share them among machines ('--part')"
+        )
+    }));
     remarks.extend(at_most(always.collect(), "task"));
     remarks.extend(at_most(flattered.collect(), "threshold"));
     remarks
@@ -188,7 +201,12 @@ fn text(
     let short = ending
         .filter(|ending| ending.cut_short || ending.in_warmup)
         .map(Ending::short);
-    let but = short.map_or_else(String::new, |short| format!(", {short}"));
+    let fewer = ending.and_then(fewer_users);
+    let but: String = [short, fewer]
+        .into_iter()
+        .flatten()
+        .map(|but| format!(", {but}"))
+        .collect();
     let in_warmup = ending.is_some_and(|ending| ending.in_warmup);
     match (result, reasons) {
         (VerdictResult::Failed, [reason]) => format!("failed: {reason}"),
@@ -253,6 +271,16 @@ pub(super) fn failed(report: &Report) -> impl Iterator<Item = String> {
             let count = show_count(failures);
             format!("failed {what}: {count} ('--fail-on-error')")
         })
+}
+
+/// Describes how many users lgoose started, if they are fewer than were to run.
+fn fewer_users(ending: &Ending) -> Option<String> {
+    let (started, due) = ending.fewer_users()?;
+    Some(format!(
+        "only {} of {} users",
+        show_count(started),
+        show_count(due)
+    ))
 }
 
 /// Returns the error that `test_stop` raised.

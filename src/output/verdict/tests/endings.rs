@@ -130,6 +130,7 @@ fn runs() -> Vec<Run> {
     let some = |report: &mut Report| report.tasks[0].failures = 3;
     let by = |ending: &mut Ending| ending.threshold = Some("p95 < 300ms abort".to_owned());
     let in_test_start = |ending: &mut Ending| (ending.in_test_start, ending.cut_short) = (true, true);
+    let fewer = |ending: &mut Ending| (ending.users_started, ending.users_due) = (7_895, 16_000);
     let warmup = |ending: &mut Ending| ending.in_warmup = true;
     vec![
         run("time up", TimeUp, 60.0, minute).usual(),
@@ -165,6 +166,10 @@ fn runs() -> Vec<Run> {
         run("time up at a rate, every user lost", TimeUp, 60.0, minute).usual().but(lost).held(),
         run("time up, a log could not be written", TimeUp, 60.0, minute).usual().held()
             .trouble("cannot write the log to 'requests.csv': no space left on device"),
+        run("time up, too few users", TimeUp, 60.0, minute).usual().but(fewer),
+        run("time up, thresholds hold, too few users", TimeUp, 60.0, minute).usual().held().but(fewer),
+        run("time up, fail-on-saturation, too few users", TimeUp, 60.0, minute)
+            .set(|s| s.fail_on_saturation = true).but(fewer),
         run("iterations done", IterationsDone, 12.0, None).usual(),
         run("iterations done, thresholds hold", IterationsDone, 12.0, None).usual().held(),
         run("iterations done before the time", IterationsDone, 12.0, minute).usual().held(),
@@ -184,7 +189,6 @@ fn runs() -> Vec<Run> {
             .set(|s| { s.thresholds = vec!["p95 < 300ms".to_owned()]; s.allow_short = true }).but(warmup),
         run("signal, every user lost", Signal, 2.0, minute).usual().but(lost),
         run("signal in test_start", Signal, 0.0, minute).usual().with(nothing).but(in_test_start),
-        run("stopped by the user in test_start", StoppedByUser, 0.0, minute).usual().with(nothing).but(in_test_start),
         run("second Ctrl-C in test_start", Aborted, 0.0, minute).usual().with(nothing).but(in_test_start),
         run("stopped by the user", StoppedByUser, 2.0, minute).usual(),
         run("stopped by the user, thresholds hold", StoppedByUser, 2.0, minute).usual().held(),
@@ -207,8 +211,6 @@ fn runs() -> Vec<Run> {
             .set(|s| s.allow_short = true).held(),
         run("test_start raised", NotStarted, 0.0, minute).usual().with(nothing)
             .but(|ending| ending.raised = Some("test_start raised: not ready (plan.lua:3)".to_owned())),
-        run("test_start took too long", NotStarted, 0.0, minute).usual().with(nothing)
-            .but(|ending| ending.raised = Some("test_start did not end within 60 s ('--setup-timeout')".to_owned())),
         run("second Ctrl-C", Aborted, 2.0, minute).usual(),
         run("second Ctrl-C, thresholds hold", Aborted, 2.0, minute).usual().held(),
         run("second Ctrl-C, a threshold is broken", Aborted, 2.0, minute).usual().broken(),

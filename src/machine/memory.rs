@@ -1,0 +1,151 @@
+//! Memory: what the machine and its control groups have, what is free, what this process has taken.
+
+use super::read;
+
+/// Bytes of memory that can be had without swapping.
+fn available_memory() -> Option<u64> {
+    amount(&read("/proc/meminfo")?, "MemAvailable:")
+}
+
+/// Bytes of memory that the machine has.
+pub(crate) fn total_memory() -> Option<u64> {
+    amount(&read("/proc/meminfo")?, "MemTotal:")
+}
+
+/// Bytes of memory that this process has now.
+pub(crate) fn taken_memory() -> Option<u64> {
+    amount(&read("/proc/self/status")?, "VmRSS:")
+}
+
+/// Bytes of memory that this process may take before the kernel would have to end one: nine tenths of what the machine or
+/// its control group has, and of what is free now beside what the process has.
+pub(crate) fn usual_memory() -> Option<u64> {
+    let (limit, used) = group_memory().unwrap_or((u64::MAX, 0));
+    let total = total_memory()?.min(limit);
+    let free = available_memory()?.min(limit.saturating_sub(used));
+    let most = taken_memory()?.saturating_add(free / 10 * 9);
+    Some(most.min(total / 10 * 9))
+}
+
+/// The limit on memory of this process's control group with the least left, and what is used of it: what its processes
+/// hold, not what the kernel keeps of files and gives up when it has to. `None` without a limit.
+fn group_memory() -> Option<(u64, u64)> {
+    let groups = read("/proc/self/cgroup")?;
+    let limits = group_paths(&groups)
+        .into_iter()
+        .filter_map(|(folder, version)| {
+            let file = |name: &str| read(&format!("{folder}/{name}"));
+            let (limit, used, cache) = match version {
+                1 => (
+                    "memory.limit_in_bytes",
+                    "memory.usage_in_bytes",
+                    "total_inactive_file",
+                ),
+                _ => ("memory.max", "memory.current", "inactive_file"),
+            };
+            let limit = file(limit)?.trim().parse::<u64>().ok()?;
+            let used = file(used)?.trim().parse::<u64>().ok()?;
+            let cache = file("memory.stat").and_then(|text| counter(&text, cache));
+            Some((limit, used.saturating_sub(cache.unwrap_or(0))))
+        });
+    limits.min_by_key(|(limit, used)| limit.saturating_sub(*used))
+}
+
+/// The folders of the control groups that may limit the memory of a process, from its own up to the root, each with the
+/// version of its kind. A container may see its own group as the root, whatever the path says.
+fn group_paths(groups: &str) -> Vec<(String, u8)> {
+    let mut paths = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (Some(number), Some(controllers), Some(path)) =
+            (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        let (root, version) = match (number, controllers) {
+            ("0", "") => ("/sys/fs/cgroup", 2),
+            _ if controllers.split(',').any(|one| one == "memory") => ("/sys/fs/cgroup/memory", 1),
+            _ => continue,
+        };
+        let mut path = path.trim_end_matches('/');
+        loop {
+            paths.push((format!("{root}{path}"), version));
+            match path.rfind('/') {
+                Some(end) => path = &path[..end],
+                None => break,
+            }
+        }
+    }
+    paths
+}
+
+/// `inactive_file 4096` in a file of such lines.
+fn counter(text: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    lines
+        .find(|(known, _)| *known == name)?
+        .1
+        .trim()
+        .parse()
+        .ok()
+}
+
+/// `MemTotal:       16384 kB`.
+fn amount(text: &str, label: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(label))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read() {
+        let amounts = "MemTotal:       16384 kB\nMemAvailable:    8 kB\n";
+        assert_eq!(amount(amounts, "MemTotal:"), Some(16 << 20));
+        assert_eq!(amount(amounts, "MemFree:"), None);
+    }
+
+    #[test]
+    fn control_groups_are_looked_for_up_to_the_root() {
+        let paths = |text: &str| -> Vec<String> {
+            let paths = group_paths(text).into_iter();
+            paths
+                .map(|(path, version)| format!("{version} {path}"))
+                .collect()
+        };
+        assert_eq!(
+            paths("8:pids:/\n4:cpu,memory:/a/b\n0::/\n"),
+            [
+                "1 /sys/fs/cgroup/memory/a/b",
+                "1 /sys/fs/cgroup/memory/a",
+                "1 /sys/fs/cgroup/memory",
+                "2 /sys/fs/cgroup"
+            ]
+        );
+        assert_eq!(
+            paths("0::/user.slice/x:y.scope"),
+            [
+                "2 /sys/fs/cgroup/user.slice/x:y.scope",
+                "2 /sys/fs/cgroup/user.slice",
+                "2 /sys/fs/cgroup"
+            ]
+        );
+        assert!(paths("nonsense").is_empty());
+        let stat = "anon 5\ninactive_file 4096\ntotal_inactive_file 1\n";
+        assert_eq!(counter(stat, "inactive_file"), Some(4_096));
+        assert_eq!(counter(stat, "file"), None);
+    }
+
+    #[test]
+    fn what_a_process_may_take_is_more_than_it_has_and_less_than_the_machine_has() {
+        let (Some(usual), Some(taken)) = (usual_memory(), taken_memory()) else {
+            // Another system than Linux.
+            return;
+        };
+        assert!(taken > 1 << 20 && taken < usual, "{taken} {usual}");
+        assert!(Some(usual) < total_memory());
+    }
+}

@@ -104,9 +104,9 @@ impl LocalShards {
         self.ports.look(Instant::now(), connections)
     }
 
-    /// Waits for all threads, except those that `never_end`: the process ends them.
-    pub(crate) fn join(self, never_end: bool) {
-        let ends = |thread: &JoinHandle<()>| !never_end || thread.is_finished();
+    /// Waits for all threads, unless they are to be left to themselves.
+    pub(crate) fn join(self, leaves: bool) {
+        let ends = |thread: &JoinHandle<()>| !leaves || thread.is_finished();
         for thread in self.threads.into_iter().filter(ends) {
             // A thread that panicked has told that it is lost.
             let _lost = thread.join();

@@ -207,8 +207,8 @@ pub(crate) async fn run_on(
     director
         .direct(&mut local, signals, &mut calls, offers)
         .await;
-    // A thread that is caught never ends, the process does.
-    local.join(director.caught);
+    // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
+    local.join(matches!(director.life, Life::Aborting { .. }));
     let elapsed = context.now();
     director
         .store

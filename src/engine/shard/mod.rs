@@ -152,6 +152,7 @@ impl Shard {
                 changed = channels.directives.changed() => {
                     let directive = channels.directives.borrow_and_update().clone();
                     if changed.is_err() || directive.phase == Phase::Abort {
+                        self.shared.late_vms.keep();
                         return self.users.abort_all();
                     }
                     self.obey(channels, directive);

@@ -10,6 +10,7 @@ mod perform;
 mod shared;
 mod show;
 pub(super) mod stop;
+mod user_vm;
 
 pub(crate) use shared::Shared;
 
@@ -18,6 +19,7 @@ use crate::engine::protocol::context::cadence;
 use crate::engine::user::open_requests::{Identity, LatestOperation};
 use crate::engine::user::pace::Begun;
 use crate::engine::user::stop::Stop;
+use crate::engine::user::user_vm::UserVm;
 use crate::error::Error;
 use crate::http::Session;
 use crate::lua::{Program, Raised, Step, Vm, VmSetup, stream};
@@ -46,7 +48,7 @@ pub(crate) struct Role {
 pub(crate) struct User {
     pub(crate) shared: Rc<Shared>,
     pub(crate) stop: Rc<Stop>,
-    pub(crate) vm: Vm,
+    pub(crate) vm: UserVm,
     pub(crate) session: Rc<Session>,
     pub(crate) role: Rc<Role>,
     /// Random numbers for choosing tasks and waiting; the plan's own are another stream.
@@ -119,7 +121,7 @@ impl User {
             time: shared.config.lua_time,
             heartbeat: &shared.heartbeat,
         };
-        let vm = Vm::new(&role.program, setup)?;
+        let vm = UserVm::new(Vm::new(&role.program, setup)?, shared.late_vms.clone());
         let wanted = shared.config.co_wanted;
         let cycles = cadence(&shared.config).map(|cadence| Box::new(Cycles::new(cadence, wanted)));
         Ok(User {

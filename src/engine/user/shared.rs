@@ -1,6 +1,7 @@
 //! State that the users of a shard share.
 
 use super::gate::Gate;
+use super::user_vm::LateVms;
 use crate::config::{RunConfig, Show};
 use crate::engine::load_model::throttle::Throttle;
 use crate::engine::protocol::context::RunContext;
@@ -32,6 +33,8 @@ pub(crate) struct Shared {
     throttle: Option<Arc<Throttle>>,
     /// Numbers of the shard's users by the way they ended.
     pub(crate) departures: Cell<Departures>,
+    /// VMs of users that were cut off.
+    pub(crate) late_vms: Rc<LateVms>,
     /// Shows the watchdog whose code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
 }
@@ -57,6 +60,7 @@ impl Shared {
             told_lost: Cell::default(),
             throttle: context.throttle.clone(),
             departures: Cell::default(),
+            late_vms: Rc::default(),
             heartbeat,
         })
     }

@@ -11,7 +11,7 @@ local host, facts, names = ...
 local error, next, rawget, rawlen, rawset = error, next, rawget, rawlen, rawset
 local select, setmetatable, type = select, setmetatable, type
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
-local close, pcall, running = coroutine.close, pcall, coroutine.running
+local close, running, pcall, xpcall = coroutine.close, coroutine.running, pcall, xpcall
 local unpack = table.unpack
 
 -- Functions from Rust, fetched when first used.
@@ -248,7 +248,7 @@ local function pass_on(co, ok, first, ...)
   return ok, first, ...
 end
 
--- An error that ends a task for good is raised again by every protected call (see src/lua/limits/hook.rs).
+-- An error that ends a task for good is raised again by every protected call (see src/lua/limits).
 -- An error raised in Rust reaches the plan as text with its line, like any error of Lua's.
 local function as_text(problem)
   if type(problem) == "userdata" then return H.error_text(problem) end
@@ -261,23 +261,30 @@ local function checked(ok, ...)
   return false, as_text((...))
 end
 
-local function resume_in_plan(co, ...)
-  H.spend(65536)
-  return checked(pass_on(co, resume(co, ...)))
-end
 
 local function or_raise(ok, problem, ...)
   if ok then return problem, ... end
   error(problem, 0)
 end
 
--- The coroutines that the plan made: only they may yield to it.
+-- The coroutines that the plan made: only they may yield to it, and only they are resumed and closed by it. The
+-- others are lgoose's.
 local own = setmetatable({}, { __mode = "k" })
 
 local function new_coroutine(fn)
   local co = create(fn)
+  H.watch(co)
   own[co] = true
   return co
+end
+
+local function of_plan(co, call)
+  if type(co) == "thread" and not own[co] then fail("coroutine." .. call .. ": this is not a coroutine of the plan's own") end
+end
+
+local function resume_in_plan(co, ...)
+  of_plan(co, "resume")
+  return checked(pass_on(co, resume(co, ...)))
 end
 
 local coroutines = {
@@ -294,6 +301,7 @@ local coroutines = {
   end,
   close = function(co)
     H.reraise()
+    of_plan(co, "close")
     return checked(close(co))
   end,
   isyieldable = coroutine.isyieldable,
@@ -371,15 +379,32 @@ local function seal(whole)
   end
 end
 
+-- A call that is not protected would die inside the hook that ends it, and what it has to close would be closed with
+-- hooks off.
+local function finish(ok, problem)
+  if ok then return problem end
+  if type(problem) == "table" then
+    -- As text here: whoever receives it would call its '__tostring' outside of the task.
+    local _, text = pcall(tostring, problem)
+    problem = text
+  end
+  error(problem, 0)
+end
+
+local function with_stack(problem)
+  if type(problem) == "string" then return H.with_stack(problem) end
+  return problem
+end
+
 local function run(index, iteration)
   User.task, User.iteration = names[index], iteration
-  tasks[index](user)
+  finish(xpcall(tasks[index], with_stack, user))
 end
 
 -- The value that test_start returns is available to every user as `shared`.
 local function handle(event)
   User.task, User.iteration = event, 1
-  local value = handlers[event](user)
+  local value = finish(xpcall(handlers[event], with_stack, user))
   if event == "test_start" and value ~= nil then H.share(value) end
 end
 

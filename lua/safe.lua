@@ -1,6 +1,6 @@
 -- The functions of `table` that could work for ever inside one call of C, where no limit holds: a length that
--- a metamethod or a border of powers of two makes up, a range of 2^60 places. Takes the real library and
--- spend(work), returns the one that plans see. Loaded by a VM when it first says `table`.
+-- a metamethod or a border of powers of two makes up, a range of 2^60 places, the comparison of long strings. Takes
+-- the real library and spend(work), returns the one that plans see. Loaded by a VM when it first says `table`.
 
 local table, spend = ...
 
@@ -67,8 +67,24 @@ function safe.remove(list, ...)
   return value
 end
 
+local function less(a, b) return a < b end
+
+-- Returns a comparison during which a task can be ended, nil where that of Lua itself takes no time.
+local function comparison(list, n, before)
+  -- It may be one of C's.
+  if type(before) == "function" then return function(a, b) return before(a, b) end end
+  if before == nil then
+    for i = 1, n do
+      local value = list[i]
+      if type(value) == "string" and #value > 256 then return less end
+    end
+  end
+  return before
+end
+
 function safe.sort(list, before)
   local n = length(list, "sort")
+  before = comparison(list, n, before)
   if getmetatable(list) == nil then return sort(list, before) end
   local copy = plain(list, 1, n)
   sort(copy, before)

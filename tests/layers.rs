@@ -42,8 +42,10 @@ gaggle    engine plan config metrics control error units
 const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 9] = [
+const CRATES: [(&str, &[&str]); 11] = [
     ("mlua", &["lua"]),
+    ("nix", &["lua"]),
+    ("signal_hook_registry", &["lua"]),
     ("clap", &["cli"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),

@@ -12,8 +12,8 @@ fuzz_target!(|body: &[u8]| {
     for key in document.select(&forms, None) {
         document.html(key);
     }
-    find_form(&document, Some(&forms), &page);
+    find_form(&document, Some(&document.select(&forms, None)), &page);
     let button = Selector::parse("[name=op], input").expect("a selector");
-    find_form(&document, Some(&button), &page);
+    find_form(&document, Some(&document.select(&button, None)), &page);
     find_form(&document, None, &page);
 });

@@ -63,8 +63,8 @@
 ---@field seed? integer # of all random choices (default: random, shown in the report)
 ---@field threads? integer # that drive users (default: number of cores)
 ---@field memory? integer|string # that lgoose may take, all users together, before it ends the run, as in "4GiB" (default: most of what the machine has)
----@field lua_memory? lgoose.Size # that a user's VM may take (default: 64 MiB)
----@field lua_time? lgoose.Duration # that Lua may run without waiting (default: 1 s)
+---@field lua_memory? lgoose.Size # that a user's VM may take (default: 64 MiB, which only the flag can raise)
+---@field lua_time? lgoose.Duration # that Lua may run without waiting (default: 1 s, which only the flag can raise)
 
 ---A limit is text: FIGURE, one of < <= > >=, and a number with its unit, such as "p95 < 300ms". In `thresholds`
 ---it is about all requests; under a name it is about that row of the report: `["GET /cart"] = "failures < 1%"`.

@@ -166,6 +166,8 @@ pub(super) fn compose(
     if !given.allow_files {
         places::beside_plan(&settings, &typed, &given.folder)?;
     }
+    let own_limits = settings.check_own_limits(&typed);
+    own_limits.map_err(|mistake| mistake.at(&name, None, &given.source))?;
     let settings = typed.over(settings.relative_to(&given.folder));
     let mut config = Config::new(settings, cores, seed)?;
     plan.keep_scenarios(&config.run.scenarios)?;

@@ -250,8 +250,8 @@ impl Config {
             fail_on_saturation: settings.fail_on_saturation.unwrap_or(false),
             allow_short: settings.allow_short.unwrap_or(false),
             seed: settings.seed.unwrap_or(seed),
-            lua_memory: settings.lua_memory.unwrap_or(64 << 20),
-            lua_time: settings.lua_time.unwrap_or(Duration::from_secs(1)),
+            lua_memory: settings.lua_memory.unwrap_or(settings::LUA_MEMORY),
+            lua_time: settings.lua_time.unwrap_or(settings::LUA_TIME),
         };
         Ok(Config { run, local, screen })
     }

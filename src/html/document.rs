@@ -6,14 +6,16 @@ use ego_tree::NodeId;
 use html5ever::ParseOpts;
 use html5ever::tendril::{StrTendril, TendrilSink as _};
 use scraper::error::SelectorErrorKind;
+use scraper::selector::Simple;
 use scraper::{ElementRef, Html, HtmlTreeSink, Node};
+use selectors::parser::SelectorList;
 
-use super::collapse;
 use super::depth::shallow;
+use super::{collapse, matching};
 
 /// A CSS selector, or a list of them, ready to be matched.
 #[derive(Clone, Debug)]
-pub struct Selector(scraper::Selector);
+pub struct Selector(SelectorList<Simple>);
 
 impl Selector {
     /// Reads a selector such as `#user-login input[name]`.
@@ -21,7 +23,7 @@ impl Selector {
     /// # Errors
     /// A sentence that quotes the selector and says what is wrong with it.
     pub fn parse(css: &str) -> Result<Self, String> {
-        scraper::Selector::parse(css).map(Self).map_err(|error| {
+        matching::parse(css).map(Self).map_err(|error| {
             let reason = match error {
                 SelectorErrorKind::EndOfLine => "it ends too early".to_owned(),
                 SelectorErrorKind::TooManyNestedBlocks => "it is nested too deeply".to_owned(),
@@ -100,22 +102,30 @@ impl Document {
     }
 
     /// Returns the elements that match, in the order of the page; with `within`, only those inside that element,
-    /// which `:scope` then refers to.
-    pub fn select(&self, selector: &Selector, within: Option<NodeKey>) -> Vec<NodeKey> {
+    /// which `:scope` then refers to. `None` as soon as `go_on` says no, which is asked every
+    /// [`STEPS`](matching::STEPS) steps.
+    pub fn select_while(
+        &self,
+        selector: &Selector,
+        within: Option<NodeKey>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Vec<NodeKey>> {
         let scope = match within {
             Some(key) => self.element(key),
             None => self.root(),
         };
         let Some(scope) = scope else {
-            return Vec::new();
+            return Some(Vec::new());
         };
-        let itself = (within.is_none() && selector.0.matches(&scope)).then_some(scope);
-        let inside = scope.select(&selector.0);
-        itself
-            .into_iter()
-            .chain(inside)
-            .map(|element| NodeKey(element.id()))
-            .collect()
+        let found = matching::select(&selector.0, scope, within.is_none(), go_on)?;
+        Some(found.into_iter().map(Self::key).collect())
+    }
+
+    /// Returns the elements that match, however long it takes to find them.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn select(&self, selector: &Selector, within: Option<NodeKey>) -> Vec<NodeKey> {
+        let found = self.select_while(selector, within, &|| true);
+        found.expect("it may go on")
     }
 
     /// Returns all text inside the element, white space collapsed and trimmed; text of scripts and styles too.

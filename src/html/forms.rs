@@ -5,7 +5,7 @@ use scraper::ElementRef;
 use url::Url;
 
 use super::controls::Entries;
-use super::document::{Document, NodeKey, Selector};
+use super::document::{Document, NodeKey};
 
 /// The method by which a form is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +32,11 @@ pub struct Form {
     pub submit: Option<(String, String)>,
 }
 
-/// Returns the first form that the selector names, by matching the form itself or an element in it; without a
-/// selector the page's first form.
-pub fn find_form(doc: &Document, css: Option<&Selector>, page: &Url) -> Option<Form> {
-    let key = match css {
-        Some(css) => doc.select(css, None).into_iter().find_map(|key| {
-            let element = doc.element(key)?;
+/// Returns the first form among these elements or around one of them; without a list the page's first form.
+pub fn find_form(doc: &Document, among: Option<&[NodeKey]>, page: &Url) -> Option<Form> {
+    let key = match among {
+        Some(keys) => keys.iter().find_map(|key| {
+            let element = doc.element(*key)?;
             let around = element.ancestors().filter_map(ElementRef::wrap);
             std::iter::once(element)
                 .chain(around)
@@ -117,11 +116,9 @@ mod tests {
 
     fn form(page: &str, css: &str) -> Option<Form> {
         let css = Selector::parse(css).expect("a selector of the test");
-        find_form(
-            &Document::parse(page.as_bytes()),
-            Some(&css),
-            &fixture::page_url(),
-        )
+        let document = Document::parse(page.as_bytes());
+        let among = document.select(&css, None);
+        find_form(&document, Some(&among), &fixture::page_url())
     }
 
     #[test]

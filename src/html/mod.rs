@@ -17,6 +17,7 @@ mod document;
 mod entities;
 mod forms;
 mod imports;
+mod matching;
 mod names;
 mod scan;
 mod title;
@@ -33,6 +34,7 @@ pub use document::{Document, Selector};
 pub use entities::decode_entities;
 pub use forms::find_form;
 pub(crate) use forms::{FormMethod, form_selectors};
+pub(crate) use matching::STEPS;
 pub use title::title;
 
 /// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.

@@ -4,13 +4,13 @@ use crate::error::Error;
 use crate::http::Session;
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, Raised};
-use crate::lua::limits::{self, Heartbeat, Limits};
+use crate::lua::limits::{self, Coroutine, Heartbeat, Limits};
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Finished, Op, Yielded};
 use crate::lua::sandbox::{self, Host, stream};
 use crate::metrics::Recorder;
 use crate::plan::Event;
-use mlua::{Function, IntoLuaMulti, Lua, Table, Thread, Value};
+use mlua::{Function, IntoLuaMulti, Lua, Table, Value};
 use rand::RngExt as _;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -57,7 +57,7 @@ pub struct Vm {
     run: Function,
     handle: Function,
     live: Table,
-    thread: Thread,
+    coroutine: Coroutine,
     /// Whether the plan's top level found no row left for this user, which then stops at its first task.
     stopped_while_loading: bool,
     /// Shows the watchdog whose code runs.
@@ -108,7 +108,7 @@ impl Vm {
             .set_environment(prelude.raw_get("env")?)
             .into_function()?;
         setup.heartbeat.enter(setup.user, None);
-        let loaded = load.call::<()>(());
+        let loaded = limits::call(&lua, &host.limits, &load);
         setup.heartbeat.leave();
         host.limits.reraise()?;
         let stopped_while_loading = loaded.is_err() && host.stopped.get();
@@ -122,7 +122,7 @@ impl Vm {
         host.recorder.get_or_init(|| setup.recorder.clone());
         let run: Function = prelude.raw_get("run")?;
         Ok(Vm {
-            thread: lua.create_thread(run.clone())?,
+            coroutine: Coroutine::new(&lua, run.clone())?,
             live: prelude.raw_get("live")?,
             run,
             stopped_while_loading,
@@ -162,18 +162,18 @@ impl Vm {
             return self.recover(function);
         }
         // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
-        self.host.limits.restart_clock();
         self.heartbeat.enter(self.host.user, self.host.task.get());
-        let reset = self.thread.reset(function(self).clone());
+        let reset = self
+            .coroutine
+            .reset(&self.host.limits, function(self).clone());
         self.heartbeat.leave();
         if self.host.limits.is_killed() {
             self.host.limits.reset();
-            self.host.limits.enforce(&self.lua)?;
         } else if reset.is_ok() {
             return Ok(());
         }
         // A coroutine that raised while it was closed cannot be reset.
-        self.thread = self.lua.create_thread(function(self).clone())?;
+        self.coroutine = Coroutine::new(&self.lua, function(self).clone())?;
         Ok(())
     }
 
@@ -209,13 +209,12 @@ impl Vm {
         fresh.host.random.swap(&self.host.random);
         fresh.host.task.swap(&self.host.task);
         *self = fresh;
-        self.thread = self.lua.create_thread(function(self).clone())?;
+        self.coroutine = Coroutine::new(&self.lua, function(self).clone())?;
         Ok(())
     }
 
     fn replace_thread(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
-        self.host.limits.enforce(&self.lua)?;
-        self.thread = self.lua.create_thread(function(self).clone())?;
+        self.coroutine = Coroutine::new(&self.lua, function(self).clone())?;
         self.collect()
     }
 
@@ -269,6 +268,14 @@ impl Vm {
     }
 
     fn step(&mut self, arguments: impl IntoLuaMulti) -> Step {
+        // What the plan asks for is read within what the watchdog sees, too.
+        self.heartbeat.enter(self.host.user, self.host.task.get());
+        let step = self.run_on(arguments);
+        self.heartbeat.leave();
+        step
+    }
+
+    fn run_on(&mut self, arguments: impl IntoLuaMulti) -> Step {
         let mut yielded = self.resume(arguments);
         loop {
             // Whatever became of the error: the task has ended.
@@ -286,7 +293,7 @@ impl Vm {
                 Some(Ok(op)) => return Step::Op(op),
                 // Raised by the prelude, at the plan's line.
                 Some(Err(problem)) => yielded = self.resume((Value::Nil, problem)),
-                None if self.thread.is_finished() => return Step::Done,
+                None if self.coroutine.is_finished() => return Step::Done,
                 None => {
                     return Step::Raised(Raised {
                         message: "the task waits for nothing that lgoose knows".to_owned(),
@@ -299,11 +306,7 @@ impl Vm {
     }
 
     fn resume(&self, arguments: impl IntoLuaMulti) -> mlua::Result<Yielded> {
-        self.host.limits.restart_clock();
-        self.heartbeat.enter(self.host.user, self.host.task.get());
-        let yielded = self.thread.resume::<Yielded>(arguments);
-        self.heartbeat.leave();
-        yielded
+        self.coroutine.resume(&self.host.limits, arguments)
     }
 
     fn failed(&mut self, error: &mlua::Error) -> Step {

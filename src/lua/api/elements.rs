@@ -34,9 +34,25 @@ pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
     }
 }
 
+/// Returns the elements that the selector finds, within the task's time.
+fn find(
+    lua: &Lua,
+    document: &Document,
+    selector: &Selector,
+    within: Option<NodeKey>,
+) -> mlua::Result<Vec<NodeKey>> {
+    /// What one step counts as, in bytes.
+    const WEIGHT: u64 = 64;
+    let host = Host::of(lua);
+    let go_on = || host.limits.spend(lua, html::STEPS as u64 * WEIGHT).is_ok();
+    let found = document.select_while(selector, within, &go_on);
+    host.limits.reraise()?;
+    Ok(found.unwrap_or_default())
+}
+
 /// Returns the text of the first element that the selector finds.
 pub(super) fn text(lua: &Lua, document: &Document, css: &Value) -> mlua::Result<Option<String>> {
-    let found = document.select(&*selector(lua, css)?, None);
+    let found = find(lua, document, &*selector(lua, css)?, None)?;
     Ok(found.first().map(|key| document.text(*key)))
 }
 
@@ -47,7 +63,7 @@ pub(super) fn attr(
     css: &Value,
     name: &str,
 ) -> mlua::Result<Option<String>> {
-    let found = document.select(&*selector(lua, css)?, None);
+    let found = find(lua, document, &*selector(lua, css)?, None)?;
     let value = found.first().and_then(|key| document.attr(*key, name));
     Ok(value.map(str::to_owned))
 }
@@ -80,11 +96,11 @@ pub(super) fn form(
     css: &Value,
     page: &url::Url,
 ) -> mlua::Result<Option<Table>> {
-    let selector = match css {
+    let among = match css {
         Value::Nil => None,
-        css => Some(selector(lua, css)?),
+        css => Some(find(lua, document, &*selector(lua, css)?, None)?),
     };
-    let Some(form) = html::find_form(document, selector.as_deref(), page) else {
+    let Some(form) = html::find_form(document, among.as_deref(), page) else {
         *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
         return Ok(None);
     };
@@ -117,7 +133,7 @@ pub(super) fn select(
     selector: &Selector,
     within: Option<NodeKey>,
 ) -> mlua::Result<Table> {
-    let keys = document.select(selector, within);
+    let keys = find(lua, document, selector, within)?;
     lua.create_sequence_from(keys.into_iter().map(|key| Element {
         document: document.clone(),
         key,

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::error::Diagnostic;
 use crate::lua::diagnostics;
+use crate::lua::limits;
 use crate::lua::requests;
 use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::escape_invalid;
@@ -58,9 +59,10 @@ pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
         "reraise" => lua
             .create_function(|lua, ()| Host::of(lua).limits.reraise())?
             .into_lua(lua),
-        "spend" => lua
-            .create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?
+        "watch" => lua
+            .create_function(|lua, coroutine| limits::watch(lua, &coroutine))?
             .into_lua(lua),
+        "with_stack" => lua.create_function(with_stack)?.into_lua(lua),
         "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "missed_form" => lua
@@ -111,6 +113,12 @@ fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Resu
     let help = "the file runs once for each user and must declare the same tasks in the same order: \
                 let no random number, clock or 'next' decide";
     Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
+}
+
+/// Adds the stack of the calls to an error: what Lua raises in lgoose's own code has no line of the plan's.
+fn with_stack(lua: &Lua, problem: LuaString) -> mlua::Result<LuaString> {
+    let stack = lua.traceback(None, 1)?;
+    lua.create_string([&problem.as_bytes(), b"\n".as_slice(), &stack.as_bytes()].concat())
 }
 
 /// Converts an error raised in Rust and caught by `pcall` or `xpcall` to text with its line, like any error of Lua's.

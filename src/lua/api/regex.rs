@@ -79,9 +79,15 @@ fn with_subject<R>(
 }
 
 impl Pattern {
+    fn check_length(&self, bytes: &[u8]) -> mlua::Result<()> {
+        let checked = self.compiled.check_length(bytes.len());
+        checked.map_err(mlua::Error::runtime)
+    }
+
     /// Returns the captures of the first match, the whole match if the pattern has no groups, or nil. Named groups are
     /// returned as one table.
     pub(super) fn first(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<MultiValue> {
+        self.check_length(bytes)?;
         if self.compiled.regex.captures_len() == 1 {
             let whole = self
                 .compiled
@@ -101,8 +107,11 @@ impl Pattern {
 
     /// Returns every match: the whole match or the only group as a string, else a table of the groups.
     pub(super) fn all(&self, lua: &Lua, bytes: &[u8]) -> mlua::Result<Table> {
+        self.check_length(bytes)?;
         let list = lua.create_table()?;
+        let host = Host::of(lua);
         for captures in self.compiled.regex.captures_iter(bytes) {
+            host.limits.spend(lua, captures[0].len() as u64 + 64)?;
             let value = match self.compiled.regex.captures_len() {
                 1 => lua.create_string(&captures[0])?.into_lua(lua)?,
                 2 if !self.is_named() => self.groups(lua, &captures)?.swap_remove(0),
@@ -184,6 +193,7 @@ impl UserData for Pattern {
         });
         methods.add_method("test", |lua, this, subject: Value| {
             with_subject(lua, &subject, |bytes| {
+                this.check_length(bytes)?;
                 Ok(this.compiled.regex.is_match(bytes))
             })
         });
@@ -192,6 +202,7 @@ impl UserData for Pattern {
             |lua, this, (subject, with): (Value, LuaString)| {
                 let most = Host::of(lua).limits.memory;
                 with_subject(lua, &subject, |bytes| {
+                    this.check_length(bytes)?;
                     match this.replace(bytes, &with.as_bytes(), most) {
                         Some(replaced) => lua.create_string(replaced),
                         None => Err(mlua::Error::runtime(limits::out_of_memory(most))),

@@ -1,7 +1,7 @@
 //! What a plan makes lgoose hold outside of its VM's own memory: pages, decoded bodies, what is about to be sent. It
 //! counts against the same limit, and is counted before it is allocated.
 
-use super::hook::out_of_memory;
+use super::vm_limits::out_of_memory;
 use std::cell::Cell;
 use std::rc::Rc;
 

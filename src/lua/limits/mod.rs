@@ -2,11 +2,13 @@
 
 mod budget;
 mod heartbeat;
-mod hook;
+mod interrupt;
 mod pattern;
+mod vm_limits;
 
 pub(super) use budget::{Account, Budget, Held};
 pub use heartbeat::Heartbeat;
 pub(crate) use heartbeat::RunningCode;
-pub(super) use hook::{Limits, NOT_ENOUGH, out_of_memory};
-pub(super) use pattern::guard as guard_pattern;
+pub(super) use interrupt::{Coroutine, call, watch};
+pub(super) use pattern::{first_place, guard as guard_pattern};
+pub(super) use vm_limits::{Limits, NOT_ENOUGH, out_of_memory};

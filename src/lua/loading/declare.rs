@@ -7,7 +7,7 @@ use crate::config::{Settings, unknown_word};
 use crate::error::{Diagnostic, Error};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
-use crate::lua::limits::Limits;
+use crate::lua::limits::{self, Limits};
 use crate::lua::plan_files::{Program, SourceLine, TaskLocation};
 use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::{escape_invalid, type_phrase};
@@ -114,8 +114,8 @@ pub(super) fn collect_declarations(program: &Arc<Program>) -> Result<Declaration
 fn run(program: &Arc<Program>, builder: &SharedBuilder) -> mlua::Result<()> {
     let lua = sandbox::new_state()?;
     // What the plan itself says of its limits is not known before it has run.
-    let limits = Limits::new(LOADING_TIME, LOADING_MEMORY, None);
-    let host = Rc::new(Host::new(program.clone(), 0, "", None, limits));
+    let most = Limits::new(LOADING_TIME, LOADING_MEMORY, None);
+    let host = Rc::new(Host::new(program.clone(), 0, "", None, most));
     lua.set_app_data(host.clone());
     host.limits.enforce(&lua)?;
     let prelude = start_prelude(&lua, program, lua.create_table()?, lua.create_table()?)?;
@@ -124,11 +124,14 @@ fn run(program: &Arc<Program>, builder: &SharedBuilder) -> mlua::Result<()> {
     globals.raw_set("task", declaration(&lua, builder, declare_task)?)?;
     globals.raw_set("scenario", declaration(&lua, builder, declare_scenario)?)?;
     globals.raw_set("on", event_declaration(&lua, builder)?)?;
-    lua.load(program.plan.as_slice())
+    let load = lua
+        .load(program.plan.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .set_environment(prelude.raw_get("env")?)
-        .exec()?;
-    host.limits.reraise()
+        .into_function()?;
+    let loaded = limits::call(&lua, &host.limits, &load);
+    host.limits.reraise()?;
+    loaded
 }
 
 /// Creates the function `on("test_start", fn)`.

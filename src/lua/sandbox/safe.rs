@@ -1,7 +1,7 @@
 //! Safe versions of library functions that could work without end inside one call, where no hook runs.
 
 use super::host::Host;
-use crate::lua::limits::{guard_pattern, out_of_memory};
+use crate::lua::limits::{first_place, guard_pattern, out_of_memory};
 use crate::lua::plan_files::compile_once;
 use crate::lua::values::escape_invalid;
 use mlua::chunk::ChunkMode;
@@ -27,16 +27,22 @@ pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(
         &CODE,
-        "local string, guard, type = ...
+        "local string, guard, find_text, type, integer, number = ...
+        local SPECIAL = '[%^%$%*%+%?%.%(%)%[%%%-]'
         local byte, find, match, gmatch, gsub = string.byte, string.find, string.match, string.gmatch, string.gsub
         local function watch(s, p, init, all)
           if type(s) ~= 'string' or type(p) ~= 'string' then
             s, p = type(s) == 'number' and s .. '' or s, type(p) == 'number' and p .. '' or p
             if type(s) ~= 'string' or type(p) ~= 'string' then return end
           end
-          if #p > 8 or #s > 32 then guard(s, p, all and 1 or type(init) == 'number' and init // 1 or 1, all) end
+          if #p > 8 or #s > 32 then guard(s, p, not all and integer(number(init or 1)) or 1, all) end
         end
         function string.find(s, p, init, plain)
+          if type(s) == 'string' and type(p) == 'string' and #p > 256 and (plain or not match(p, SPECIAL)) then
+            local from, to = find_text(s, p, integer(number(init or 1)) or init)
+            if from then return from, to end
+            return nil
+          end
           if not plain then watch(s, p, init, false) end
           return find(s, p, init, plain)
         end
@@ -51,15 +57,39 @@ pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<
         end
         function string.gsub(s, p, ...)
           watch(s, p, 1, true)
+          local with, most = ...
+          if type(with) == 'function' then
+            -- It may be one of C's, and runs where no task could be ended.
+            return gsub(s, p, function(...) return with(...) end, most)
+          end
           return gsub(s, p, ...)
         end",
     )?;
-    let kind: mlua::Function = lua.globals().raw_get("type")?;
+    let globals = lua.globals();
     lua.load(code).set_mode(ChunkMode::Binary).call((
         string,
         lua.create_function(|lua, search| guard_pattern(lua, &Host::of(lua).limits, search))?,
-        kind,
+        lua.create_function(find_text)?,
+        globals.raw_get::<Function>("type")?,
+        globals
+            .raw_get::<Table>("math")?
+            .raw_get::<Function>("tointeger")?,
+        globals.raw_get::<Function>("tonumber")?,
     ))
+}
+
+/// Implements `string.find` for a long text that stands for itself: Lua compares it at each place, which takes the
+/// product of both lengths.
+fn find_text(
+    _: &Lua,
+    (text, wanted, init): (LuaString, LuaString, i64),
+) -> mlua::Result<(Option<usize>, Option<usize>)> {
+    let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
+    let begin = first_place(text.len(), init);
+    let rest = text.get(begin..);
+    let found = rest.and_then(|rest| memchr::memmem::find(rest, &wanted));
+    let found = found.map(|at| begin + at);
+    Ok((found.map(|at| at + 1), found.map(|at| at + wanted.len())))
 }
 
 /// Creates a `pairs` that follows the order of the keys while the file's top level runs. Lua's own order differs

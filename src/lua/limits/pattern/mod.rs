@@ -2,7 +2,7 @@
 //! hook can end it: a pattern that may take long is tried here first, within the task's time, and then passed
 //! to Lua. A port of the matcher of `lstrlib.c` (Lua 5.4.9); malformed patterns are reported by Lua.
 
-use super::hook::Limits;
+use super::vm_limits::Limits;
 use mlua::{Lua, LuaString};
 use std::rc::Rc;
 
@@ -27,17 +27,22 @@ pub(in crate::lua) fn guard(
         return Ok(());
     }
     let mut spend = |steps: u32| limits.spend(lua, u64::from(steps) * WEIGHT);
-    let start = match start.unwrap_or(1) {
-        start @ 1.. => start as usize - 1,
-        0 => 0,
-        start => text.len().saturating_sub(start.unsigned_abs() as usize),
-    };
+    let start = first_place(text.len(), start.unwrap_or(1));
     if start > text.len() {
         return Ok(());
     }
     match search(&text, &pattern, start, all, &mut spend) {
         Err(SearchError::OutOfTime(error)) => Err(error),
         _ => Ok(()),
+    }
+}
+
+/// Returns the place in a text, from 0, at which a search with that `init` of Lua's begins.
+pub(in crate::lua) fn first_place(length: usize, init: i64) -> usize {
+    match init {
+        1.. => usize::try_from(init - 1).unwrap_or(usize::MAX),
+        0 => 0,
+        before_end => length.saturating_sub(before_end.unsigned_abs() as usize),
     }
 }
 
@@ -49,10 +54,8 @@ fn worst_case(pattern: &[u8], length: usize) -> f64 {
         .count();
     let bounded = pattern.windows(2).filter(|pair| pair == b"%b").count();
     let length = length.max(2) as f64;
-    match repeated + bounded {
-        0 => length,
-        many => length.powi(many.min(64) as i32 + 1),
-    }
+    let items = (pattern.len() as f64 / 64.0).max(1.0);
+    items * length.powi((repeated + bounded).min(64) as i32 + 1)
 }
 
 enum SearchError {

@@ -1,22 +1,16 @@
-//! The limits of a VM: Lua time without waiting, and memory. A hook that Lua calls every few thousand
-//! instructions reads the thread's clock; functions that work long inside one call report it with
-//! [`Limits::spend`].
+//! The limits of a VM: Lua time without waiting, and memory. Code that runs for long is looked at by
+//! [`interrupt`](super::interrupt); functions that work long inside one call report it with [`Limits::spend`].
 
 use super::heartbeat::Heartbeat;
 use crate::lua::diagnostics::{Raised, plan_line};
-use mlua::{HookTriggers, Lua, VmState};
+use crate::lua::plan_files::SourceLine;
+use mlua::Lua;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The number of instructions between two readings of the clock. Measured: having a hook makes code that only calls and
-/// builds strings 8 to 12 % slower and an empty loop 70 % (Lua then counts every instruction); 10,000 costs no
-/// more than 100,000, 1,000 would cost half as much again.
-const EVERY: u32 = 10_000;
-/// The same once the time is over: what is left (`__close`, a handler) must end soon.
-const EVERY_WHEN_KILLED: u32 = 1_000;
 /// The work inside calls between two readings of the clock, in bytes or steps.
 const WORK: u64 = 4 << 20;
 
@@ -29,6 +23,8 @@ pub(in crate::lua) struct Limits {
     /// because resuming happens at every request, and reading this clock is a system call.
     begin: Cell<Option<Duration>>,
     work: Cell<u64>,
+    /// Whether the clock is to be read again. A signal sets it.
+    due: AtomicBool,
     kill: RefCell<Option<Raised>>,
     /// Whether the file's top level runs, not a task yet.
     loading: Cell<bool>,
@@ -47,6 +43,7 @@ impl Limits {
             memory: usize::try_from(memory).unwrap_or(usize::MAX),
             begin: Cell::new(None),
             work: Cell::new(0),
+            due: AtomicBool::new(false),
             kill: RefCell::new(None),
             loading: Cell::new(true),
             heartbeat,
@@ -56,6 +53,7 @@ impl Limits {
     /// Restarts the time, before the plan is resumed.
     pub(in crate::lua) fn restart_clock(&self) {
         self.begin.set(None);
+        self.due.store(false, Ordering::Relaxed);
     }
 
     /// Returns the error that ended the running task, if a limit has.
@@ -99,9 +97,9 @@ impl Limits {
     ///
     /// # Errors
     /// The error that ends the task, once its time is over.
-    pub(in crate::lua) fn spend(self: &Rc<Self>, lua: &Lua, work: u64) -> mlua::Result<()> {
+    pub(in crate::lua) fn spend(&self, lua: &Lua, work: u64) -> mlua::Result<()> {
         let sum = self.work.get().saturating_add(work);
-        if sum < WORK {
+        if sum < WORK && !self.take_due() {
             self.work.set(sum);
             return Ok(());
         }
@@ -109,41 +107,48 @@ impl Limits {
         self.check(lua)
     }
 
-    /// Enforces the limits of this VM from now on.
-    pub(in crate::lua) fn enforce(self: &Rc<Self>, lua: &Lua) -> mlua::Result<()> {
-        self.install_hook(lua, EVERY)?;
+    /// Makes whoever asks next read the clock. Signals call this.
+    pub(super) fn make_due(&self) {
+        self.due.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns once whether the clock is to be read.
+    pub(super) fn take_due(&self) -> bool {
+        let due = self.due.load(Ordering::Relaxed);
+        self.due.store(false, Ordering::Relaxed);
+        due
+    }
+
+    /// Enforces the limit on memory from now on.
+    pub(in crate::lua) fn enforce(&self, lua: &Lua) -> mlua::Result<()> {
         lua.set_memory_limit(self.memory)?;
         Ok(())
     }
 
-    /// Installs the hook that limits the time; when called by the hook itself, for the coroutine that is running.
-    ///
-    /// Coroutines take the hook from the one that creates them (`lua_newthread`).
-    fn install_hook(self: &Rc<Self>, lua: &Lua, every: u32) -> mlua::Result<()> {
-        let triggers = HookTriggers::new().every_nth_instruction(every);
-        let limits = self.clone();
-        lua.set_global_hook(triggers, move |lua, _| {
-            limits.check(lua)?;
-            Ok(VmState::Continue)
-        })
+    /// Reads the clock, and ends the task if its time is over.
+    fn check(&self, lua: &Lua) -> mlua::Result<()> {
+        self.reraise()?;
+        match self.is_over(|| plan_line(lua)) {
+            true => self.reraise(),
+            false => Ok(()),
+        }
     }
 
-    /// Reads the clock, and ends the task if its time is over.
-    fn check(self: &Rc<Self>, lua: &Lua) -> mlua::Result<()> {
-        self.reraise()?;
+    /// Returns whether the time is over by the clock, and keeps the error that ends the task then. `line` finds where
+    /// it is.
+    pub(super) fn is_over(&self, line: impl Fn() -> Option<SourceLine>) -> bool {
         let now = processor_time();
         let Some(begin) = self.begin.get() else {
             self.begin.set(Some(now));
-            return Ok(());
+            return false;
         };
-        let line = || plan_line(lua);
         if let Some(heartbeat) = &self.heartbeat
             && let Some((_, line)) = line()
         {
             heartbeat.set_line(line);
         }
         if now.saturating_sub(begin) <= self.time {
-            return Ok(());
+            return false;
         }
         self.kill.replace(Some(Raised {
             message: format!(
@@ -153,14 +158,13 @@ impl Limits {
                     false => "the task",
                 },
                 self.time.as_secs_f64(),
-                // No flag limits the first loading of a plan: it may itself say what its limits are.
+                // No flag limits the first loading of a plan.
                 self.heartbeat.as_ref().map_or("", |_| " ('--lua-time')"),
             ),
             line: line().map(|(file, line)| format!("{file}:{line}")),
             backtrace: None,
         }));
-        self.install_hook(lua, EVERY_WHEN_KILLED)?;
-        self.reraise()
+        true
     }
 }
 

@@ -1,0 +1,291 @@
+//! Matching of CSS selectors with counted steps. One selector may look at a page's elements again and again
+//! (`a ~ b`, `:has`, `:not` within `:not`), inside one call that no hook of Lua's ends.
+
+use html5ever::Namespace;
+use scraper::ElementRef;
+use scraper::selector::{CssLocalName, CssString, NonTSPseudoClass, Parser, PseudoElement, Simple};
+use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
+use selectors::bloom::BloomFilter;
+use selectors::matching::{
+    self, ElementSelectorFlags, MatchingContext, MatchingForInvalidation, MatchingMode,
+    NeedsSelectorFlags, QuirksMode, SelectorCaches,
+};
+use selectors::parser::{ParseRelative, SelectorList};
+use selectors::{Element, OpaqueElement};
+use std::cell::Cell;
+use std::fmt;
+
+/// The steps between two questions whether to go on: some tens of microseconds.
+pub(crate) const STEPS: usize = 4096;
+
+/// Parses a list of selectors.
+pub(super) fn parse(css: &str) -> Result<SelectorList<Simple>, scraper::error::SelectorErrorKind> {
+    let mut parser = cssparser::Parser::new(css);
+    SelectorList::parse(&Parser, &mut parser, ParseRelative::No).map_err(Into::into)
+}
+
+/// Returns the elements that match, `scope` itself only with `itself`; `None` as soon as `go_on` says no, which is
+/// asked every [`STEPS`] steps.
+pub(super) fn select<'a>(
+    list: &SelectorList<Simple>,
+    scope: ElementRef<'a>,
+    itself: bool,
+    go_on: &dyn Fn() -> bool,
+) -> Option<Vec<ElementRef<'a>>> {
+    let steps = Steps {
+        left: Cell::new(STEPS),
+        ended: Cell::new(false),
+        go_on,
+    };
+    let mut caches = SelectorCaches::default();
+    let mut found = Vec::new();
+    let inside = scope.descendants().filter_map(ElementRef::wrap);
+    for element in inside.skip(usize::from(!itself)) {
+        let mut context = MatchingContext::new(
+            MatchingMode::Normal,
+            None,
+            &mut caches,
+            QuirksMode::NoQuirks,
+            NeedsSelectorFlags::No,
+            MatchingForInvalidation::No,
+        );
+        context.scope_element = Some(scope.opaque());
+        let counted = Counted {
+            element,
+            steps: &steps,
+        };
+        let mut each = list.slice().iter();
+        if each.any(|one| matching::matches_selector(one, 0, None, &counted, &mut context)) {
+            found.push(element);
+        }
+        if !steps.take(1) {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// The steps that one search has taken.
+struct Steps<'s> {
+    left: Cell<usize>,
+    ended: Cell<bool>,
+    go_on: &'s dyn Fn() -> bool,
+}
+
+impl Steps<'_> {
+    /// Counts steps; returns whether the search goes on.
+    fn take(&self, steps: usize) -> bool {
+        match self.left.get().checked_sub(steps) {
+            Some(left) => self.left.set(left),
+            None => {
+                self.left.set(STEPS);
+                if !(self.go_on)() {
+                    self.ended.set(true);
+                }
+            }
+        }
+        !self.ended.get()
+    }
+}
+
+/// An element whose neighbours are counted as they are looked at. Once the search has ended it has none.
+#[derive(Clone)]
+struct Counted<'a, 's> {
+    element: ElementRef<'a>,
+    steps: &'s Steps<'s>,
+}
+
+impl fmt::Debug for Counted<'_, '_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.element.fmt(out)
+    }
+}
+
+impl<'a, 's> Counted<'a, 's> {
+    fn first(
+        &self,
+        mut nodes: impl Iterator<Item = ego_tree::NodeRef<'a, scraper::Node>>,
+    ) -> Option<Self> {
+        let element = nodes.find_map(|node| match self.steps.take(1) {
+            true => ElementRef::wrap(node).map(Some),
+            false => Some(None),
+        })??;
+        Some(Counted {
+            element,
+            steps: self.steps,
+        })
+    }
+}
+
+impl Element for Counted<'_, '_> {
+    type Impl = Simple;
+
+    fn opaque(&self) -> OpaqueElement {
+        self.element.opaque()
+    }
+
+    fn parent_element(&self) -> Option<Self> {
+        // The parent of an element is one, or the page.
+        self.first(self.element.parent().into_iter())
+    }
+
+    fn prev_sibling_element(&self) -> Option<Self> {
+        self.first(self.element.prev_siblings())
+    }
+
+    fn next_sibling_element(&self) -> Option<Self> {
+        self.first(self.element.next_siblings())
+    }
+
+    fn first_element_child(&self) -> Option<Self> {
+        self.first(self.element.children())
+    }
+
+    fn attr_matches(
+        &self,
+        namespace: &NamespaceConstraint<&Namespace>,
+        name: &CssLocalName,
+        operation: &AttrSelectorOperation<&CssString>,
+    ) -> bool {
+        // Values may be long, and are looked at as a whole.
+        let value = self.element.attr(&name.0).map_or(0, str::len);
+        self.steps.take(value / 64) && self.element.attr_matches(namespace, name, operation)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.element.is_empty()
+    }
+
+    fn is_same_type(&self, other: &Self) -> bool {
+        self.element.is_same_type(&other.element)
+    }
+
+    fn has_local_name(&self, name: &CssLocalName) -> bool {
+        self.element.has_local_name(name)
+    }
+
+    fn has_namespace(&self, namespace: &Namespace) -> bool {
+        self.element.has_namespace(namespace)
+    }
+
+    fn has_id(&self, id: &CssLocalName, case: CaseSensitivity) -> bool {
+        self.element.has_id(id, case)
+    }
+
+    fn has_class(&self, name: &CssLocalName, case: CaseSensitivity) -> bool {
+        self.element.has_class(name, case)
+    }
+
+    fn is_root(&self) -> bool {
+        self.element.is_root()
+    }
+
+    fn is_link(&self) -> bool {
+        self.element.is_link()
+    }
+
+    fn is_html_element_in_html_document(&self) -> bool {
+        self.element.is_html_element_in_html_document()
+    }
+
+    fn is_html_slot_element(&self) -> bool {
+        self.element.is_html_slot_element()
+    }
+
+    fn parent_node_is_shadow_root(&self) -> bool {
+        false
+    }
+
+    fn containing_shadow_host(&self) -> Option<Self> {
+        None
+    }
+
+    fn is_pseudo_element(&self) -> bool {
+        false
+    }
+
+    fn match_non_ts_pseudo_class(
+        &self,
+        _: &NonTSPseudoClass,
+        _: &mut MatchingContext<'_, Simple>,
+    ) -> bool {
+        false
+    }
+
+    fn match_pseudo_element(&self, _: &PseudoElement, _: &mut MatchingContext<'_, Simple>) -> bool {
+        false
+    }
+
+    fn apply_selector_flags(&self, _: ElementSelectorFlags) {}
+
+    fn has_custom_state(&self, _: &CssLocalName) -> bool {
+        false
+    }
+
+    fn imported_part(&self, _: &CssLocalName) -> Option<CssLocalName> {
+        None
+    }
+
+    fn is_part(&self, _: &CssLocalName) -> bool {
+        false
+    }
+
+    fn add_element_unique_hashes(&self, _: &mut BloomFilter) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scraper::Html;
+
+    const SELECTORS: [&str; 12] = [
+        "p",
+        "p ~ p",
+        "p + p",
+        "div > p.x[title^=a]",
+        ":has(b)",
+        ":not(p):not(:has(p))",
+        "p:nth-child(2n+1)",
+        "b:nth-last-of-type(1)",
+        ":scope > body",
+        ":is(div p, #y)",
+        ":empty",
+        "html, body *",
+    ];
+
+    #[test]
+    fn counted_matching_finds_what_the_library_finds() {
+        let page = Html::parse_document(
+            "<div><p>a<p class='x y' title=abc>b<b id=y>c</b></div><div><b></b><p>d<i><!-- --></i><b>e</b></div>",
+        );
+        for css in SELECTORS {
+            let list = parse(css).expect(css);
+            let found = select(&list, page.root_element(), false, &|| true).expect(css);
+            let wanted = scraper::Selector::parse(css).expect(css);
+            let wanted: Vec<_> = page.root_element().select(&wanted).collect();
+            assert_eq!(found, wanted, "{css}");
+            assert!(!found.is_empty(), "{css} matches something here");
+        }
+    }
+
+    #[test]
+    fn a_search_that_may_not_go_on_ends() {
+        let page = Html::parse_document(&"<a></a>".repeat(20_000));
+        for css in [
+            "b ~ a ~ a ~ a",
+            ":has(~ b)",
+            ":not(a ~ :not(a ~ :not(b ~ a)))",
+        ] {
+            let asked = Cell::new(0);
+            let go_on = || {
+                asked.set(asked.get() + 1);
+                asked.get() < 3
+            };
+            let list = parse(css).expect(css);
+            assert_eq!(select(&list, page.root_element(), true, &go_on), None);
+            assert_eq!(asked.get(), 3, "{css}");
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Interruption of plan code that does not come back: a timer of the thread's processor time looks whether the same
+//! code still runs, and then sets Lua's hook for its next instruction, as `lua.c` does when Ctrl-C is pressed. Code
+//! that comes back soon never has a hook: one that counts instructions costs a loop 70 %, and calls 10 %.
+//!
+//! This is the one file with unsafe code. mlua can set a hook only from outside of a call, not from a signal; and the
+//! hook that it sets takes the values of the interrupted function off Lua's stack before it raises, which closes its
+//! variables where no hook can end what they do.
+
+#![allow(
+    unsafe_code,
+    reason = "Lua's hook is set by a signal and raises by itself, which mlua has no safe calls for"
+)]
+
+use super::vm_limits::Limits;
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, Thread, ffi};
+use nix::sys::signal::{SigEvent, SigevNotify, Signal};
+use nix::sys::time::TimeSpec;
+use nix::sys::timer::{Expiration, Timer, TimerSetTimeFlags};
+use nix::time::ClockId;
+use std::cell::{Cell, OnceCell};
+use std::ffi::c_int;
+use std::marker::PhantomData;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
+use std::time::Duration;
+
+/// The signal of the timer. Nobody is harmed by it where it comes too late: it is ignored unless a program asks for it.
+const SIGNAL: Signal = Signal::SIGURG;
+/// The processor time of a thread between two looks.
+const LOOK: Duration = Duration::from_millis(10);
+/// The instructions between two hooks in a coroutine of the plan's own, which the signal does not know of.
+const EVERY_IN_COROUTINE: c_int = 200;
+/// The same where there is no timer: each reads the clock, which is a system call.
+const EVERY_WITHOUT_TIMER: c_int = 10_000;
+/// The same once the time is over: what is left (`__close`, a handler) must end soon.
+const EVERY_WHEN_KILLED: c_int = 1_000;
+
+/// What runs on a thread. Only the thread itself uses it, and a signal that interrupts it.
+struct Running {
+    /// The Lua state that was resumed, null while no code of a plan runs.
+    state: AtomicPtr<ffi::lua_State>,
+    /// The number of the resumption.
+    resumption: AtomicU32,
+    /// The number that the latest signal saw.
+    seen: AtomicU32,
+    /// Whether a signal has set the hook of the state.
+    armed: AtomicBool,
+    /// The limits of what runs, valid as long as `state` is set.
+    limits: Cell<*const Limits>,
+    /// Whether the thread has a timer.
+    timed: Cell<bool>,
+}
+
+thread_local! {
+    // Constant and without a destructor: it is there whenever a signal comes.
+    static RUNNING: Running = const {
+        Running {
+            state: AtomicPtr::new(ptr::null_mut()),
+            resumption: AtomicU32::new(0),
+            seen: AtomicU32::new(0),
+            armed: AtomicBool::new(false),
+            limits: Cell::new(ptr::null()),
+            timed: Cell::new(false),
+        }
+    };
+    static TIMER: OnceCell<Option<Timer>> = const { OnceCell::new() };
+}
+
+/// A coroutine whose code ends at the limits of its VM.
+#[derive(Debug)]
+pub(in crate::lua) struct Coroutine {
+    thread: Thread,
+    /// The state of `thread`, which keeps it alive.
+    state: *mut ffi::lua_State,
+}
+
+impl Coroutine {
+    /// Creates a coroutine of that function.
+    pub(in crate::lua) fn new(lua: &Lua, function: Function) -> mlua::Result<Coroutine> {
+        start_timer();
+        let thread = lua.create_thread(function)?;
+        let state = state_of(lua, &thread)?;
+        Ok(Coroutine { thread, state })
+    }
+
+    /// Resumes the coroutine until it yields, ends or raises.
+    pub(in crate::lua) fn resume<R: FromLuaMulti>(
+        &self,
+        limits: &Limits,
+        arguments: impl IntoLuaMulti,
+    ) -> mlua::Result<R> {
+        let _entered = Entered::new(self.state, limits);
+        self.thread.resume(arguments)
+    }
+
+    /// Closes what its code has left open, and prepares it for another function.
+    pub(in crate::lua) fn reset(&self, limits: &Limits, function: Function) -> mlua::Result<()> {
+        let _entered = Entered::new(self.state, limits);
+        self.thread.reset(function)
+    }
+
+    pub(in crate::lua) fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+}
+
+/// Calls a function of the plan outside of any coroutine, within the limits.
+pub(in crate::lua) fn call(lua: &Lua, limits: &Limits, function: &Function) -> mlua::Result<()> {
+    start_timer();
+    let mut state = ptr::null_mut();
+    // SAFETY: the closure neither raises nor touches Lua's stack.
+    unsafe { lua.exec_raw::<()>((), |own| state = own) }?;
+    let _entered = Entered::new(state, limits);
+    function.call(())
+}
+
+/// Sets the hook of a coroutine that the plan has made: it runs inside another one, which alone a signal knows.
+pub(in crate::lua) fn watch(lua: &Lua, thread: &Thread) -> mlua::Result<()> {
+    let state = state_of(lua, thread)?;
+    let every = RUNNING.with(|running| match running.timed.get() {
+        true => EVERY_IN_COROUTINE,
+        false => EVERY_WITHOUT_TIMER,
+    });
+    // SAFETY: `state` is alive as long as `thread`.
+    unsafe { ffi::lua_sethook(state, Some(interrupted), ffi::LUA_MASKCOUNT, every) };
+    Ok(())
+}
+
+fn state_of(lua: &Lua, thread: &Thread) -> mlua::Result<*mut ffi::lua_State> {
+    let mut state = ptr::null_mut();
+    // SAFETY: the closure does not raise and takes off the stack what it was given.
+    unsafe {
+        lua.exec_raw::<()>(thread, |own| {
+            state = ffi::lua_tothread(own, -1);
+            ffi::lua_pop(own, 1);
+        })
+    }?;
+    Ok(state)
+}
+
+/// The time in which a state runs, until it is dropped.
+struct Entered<'a> {
+    state: *mut ffi::lua_State,
+    limits: PhantomData<&'a Limits>,
+}
+
+impl<'a> Entered<'a> {
+    /// `state` is one of a VM that is alive.
+    fn new(state: *mut ffi::lua_State, limits: &'a Limits) -> Entered<'a> {
+        limits.restart_clock();
+        RUNNING.with(|running| {
+            debug_assert!(running.limits.get().is_null(), "one VM runs at a time");
+            running.limits.set(limits);
+            let next = running.resumption.load(Ordering::Relaxed).wrapping_add(1);
+            running.resumption.store(next, Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
+            running.state.store(state, Ordering::Relaxed);
+            if !running.timed.get() {
+                // SAFETY: `state` is alive, and nothing runs in it yet.
+                unsafe {
+                    let every = EVERY_WITHOUT_TIMER;
+                    ffi::lua_sethook(state, Some(interrupted), ffi::LUA_MASKCOUNT, every);
+                }
+            }
+        });
+        Entered {
+            state,
+            limits: PhantomData,
+        }
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        RUNNING.with(|running| {
+            running.state.store(ptr::null_mut(), Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
+            running.limits.set(ptr::null());
+            if running.armed.load(Ordering::Relaxed) || !running.timed.get() {
+                running.armed.store(false, Ordering::Relaxed);
+                // SAFETY: the caller of `new` has kept the state alive, and nothing runs in it any more.
+                unsafe { ffi::lua_sethook(self.state, None, 0, 0) };
+            }
+        });
+    }
+}
+
+/// Looks, as the signal comes, whether the same code runs as at the latest one, and sets its hook if so.
+fn look() {
+    RUNNING.with(|running| {
+        let state = running.state.load(Ordering::Relaxed);
+        let resumption = running.resumption.load(Ordering::Relaxed);
+        if state.is_null() || running.seen.load(Ordering::Relaxed) != resumption {
+            running.seen.store(resumption, Ordering::Relaxed);
+            return;
+        }
+        running.armed.store(true, Ordering::Relaxed);
+        // SAFETY: the state and its limits are alive while they are shown, and Lua allows this call inside a signal of
+        // its own thread (ldebug.c, lua_sethook).
+        unsafe {
+            if let Some(limits) = running.limits.get().as_ref() {
+                limits.make_due();
+            }
+            ffi::lua_sethook(state, Some(interrupted), ffi::LUA_MASKCOUNT, 1);
+        }
+    });
+}
+
+/// The hook: raises if the time of what runs is over.
+///
+/// # Safety
+/// Called by Lua only. It leaves by `longjmp`, so nothing here may have a destructor.
+unsafe extern "C-unwind" fn interrupted(state: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
+    if is_over(state) {
+        // The error itself is lost on the way: `Limits::reraise` knows the one that people read.
+        // SAFETY: Lua keeps room for these on the stack of a hook (LUA_MINSTACK).
+        unsafe {
+            ffi::lua_pushstring(state, c"the time of the task is over".as_ptr());
+            ffi::lua_error(state);
+        }
+    }
+}
+
+/// Returns whether the code that runs must end, and sets the hook of `state`, which runs it, accordingly.
+fn is_over(state: *mut ffi::lua_State) -> bool {
+    RUNNING.with(|running| {
+        // SAFETY: the limits outlive the time in which they are shown.
+        let Some(limits) = (unsafe { running.limits.get().as_ref() }) else {
+            return false;
+        };
+        let timed = running.timed.get();
+        if timed && state == running.state.load(Ordering::Relaxed) {
+            // The next signal sets it again.
+            // SAFETY: a hook may change the hook of the state that it is called for.
+            unsafe { ffi::lua_sethook(state, None, 0, 0) };
+        }
+        let due = limits.take_due() || !timed;
+        let over = limits.is_killed() || due && limits.is_over(|| line_of(state));
+        if over {
+            running.armed.store(true, Ordering::Relaxed);
+            // SAFETY: as above.
+            unsafe {
+                let every = EVERY_WHEN_KILLED;
+                ffi::lua_sethook(state, Some(interrupted), ffi::LUA_MASKCOUNT, every);
+            }
+        }
+        over
+    })
+}
+
+/// Finds the innermost line of the plan's files that a state is executing.
+fn line_of(state: *mut ffi::lua_State) -> Option<(String, u32)> {
+    for level in 0.. {
+        // SAFETY: `lua_Debug` is plain data that Lua fills, and neither call raises; `source` is a text of Lua's
+        // as long as the function is on the stack.
+        let (source, line) = unsafe {
+            let mut found = std::mem::zeroed::<ffi::lua_Debug>();
+            if ffi::lua_getstack(state, level, &mut found) == 0
+                || ffi::lua_getinfo(state, c"Sl".as_ptr(), &mut found) == 0
+            {
+                return None;
+            }
+            let source = std::slice::from_raw_parts(found.source.cast::<u8>(), found.srclen);
+            (String::from_utf8_lossy(source), found.currentline)
+        };
+        if let Some(file) = source.strip_prefix('@')
+            && let Ok(line) = u32::try_from(line)
+        {
+            return Some((file.to_owned(), line));
+        }
+    }
+    None
+}
+
+/// Starts the timer of this thread, once. Without one, hooks count instructions.
+fn start_timer() {
+    let timed = TIMER.with(|timer| timer.get_or_init(|| new_timer().ok()).is_some());
+    RUNNING.with(|running| running.timed.set(timed));
+}
+
+fn new_timer() -> Result<Timer, Box<dyn std::error::Error>> {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    // SAFETY: `look` only reads and writes what belongs to the interrupted thread, and allocates nothing.
+    let register = || unsafe { signal_hook_registry::register(SIGNAL as c_int, look) }.is_ok();
+    if !REGISTERED.get_or_init(register) {
+        return Err("no signal".into());
+    }
+    let event = SigEvent::new(SigevNotify::SigevThreadId {
+        signal: SIGNAL,
+        thread_id: nix::unistd::gettid().as_raw(),
+        si_value: 0,
+    });
+    let mut timer = Timer::new(ClockId::CLOCK_THREAD_CPUTIME_ID, event)?;
+    let every = Expiration::Interval(TimeSpec::from(LOOK));
+    timer.set(every, TimerSetTimeFlags::empty())?;
+    Ok(timer)
+}

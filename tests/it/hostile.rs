@@ -1,8 +1,10 @@
 //! Plans that want more memory than a user may hold: each task ends with an error at its line, lgoose stays small, and
 //! the other user goes on.
 
+use crate::faulty::{Site, answer};
 use crate::program::{plan, scratch};
 use crate::server::Server;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What a run may take beside an empty one, in KiB.
@@ -98,19 +100,12 @@ const HOSTILE: [(&str, &str, &str); 17] = [
     ),
 ];
 
-/// The most memory that a process has had until it ended, in KiB, with its exit code and its report.
-fn peak_of(name: &str, task: &str, server: &Server) -> (u64, Option<i32>, serde_json::Value) {
-    let source = format!(
-        "task {{ function(user)\n  user:get '/'\n  if user.id ~= 1 then return end\n  {task}\nend }}"
-    );
-    let file = format!("hostile {name}").replace(' ', "_");
-    let path = plan(&format!("{file}.lua"), &source);
-    let report = scratch(&format!("{file}.json"));
+/// Runs two users; returns the most memory that the process has had until it ended, in KiB, and its exit code.
+fn watch(path: &str, url: &str, report: &Path) -> (u64, Option<i32>) {
     let output = format!("json={}", report.display());
-    let url = server.url();
     let mut child = Command::new(env!("CARGO_BIN_EXE_lgoose"))
         .args([
-            &*path, "-H", &url, "-u", "2", "-r", "1000", "-i", "2", "-q", "-o", &output,
+            path, "-H", url, "-u", "2", "-r", "1000", "-i", "2", "-q", "-o", &output,
         ])
         .args(["--lua-time", "20s"])
         .stdin(Stdio::null())
@@ -130,12 +125,40 @@ fn peak_of(name: &str, task: &str, server: &Server) -> (u64, Option<i32>, serde_
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     };
+    (peak, code)
+}
+
+/// The most memory that a process has had until it ended, in KiB, with its exit code and its report.
+fn peak_of(name: &str, task: &str, server: &Server) -> (u64, Option<i32>, serde_json::Value) {
+    let source = format!(
+        "task {{ function(user)\n  user:get '/'\n  if user.id ~= 1 then return end\n  {task}\nend }}"
+    );
+    let file = format!("hostile {name}").replace(' ', "_");
+    let path = plan(&format!("{file}.lua"), &source);
+    let report = scratch(&format!("{file}.json"));
+    let (peak, code) = watch(&path, &server.url(), &report);
     let text = std::fs::read_to_string(&report).expect("a report was written");
     (
         peak,
         code,
         serde_json::from_str(&text).expect("it is whole"),
     )
+}
+
+#[test]
+fn expectations_on_many_answers_that_decode_to_much_take_the_memory_of_one() {
+    let zeros = zstd::encode_all(&*vec![0; 40 << 20], 1).expect("memory takes it");
+    let site = Site::start(move |_| answer(200, "content-encoding: zstd\r\n", &zeros));
+    let path = plan(
+        "decoded.lua",
+        "task { function(user) user:get '/' if user.id ~= 1 then return end\n\
+         local urls = {} for n = 1, 30 do urls[n] = '/' .. n end\n\
+         user:fetch(urls, { expect = { text = '\\0\\0' } }) end }",
+    );
+    let report = scratch("decoded.json");
+    let (peak, code) = watch(&path, &site.url(), &report);
+    assert_eq!(code, Some(0));
+    assert!(peak < MOST, "{} MiB", peak >> 10);
 }
 
 #[test]

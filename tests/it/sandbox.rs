@@ -93,17 +93,36 @@ fn bodies_that_a_plan_drops_do_not() {
 
 #[test]
 fn a_plan_whose_top_level_does_not_end_is_refused() {
-    let path = plan(
-        "endless_top.lua",
-        "local n = 0\nwhile true do n = n + 1 end\n",
-    );
-    let ended = Lgoose::new(["check", path.as_str()]).finish();
-    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    let closing =
+        "local x <close> = setmetatable({}, { __close = function() while true do end end })\n";
+    for (first, line) in [("local n = 0\n", 2), (closing, 2)] {
+        let text = format!("{first}while true do end\n");
+        let path = plan("endless_top.lua", &text);
+        let ended = Lgoose::new(["check", path.as_str()]).finish();
+        assert_eq!(ended.code, 2, "{}", ended.stderr);
+        let told = format!("endless_top.lua:{line}");
+        assert!(ended.stderr.contains(&told), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_test_start_that_does_not_end_keeps_the_run_from_starting() {
+    let server = Server::start();
+    let text = "on('test_start', function(user)\n\
+                local x <close> = setmetatable({}, { __close = function() while true do end end })\n\
+                while true do end\nend)\n\
+                task { function(user) user:get '/' end }";
+    let path = plan("endless_start.lua", text);
+    let url = server.url();
+    let flags = ["-H", &*url, "-u", "1", "-i", "1", "--lua-time", "100ms"];
+    let ended = Lgoose::new([&[&*path], &flags[..]].concat()).finish();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("endless_top.lua:2"),
+        ended.stderr.contains("endless_start.lua:3"),
         "{}",
         ended.stderr
     );
+    assert_eq!(server.received(), 0);
 }
 
 #[test]

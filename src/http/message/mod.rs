@@ -177,6 +177,19 @@ impl Response {
         true
     }
 
+    /// Forgets the decoded body if it is large. Whoever looks at it again decodes it again.
+    pub fn forget_decoded(&mut self) {
+        const LARGE: usize = 1 << 20;
+        let Some(encoded) = self.encoded.as_mut() else {
+            return;
+        };
+        if let Some(Ok(body)) = encoded.decoded.get()
+            && body.len() > LARGE
+        {
+            encoded.decoded = OnceCell::new();
+        }
+    }
+
     fn decoded(&self) -> Option<&Result<Bytes, Failure>> {
         let encoded = self.encoded.as_ref()?;
         let body = || self.bytes.slice(self.head_length..);

@@ -3,6 +3,7 @@
 use super::limits::Budget;
 use crate::error::Diagnostic;
 use mlua::{FromLua, Lua, LuaString, Table, Value};
+use smallvec::{SmallVec, smallvec};
 use std::time::Duration;
 
 /// Formats a diagnostic as one line, `message; help`, without its location.
@@ -115,7 +116,7 @@ pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String
 }
 
 /// Reads one status or a list of them, each from 100 to 999.
-pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
+pub(super) fn read_statuses(value: &Value) -> Result<SmallVec<[u16; 4]>, String> {
     const MOST: usize = 900;
     let one = |value: &Value| match value {
         Value::Integer(status) if (100..1000).contains(status) => Ok(*status as u16),
@@ -132,7 +133,7 @@ pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
             .take(MOST)
             .map(|value| one(&value.map_err(|error| error.to_string())?))
             .collect(),
-        value => one(value).map(|status| vec![status]),
+        value => one(value).map(|status| smallvec![status]),
     }
 }
 

@@ -4,13 +4,14 @@ use crate::html;
 use crate::http::{Exchange, Response};
 use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten};
 use memchr::memmem;
+use smallvec::SmallVec;
 use std::time::Duration;
 
 /// The expectations of a request (`expect`).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expect {
-    /// Statuses that count as success; empty: any below 400.
-    pub status: Vec<u16>,
+    /// Statuses that count as success; empty: any below 400. As many as are usual are kept without an allocation.
+    pub status: SmallVec<[u16; 4]>,
     /// The start of the page's title.
     pub title: Option<String>,
     /// Texts that the body must contain.

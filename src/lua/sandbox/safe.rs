@@ -1,6 +1,7 @@
 //! Safe versions of library functions that could work without end inside one call, where no hook runs.
 
 use super::host::Host;
+use super::standard::library;
 use crate::lua::limits::{guard_pattern, out_of_memory};
 use crate::lua::plan_files::compile_once;
 use crate::lua::values::escape_invalid;
@@ -14,7 +15,7 @@ const SOURCE: &str = include_str!("../../../lua/safe.lua");
 pub(in crate::lua) fn table(lua: &Lua) -> mlua::Result<Table> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(&CODE, SOURCE)?;
-    let original: Table = lua.globals().raw_get("table")?;
+    let original = library(lua, "table")?;
     let spend = lua.create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?;
     lua.load(code)
         .set_mode(ChunkMode::Binary)
@@ -99,8 +100,7 @@ pub(in crate::lua) fn pairs(lua: &Lua) -> mlua::Result<Function> {
     )?;
     let globals = lua.globals();
     let base = |name: &str| globals.raw_get::<Function>(name);
-    let inside =
-        |library: &str, name: &str| globals.raw_get::<Table>(library)?.raw_get::<Function>(name);
+    let inside = |of: &str, name: &str| library(lua, of)?.raw_get::<Function>(name);
     let loading = |lua: &Lua, ()| Ok(Host::of(lua).limits.is_loading());
     lua.load(code).set_mode(ChunkMode::Binary).call((
         base("pairs")?,
@@ -139,7 +139,7 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
     )?;
     let globals = lua.globals();
     let base = |name: &str| globals.raw_get::<Function>(name);
-    let utf8: Table = globals.raw_get("utf8")?;
+    let utf8 = library(lua, "utf8")?;
     let remember = |lua: &Lua, bytes: LuaString| {
         let lossy = bytes.to_string_lossy();
         let bytes = (lossy, escape_invalid(&bytes));

@@ -54,7 +54,7 @@ impl Origin {
 
     /// Whether both name the same scheme, host and port.
     pub fn same(&self, other: &Origin) -> bool {
-        self.text == other.text
+        std::ptr::eq(self, other) || self.text == other.text
     }
 }
 
@@ -77,6 +77,16 @@ impl Target {
             path: url[url::Position::BeforePath..url::Position::AfterQuery].to_owned(),
             origin: Rc::new(Origin::of(url)?),
         })
+    }
+
+    /// The target of a base URL.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `bad url` that says why it cannot be requested.
+    pub(super) fn of_base(base: &str) -> Result<Target, Failure> {
+        let url = Url::parse(base)
+            .map_err(|error| Failure::new(ErrorClass::BadUrl, format!("'{base}': {error}")))?;
+        Target::of(&url)
     }
 
     /// The first page of the same origin.

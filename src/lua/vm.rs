@@ -327,7 +327,9 @@ impl Vm {
             judge(place, finished);
         }
         responses.close();
-        let due = responses.wants_collection();
+        let session = self.host.session.as_ref();
+        let connections = session.map_or(0, |session| session.shard_connections());
+        let due = responses.wants_collection(connections);
         drop(responses);
         if due {
             self.reclaim();

@@ -49,14 +49,20 @@ impl Session {
     /// # Errors
     /// A [`Failure`] of class `bad url` if `base` cannot be requested.
     pub fn new(client: Rc<Client>, base: &str) -> Result<Session, Failure> {
+        let base = client.base(base)?;
         Ok(Session {
             client,
-            base: RefCell::new(Rc::new(base_target(base)?)),
+            base: RefCell::new(base),
             headers: RefCell::default(),
             jar: RefCell::default(),
             pool: Pool::default(),
             timer: DeadlineTimer::default(),
         })
+    }
+
+    /// The number of connections that all sessions of its shard have open.
+    pub fn shard_connections(&self) -> u64 {
+        self.client.open_connections()
     }
 
     /// The URL that paths are joined to.
@@ -74,7 +80,7 @@ impl Session {
     /// # Errors
     /// A [`Failure`] of class `bad url` if it cannot be requested.
     pub fn set_base(&self, base: &str) -> Result<(), Failure> {
-        self.base.replace(Rc::new(base_target(base)?));
+        self.base.replace(self.client.base(base)?);
         Ok(())
     }
 
@@ -327,12 +333,5 @@ pub(crate) fn absolute(base: &Target, path: &str) -> String {
 /// # Errors
 /// A [`Failure`] of class `bad url` that says why not.
 pub(crate) fn check_base(base: &str) -> Result<(), Failure> {
-    base_target(base).map(|_| ())
-}
-
-fn base_target(base: &str) -> Result<Target, Failure> {
-    let bad = |error: &dyn std::fmt::Display| {
-        Failure::new(ErrorClass::BadUrl, format!("'{base}': {error}"))
-    };
-    Target::of(&url::Url::parse(base).map_err(|error| bad(&error))?)
+    Target::of_base(base).map(|_| ())
 }

@@ -314,18 +314,18 @@ impl Drop for Counted<'_> {
 }
 
 /// The target of `path` joined to the base: below its path if it starts with one slash, else as URLs resolve.
-fn resolve(base: &Target, path: &str) -> Result<Target, Failure> {
+fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
     let path_of_base = base.path.split('?').next().unwrap_or_default();
     let below = path_of_base.trim_end_matches('/');
     match path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {
         true => base.join(&format!("{below}{path}")),
-        false => base.join(path),
+        false => base.join_shared(path),
     }
 }
 
 /// The absolute URL of a path joined to a base, as it is requested; the path itself if it cannot be.
 pub(crate) fn absolute(base: &Target, path: &str) -> String {
-    resolve(base, path).map_or_else(|_| path.to_owned(), |target| target.text())
+    resolve(base, &path.into()).map_or_else(|_| path.to_owned(), |target| target.text())
 }
 
 /// Whether a base URL can be requested.

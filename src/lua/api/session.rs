@@ -59,7 +59,7 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     session(lua)?
         .set_base(&url)
         .map_err(|failure| mlua::Error::runtime(failure.to_string()))?;
-    Ok(url)
+    Ok(url.to_string())
 }
 
 /// The code of a read-only view of a table. Rust reads the table behind it with [`values::unwrap_view`].

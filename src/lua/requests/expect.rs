@@ -5,6 +5,7 @@ use crate::http::{Exchange, Response};
 use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten};
 use memchr::memmem;
 use smallvec::SmallVec;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The expectations of a request (`expect`).
@@ -42,7 +43,7 @@ pub(in crate::lua) enum Redirect {
     Anywhere,
     Nowhere,
     /// To this path or absolute URL.
-    To(String),
+    To(Rc<str>),
 }
 
 impl Expect {
@@ -184,7 +185,8 @@ impl More {
             Redirect::To(wanted) => {
                 let target = &response.target;
                 let path = target.path.split('?').next().unwrap_or_default();
-                let there = *wanted == target.path || *wanted == path || *wanted == target.text();
+                let there =
+                    **wanted == *target.path || **wanted == *path || **wanted == *target.text();
                 let got = shorten(&target.path);
                 (!there).then(|| format!("expected a redirect to '{wanted}', got to '{got}'"))
             }

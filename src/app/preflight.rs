@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Descriptors that lgoose needs beside its users' connections: for its threads, outputs and libraries.
 const OWN_DESCRIPTORS: u64 = 64;
 /// Memory of a user with one open connection, in bytes.
-const PER_USER: u64 = 72 << 10;
+const PER_USER: u64 = 56 << 10;
 
 /// Least resources of the run: one connection a user. A user that loads a page's assets has up to six.
 #[derive(Debug, Default)]

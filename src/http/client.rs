@@ -2,8 +2,10 @@
 
 use super::config::ClientConfig;
 use super::connect::{Connector, Resolver};
+use super::failure::Failure;
 use super::h1::ReadBuffer;
 use super::message::write_header;
+use super::target::Target;
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -20,6 +22,8 @@ pub struct Client {
     /// The buffer that requests are put together in; taken while one is being written.
     pub(super) write_buffer: RefCell<Vec<u8>>,
     connection_numbers: ConnectionNumbers,
+    /// The base URL asked for last, with its target: users of one scenario share it.
+    base: RefCell<Option<(String, Rc<Target>)>>,
 }
 
 /// The numbers of a shard's connections: no two connections of a run have the same.
@@ -56,11 +60,28 @@ impl Client {
             header_lines,
             read_buffer: ReadBuffer::default(),
             write_buffer: RefCell::default(),
+            base: RefCell::default(),
             connection_numbers: ConnectionNumbers {
                 next: Cell::new(index + 1),
                 step: shards.max(1),
             },
         })
+    }
+
+    /// The target of a base URL.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `bad url` if it cannot be requested.
+    pub(super) fn base(&self, url: &str) -> Result<Rc<Target>, Failure> {
+        let mut latest = self.base.borrow_mut();
+        if let Some((known, target)) = &*latest
+            && known == url
+        {
+            return Ok(target.clone());
+        }
+        let target = Rc::new(Target::of_base(url)?);
+        *latest = Some((url.to_owned(), target.clone()));
+        Ok(target)
     }
 
     /// The number of a connection that was just opened.

@@ -54,7 +54,7 @@ impl Origin {
 
     /// Whether both name the same scheme, host and port.
     pub fn same(&self, other: &Origin) -> bool {
-        self.text == other.text
+        std::ptr::eq(self, other) || self.text == other.text
     }
 }
 
@@ -63,8 +63,8 @@ impl Origin {
 pub struct Target {
     /// The scheme, host and port.
     pub origin: Rc<Origin>,
-    /// The path and query as sent.
-    pub path: String,
+    /// The path and query as sent; shared with the request that asks for it, where nothing was resolved.
+    pub path: Rc<str>,
 }
 
 impl Target {
@@ -74,16 +74,26 @@ impl Target {
     /// A [`Failure`] of class `bad url`.
     pub fn of(url: &Url) -> Result<Target, Failure> {
         Ok(Target {
-            path: url[url::Position::BeforePath..url::Position::AfterQuery].to_owned(),
+            path: url[url::Position::BeforePath..url::Position::AfterQuery].into(),
             origin: Rc::new(Origin::of(url)?),
         })
+    }
+
+    /// The target of a base URL.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `bad url` that says why it cannot be requested.
+    pub(super) fn of_base(base: &str) -> Result<Target, Failure> {
+        let url = Url::parse(base)
+            .map_err(|error| Failure::new(ErrorClass::BadUrl, format!("'{base}': {error}")))?;
+        Target::of(&url)
     }
 
     /// The first page of the same origin.
     pub(super) fn root(&self) -> Target {
         Target {
             origin: self.origin.clone(),
-            path: "/".to_owned(),
+            path: "/".into(),
         }
     }
 
@@ -97,6 +107,20 @@ impl Target {
         Url::parse(&self.text()).expect("a target is made from a valid URL")
     }
 
+    /// The same as [`Target::join`], without copying a path that is sent as it is.
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `bad url`.
+    pub(super) fn join_shared(&self, reference: &Rc<str>) -> Result<Target, Failure> {
+        match reference.starts_with('/') && plain_path(&self.origin, reference).is_some() {
+            true => Ok(Target {
+                origin: self.origin.clone(),
+                path: reference.clone(),
+            }),
+            false => self.join(reference),
+        }
+    }
+
     /// The target that `reference` (absolute, or relative to this one) names. The origin is shared when it
     /// stays the same.
     ///
@@ -106,7 +130,7 @@ impl Target {
         if let Some(path) = plain_path(&self.origin, reference) {
             return Ok(Target {
                 origin: self.origin.clone(),
-                path: path.to_owned(),
+                path: path.into(),
             });
         }
         let url = self

@@ -3,6 +3,8 @@
 use super::limits::Budget;
 use crate::error::Diagnostic;
 use mlua::{FromLua, Lua, LuaString, Table, Value};
+use smallvec::{SmallVec, smallvec};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Formats a diagnostic as one line, `message; help`, without its location.
@@ -61,8 +63,11 @@ pub(super) fn shorten(text: &str) -> String {
 
 /// Reads a plan's string as a URL or path. Bytes that are not UTF-8 are sent as they are, percent-encoded like all
 /// others that URLs do not allow.
-pub(super) fn read_url(string: &LuaString) -> String {
+pub(super) fn read_url(string: &LuaString) -> Rc<str> {
     let bytes = string.as_bytes();
+    if let Ok(text) = std::str::from_utf8(&bytes) {
+        return text.into();
+    }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
@@ -70,7 +75,7 @@ pub(super) fn read_url(string: &LuaString) -> String {
             text.push_str(&format!("%{byte:02X}"));
         }
     }
-    text
+    text.into()
 }
 
 /// A string argument for display. Numbers are converted as Lua converts them to strings.
@@ -115,7 +120,7 @@ pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String
 }
 
 /// Reads one status or a list of them, each from 100 to 999.
-pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
+pub(super) fn read_statuses(value: &Value) -> Result<SmallVec<[u16; 4]>, String> {
     const MOST: usize = 900;
     let one = |value: &Value| match value {
         Value::Integer(status) if (100..1000).contains(status) => Ok(*status as u16),
@@ -132,7 +137,7 @@ pub(super) fn read_statuses(value: &Value) -> Result<Vec<u16>, String> {
             .take(MOST)
             .map(|value| one(&value.map_err(|error| error.to_string())?))
             .collect(),
-        value => one(value).map(|status| vec![status]),
+        value => one(value).map(|status| smallvec![status]),
     }
 }
 
@@ -278,7 +283,7 @@ mod tests {
         ] {
             let string = lua.create_string(bytes).expect("a string");
             assert_eq!(escape_invalid(&string), seen);
-            assert_eq!(read_url(&string), sent);
+            assert_eq!(&*read_url(&string), sent);
         }
     }
 }

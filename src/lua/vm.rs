@@ -89,24 +89,22 @@ impl Vm {
         host.random
             .replace(stream(program.seed, setup.random_stream));
         let lua = sandbox::new_state()?;
+        // Nothing of what follows is garbage before the plan runs.
+        lua.gc_stop();
         lua.set_app_data(host.clone());
-        host.limits.enforce(&lua)?;
         let facts = lua.create_table()?;
         facts.raw_set("id", setup.user)?;
         facts.raw_set("scenario", setup.scenario)?;
         facts.raw_set("host", setup.session.base().trim_end_matches('/'))?;
-        let names = lua.create_sequence_from(
-            program
-                .task_names
-                .iter()
-                .map(|name| name.as_deref().unwrap_or("")),
-        )?;
-        let prelude = start_prelude(&lua, program, facts, names)?;
+        let prelude = start_prelude(&lua, program, facts)?;
         let load = lua
             .load(program.plan.as_slice())
             .set_mode(mlua::chunk::ChunkMode::Binary)
             .set_environment(prelude.raw_get("env")?)
             .into_function()?;
+        // Only here: under a limit, every allocation is a protected call.
+        host.limits.enforce(&lua)?;
+        lua.gc_restart();
         setup.heartbeat.enter(setup.user, None);
         let loaded = limits::call(&lua, &host.limits, &load);
         setup.heartbeat.leave();
@@ -121,12 +119,15 @@ impl Vm {
             .call::<()>(!stopped_while_loading)?;
         host.recorder.get_or_init(|| setup.recorder.clone());
         let run: Function = prelude.raw_get("run")?;
+        let (live, handle) = (prelude.raw_get("live")?, prelude.raw_get("handle")?);
+        drop((load, prelude));
+        sandbox::collect_young(&lua);
         Ok(Vm {
             coroutine: Coroutine::new(&lua, run.clone())?,
-            live: prelude.raw_get("live")?,
+            live,
             run,
             stopped_while_loading,
-            handle: prelude.raw_get("handle")?,
+            handle,
             host,
             lua,
             heartbeat: setup.heartbeat.clone(),
@@ -329,7 +330,9 @@ impl Vm {
             judge(place, finished);
         }
         responses.close();
-        let due = responses.wants_collection();
+        let session = self.host.session.as_ref();
+        let connections = session.map_or(0, |session| session.shard_connections());
+        let due = responses.wants_collection(connections);
         drop(responses);
         if due {
             self.reclaim();

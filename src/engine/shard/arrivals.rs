@@ -73,15 +73,11 @@ impl Shard {
         }
     }
 
-    fn employ(&mut self, user: User, number: u64, member: PoolMember, stop: Rc<Stop>) {
+    fn employ(&mut self, user: Box<User>, number: u64, member: PoolMember, stop: Rc<Stop>) {
         if let Some(dispatcher) = &mut self.dispatcher {
             dispatcher.pool.started(member.clone(), stop);
         }
-        let life = user.live_on_call(member);
-        self.users.spawn_local(async move {
-            life.await;
-            number
-        });
+        self.users.spawn_local(user.live_on_call(member, number));
     }
 
     /// Gives an arrival to a shard that has room, if there is one.

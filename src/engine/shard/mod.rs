@@ -322,11 +322,7 @@ impl Shard {
         match User::new(start, role, self.shared.clone(), stop.clone()) {
             Ok(user) => {
                 self.user_pool.started(start.number, stop);
-                let life = user.live();
-                self.users.spawn_local(async move {
-                    life.await;
-                    start.number
-                });
+                self.users.spawn_local(user.live(start.number));
             }
             Err(error) => self.fail(channels, error),
         }

@@ -86,10 +86,10 @@ impl User {
         role: Rc<Role>,
         shared: Rc<Shared>,
         stop: Rc<Stop>,
-    ) -> Result<User, Error> {
+    ) -> Result<Box<User>, Error> {
         let user = start.number + 1;
         // Whoever is started again under the same number draws something else.
-        User::build(user, user ^ (start.life << 32), role, shared, stop)
+        User::build(user, user ^ (start.life << 32), role, shared, stop).map(Box::new)
     }
 
     /// Makes a user that runs one of the plan's events, of number 0.
@@ -143,8 +143,9 @@ impl User {
         })
     }
 
-    /// Runs the user from its start to its end.
-    pub(crate) async fn live(mut self) {
+    /// Runs the user from its start to its end, and returns its number. Nothing awaits the future but the runtime, and the
+    /// user is boxed: a future holds twice what is moved into it, before and while it runs.
+    pub(crate) async fn live(mut self: Box<Self>, number: u64) -> u64 {
         let born = self.arrives();
         if self.begin(false, born).await {
             self.shared.departed(|departures| departures.began += 1);
@@ -155,6 +156,7 @@ impl User {
             self.tell_lost();
             self.leaves(Instant::now());
         }
+        number
     }
 
     /// Counts the user among those at work from now on, and returns this moment.

@@ -24,6 +24,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use std::cell::OnceCell;
 use std::num::NonZeroU64;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -33,7 +34,7 @@ pub struct Request {
     /// The method, such as GET.
     pub method: Method,
     /// A path, joined to the user's host, or an absolute URL.
-    pub url: String,
+    pub url: Rc<str>,
     /// Headers of this request; they win over the defaults.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The body, empty for none.
@@ -48,7 +49,7 @@ pub struct Request {
 
 impl Request {
     /// A request without headers and body that follows ten redirects.
-    pub fn new(method: Method, url: impl Into<String>) -> Self {
+    pub fn new(method: Method, url: impl Into<Rc<str>>) -> Self {
         Request {
             method,
             url: url.into(),

@@ -75,7 +75,7 @@ impl Session {
         let uri = http::Uri::builder()
             .scheme(scheme)
             .authority(host.as_bytes())
-            .path_and_query(target.path.as_str())
+            .path_and_query(&*target.path)
             .build()
             .map_err(bad)?;
         let mut head = http::Request::builder()

@@ -49,14 +49,20 @@ impl Session {
     /// # Errors
     /// A [`Failure`] of class `bad url` if `base` cannot be requested.
     pub fn new(client: Rc<Client>, base: &str) -> Result<Session, Failure> {
+        let base = client.base(base)?;
         Ok(Session {
             client,
-            base: RefCell::new(Rc::new(base_target(base)?)),
+            base: RefCell::new(base),
             headers: RefCell::default(),
             jar: RefCell::default(),
             pool: Pool::default(),
             timer: DeadlineTimer::default(),
         })
+    }
+
+    /// The number of connections that all sessions of its shard have open.
+    pub fn shard_connections(&self) -> u64 {
+        self.client.open_connections()
     }
 
     /// The URL that paths are joined to.
@@ -74,7 +80,7 @@ impl Session {
     /// # Errors
     /// A [`Failure`] of class `bad url` if it cannot be requested.
     pub fn set_base(&self, base: &str) -> Result<(), Failure> {
-        self.base.replace(Rc::new(base_target(base)?));
+        self.base.replace(self.client.base(base)?);
         Ok(())
     }
 
@@ -308,18 +314,18 @@ impl Drop for Counted<'_> {
 }
 
 /// The target of `path` joined to the base: below its path if it starts with one slash, else as URLs resolve.
-fn resolve(base: &Target, path: &str) -> Result<Target, Failure> {
+fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
     let path_of_base = base.path.split('?').next().unwrap_or_default();
     let below = path_of_base.trim_end_matches('/');
     match path.starts_with('/') && !path.starts_with("//") && !below.is_empty() {
         true => base.join(&format!("{below}{path}")),
-        false => base.join(path),
+        false => base.join_shared(path),
     }
 }
 
 /// The absolute URL of a path joined to a base, as it is requested; the path itself if it cannot be.
 pub(crate) fn absolute(base: &Target, path: &str) -> String {
-    resolve(base, path).map_or_else(|_| path.to_owned(), |target| target.text())
+    resolve(base, &path.into()).map_or_else(|_| path.to_owned(), |target| target.text())
 }
 
 /// Whether a base URL can be requested.
@@ -327,12 +333,5 @@ pub(crate) fn absolute(base: &Target, path: &str) -> String {
 /// # Errors
 /// A [`Failure`] of class `bad url` that says why not.
 pub(crate) fn check_base(base: &str) -> Result<(), Failure> {
-    base_target(base).map(|_| ())
-}
-
-fn base_target(base: &str) -> Result<Target, Failure> {
-    let bad = |error: &dyn std::fmt::Display| {
-        Failure::new(ErrorClass::BadUrl, format!("'{base}': {error}"))
-    };
-    Target::of(&url::Url::parse(base).map_err(|error| bad(&error))?)
+    Target::of_base(base).map(|_| ())
 }

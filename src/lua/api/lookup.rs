@@ -1,6 +1,7 @@
 //! Lookup by name of the functions made in Rust. The prelude asks for each when it is first used, so that a VM holds
 //! only what its plan needs.
 
+use super::prelude::{self, Part};
 use super::{
     codec, data, json, load, log, metric, names, os, page, random, regex, require, response,
     session, wait,
@@ -13,9 +14,27 @@ use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::escape_invalid;
 use mlua::{IntoLua as _, Lua, LuaString, Value};
 
-/// Returns the value of a name, or nil: `global:x` for a plan's globals, `response:x` for the methods of a response, or
-/// the plain name of a function that the prelude uses itself.
-pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
+/// A value, and how the prelude makes of it what a plan sees; `None` if it is that already.
+pub(in crate::lua) type Member = (Value, Option<&'static str>);
+
+/// Loads a part of the prelude, which makes the member that was asked for and others.
+pub(super) fn part(lua: &Lua, part: &'static Part) -> mlua::Result<Member> {
+    Ok((Value::Function(part.load(lua)?), Some("part")))
+}
+
+/// Returns the value of a name, or nil: `global:x` for a plan's globals, `user:x` for the members of its user,
+/// `response:x` for the methods of a response, or the plain name of a function that the prelude uses itself.
+pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Member> {
+    if let Some(member) = name.strip_prefix("user:") {
+        return session::user_member(lua, member);
+    }
+    match name.as_str() {
+        "global:pcall" | "global:xpcall" | "global:coroutine" => part(lua, &prelude::CALLS),
+        name => Ok((value(lua, name)?, None)),
+    }
+}
+
+fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
     if let Some(global) = name.strip_prefix("global:") {
         return match global {
             "regex" => regex::library(lua)?.into_lua(lua),
@@ -45,13 +64,10 @@ pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
     if let Some(method) = name.strip_prefix("response:") {
         return response::method(lua, method);
     }
-    if let Some(member) = name.strip_prefix("user:") {
-        return session::user_member(lua, member);
-    }
     if let Some(marker) = name.strip_prefix("op:").and_then(requests::marker) {
         return Ok(marker);
     }
-    match name.as_str() {
+    match name {
         "error_text" => lua.create_function(error_text)?.into_lua(lua),
         "here" => lua
             .create_function(|lua, ()| Ok(diagnostics::here(lua)))?
@@ -74,6 +90,8 @@ pub(in crate::lua) fn lookup(lua: &Lua, name: String) -> mlua::Result<Value> {
         "clock" => lua.create_function(metric::clock)?.into_lua(lua),
         "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
         "same_task" => lua.create_function(same_task)?.into_lua(lua),
+        "task_name" => lua.create_function(task_name)?.into_lua(lua),
+        "refused" => lua.create_function(names::refused)?.into_lua(lua),
         "undeclared" => lua.create_function(names::undeclared)?.into_lua(lua),
         "unknown_member" => lua.create_function(names::unknown_member)?.into_lua(lua),
         "unknown_user_field" => lua
@@ -88,6 +106,16 @@ fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
         Some(value) => lua.create_string(value)?.into_lua(lua),
         None => Ok(default),
     }
+}
+
+/// Returns the name of the running task, which the prelude knows by its number, or the name of an event as it is.
+fn task_name(lua: &Lua, current: Value) -> mlua::Result<Value> {
+    let Some(place) = current.as_usize() else {
+        return Ok(current);
+    };
+    let names = &Host::of(lua).program.task_names;
+    let name = names.get(place.wrapping_sub(1)).and_then(Option::as_deref);
+    lua.create_string(name.unwrap_or(""))?.into_lua(lua)
 }
 
 /// Refuses a task that differs from the one that the plan declared at that position when it was loaded, or that is

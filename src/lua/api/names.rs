@@ -2,6 +2,7 @@
 
 use crate::error::nearest;
 use crate::lua::sandbox;
+use crate::lua::values::DisplayText;
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
@@ -55,8 +56,39 @@ pub(in crate::lua) const GLOBALS: [&str; 17] = [
     "check",
 ];
 
+/// The globals that the top level of a file has and tasks have not.
+const DECLARATIONS: [&str; 4] = ["task", "scenario", "plan", "on"];
+
+/// Formats the message for setting a field of what plans only read; `body` stands for a request without one.
+pub(super) fn refused(
+    _: &Lua,
+    (owner, key): (String, Option<DisplayText>),
+) -> mlua::Result<String> {
+    let key = key.map_or_else(String::new, |DisplayText(key)| key);
+    Ok(match owner.as_str() {
+        "response" => format!(
+            "cannot set '{key}' of a response: keep what you need in a local or in user.data"
+        ),
+        "user" => {
+            format!("cannot set '{key}' of user: keep what belongs to a user in user.data.{key}")
+        }
+        "_G" => format!(
+            "global '{key}' is not declared; write 'local {key}' for a variable of this file"
+        ),
+        "body" => "this request has no body: options are the second argument, as in \
+                   user:get(path, { name = ... })"
+            .to_owned(),
+        library => format!("cannot set '{library}.{key}': libraries are read-only"),
+    })
+}
+
 /// Formats the message for a global that is not declared.
 pub(super) fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
+    if DECLARATIONS.contains(&name.as_str()) {
+        return Ok(format!(
+            "'{name}' belongs to the top level of the file, not inside a task"
+        ));
+    }
     let known = GLOBALS
         .iter()
         .chain(&sandbox::BASE)

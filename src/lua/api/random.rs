@@ -1,7 +1,7 @@
 //! `random`, and `math.random` over the same stream: one per user, determined by the run's seed and the user's number,
 //! so that a run can be repeated.
 
-use crate::lua::sandbox::Host;
+use crate::lua::sandbox::{self, Host};
 use crate::lua::values::unwrap_view;
 use mlua::{Lua, Table, Value, Variadic};
 use rand::RngExt as _;
@@ -28,7 +28,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 
 /// Returns Lua's `math` with `random` over the user's stream and without `randomseed`.
 pub(super) fn math(lua: &Lua) -> mlua::Result<Table> {
-    let math: Table = lua.globals().raw_get("math")?;
+    let math = sandbox::library(lua, "math")?;
     math.raw_set("random", lua.create_function(math_random)?)?;
     math.raw_remove("randomseed")?;
     Ok(math)

@@ -1,17 +1,31 @@
-//! Members of `user` that change its HTTP session: host, headers, credentials, cookies; and `shared`, the value that
-//! `test_start` returned.
+//! Members of `user`, among them those that change its HTTP session: host, headers, credentials, cookies; and
+//! `shared`, the value that `test_start` returned.
 
+use super::lookup::{Member, part};
+use super::prelude;
 use crate::http::Session;
-use crate::lua::requests::{basic, bearer, convert_json, header_line};
+use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar, shorten};
 use http::header;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use std::rc::Rc;
 
-/// Returns `user:set_header`, `user:basic_auth`, `user:bearer` or `user.cookies`; nil for other names.
-pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Value> {
+/// Returns a member of `user` and how the prelude makes it, or nil.
+pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
+    let of_operation = |name, kind| Ok((marker(name).unwrap_or(Value::Nil), Some(kind)));
     let function = match name {
+        "get" => return of_operation("GET", "send"),
+        "head" => return of_operation("HEAD", "send"),
+        "delete" => return of_operation("DELETE", "send"),
+        "options" => return of_operation("OPTIONS", "send"),
+        "post" => return of_operation("POST", "send body"),
+        "put" => return of_operation("PUT", "send body"),
+        "patch" => return of_operation("PATCH", "send body"),
+        "wait" => return of_operation("wait", "wait"),
+        "fetch" | "batch" => return part(lua, &prelude::LISTS),
+        "request" | "submit" => return part(lua, &prelude::FORMS),
+        "transaction" | "stop" | "set_host" | "log" => return part(lua, &prelude::ACTIONS),
         "set_header" => lua.create_function(set_header)?,
         "basic_auth" => {
             lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {
@@ -26,10 +40,10 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Value> {
             session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
             Ok(())
         })?,
-        "cookies" => return cookies(lua).map(Value::Table),
-        _ => return Ok(Value::Nil),
+        "cookies" => return Ok((Value::Table(cookies(lua)?), None)),
+        _ => return Ok((Value::Nil, None)),
     };
-    Ok(Value::Function(function))
+    Ok((Value::Function(function), None))
 }
 
 /// Sets the URL that paths are joined to from now on, and returns it.
@@ -45,7 +59,7 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     session(lua)?
         .set_base(&url)
         .map_err(|failure| mlua::Error::runtime(failure.to_string()))?;
-    Ok(url)
+    Ok(url.to_string())
 }
 
 /// The code of a read-only view of a table. Rust reads the table behind it with [`values::unwrap_view`].

@@ -118,7 +118,7 @@ fn run(program: &Arc<Program>, builder: &SharedBuilder) -> mlua::Result<()> {
     let host = Rc::new(Host::new(program.clone(), 0, "", None, most));
     lua.set_app_data(host.clone());
     host.limits.enforce(&lua)?;
-    let prelude = start_prelude(&lua, program, lua.create_table()?, lua.create_table()?)?;
+    let prelude = start_prelude(&lua, program, lua.create_table()?)?;
     let globals: Table = prelude.raw_get("globals")?;
     globals.raw_set("plan", declaration(&lua, builder, declare_plan)?)?;
     globals.raw_set("task", declaration(&lua, builder, declare_task)?)?;

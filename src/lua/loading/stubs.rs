@@ -102,7 +102,7 @@ mod tests {
             Limits::new(Duration::from_secs(1), 64 << 20, None),
         )));
         let user = lua.create_table()?;
-        start_prelude(&lua, &program, user.clone(), lua.create_table()?)?;
+        start_prelude(&lua, &program, user.clone())?;
         let mut names: BTreeSet<String> =
             ["plan", "scenario", "task", "on"].map(str::to_owned).into();
         // What Lua itself brings needs no stub of ours.
@@ -112,7 +112,7 @@ mod tests {
             .copied()
             .chain(asked.filter(|name| !name.contains('.')))
         {
-            let value = members::lookup(&lua, format!("global:{name}"))?;
+            let (value, _) = members::lookup(&lua, format!("global:{name}"))?;
             if !value.is_nil() {
                 names.insert(name.to_owned());
             }
@@ -125,7 +125,7 @@ mod tests {
             .iter()
             .filter_map(|name| name.strip_prefix("lgoose.User."))
         {
-            if !members::lookup(&lua, format!("user:{name}"))?.is_nil() {
+            if !members::lookup(&lua, format!("user:{name}"))?.0.is_nil() {
                 names.insert(format!("lgoose.User.{name}"));
             }
         }
@@ -174,8 +174,8 @@ mod tests {
         let timings = timings.as_table().cloned().expect("a table of seconds");
         let find = "local html, wait = ... return html.parse('<form>'):form(), wait.constant(1)";
         let libraries = (
-            members::lookup(lua, "global:html".to_owned())?,
-            members::lookup(lua, "global:wait".to_owned())?,
+            members::lookup(lua, "global:html".to_owned())?.0,
+            members::lookup(lua, "global:wait".to_owned())?.0,
         );
         let (form, wait) = lua.load(find).call(libraries)?;
         Ok([

@@ -3,14 +3,9 @@
 use mlua::{Lua, LuaOptions, StdLib};
 use std::sync::OnceLock;
 
-/// Returns the standard libraries that VMs have; no io, package, debug or os.
-pub(in crate::lua) fn libraries() -> StdLib {
-    StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::MATH | StdLib::UTF8
-}
-
 /// Compiles a text to bytecode. `name` is what Lua takes, with '@' or '=' before it; `strip` leaves out line numbers.
 pub(in crate::lua) fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec<u8>> {
-    let lua = Lua::new_with(libraries(), LuaOptions::new())?;
+    let lua = Lua::new_with(StdLib::NONE, LuaOptions::new())?;
     let function = lua
         .load(source)
         .set_name(name)

@@ -12,7 +12,7 @@ mod sources;
 mod variables;
 
 pub(crate) use bundle::Bundle;
-pub(super) use bytecode::{compile, compile_once, libraries};
+pub(super) use bytecode::{compile, compile_once};
 pub(super) use data_files::{DataFormat, DataRow, RowOrder, Rows};
 #[cfg(test)]
 pub(super) use modules::BUILT_IN;

@@ -4,13 +4,15 @@ use crate::html;
 use crate::http::{Exchange, Response};
 use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten};
 use memchr::memmem;
+use smallvec::SmallVec;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The expectations of a request (`expect`).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expect {
-    /// Statuses that count as success; empty: any below 400.
-    pub status: Vec<u16>,
+    /// Statuses that count as success; empty: any below 400. As many as are usual are kept without an allocation.
+    pub status: SmallVec<[u16; 4]>,
     /// The start of the page's title.
     pub title: Option<String>,
     /// Texts that the body must contain.
@@ -41,7 +43,7 @@ pub(in crate::lua) enum Redirect {
     Anywhere,
     Nowhere,
     /// To this path or absolute URL.
-    To(String),
+    To(Rc<str>),
 }
 
 impl Expect {
@@ -183,7 +185,8 @@ impl More {
             Redirect::To(wanted) => {
                 let target = &response.target;
                 let path = target.path.split('?').next().unwrap_or_default();
-                let there = *wanted == target.path || *wanted == path || *wanted == target.text();
+                let there =
+                    **wanted == *target.path || **wanted == *path || **wanted == *target.text();
                 let got = shorten(&target.path);
                 (!there).then(|| format!("expected a redirect to '{wanted}', got to '{got}'"))
             }

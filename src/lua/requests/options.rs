@@ -179,11 +179,9 @@ fn query(op: &mut RequestOp, value: &Value, budget: &mut Budget) -> Result<(), S
     if encoded.is_empty() {
         return Ok(());
     }
-    let url = &mut op.request.url;
-    let fragment = url.find('#').unwrap_or(url.len());
-    url.truncate(fragment);
-    url.push(if url.contains('?') { '&' } else { '?' });
-    url.push_str(&encoded);
+    let url = op.request.url.split('#').next().unwrap_or_default();
+    let and = if url.contains('?') { '&' } else { '?' };
+    op.request.url = format!("{url}{and}{encoded}").into();
     Ok(())
 }
 

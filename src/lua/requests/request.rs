@@ -7,6 +7,7 @@ use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch};
 use bytes::Bytes;
 use http::Method;
 use mlua::Value;
+use std::rc::Rc;
 
 /// A request and how to count and judge it.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct RequestOp {
 }
 
 impl RequestOp {
-    pub(super) fn new(method: Method, url: String) -> Self {
+    pub(super) fn new(method: Method, url: impl Into<Rc<str>>) -> Self {
         RequestOp {
             request: Request::new(method, url),
             name: None,

@@ -1,6 +1,7 @@
 //! Safe versions of library functions that could work without end inside one call, where no hook runs.
 
 use super::host::Host;
+use super::standard::library;
 use crate::lua::limits::{first_place, guard_pattern, out_of_memory};
 use crate::lua::plan_files::compile_once;
 use crate::lua::values::escape_invalid;
@@ -14,7 +15,7 @@ const SOURCE: &str = include_str!("../../../lua/safe.lua");
 pub(in crate::lua) fn table(lua: &Lua) -> mlua::Result<Table> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(&CODE, SOURCE)?;
-    let original: Table = lua.globals().raw_get("table")?;
+    let original = library(lua, "table")?;
     let spend = lua.create_function(|lua, work| Host::of(lua).limits.spend(lua, work))?;
     lua.load(code)
         .set_mode(ChunkMode::Binary)
@@ -27,19 +28,24 @@ pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(
         &CODE,
-        "local string, guard, find_text, type, integer, number = ...
+        "local string, guard, find_text, type, number = ...
         local SPECIAL = '[%^%$%*%+%?%.%(%)%[%%%-]'
+        -- The integer that 'init' stands for; a wrong one is told by the function itself.
+        local function place(init)
+          local n = number(init or 1)
+          return n and n > -0x1p53 and n < 0x1p53 and n // 1 == n and n // 1 | 0 or 1
+        end
         local byte, find, match, gmatch, gsub = string.byte, string.find, string.match, string.gmatch, string.gsub
         local function watch(s, p, init, all)
           if type(s) ~= 'string' or type(p) ~= 'string' then
             s, p = type(s) == 'number' and s .. '' or s, type(p) == 'number' and p .. '' or p
             if type(s) ~= 'string' or type(p) ~= 'string' then return end
           end
-          if #p > 8 or #s > 32 then guard(s, p, not all and integer(number(init or 1)) or 1, all) end
+          if #p > 8 or #s > 32 then guard(s, p, all and 1 or place(init), all) end
         end
         function string.find(s, p, init, plain)
           if type(s) == 'string' and type(p) == 'string' and #p > 256 and (plain or not match(p, SPECIAL)) then
-            local from, to = find_text(s, p, integer(number(init or 1)) or init)
+            local from, to = find_text(s, p, place(init))
             if from then return from, to end
             return nil
           end
@@ -71,9 +77,6 @@ pub(in crate::lua) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<
         lua.create_function(|lua, search| guard_pattern(lua, &Host::of(lua).limits, search))?,
         lua.create_function(find_text)?,
         globals.raw_get::<Function>("type")?,
-        globals
-            .raw_get::<Table>("math")?
-            .raw_get::<Function>("tointeger")?,
         globals.raw_get::<Function>("tonumber")?,
     ))
 }
@@ -129,8 +132,7 @@ pub(in crate::lua) fn pairs(lua: &Lua) -> mlua::Result<Function> {
     )?;
     let globals = lua.globals();
     let base = |name: &str| globals.raw_get::<Function>(name);
-    let inside =
-        |library: &str, name: &str| globals.raw_get::<Table>(library)?.raw_get::<Function>(name);
+    let inside = |of: &str, name: &str| library(lua, of)?.raw_get::<Function>(name);
     let loading = |lua: &Lua, ()| Ok(Host::of(lua).limits.is_loading());
     lua.load(code).set_mode(ChunkMode::Binary).call((
         base("pairs")?,
@@ -169,7 +171,7 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
     )?;
     let globals = lua.globals();
     let base = |name: &str| globals.raw_get::<Function>(name);
-    let utf8: Table = globals.raw_get("utf8")?;
+    let utf8 = library(lua, "utf8")?;
     let remember = |lua: &Lua, bytes: LuaString| {
         let lossy = bytes.to_string_lossy();
         let bytes = (lossy, escape_invalid(&bytes));

@@ -2,9 +2,8 @@
 //! outside.
 
 use super::safe;
-use crate::lua::plan_files::libraries;
 use mlua::state::{GcGenParams, GcMode};
-use mlua::{Function, Lua, LuaOptions, Table};
+use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
 
 /// The functions of the base library that plans have as they are.
 pub(in crate::lua) const BASE: [&str; 19] = [
@@ -29,21 +28,17 @@ pub(in crate::lua) const BASE: [&str; 19] = [
     "_G",
 ];
 
-/// Creates a VM without a plan.
-///
-/// Its collector is generational: the short-lived responses of a loop are found at the cost of a look at what is new,
-/// and not at the whole VM.
+/// Creates a VM without a plan. It has no io, package, debug or os, and of the others only what every plan needs; see
+/// [`library`].
 pub(in crate::lua) fn new_state() -> mlua::Result<Lua> {
-    let lua = Lua::new_with(libraries(), LuaOptions::new())?;
-    lua.gc_set_mode(GcMode::Generational(GcGenParams::default()));
+    let lua = Lua::new_with(StdLib::COROUTINE | StdLib::STRING, LuaOptions::new())?;
     let globals = lua.globals();
     for name in ["dofile", "loadfile", "collectgarbage"] {
         globals.raw_remove(name)?;
     }
     let string: Table = globals.raw_get("string")?;
     string.raw_remove("dump")?;
-    string.raw_set("rep", lua.create_function(safe::rep)?)?;
-    safe::guard_patterns(&lua, &string)?;
+    guard_at_first_use(&lua, &string)?;
     // A plan that got hold of it could change what strings do inside of lgoose.
     if let Some(strings) = lua.type_metatable::<mlua::LuaString>() {
         strings.raw_set("__metatable", false)?;
@@ -51,17 +46,75 @@ pub(in crate::lua) fn new_state() -> mlua::Result<Lua> {
     Ok(lua)
 }
 
+/// The functions of `string` that need a guard.
+const GUARDED: [&str; 5] = ["find", "match", "gmatch", "gsub", "rep"];
+
+/// Takes the functions of `string` that need a guard out of it until one is asked for: not every plan uses them, and the
+/// guards take 3 KiB.
+fn guard_at_first_use(lua: &Lua, string: &Table) -> mlua::Result<()> {
+    // No plan can reach it: plans have a view of `string` only.
+    let hidden = lua.create_table()?;
+    for name in GUARDED {
+        hidden.raw_set(name, string.raw_get::<Function>(name)?)?;
+        string.raw_remove(name)?;
+    }
+    hidden.raw_set("byte", string.raw_get::<Function>("byte")?)?;
+    hidden.raw_set("__index", lua.create_function(install_guards)?)?;
+    string.set_metatable(Some(hidden))
+}
+
+/// Puts the guarded functions into `string` and returns the member that was asked for. Where memory ends on the way,
+/// `string` has got none without its guard.
+fn install_guards(lua: &Lua, (string, key): (Table, Value)) -> mlua::Result<Value> {
+    if let Some(hidden) = string.metatable() {
+        let guarded = lua.create_table()?;
+        for pair in hidden.pairs::<Value, Value>() {
+            let (name, original) = pair?;
+            guarded.raw_set(name, original)?;
+        }
+        guarded.raw_set("rep", lua.create_function(safe::rep)?)?;
+        safe::guard_patterns(lua, &guarded)?;
+        for name in GUARDED {
+            string.raw_set(name, guarded.raw_get::<Function>(name)?)?;
+        }
+        string.set_metatable(None)?;
+    }
+    string.raw_get(key)
+}
+
+/// Returns a library of Lua's, which a VM opens when it is first asked for.
+pub(in crate::lua) fn library(lua: &Lua, name: &str) -> mlua::Result<Table> {
+    let globals = lua.globals();
+    if let Some(library) = globals.raw_get(name)? {
+        return Ok(library);
+    }
+    lua.load_std_libs(match name {
+        "math" => StdLib::MATH,
+        "table" => StdLib::TABLE,
+        _ => StdLib::UTF8,
+    })?;
+    globals.raw_get(name)
+}
+
+/// Makes the collector of a VM that has loaded its plan generational: the short-lived responses of a loop are found at
+/// the cost of a look at what is new, and not at the whole VM. The switch runs one full collection, which drops the
+/// code that runs only once.
+pub(in crate::lua) fn collect_young(lua: &Lua) {
+    lua.gc_set_mode(GcMode::Generational(GcGenParams::default()));
+}
+
 /// Returns the value of a global that comes with Lua, or nil: base functions and the safe standard libraries.
-pub(in crate::lua) fn standard(lua: &Lua, name: &str) -> mlua::Result<mlua::Value> {
+pub(in crate::lua) fn standard(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let globals = lua.globals();
     match name {
-        "table" => safe::table(lua).map(mlua::Value::Table),
-        "string" | "math" | "utf8" => globals.raw_get(name),
+        "table" => safe::table(lua).map(Value::Table),
+        "string" => globals.raw_get(name),
+        "utf8" => library(lua, name).map(Value::Table),
         "_VERSION" => globals.raw_get(name),
-        "error" | "assert" => safe::raising(lua, name).map(mlua::Value::Function),
-        "setmetatable" => guarded_setmetatable(lua).map(mlua::Value::Function),
+        "error" | "assert" => safe::raising(lua, name).map(Value::Function),
+        "setmetatable" => guarded_setmetatable(lua).map(Value::Function),
         _ if BASE.contains(&name) => globals.raw_get(name),
-        _ => Ok(mlua::Value::Nil),
+        _ => Ok(Value::Nil),
     }
 }
 

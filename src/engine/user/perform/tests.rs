@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 /// One user of a plan's first scenario, against a port where nothing listens.
-fn user_without_a_site(source: &str) -> User {
+fn user_without_a_site(source: &str) -> Box<User> {
     let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 0).expect("a plan");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
@@ -48,7 +48,7 @@ async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_afte
     let shared = user.shared.clone();
     let mut store = Store::new(RunIdentity::default());
     {
-        let mut life = std::pin::pin!(user.live());
+        let mut life = std::pin::pin!(user.live(0));
         while store.tick(Duration::ZERO).checks.is_empty() {
             let once = std::future::poll_fn(|cx| Poll::Ready(life.as_mut().poll(cx)));
             assert!(once.await.is_pending(), "the plan is in its pause");

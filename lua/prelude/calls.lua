@@ -1,0 +1,90 @@
+-- Calls that plans protect, and coroutines of their own: pcall, xpcall and coroutine. A part of the prelude.
+
+local host, H, fail, globals, read_only = ...
+
+local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
+local close, running = coroutine.close, coroutine.running
+local error, pcall, setmetatable, type = error, pcall, setmetatable, type
+
+local is_marker = {}
+for _, name in next, { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop", "batch" } do
+  is_marker[host("op:" .. name)] = true
+end
+
+-- Coroutines of the plan's own: an operation yielded inside one goes on to the engine --------------------------
+
+local function pass_on(co, ok, first, ...)
+  if ok and is_marker[first] and status(co) == "suspended" then return pass_on(co, resume(co, yield(first, ...))) end
+  return ok, first, ...
+end
+
+-- An error that ends a task for good is raised again by every protected call (see src/lua/limits).
+-- An error raised in Rust reaches the plan as text with its line, like any error of Lua's.
+local function as_text(problem)
+  if type(problem) == "userdata" then return H.error_text(problem) end
+  return problem
+end
+
+local function checked(ok, ...)
+  if ok then return true, ... end
+  H.reraise()
+  return false, as_text((...))
+end
+
+local function or_raise(ok, problem, ...)
+  if ok then return problem, ... end
+  error(problem, 0)
+end
+
+-- The coroutines that the plan made: only they may yield to it, and only they are resumed and closed by it. The
+-- others are lgoose's.
+local own = setmetatable({}, { __mode = "k" })
+
+local function new_coroutine(fn)
+  local co = create(fn)
+  H.watch(co)
+  own[co] = true
+  return co
+end
+
+local function of_plan(co, call)
+  if type(co) == "thread" and not own[co] then fail("coroutine." .. call .. ": this is not a coroutine of the plan's own") end
+end
+
+local function resume_in_plan(co, ...)
+  of_plan(co, "resume")
+  return checked(pass_on(co, resume(co, ...)))
+end
+
+local coroutines = {
+  resume = resume_in_plan,
+  wrap = function(fn)
+    local co = new_coroutine(fn)
+    return function(...) return or_raise(resume_in_plan(co, ...)) end
+  end,
+  create = new_coroutine,
+  status = status,
+  yield = function(...)
+    if not own[running()] then fail("coroutine.yield outside of a coroutine of the plan's own") end
+    return yield(...)
+  end,
+  close = function(co)
+    H.reraise()
+    of_plan(co, "close")
+    return checked(close(co))
+  end,
+  isyieldable = coroutine.isyieldable,
+  running = running,
+}
+
+-- The handler runs after the call has been left: inside it, no hook could end it.
+local function handled(handler, ok, ...)
+  if ok then return true, ... end
+  H.reraise()
+  local _, result = checked(pcall(handler, as_text((...))))
+  return false, result
+end
+
+globals.coroutine = read_only("coroutine", coroutines)
+globals.pcall = function(...) return checked(pcall(...)) end
+globals.xpcall = function(fn, handler, ...) return handled(handler, pcall(fn, ...)) end

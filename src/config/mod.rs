@@ -22,7 +22,8 @@ pub(crate) use misfit::Misfit;
 pub use output::Format;
 pub(crate) use output::Output;
 pub(crate) use part::{Part, share_of};
-pub(crate) use settings::{Settings, unknown_word};
+use settings::Derived;
+pub(crate) use settings::{RunConfig, Settings, unknown_word};
 pub(crate) use target::{Http, Pin, address};
 #[cfg(test)]
 pub(crate) use thresholds::OPTIONS as THRESHOLD_OPTIONS;
@@ -30,8 +31,6 @@ pub(crate) use transport::{Client, Proxy};
 pub use value::Value;
 
 use crate::error::Diagnostic;
-use crate::threshold::Threshold;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,84 +56,6 @@ pub(crate) struct Config {
     pub local: LocalConfig,
     /// What the terminal shows of it.
     pub screen: ScreenConfig,
-}
-
-/// What a run is: the load, the target, how users behave, and how the figures are judged. Holds no path and nothing
-/// else that differs from machine to machine.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RunConfig {
-    /// The base URL; missing if neither the command line, the environment nor the plan has one.
-    pub host: Option<String>,
-    /// The most users at the same time.
-    pub users: u64,
-    /// The load: the number of users, or of iterations started, over time.
-    pub load: Load,
-    /// Users started per second.
-    pub hatch_rate: f64,
-    /// The run time once all users have started, or in all with stages or a rate; `None`: until stopped.
-    pub run_time: Option<Duration>,
-    /// Iterations per user; `None`: no limit.
-    pub iterations: Option<u64>,
-    /// The most requests per second of all users together.
-    pub throttle_requests: Option<f64>,
-    /// The factor by which every pause of the plan is multiplied.
-    pub wait_factor: f64,
-    /// The scenarios that run, `*` standing for any text; none: all.
-    pub scenarios: Vec<String>,
-    /// The tags of the tasks that run; none: all.
-    pub tags: Vec<String>,
-    /// The warm-up, whose figures are kept apart from those that count.
-    pub warmup: Option<Duration>,
-    /// Whether figures from before all users had started are dropped.
-    pub reset_stats: bool,
-    /// The time that running tasks may take to finish after a stop.
-    pub stop_timeout: Duration,
-    /// The time that `test_start` may take.
-    pub setup_timeout: Duration,
-    /// The time that `test_stop` may take.
-    pub teardown_timeout: Duration,
-    /// A request's timeout.
-    pub timeout: Duration,
-    /// The largest body read, in bytes.
-    pub max_body: u64,
-    /// Headers of every request.
-    pub headers: BTreeMap<String, String>,
-    /// The version of HTTP.
-    pub http: Http,
-    /// The client that sends the requests.
-    pub client: Client,
-    /// The proxy; only [`Client::Reqwest`] can use one.
-    pub proxy: Proxy,
-    /// Whether every certificate is trusted.
-    pub insecure: bool,
-    /// Addresses of hosts that are not looked up.
-    pub resolve: Vec<Pin>,
-    /// The time for which an answer of DNS is kept; `None`: for the whole run.
-    pub dns_ttl: Option<Duration>,
-    /// Whether connections are used again.
-    pub keep_alive: bool,
-    /// Whether cookies are kept.
-    pub cookies: bool,
-    /// Whether a user that is redirected to another host continues there.
-    pub sticky_follow: bool,
-    /// Whether and how the requests that late users could not make are filled in.
-    pub co_mitigation: CoMitigation,
-    /// Whether that was asked for: then the corrected figures are shown even if they are the same.
-    pub co_wanted: bool,
-    /// Limits that figures have to keep.
-    pub thresholds: Vec<Threshold>,
-    /// Whether a failed request or task makes the exit code 1.
-    pub fail_on_error: bool,
-    /// Whether lgoose being the bottleneck makes the exit code 1.
-    pub fail_on_saturation: bool,
-    /// Whether thresholds are judged also in a run that is cut short.
-    pub allow_short: bool,
-    /// The seed of all random choices.
-    pub seed: u64,
-    /// Memory a user's VM may take, in bytes.
-    pub lua_memory: u64,
-    /// Lua time that a task may take without waiting.
-    pub lua_time: Duration,
 }
 
 /// What one machine does for a run: its share, its threads, the files it reads and writes, the address it has.
@@ -192,11 +113,11 @@ impl Config {
         };
         let logs = Logs::of(&mut settings)?;
         let open = matches!(load, Load::Rate(..));
-        let proxy = settings.proxy.unwrap_or_default();
+        let proxy = settings.proxy.take().unwrap_or_default();
         let local = LocalConfig {
-            ca: settings.ca,
-            cert: settings.cert,
-            key: settings.key,
+            ca: settings.ca.take(),
+            cert: settings.cert.take(),
+            key: settings.key.take(),
             local_address: settings.local_address,
             logs,
             threads: settings
@@ -212,48 +133,27 @@ impl Config {
             status_codes: settings.status_codes.unwrap_or(false),
             running_metrics: settings.running_metrics.unwrap_or(Duration::from_secs(10)),
         };
-        let run = RunConfig {
-            host: settings.host,
+        let run = Derived {
             users,
+            load,
             hatch_rate,
             run_time,
-            load,
-            throttle_requests: settings.throttle_requests,
-            wait_factor: settings.wait_factor.unwrap_or(1.0),
-            scenarios: settings.scenarios.unwrap_or_default(),
-            tags: settings.tags.unwrap_or_default(),
-            warmup: settings.warmup,
-            reset_stats: settings.reset_stats.unwrap_or(false),
-            iterations: settings.iterations,
-            stop_timeout: settings.stop_timeout.unwrap_or(Duration::from_secs(30)),
-            setup_timeout: settings.setup_timeout.unwrap_or(Duration::from_secs(60)),
-            teardown_timeout: settings.teardown_timeout.unwrap_or(Duration::from_secs(60)),
-            timeout: settings.timeout.unwrap_or(Duration::from_secs(60)),
-            max_body: settings.max_body.unwrap_or(64 << 20),
-            headers: settings.headers.unwrap_or_default(),
-            http: settings.http.unwrap_or_default(),
             client: transport::chosen(settings.client, &proxy)?,
             proxy,
-            insecure: settings.insecure.unwrap_or(false),
-            resolve: settings.resolve.unwrap_or_default(),
-            dns_ttl: settings.dns_ttl,
             keep_alive: !settings.no_keepalive.unwrap_or(false),
             cookies: !settings.no_cookies.unwrap_or(false),
-            sticky_follow: settings.sticky_follow.unwrap_or(false),
             co_mitigation: settings.co_mitigation.unwrap_or(match open {
                 true => CoMitigation::Disabled,
                 false => CoMitigation::Average,
             }),
             co_wanted: settings.co_mitigation.is_some(),
-            thresholds: settings.thresholds.unwrap_or_default(),
-            fail_on_error: settings.fail_on_error.unwrap_or(false),
-            fail_on_saturation: settings.fail_on_saturation.unwrap_or(false),
-            allow_short: settings.allow_short.unwrap_or(false),
             seed: settings.seed.unwrap_or(seed),
-            lua_memory: settings.lua_memory.unwrap_or(settings::LUA_MEMORY),
-            lua_time: settings.lua_time.unwrap_or(settings::LUA_TIME),
         };
-        Ok(Config { run, local, screen })
+        Ok(Config {
+            run: settings.into_run(run),
+            local,
+            screen,
+        })
     }
 }
 

@@ -4,7 +4,7 @@
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
 use super::transport::{Client, Proxy};
-use super::{CoMitigation, LogFile, MOST_USERS, Misfit, Spacing, Stage, Value};
+use super::{CoMitigation, Load, LogFile, MOST_USERS, Misfit, Spacing, Stage, Value};
 use crate::error::{Diagnostic, nearest};
 use crate::threshold::Threshold;
 use crate::units;
@@ -13,10 +13,41 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Makes [`Settings`] from its table: a field's documentation, name and type, then how a plan's value is
-/// read.
+/// Makes [`Settings`] from its table: a field's documentation, name and type, then how a plan's value is read. A field
+/// that means just what was said is one of [`RunConfig`], too: by `or` with what it is unless said, by `=> optional`
+/// without. What a run has beside them stands first.
 macro_rules! settings {
-    ($($(#[$doc:meta])* $field:ident: $kind:ty = $read:expr;)*) => {
+    (
+        run { $($(#[$run_doc:meta])* $run_field:ident: $run_kind:ty;)* }
+        $($(#[$doc:meta])* $field:ident: $kind:ty = $read:expr $(, or $default:expr)? $(=> $optional:ident)?;)*
+    ) => {
+        /// What a run is: the load, the target, how users behave, and how the figures are judged. Holds no path and
+        /// nothing else that differs from machine to machine. Fields without a line here are described in
+        /// [`Settings`].
+        #[derive(Debug, Clone, PartialEq)]
+        pub(crate) struct RunConfig {
+            $($(#[$run_doc])* pub $run_field: $run_kind,)*
+            $($(#[doc = concat!("Unless said: `", stringify!($default), "`.")] pub $field: $kind,)?)*
+            $($(#[doc = concat!("An ", stringify!($optional), " field.")] pub $field: Option<$kind>,)?)*
+        }
+
+        /// The fields of a [`RunConfig`] that follow from several options.
+        #[derive(Debug)]
+        pub(super) struct Derived {
+            $(pub(super) $run_field: $run_kind,)*
+        }
+
+        impl Settings {
+            /// Returns what these options and what follows from them make of a run.
+            pub(super) fn into_run(self, derived: Derived) -> RunConfig {
+                RunConfig {
+                    $($run_field: derived.$run_field,)*
+                    $($($field: self.$field.unwrap_or($default),)?)*
+                    $($($field: { let $optional = self.$field; $optional },)?)*
+                }
+            }
+        }
+
         /// One layer of options. A field that is `None` leaves it to the next layer: command line, then
         /// environment, then `plan {}`, then the built-in default.
         #[derive(Debug, Clone, Default)]
@@ -53,8 +84,32 @@ macro_rules! settings {
 }
 
 settings! {
+    run {
+        /// The most users at the same time.
+        users: u64;
+        /// The load: the number of users, or of iterations started, over time.
+        load: Load;
+        /// Users started per second.
+        hatch_rate: f64;
+        /// The run time once all users have started, or in all with stages or a rate; `None`: until stopped.
+        run_time: Option<Duration>;
+        /// The client that sends the requests.
+        client: Client;
+        /// The proxy; only [`Client::Reqwest`] can use one.
+        proxy: Proxy;
+        /// Whether connections are used again.
+        keep_alive: bool;
+        /// Whether cookies are kept.
+        cookies: bool;
+        /// Whether and how the requests that late users could not make are filled in.
+        co_mitigation: CoMitigation;
+        /// Whether that was asked for: then the corrected figures are shown even if they are the same.
+        co_wanted: bool;
+        /// The seed of all random choices.
+        seed: u64;
+    }
     /// The base URL, or `demo:NAME`.
-    host: String = Value::text;
+    host: String = Value::text => optional;
     /// The number of users at the same time.
     users: u64 = users;
     /// Users started per second.
@@ -74,37 +129,37 @@ settings! {
     /// The spacing of the iterations of a run at a rate.
     arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.
-    iterations: u64 = |value| value.whole(1);
+    iterations: u64 = |value| value.whole(1) => optional;
     /// The most requests per second of all users together.
-    throttle_requests: f64 = Value::rate;
+    throttle_requests: f64 = Value::rate => optional;
     /// The factor by which every pause is multiplied.
-    wait_factor: f64 = Value::factor;
+    wait_factor: f64 = Value::factor, or 1.0;
     /// The scenarios that run; '*' stands for any text.
-    scenarios: Vec<String> = |value| value.each(|name| Ok(name.to_owned()));
+    scenarios: Vec<String> = |value| value.each(|name| Ok(name.to_owned())), or Vec::new();
     /// The tags of the tasks that run.
-    tags: Vec<String> = |value| value.each(|tag| Ok(tag.to_owned()));
+    tags: Vec<String> = |value| value.each(|tag| Ok(tag.to_owned())), or Vec::new();
     /// The warm-up, whose figures are kept apart.
-    warmup: Duration = Value::duration;
+    warmup: Duration = Value::duration => optional;
     /// Whether figures from before all users had started are dropped.
-    reset_stats: bool = Value::flag;
+    reset_stats: bool = Value::flag, or false;
     /// The time that running tasks may take to finish after a stop.
-    stop_timeout: Duration = Value::duration;
+    stop_timeout: Duration = Value::duration, or Duration::from_secs(30);
     /// The time that `test_start` may take.
-    setup_timeout: Duration = Value::duration;
+    setup_timeout: Duration = Value::duration, or Duration::from_secs(60);
     /// The time that `test_stop` may take.
-    teardown_timeout: Duration = Value::duration;
+    teardown_timeout: Duration = Value::duration, or Duration::from_secs(60);
     /// A request's timeout.
-    timeout: Duration = Value::duration;
+    timeout: Duration = Value::duration, or Duration::from_secs(60);
     /// The largest body read, in bytes.
-    max_body: u64 = Value::size;
+    max_body: u64 = Value::size, or 64 << 20;
     /// The version of HTTP.
-    http: Http = |value| value.text().and_then(|text| Http::parse(&text));
+    http: Http = |value| value.text().and_then(|text| Http::parse(&text)), or Http::default();
     /// The client that sends the requests.
     client: Client = |value| value.text().and_then(|text| Client::parse(&text));
     /// The proxy that requests go through.
     proxy: Proxy = |value| value.text().and_then(|text| Proxy::parse(&text));
     /// Whether every certificate is trusted.
-    insecure: bool = Value::flag;
+    insecure: bool = Value::flag, or false;
     /// Certificates to trust instead of the system's.
     ca: PathBuf = |value| value.text().map(PathBuf::from);
     /// The client's certificate chain.
@@ -112,9 +167,9 @@ settings! {
     /// The client's private key.
     key: PathBuf = |value| value.text().map(PathBuf::from);
     /// Addresses of hosts that are not looked up.
-    resolve: Vec<Pin> = |value| value.each(Pin::parse);
+    resolve: Vec<Pin> = |value| value.each(Pin::parse), or Vec::new();
     /// The time for which an answer of DNS is kept.
-    dns_ttl: Duration = Value::duration;
+    dns_ttl: Duration = Value::duration => optional;
     /// The address that connections come from.
     local_address: IpAddr = |value| value.text().and_then(|text| address(&text));
     /// Whether each request opens a connection.
@@ -122,19 +177,19 @@ settings! {
     /// Whether cookies are ignored.
     no_cookies: bool = Value::flag;
     /// Whether a user that is redirected to another host continues there.
-    sticky_follow: bool = Value::flag;
+    sticky_follow: bool = Value::flag, or false;
     /// Headers of every request.
-    headers: BTreeMap<String, String> = Value::map;
+    headers: BTreeMap<String, String> = Value::map, or BTreeMap::new();
     /// Whether and how the requests that late users could not make are filled in.
     co_mitigation: CoMitigation = CoMitigation::read;
     /// Limits that figures have to keep.
-    thresholds: Vec<Threshold> = thresholds;
+    thresholds: Vec<Threshold> = thresholds, or Vec::new();
     /// Whether the exit code is 1 if any request or task failed.
-    fail_on_error: bool = Value::flag;
+    fail_on_error: bool = Value::flag, or false;
     /// Whether the exit code is 1 if lgoose and not the target determined the latency.
-    fail_on_saturation: bool = Value::flag;
+    fail_on_saturation: bool = Value::flag, or false;
     /// Whether thresholds are judged also in a run that is cut short.
-    allow_short: bool = Value::flag;
+    allow_short: bool = Value::flag, or false;
     /// Whether only the tables at the end are printed.
     only_summary: bool = Value::flag;
     /// Whether the table of status codes is shown also when all are the same.
@@ -158,9 +213,9 @@ settings! {
     /// Memory that the process may take, in bytes.
     memory: u64 = Value::size;
     /// Memory a user's VM may take, in bytes.
-    lua_memory: u64 = Value::size;
+    lua_memory: u64 = Value::size, or LUA_MEMORY;
     /// Lua time that a task may take without waiting.
-    lua_time: Duration = Value::duration;
+    lua_time: Duration = Value::duration, or LUA_TIME;
 }
 
 /// Memory that a user's VM may take by default, in bytes.

@@ -22,19 +22,35 @@ pub(super) fn cut_middle(text: &str, width: usize) -> String {
     }
 }
 
-/// A line as lines of at most so many columns, broken wherever one is full.
+/// A line as lines of at most so many columns, broken after a space of their second half or else wherever one is full.
+/// What belongs to a label at the beginning stays below it.
 pub(super) fn broken(text: &str, width: usize) -> Vec<String> {
+    let indent = " ".repeat(label_width(text).filter(|it| it * 3 <= width).unwrap_or(0));
     let mut lines = Vec::new();
     let mut rest = text;
     loop {
+        let margin = if lines.is_empty() { "" } else { &indent };
         let first = rest.chars().next().map_or(0, char::len_utf8);
-        let (line, after) = rest.split_at(take(rest.chars(), width).len().max(first));
-        lines.push(line.to_owned());
+        let full = take(rest.chars(), width - margin.len()).len().max(first);
+        let space = rest[..full].rfind(' ').filter(|space| space * 2 > full);
+        let end = match space {
+            Some(space) if full < rest.len() => space + 1,
+            _ => full,
+        };
+        let (line, after) = rest.split_at(end);
+        lines.push(format!("{margin}{line}"));
         if after.is_empty() {
             return lines;
         }
         rest = after;
     }
+}
+
+/// The columns of a label at the beginning of a line, with the spaces that follow it; two at least.
+fn label_width(text: &str) -> Option<usize> {
+    let end = text.trim_start().find("  ")? + text.len() - text.trim_start().len();
+    let gap = text[end..].len() - text[end..].trim_start().len();
+    text[..end].is_ascii().then_some(end + gap)
 }
 
 fn take(characters: impl Iterator<Item = char>, width: usize) -> String {
@@ -60,6 +76,16 @@ mod tests {
         assert_eq!(broken("abcdefgh", 4), ["abcd", "efgh"]);
         assert_eq!(broken("検索結果x", 5), ["検索", "結果x"]);
         assert_eq!(broken("検索", 1), ["検", "索"]);
+        assert_eq!(broken("one two three", 9), ["one two ", "three"]);
+        assert_eq!(broken("a bcdefghijk", 9), ["a bcdefgh", "ijk"]);
+        assert_eq!(
+            broken(" p50   12.5ms · p95 13ms", 21),
+            [" p50   12.5ms · p95 ", "       13ms"]
+        );
+        assert_eq!(
+            broken("a label  far too long", 9),
+            ["a label  ", "far too ", "long"]
+        );
     }
 
     #[test]

@@ -102,6 +102,17 @@ impl Failure {
         Failure::new(ErrorClass::ClosedEarly, REFUSED_STREAM)
     }
 
+    /// The failure of a request that found its connection gone before any of it was sent.
+    #[cfg(feature = "reqwest")]
+    pub(super) fn not_sent() -> Self {
+        Failure::new(ErrorClass::ClosedEarly, NOT_SENT)
+    }
+
+    /// Whether the server has not looked at the request, so that any may be sent again.
+    pub(super) fn is_unseen(&self) -> bool {
+        self.is_refused_stream() || self.class == ErrorClass::ClosedEarly && self.detail == NOT_SENT
+    }
+
     /// Whether it is that of a refused stream.
     pub(super) fn is_refused_stream(&self) -> bool {
         self.class == ErrorClass::ClosedEarly && self.detail == REFUSED_STREAM
@@ -151,6 +162,7 @@ impl Failure {
 /// The beginning of the details of errors of HTTP/2 itself.
 const HTTP2: &str = "http/2: ";
 const REFUSED_STREAM: &str = "http/2: refused stream";
+const NOT_SENT: &str = "before the request was sent";
 
 fn class_of(error: &io::Error) -> Option<ErrorClass> {
     const EMFILE: i32 = 24;

@@ -116,7 +116,8 @@ impl Causes<'_> {
             (Some(error), None) if error.is_parse() => {
                 Failure::new(ErrorClass::Protocol, self.words())
             }
-            (Some(error), None) if error.is_incomplete_message() || error.is_canceled() => {
+            (Some(error), None) if error.is_canceled() => Failure::not_sent(),
+            (Some(error), None) if error.is_incomplete_message() => {
                 Failure::new(ErrorClass::ClosedEarly, "")
             }
             // Wrong chunks are errors of these kinds to hyper; rustls has errors of its own.

@@ -225,7 +225,7 @@ impl Session {
                 Err(failure)
                     if progress.retries == 0
                         && progress.bytes == received
-                        && (failure.is_refused_stream()
+                        && (failure.is_unseen()
                             || reused && failure.is_stale() && hop.method.is_idempotent()) =>
                 {
                     progress.retries += 1;

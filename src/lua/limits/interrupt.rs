@@ -13,22 +13,15 @@
 
 use super::vm_limits::Limits;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, Thread, ffi};
-use nix::sys::signal::{SigEvent, SigevNotify, Signal};
-use nix::sys::time::TimeSpec;
-use nix::sys::timer::{Expiration, Timer, TimerSetTimeFlags};
-use nix::time::ClockId;
 use std::cell::{Cell, OnceCell};
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ptr;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
-use std::time::Duration;
 
-/// The signal of the timer. Nobody is harmed by it where it comes too late: it is ignored unless a program asks for it.
-const SIGNAL: Signal = Signal::SIGURG;
 /// The processor time of a thread between two looks.
-const LOOK: Duration = Duration::from_millis(10);
+#[cfg(target_os = "linux")]
+const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
 /// The instructions between two hooks in a coroutine of the plan's own, which the signal does not know of.
 const EVERY_IN_COROUTINE: c_int = 200;
 /// The same where there is no timer: each reads the clock, which is a system call.
@@ -187,6 +180,7 @@ impl Drop for Entered<'_> {
 }
 
 /// Looks, as the signal comes, whether the same code runs as at the latest one, and sets its hook if so.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "no signal comes"))]
 fn look() {
     RUNNING.with(|running| {
         let state = running.state.load(Ordering::Relaxed);
@@ -275,24 +269,80 @@ fn line_of(state: *mut ffi::lua_State) -> Option<(String, u32)> {
 
 /// Starts the timer of this thread, once. Without one, hooks count instructions.
 fn start_timer() {
-    let timed = TIMER.with(|timer| timer.get_or_init(|| new_timer().ok()).is_some());
+    let timed = TIMER.with(|timer| timer.get_or_init(new_timer).is_some());
     RUNNING.with(|running| running.timed.set(timed));
 }
 
-fn new_timer() -> Result<Timer, Box<dyn std::error::Error>> {
+/// A timer of one thread's processor time, which stops when it is dropped.
+#[cfg(target_os = "linux")]
+type Timer = nix::sys::timer::Timer;
+/// Other systems have none.
+#[cfg(not(target_os = "linux"))]
+type Timer = std::convert::Infallible;
+
+#[cfg(target_os = "linux")]
+fn new_timer() -> Option<Timer> {
+    use nix::sys::signal::{SigEvent, SigevNotify, Signal};
+    use nix::sys::timer::{Expiration, TimerSetTimeFlags};
+    use nix::time::ClockId;
+    use std::sync::OnceLock;
+
+    // Nobody is harmed by it where it comes too late: it is ignored unless a program asks for it.
+    const SIGNAL: Signal = Signal::SIGURG;
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     // SAFETY: `look` only reads and writes what belongs to the interrupted thread, and allocates nothing.
     let register = || unsafe { signal_hook_registry::register(SIGNAL as c_int, look) }.is_ok();
-    if !REGISTERED.get_or_init(register) {
-        return Err("no signal".into());
-    }
+    REGISTERED.get_or_init(register).then_some(())?;
     let event = SigEvent::new(SigevNotify::SigevThreadId {
         signal: SIGNAL,
         thread_id: nix::unistd::gettid().as_raw(),
         si_value: 0,
     });
-    let mut timer = Timer::new(ClockId::CLOCK_THREAD_CPUTIME_ID, event)?;
-    let every = Expiration::Interval(TimeSpec::from(LOOK));
-    timer.set(every, TimerSetTimeFlags::empty())?;
-    Ok(timer)
+    let mut timer = Timer::new(ClockId::CLOCK_THREAD_CPUTIME_ID, event).ok()?;
+    let every = Expiration::Interval(LOOK.into());
+    timer.set(every, TimerSetTimeFlags::empty()).ok()?;
+    Some(timer)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn new_timer() -> Option<Timer> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Runs a loop of so many rounds, and returns its coroutine.
+    fn run(rounds: f64, limits: &Limits) -> (Lua, Coroutine) {
+        let lua = Lua::new();
+        let code = "local n = ... while n > 0 do n = n - 1 end";
+        let function = lua.load(code).into_function().expect("it is Lua");
+        let coroutine = Coroutine::new(&lua, function).expect("memory takes it");
+        let ended = coroutine.resume::<()>(limits, rounds);
+        assert_eq!(ended.is_err(), limits.is_killed());
+        (lua, coroutine)
+    }
+
+    #[test]
+    fn a_thread_without_a_timer_counts_instructions() {
+        TIMER.with(|timer| assert!(timer.set(None).is_ok(), "this thread is new"));
+        let limits = Limits::new(Duration::from_millis(20), 1 << 20, None);
+        let _vm = run(f64::INFINITY, &limits);
+        assert!(limits.is_killed());
+    }
+
+    #[test]
+    fn what_has_come_back_in_time_has_no_hook_left() {
+        let limits = Limits::new(Duration::from_secs(60), 1 << 20, None);
+        let (_lua, coroutine) = run(2e7, &limits);
+        assert!(!limits.is_killed());
+        // SAFETY: the coroutine keeps its state.
+        assert!(unsafe { ffi::lua_gethook(coroutine.state) }.is_none());
+        RUNNING.with(|running| {
+            let signals = running.seen.load(Ordering::Relaxed) > 0;
+            assert_eq!(signals, cfg!(target_os = "linux"));
+        });
+    }
 }

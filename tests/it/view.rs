@@ -178,6 +178,8 @@ fn ctrl_c_stops_and_aborts_and_a_signal_gives_the_terminal_back() {
     let arguments = [&path, "-H", &url, "-u", "1"];
     let mut view = Terminal::start(LGOOSE, &arguments, &folder("view_abort"), (80, 24));
     view.wait_for("1 Requests");
+    // A run that is stopped before its first request has nothing to abort.
+    wait_until("the request is held", || server.count("GET /hold") == 1);
     view.press_for("\x03", "stopping");
     view.press("\x03");
     assert_eq!(view.end(), 130);

@@ -200,8 +200,9 @@ fn wait_for_listener(child: &Child) {
             .lines()
             .find_map(|line| line.strip_prefix("SigCgt:"))
             .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        // The second lowest bit is the second signal, SIGINT.
-        caught.is_some_and(|mask| mask & 0b10 != 0)
+        // The bits of the second and the fifteenth signal, SIGINT and SIGTERM.
+        const BOTH: u64 = 1 << 1 | 1 << 14;
+        caught.is_some_and(|mask| mask & BOTH == BOTH)
     });
 }
 

@@ -1,7 +1,8 @@
-//! Setups for tests of VMs.
+//! Setups and responses for tests of VMs.
 
-use crate::http::{Client, ClientConfig, Session};
+use crate::http::{Client, ClientConfig, ErrorClass, Exchange, Failure, Phases, Session};
 use crate::lua::limits::Heartbeat;
+use crate::lua::requests::Finished;
 use crate::lua::vm::VmSetup;
 use crate::metrics::Recorder;
 use std::cell::RefCell;
@@ -31,4 +32,19 @@ pub(super) fn setup<'a>(
 /// Returns an empty recorder.
 pub(super) fn recorder() -> Rc<RefCell<Recorder>> {
     Rc::new(RefCell::new(Recorder::new(0)))
+}
+
+/// Returns a request that nobody answered.
+pub(super) fn unanswered() -> Finished {
+    let exchange = Exchange {
+        begin: tokio::time::Instant::now(),
+        connection: None,
+        latency: Duration::ZERO,
+        timings: Phases::default(),
+        redirects: 0,
+        retries: 0,
+        bytes: 0,
+        outcome: Err(Failure::new(ErrorClass::Refused, "")),
+    };
+    Finished::new(exchange, None)
 }

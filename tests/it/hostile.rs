@@ -3,6 +3,7 @@
 
 use crate::faulty::{Site, answer};
 use crate::program::{plan, scratch};
+use crate::report::saved;
 use crate::server::Server;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -137,12 +138,7 @@ fn peak_of(name: &str, task: &str, server: &Server) -> (u64, Option<i32>, serde_
     let path = plan(&format!("{file}.lua"), &source);
     let report = scratch(&format!("{file}.json"));
     let (peak, code) = watch(&path, &server.url(), &report);
-    let text = std::fs::read_to_string(&report).expect("a report was written");
-    (
-        peak,
-        code,
-        serde_json::from_str(&text).expect("it is whole"),
-    )
+    (peak, code, saved(&report))
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! Ctrl-C and SIGTERM in every state of the program: the first stops, before any user none is started; the second ends
 //! the program with its outputs written, whatever it was doing. And the limits on what comes before and after the load.
 
-use crate::program::{Ended, Lgoose, Running, plan, scratch, wait_until};
+use crate::program::{
+    Ended, Lgoose, Running, exit_code, plan, process_id, scratch, signal, unread, wait_until,
+};
+use crate::report::saved;
 use crate::server::Server;
 use crate::terminal::Terminal;
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use rustix::process::Signal;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 const LGOOSE: &str = env!("CARGO_BIN_EXE_lgoose");
 
@@ -24,15 +26,12 @@ fn report_path(name: &str) -> PathBuf {
     path
 }
 
-/// Starts a run of two users whose Lua may compute for ever, with its report in the file that is returned.
-fn start(name: &str, text: &str, server: &Server, more: &[&str]) -> (Running, PathBuf) {
-    let (path, url) = (plan(&format!("{name}.lua"), text), server.url());
-    let report = report_path(name);
-    let output = format!("json={}", report.display());
-    let usual = [
-        &*path,
+/// Returns the arguments of a run of two users whose Lua may compute for ever.
+fn of_two_users<'a>(path: &'a str, url: &'a str, output: &'a str) -> [&'a str; 11] {
+    [
+        path,
         "-H",
-        &url,
+        url,
         "-u",
         "2",
         "-r",
@@ -40,14 +39,17 @@ fn start(name: &str, text: &str, server: &Server, more: &[&str]) -> (Running, Pa
         "--lua-time",
         "1h",
         "-o",
-        &output,
-    ];
-    (Lgoose::new(usual.iter().chain(more)).start(), report)
+        output,
+    ]
 }
 
-fn read(report: &std::path::Path) -> Value {
-    let text = std::fs::read_to_string(report).expect("the report was written");
-    serde_json::from_str(&text).expect("it is whole")
+/// Starts a run of two users whose Lua may compute for ever, with its report in the file that is returned.
+fn start(name: &str, text: &str, server: &Server, more: &[&str]) -> (Running, PathBuf) {
+    let (path, url) = (plan(&format!("{name}.lua"), text), server.url());
+    let report = report_path(name);
+    let output = format!("json={}", report.display());
+    let usual = of_two_users(&path, &url, &output);
+    (Lgoose::new(usual.iter().chain(more)).start(), report)
 }
 
 /// Sends Ctrl-C, and SIGTERM as soon as it was heard: two of one kind may be one to the kernel.
@@ -75,7 +77,7 @@ fn a_first_signal_in_test_start_starts_no_load_and_test_stop_cleans_up() {
         let ended = program.end();
         assert_eq!(ended.code, 130, "{}", ended.stderr);
         assert_eq!(server.requests(), ["GET /setup", "GET /teardown"]);
-        let report = read(&path);
+        let report = saved(&path);
         assert_eq!(report["ending"]["cause"], "signal");
         assert_eq!(report["ending"]["in_test_start"], true);
         assert_eq!(report["verdict"]["exit_code"], 130);
@@ -123,7 +125,7 @@ fn a_second_signal_ends_what_computes_for_ever_and_its_report_is_written() {
         wait_until("it computes", || server.received() == requests);
         let ended = interrupt_twice(program);
         assert_eq!(ended.code, 130, "{name}: {}", ended.stderr);
-        let report = read(&path);
+        let report = saved(&path);
         assert_eq!(report["ending"]["cause"], "aborted", "{name}");
         assert_eq!(report["verdict"]["exit_code"], 130, "{name}");
         let warnings = report["warnings"].to_string();
@@ -140,55 +142,14 @@ fn a_second_key_ends_a_view_of_a_plan_that_computes_and_gives_the_terminal_back(
     let output = format!("json={}", report.display());
     let folder = scratch("view_computes");
     std::fs::create_dir_all(&folder).expect("the scratch folder takes a folder");
-    let arguments = [
-        &*path,
-        "-H",
-        &url,
-        "-u",
-        "2",
-        "-r",
-        "1000",
-        "--lua-time",
-        "1h",
-        "-o",
-        &output,
-    ];
+    let arguments = of_two_users(&path, &url, &output);
     let mut view = Terminal::start(LGOOSE, &arguments, &folder, (100, 30));
     wait_until("both compute", || server.received() == 2);
     view.press_for("\x03", "stopping");
     view.press("\x03");
     assert_eq!(view.end(), 130);
     assert!(!view.is_taken());
-    assert_eq!(read(&report)["ending"]["cause"], "aborted");
-}
-
-/// Starts the program with pipes that nobody reads and an input that does not end.
-fn unread(arguments: &[&str]) -> Child {
-    Command::new(LGOOSE)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it was built")
-}
-
-fn process_id(child: &Child) -> i32 {
-    i32::try_from(child.id()).expect("a process id is small")
-}
-
-fn signal(child: &Child, signal: Signal) {
-    let process = Pid::from_raw(process_id(child)).expect("a process id");
-    kill_process(process, signal).expect("it runs");
-}
-
-fn exit_code(child: &mut Child) -> Option<i32> {
-    let mut status = None;
-    wait_until("the program ends", || {
-        status = child.try_wait().expect("it is our child");
-        status.is_some()
-    });
-    status.and_then(|status| status.code())
+    assert_eq!(saved(&report)["ending"]["cause"], "aborted");
 }
 
 /// Waits until the program listens for Ctrl-C.
@@ -224,7 +185,7 @@ fn before_a_run_and_in_other_commands_the_first_signal_ends_the_program() {
         for kind in [Signal::INT, Signal::TERM] {
             let mut child = unread(arguments);
             wait_for_listener(&child);
-            signal(&child, kind);
+            signal(process_id(&child), kind);
             assert_eq!(exit_code(&mut child), Some(130), "{arguments:?}");
         }
     }
@@ -249,11 +210,11 @@ fn a_second_signal_ends_a_program_whose_outputs_nobody_reads_and_files_are_writt
         let mut child = unread(&usual);
         let then = server.received();
         wait_until("all names are known", || server.received() > then + 300);
-        signal(&child, Signal::INT);
+        signal(process_id(&child), Signal::INT);
         wait_until("the report is there", || report.exists());
-        signal(&child, Signal::TERM);
+        signal(process_id(&child), Signal::TERM);
         assert_eq!(exit_code(&mut child), Some(130), "{name}");
-        assert_eq!(read(&report)["ending"]["cause"], "signal", "{name}");
+        assert_eq!(saved(&report)["ending"]["cause"], "signal", "{name}");
     }
 }
 
@@ -272,7 +233,7 @@ fn a_test_start_that_takes_too_long_ends_the_run_before_it_begins() {
         let words = "test_start did not end within 0.2 s ('--setup-timeout')";
         assert!(ended.stderr.contains(words), "{name}: {}", ended.stderr);
         assert_eq!(server.count("GET /"), 0, "{name}");
-        let report = read(&path);
+        let report = saved(&path);
         assert_eq!(report["ending"]["cause"], "not_started", "{name}");
         assert_eq!(report["ending"]["raised"], words, "{name}");
     }
@@ -295,7 +256,7 @@ fn a_test_stop_that_takes_too_long_is_cut_off_and_told() {
         let ended = program.end();
         assert_eq!(ended.code, 0, "{name}: {}", ended.stderr);
         assert_eq!(
-            read(&path)["verdict"]["remarks"],
+            saved(&path)["verdict"]["remarks"],
             serde_json::json!([words])
         );
         let flags = ["-i", "1", "--fail-on-error", "--teardown-timeout", "0.2"];

@@ -37,6 +37,38 @@ pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
     }
 }
 
+/// Starts the program with pipes that nobody reads and an input that does not end.
+pub(crate) fn unread(arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_lgoose"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it was built")
+}
+
+/// Waits for the end of a child; returns its exit code, `None` if a signal ended it.
+pub(crate) fn exit_code(child: &mut Child) -> Option<i32> {
+    let mut status = None;
+    wait_until("the program ends", || {
+        status = child.try_wait().expect("it is our child");
+        status.is_some()
+    });
+    status.and_then(|status| status.code())
+}
+
+/// Returns the process id of a child.
+pub(crate) fn process_id(child: &Child) -> i32 {
+    i32::try_from(child.id()).expect("a process id is small")
+}
+
+/// Sends a signal to a process.
+pub(crate) fn signal(process: i32, signal: rustix::process::Signal) {
+    let process = rustix::process::Pid::from_raw(process).expect("a process id");
+    rustix::process::kill_process(process, signal).expect("it runs");
+}
+
 /// A command line of `lgoose`. It does not inherit the `LGOOSE_*` variables of this process.
 pub(crate) struct Lgoose {
     command: Command,
@@ -180,11 +212,7 @@ impl Running {
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let pid = i32::try_from(self.child.id())
-            .ok()
-            .and_then(rustix::process::Pid::from_raw);
-        rustix::process::kill_process(pid.expect("a child has a process id"), signal)
-            .expect("the child can be signalled");
+        self::signal(process_id(&self.child), signal);
     }
 
     /// Returns its peak resident memory so far, in bytes.

@@ -4,12 +4,19 @@ use crate::program::{Ended, Lgoose};
 use crate::server::Server;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The report of a run and the end of the program.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) json: Value,
     pub(crate) ended: Ended,
+}
+
+/// Returns the report that a run has written to a file.
+pub(crate) fn saved(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).expect("the report was written");
+    serde_json::from_str(&text).expect("it is whole")
 }
 
 /// Runs the program with `-o json=-` beside the arguments and reads the report.

@@ -1,12 +1,13 @@
 //! The control of a run whose terminal takes nothing, has gone, or was left with Ctrl-Z, and of one whose output nobody
 //! reads: it ends when it is to end, and all that it was to write is written.
 
-use crate::program::{plan, scratch, wait_until};
+use crate::program::{exit_code, plan, process_id, scratch, signal, unread, wait_until};
+use crate::report::saved;
 use crate::server::Server;
 use crate::terminal::Terminal;
-use rustix::process::{Pid, Signal, kill_process};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use rustix::process::Signal;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const LGOOSE: &str = env!("CARGO_BIN_EXE_lgoose");
@@ -35,16 +36,6 @@ fn watch(name: &str, text: &str, server: &Server, more: &[&str]) -> (Terminal, P
     (terminal, report)
 }
 
-fn read(report: &Path) -> serde_json::Value {
-    let text = std::fs::read_to_string(report).expect("the report was written");
-    serde_json::from_str(&text).expect("it is whole")
-}
-
-fn signal(process: i32, signal: Signal) {
-    let process = Pid::from_raw(process).expect("a process id");
-    kill_process(process, signal).expect("it runs");
-}
-
 /// Whether a process is stopped, as by SIGSTOP.
 fn is_stopped(process: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it is there");
@@ -65,7 +56,7 @@ fn a_terminal_that_takes_nothing_changes_nothing_of_the_run() {
     view.wait_for("GET front");
     view.hold(true);
     assert_eq!(view.end(), 0);
-    let report = read(&report);
+    let report = saved(&report);
     assert_eq!(report["ending"]["cause"], "time_up");
     let elapsed = report["elapsed_s"].as_f64().expect("a number");
     assert!(elapsed < 20.0, "it ended in time: {elapsed}");
@@ -100,7 +91,7 @@ fn signals_and_keys_stop_and_abort_a_run_whose_terminal_takes_nothing() {
             None => signal(view.process_id(), Signal::TERM),
         }
         assert_eq!(view.end(), 0, "{name}");
-        assert_eq!(read(&report)["aggregated"]["count"], server.received());
+        assert_eq!(saved(&report)["aggregated"]["count"], server.received());
     }
     for (name, stop) in [("held_terms", None), ("held_keys", Some("\x03"))] {
         let server = Server::start();
@@ -118,7 +109,7 @@ fn signals_and_keys_stop_and_abort_a_run_whose_terminal_takes_nothing() {
             }
         }
         assert_eq!(view.end(), 130, "{name}");
-        assert_eq!(read(&report)["errors"][0]["message"], "aborted");
+        assert_eq!(saved(&report)["errors"][0]["message"], "aborted");
     }
 }
 
@@ -146,7 +137,7 @@ fn a_run_whose_terminal_was_closed_goes_on_to_its_end() {
     view.wait_for("GET front");
     view.close();
     assert_eq!(view.end(), 0);
-    let report = read(&report);
+    let report = saved(&report);
     assert_eq!(report["ending"]["cause"], "time_up");
     assert_eq!(report["ending"]["cut_short"], false);
     assert_eq!(report["aggregated"]["count"], server.received());
@@ -159,7 +150,7 @@ fn a_run_without_an_end_stops_when_its_terminal_is_closed() {
     view.wait_for("GET front");
     view.close();
     assert_eq!(view.end(), 0);
-    assert_eq!(read(&report)["ending"]["cause"], "signal");
+    assert_eq!(saved(&report)["ending"]["cause"], "signal");
 }
 
 #[test]
@@ -179,7 +170,7 @@ fn a_terminal_that_is_closed_while_the_tables_are_printed_changes_no_exit_code()
         wait_until("the report is there", || report.exists());
         view.close();
         assert_eq!(view.end(), code, "{name}");
-        assert!(read(&report)["verdict"].is_object());
+        assert!(saved(&report)["verdict"].is_object());
     }
 }
 
@@ -195,28 +186,8 @@ fn without_a_view_a_terminal_that_takes_nothing_or_is_closed_changes_nothing_eit
             false => terminal.hold(true),
         }
         assert_eq!(terminal.end(), 0, "{name}");
-        assert_eq!(read(&report)["ending"]["cause"], "time_up");
+        assert_eq!(saved(&report)["ending"]["cause"], "time_up");
     }
-}
-
-/// Starts the program with pipes that nobody reads.
-fn unread(arguments: &[&str]) -> Child {
-    Command::new(LGOOSE)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it was built")
-}
-
-fn exit_code(child: &mut Child) -> Option<i32> {
-    let mut status = None;
-    wait_until("the program ends", || {
-        status = child.try_wait().expect("it is our child");
-        status.is_some()
-    });
-    status.and_then(|status| status.code())
 }
 
 #[test]
@@ -232,7 +203,7 @@ fn pipes_that_nobody_reads_delay_nothing_and_lose_no_file() {
     let arguments: Vec<&str> = usual.iter().copied().chain(["-o", &output]).collect();
     let mut child = unread(&arguments);
     assert_eq!(exit_code(&mut child), Some(0));
-    assert_eq!(read(&report)["ending"]["cause"], "time_up");
+    assert_eq!(saved(&report)["ending"]["cause"], "time_up");
 
     // What was wanted on standard output itself is not there: that is trouble, told by the exit code.
     let names = "task { function(user) for n = 1, 200 do user:get(\"/\" .. n) end end }";
@@ -243,7 +214,7 @@ fn pipes_that_nobody_reads_delay_nothing_and_lose_no_file() {
     let mut child = unread(&arguments);
     assert_eq!(exit_code(&mut child), Some(3));
     assert_eq!(
-        read(&report)["requests"].as_array().map(Vec::len),
+        saved(&report)["requests"].as_array().map(Vec::len),
         Some(200)
     );
 }
@@ -260,7 +231,7 @@ fn a_site_that_stands_still_keeps_nobody_from_ending_the_run() {
     std::io::BufRead::read_line(&mut std::io::BufReader::new(told), &mut line).expect("it tells");
     let begin = line.find("http://").expect("its URL");
     let url = line[begin..].split(';').next().expect("its URL").trim();
-    let process = i32::try_from(site.id()).expect("a process id is small");
+    let process = process_id(&site);
 
     let path = plan(
         "still_site.lua",
@@ -291,7 +262,7 @@ fn a_site_that_stands_still_keeps_nobody_from_ending_the_run() {
     view.press_for("\x03", "stopping");
     view.press("\x03");
     assert_eq!(view.end(), 130);
-    let report = read(&report);
+    let report = saved(&report);
     assert_eq!(report["ending"]["cause"], "aborted");
     assert!(report["aggregated"]["count"].as_u64() > Some(4));
     signal(process, Signal::KILL);
@@ -361,7 +332,7 @@ fn ctrl_z_pauses_the_run_and_no_request_shows_the_time() {
         wait_until("requests come again", || server.received() > then + 8);
         signal(process, Signal::INT);
         wait_until("the report is there", || report.exists());
-        assert_no_trace(&read(&report));
+        assert_no_trace(&saved(&report));
     }
 }
 
@@ -377,7 +348,7 @@ fn a_program_that_is_stopped_from_outside_counts_that_as_a_pause() {
     wait_until("requests come again", || server.received() > then + 8);
     signal(process, Signal::INT);
     wait_until("the report is there", || report.exists());
-    let report = read(&report);
+    let report = saved(&report);
     assert_no_trace(&report);
     let warnings = report["warnings"].to_string();
     assert!(warnings.contains("stood still"), "{warnings}");

@@ -26,11 +26,11 @@ mod tests {
     use super::super::load::load;
     use super::STUBS;
     use crate::config::{Settings, THRESHOLD_OPTIONS};
-    use crate::http::{ErrorClass, Exchange, Failure, Phases};
     use crate::lua::api::{members, start_prelude};
+    use crate::lua::fixture::unanswered;
     use crate::lua::limits::Limits;
     use crate::lua::plan_files::{BUILT_IN, compile};
-    use crate::lua::requests::{Finished, fields};
+    use crate::lua::requests::fields;
     use crate::lua::sandbox::{self, Host};
     use crate::lua::values::DisplayText;
     use mlua::{Lua, Table, Value};
@@ -158,18 +158,10 @@ mod tests {
 
     /// Returns a table of each class that is a plain table.
     fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 4]> {
-        let unanswered = Exchange {
-            begin: tokio::time::Instant::now(),
-            connection: None,
-            latency: Duration::ZERO,
-            timings: Phases::default(),
-            redirects: 0,
-            retries: 0,
-            bytes: 0,
-            outcome: Err(Failure::new(ErrorClass::Refused, "")),
-        };
-        let finished = Finished::new(unanswered, None);
-        let slot = Host::of(lua).responses.borrow_mut().insert_one(finished);
+        let slot = Host::of(lua)
+            .responses
+            .borrow_mut()
+            .insert_one(unanswered());
         let timings = members::field(lua, (slot as i64, DisplayText("timings".to_owned())))?;
         let timings = timings.as_table().cloned().expect("a table of seconds");
         let find = "local html, wait = ... return html.parse('<form>'):form(), wait.constant(1)";

@@ -300,28 +300,13 @@ impl Responses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::{ErrorClass, Failure, Phases};
-    use std::time::Duration;
-
-    fn finished() -> Finished {
-        let exchange = Exchange {
-            begin: tokio::time::Instant::now(),
-            connection: None,
-            latency: Duration::ZERO,
-            timings: Phases::default(),
-            redirects: 0,
-            retries: 0,
-            bytes: 0,
-            outcome: Err(Failure::new(ErrorClass::Refused, "")),
-        };
-        Finished::new(exchange, None)
-    }
+    use crate::lua::fixture::unanswered;
 
     #[test]
     fn dead_responses_are_looked_for_sooner_where_users_are_many() {
         let mut responses = Responses::new();
         for _ in 0..MANY_USERS.slots {
-            responses.insert_one(finished());
+            responses.insert_one(unanswered());
         }
         assert!(responses.wants_collection(MANY) && !responses.wants_collection(MANY - 1));
         // A plan that holds them all is not asked again at once.
@@ -329,7 +314,7 @@ mod tests {
         responses.reclaim(|_| true);
         assert!(!responses.wants_collection(MANY));
         responses.reclaim(|slot| slot == 1);
-        assert_eq!(responses.insert_one(finished()), MANY_USERS.slots);
+        assert_eq!(responses.insert_one(unanswered()), MANY_USERS.slots);
     }
 
     #[test]

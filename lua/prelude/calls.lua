@@ -6,10 +6,8 @@ local create, resume, status, yield = coroutine.create, coroutine.resume, corout
 local close, running = coroutine.close, coroutine.running
 local error, pcall, setmetatable, type = error, pcall, setmetatable, type
 
-local is_marker = {}
-for _, name in next, { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop", "batch" } do
-  is_marker[host("op:" .. name)] = true
-end
+-- The markers that operations begin with, as the keys of a table.
+local is_marker = host("op_markers")
 
 -- Coroutines of the plan's own: an operation yielded inside one goes on to the engine --------------------------
 

@@ -110,8 +110,8 @@ async fn wanted(suspension: &mut Option<Suspension>) {
     }
 }
 
-#[cfg(feature = "cli")]
 /// Logs the effect of the first Ctrl-C.
+#[cfg(feature = "cli")]
 pub(super) fn tell_of_interrupt() {
     tell("stopping: running tasks finish, press Ctrl-C again to abort them");
 }

@@ -74,7 +74,7 @@ pub(crate) async fn run_event(
     let ended = loop {
         tokio::select! {
             ended = &mut ended => break Some(ended),
-            () = at(until), if until.is_some() => {
+            () = at(until) => {
                 if happened.cut_off {
                     break None;
                 }

@@ -68,6 +68,9 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         return Ok(marker);
     }
     match name {
+        "op_markers" => lua
+            .create_table_from(requests::markers().map(|marker| (marker, true)))?
+            .into_lua(lua),
         "error_text" => lua.create_function(error_text)?.into_lua(lua),
         "here" => lua
             .create_function(|lua, ()| Ok(diagnostics::here(lua)))?

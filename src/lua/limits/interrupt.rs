@@ -22,6 +22,10 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fen
 /// The processor time of a thread between two looks.
 #[cfg(target_os = "linux")]
 const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
+/// No hook.
+const NEVER: c_int = 0;
+/// A hook before the next instruction.
+const AT_ONCE: c_int = 1;
 /// The instructions between two hooks in a coroutine of the plan's own, which the signal does not know of.
 const EVERY_IN_COROUTINE: c_int = 200;
 /// The same where there is no timer: each reads the clock, which is a system call.
@@ -116,7 +120,7 @@ pub(in crate::lua) fn watch(lua: &Lua, thread: &Thread) -> mlua::Result<()> {
         false => EVERY_WITHOUT_TIMER,
     });
     // SAFETY: `state` is alive as long as `thread`.
-    unsafe { ffi::lua_sethook(state, Some(interrupted), ffi::LUA_MASKCOUNT, every) };
+    unsafe { set_hook(state, every) };
     Ok(())
 }
 
@@ -151,10 +155,7 @@ impl<'a> Entered<'a> {
             running.state.store(state, Ordering::Relaxed);
             if !running.timed.get() {
                 // SAFETY: `state` is alive, and nothing runs in it yet.
-                unsafe {
-                    let every = EVERY_WITHOUT_TIMER;
-                    ffi::lua_sethook(state, Some(interrupted), ffi::LUA_MASKCOUNT, every);
-                }
+                unsafe { set_hook(state, EVERY_WITHOUT_TIMER) };
             }
         });
         Entered {
@@ -173,7 +174,7 @@ impl Drop for Entered<'_> {
             if running.armed.load(Ordering::Relaxed) || !running.timed.get() {
                 running.armed.store(false, Ordering::Relaxed);
                 // SAFETY: the caller of `new` has kept the state alive, and nothing runs in it any more.
-                unsafe { ffi::lua_sethook(self.state, None, 0, 0) };
+                unsafe { set_hook(self.state, NEVER) };
             }
         });
     }
@@ -196,9 +197,23 @@ fn look() {
             if let Some(limits) = running.limits.get().as_ref() {
                 limits.make_due();
             }
-            ffi::lua_sethook(state, Some(interrupted), ffi::LUA_MASKCOUNT, 1);
+            set_hook(state, AT_ONCE);
         }
     });
+}
+
+/// Sets or removes the hook of a state, which comes every so many instructions.
+///
+/// # Safety
+/// The state is alive, and this thread or a signal of it calls.
+unsafe fn set_hook(state: *mut ffi::lua_State, every: c_int) {
+    // SAFETY: as of this function.
+    unsafe {
+        match every {
+            NEVER => ffi::lua_sethook(state, None, 0, 0),
+            _ => ffi::lua_sethook(state, Some(interrupted), ffi::LUA_MASKCOUNT, every),
+        }
+    }
 }
 
 /// The hook: raises if the time of what runs is over.
@@ -227,17 +242,14 @@ fn is_over(state: *mut ffi::lua_State) -> bool {
         if timed && state == running.state.load(Ordering::Relaxed) {
             // The next signal sets it again.
             // SAFETY: a hook may change the hook of the state that it is called for.
-            unsafe { ffi::lua_sethook(state, None, 0, 0) };
+            unsafe { set_hook(state, NEVER) };
         }
         let due = limits.take_due() || !timed;
         let over = limits.is_killed() || due && limits.is_over(|| line_of(state));
         if over {
             running.armed.store(true, Ordering::Relaxed);
             // SAFETY: as above.
-            unsafe {
-                let every = EVERY_WHEN_KILLED;
-                ffi::lua_sethook(state, Some(interrupted), ffi::LUA_MASKCOUNT, every);
-            }
+            unsafe { set_hook(state, EVERY_WHEN_KILLED) };
         }
         over
     })

@@ -45,17 +45,17 @@ impl CompiledRegex {
             .build();
         let regex = builder.map_err(|error| describe_regex_error(pattern, &error))?;
         // The same once more, which tells its size.
-        let syntax = regex_automata::util::syntax::Config::new().utf8(false);
-        let sized = meta::Builder::new()
-            .syntax(syntax)
-            .configure(meta::Config::new().utf8_empty(false))
-            .build(pattern);
-        let weight = sized.map_or(MOST_BYTES_OF_ONE, |sized| sized.memory_usage());
-        let parsed = regex_syntax::ParserBuilder::new()
-            .utf8(false)
-            .build()
-            .parse(pattern);
-        let places = parsed.map_or(usize::MAX, |hir| places(&hir));
+        let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
+        let (weight, places) = match parser.parse(pattern) {
+            Ok(hir) => {
+                let sized = meta::Builder::new()
+                    .configure(meta::Config::new().utf8_empty(false))
+                    .build_from_hir(&hir);
+                let weight = sized.map_or(MOST_BYTES_OF_ONE, |sized| sized.memory_usage());
+                (weight, places(&hir))
+            }
+            Err(_) => (MOST_BYTES_OF_ONE, usize::MAX),
+        };
         Ok(CompiledRegex {
             regex,
             weight,

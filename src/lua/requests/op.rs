@@ -36,9 +36,16 @@ pub(in crate::lua) type Yielded = (Value, Value, Value, Value, Value, Value, Val
 /// names the operation; requests of the usual methods have one each.
 pub(in crate::lua) fn marker(name: &str) -> Option<Value> {
     let place = MARKERS.iter().position(|known| *known == name)?;
-    Some(Value::LightUserData(LightUserData(
-        std::ptr::without_provenance_mut(place + 1),
-    )))
+    Some(marker_at(place))
+}
+
+/// Returns the markers of all operations.
+pub(in crate::lua) fn markers() -> impl Iterator<Item = Value> {
+    (0..MARKERS.len()).map(marker_at)
+}
+
+fn marker_at(place: usize) -> Value {
+    Value::LightUserData(LightUserData(std::ptr::without_provenance_mut(place + 1)))
 }
 
 const MARKERS: [&str; 12] = [

@@ -4,7 +4,6 @@
 
 use super::vm_limits::Limits;
 use mlua::{Lua, LuaString};
-use std::rc::Rc;
 
 /// The number of steps that Lua may do unguarded, about a millisecond.
 const FEW_STEPS: f64 = 200_000.0;
@@ -19,15 +18,15 @@ const DEEPEST: u32 = 200;
 /// first match.
 pub(in crate::lua) fn guard(
     lua: &Lua,
-    limits: &Rc<Limits>,
-    (text, pattern, start, all): (LuaString, LuaString, Option<i64>, bool),
+    limits: &Limits,
+    (text, pattern, start, all): (LuaString, LuaString, i64, bool),
 ) -> mlua::Result<()> {
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
     if worst_case(&pattern, text.len()) <= FEW_STEPS {
         return Ok(());
     }
     let mut spend = |steps: u32| limits.spend(lua, u64::from(steps) * WEIGHT);
-    let start = first_place(text.len(), start.unwrap_or(1));
+    let start = first_place(text.len(), start);
     if start > text.len() {
         return Ok(());
     }

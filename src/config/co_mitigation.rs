@@ -2,9 +2,10 @@
 //! in.
 
 use super::Value;
+use serde::{Deserialize, Serialize};
 
 /// The cadence that a user's cycle is compared with to find out that it was late.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CoMitigation {
     /// None: only measured figures are reported.
     Disabled,

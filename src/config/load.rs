@@ -4,6 +4,7 @@
 use super::{CoMitigation, Settings};
 use crate::error::Diagnostic;
 use crate::units;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The most users that anything may ask for.
@@ -36,7 +37,7 @@ pub enum Goal {
 }
 
 /// The spacing of arrivals at a rate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spacing {
     /// Equal distances.
     #[default]
@@ -46,7 +47,7 @@ pub enum Spacing {
 }
 
 /// The load, from all its options together.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Load {
     /// A fixed number of users, started at a rate.
     #[default]

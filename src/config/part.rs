@@ -1,14 +1,18 @@
-//! The part of a run's load that one process drives (`--part 2/4`).
+//! The part of a run's load that one process drives: `--part 2/4`, or what a worker has of a gaggle.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::Range;
 
-/// One of several parts of a load. Users and arrivals belong to parts by their numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A part of a load: neighbours among equal shares of it. Users and arrivals belong to shares by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Its number, from 1 to `of`.
-    pub number: u64,
-    /// How many there are.
-    pub of: u64,
+    /// Number of its first share, from 0.
+    first: u64,
+    /// How many shares it has, from 1.
+    count: u64,
+    /// How many there are in all.
+    of: u64,
 }
 
 /// More parts are no longer a load that somebody starts by hand.
@@ -16,7 +20,41 @@ const MOST: u64 = 1_000;
 
 impl Part {
     /// Everything.
-    pub const WHOLE: Part = Part { number: 1, of: 1 };
+    pub const WHOLE: Part = Part {
+        first: 0,
+        count: 1,
+        of: 1,
+    };
+
+    /// Makes the part of these shares, not none, of `of` in all.
+    pub fn of_shares(shares: Range<u64>, of: u64) -> Part {
+        Part {
+            first: shares.start,
+            count: shares.end - shares.start,
+            of,
+        }
+    }
+
+    /// Returns its number among parts of one share each, from 1.
+    pub fn number(&self) -> u64 {
+        self.first + 1
+    }
+
+    /// Returns how many shares the load has in all.
+    pub fn of(&self) -> u64 {
+        self.of
+    }
+
+    /// Returns which share of the load thread `thread` of `threads` has, and of how many, if the part has one for each
+    /// of them.
+    pub fn share_of_thread(&self, thread: u64, threads: u64) -> Option<(u64, u64)> {
+        (self.count == threads).then_some((self.first + thread, self.of))
+    }
+
+    /// Returns how much of the load it is, from 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        self.count as f64 / self.of as f64
+    }
 
     /// Reads `2/4`.
     ///
@@ -32,28 +70,39 @@ impl Part {
         let number = number.trim().parse().map_err(|_| wrong())?;
         let of = of.trim().parse().map_err(|_| wrong())?;
         match (1..=of).contains(&number) && of <= MOST {
-            true => Ok(Part { number, of }),
+            true => Ok(Part::of_shares(number - 1..number, of)),
             false => Err(wrong()),
         }
     }
 
     /// Whether the user or arrival of that number, counted from 0, is in it.
     pub fn has(&self, number: u64) -> bool {
-        share_of(number, self.of) == self.number - 1
+        (self.first..self.first + self.count).contains(&share_of(number, self.of))
     }
 
     /// How many of the first `all` users are in it.
     pub fn share(&self, all: u64) -> u64 {
-        // Each stretch of as many users as there are parts has one of every part.
+        // Each stretch of as many users as there are shares has one of every share.
         let rest = all / self.of * self.of..all;
-        all / self.of + rest.filter(|number| self.has(*number)).count() as u64
+        all / self.of * self.count + rest.filter(|number| self.has(*number)).count() as u64
+    }
+
+    /// Returns its n-th row, from 0, of rows that are dealt out to all shares in turn.
+    pub(crate) fn row(&self, n: u64) -> u64 {
+        n / self.count * self.of + self.first + n % self.count
     }
 }
 
 impl fmt::Display for Part {
     /// `part 2 of 4`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "part {} of {}", self.number, self.of)
+        match self.count {
+            1 => write!(f, "part {} of {}", self.number(), self.of),
+            _ => {
+                let last = self.first + self.count;
+                write!(f, "parts {} to {last} of {}", self.number(), self.of)
+            }
+        }
     }
 }
 
@@ -78,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_part_is_a_number_of_how_many() {
-        assert_eq!(Part::parse("2/4"), Ok(Part { number: 2, of: 4 }));
+        assert_eq!(Part::parse("2/4"), Ok(Part::of_shares(1..2, 4)));
         assert_eq!(Part::parse("1/1"), Ok(Part::WHOLE));
         for wrong in ["", "2", "0/4", "5/4", "a/b", "1/0", "1/1001", "-1/2"] {
             let told = Part::parse(wrong).expect_err(wrong);
@@ -88,10 +137,26 @@ mod tests {
 
     #[test]
     fn parts_share_all_users() {
-        for of in 1..7 {
+        for (of, borders) in [
+            (1, &[0, 1][..]),
+            (4, &[0, 1, 2, 3, 4]),
+            (4, &[0, 1, 4]),
+            (6, &[0, 2, 5, 6]),
+        ] {
             for all in 0..50 {
-                let parts = (1..=of).map(|number| Part { number, of });
+                let parts = borders
+                    .windows(2)
+                    .map(|ends| Part::of_shares(ends[0]..ends[1], of));
                 let counted = |part: &Part| (0..all).filter(|number| part.has(*number)).count();
+                let mut rows: Vec<u64> = parts
+                    .clone()
+                    .flat_map(|part| (0..all).map(move |n| part.row(n)))
+                    .collect();
+                rows.sort_unstable();
+                assert!(
+                    rows.iter().take(all as usize).copied().eq(0..all),
+                    "{rows:?}"
+                );
                 for part in parts.clone() {
                     assert_eq!(part.share(all), counted(&part) as u64, "{part} of {all}");
                 }

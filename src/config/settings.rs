@@ -8,6 +8,7 @@ use super::{CoMitigation, Load, LogFile, MOST_USERS, Misfit, Spacing, Stage, Val
 use crate::error::{Diagnostic, nearest};
 use crate::threshold::Threshold;
 use crate::units;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ macro_rules! settings {
         /// What a run is: the load, the target, how users behave, and how the figures are judged. Holds no path and
         /// nothing else that differs from machine to machine. Fields without a line here are described in
         /// [`Settings`].
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         pub(crate) struct RunConfig {
             $($(#[$run_doc])* pub $run_field: $run_kind,)*
             $($(#[doc = concat!("Unless said: `", stringify!($default), "`.")] pub $field: $kind,)?)*

@@ -1,9 +1,10 @@
 //! Options for reaching the target: `--http`, `--resolve`, `--local-address`.
 
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// The version of HTTP.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Http {
     /// HTTP/2 where the server offers it over TLS, else HTTP/1.1.
     #[default]
@@ -31,7 +32,7 @@ impl Http {
 }
 
 /// A given address of a host and port, in place of DNS.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
     /// The host as URLs name it.
     pub host: String,

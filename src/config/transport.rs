@@ -1,10 +1,11 @@
 //! The client that sends requests, and its proxy: `--client`, `--proxy`.
 
 use crate::error::Diagnostic;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 /// The client that sends the requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Client {
     /// lgoose's own client.
     #[default]
@@ -30,7 +31,7 @@ impl Client {
 }
 
 /// The proxy that requests go through.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proxy {
     /// No proxy, whatever the environment says.
     #[default]

@@ -58,6 +58,21 @@ impl Delta {
         self.slices.iter().any(|slice| slice.span.epoch >= epoch)
     }
 
+    /// Returns the number of the latest measurement that the delta knows of.
+    pub(crate) fn epoch(&self) -> u64 {
+        let epochs = self.slices.iter().map(|slice| slice.span.epoch);
+        epochs.max().unwrap_or(0)
+    }
+
+    /// Empties the delta and keeps its rows and memory, for [`Recorder::recycle`](super::Recorder::recycle).
+    pub(crate) fn clear(&mut self) {
+        for slice in &mut self.slices {
+            slice.clear();
+        }
+        self.warnings.clear();
+        self.effort = Effort::default();
+    }
+
     /// Splits off everything that belongs to measurement number `epoch` or a later one.
     pub fn split_off(&mut self, epoch: u64) -> Delta {
         let later = self

@@ -36,6 +36,8 @@ pub enum EventKind {
     Stage,
     /// Somebody changed the number of users or the rate.
     Steered,
+    /// A worker joined, was missed or came back.
+    Worker,
     /// Users waited and no answer came to anybody.
     Silence,
     /// lgoose and not the target set the latency.
@@ -55,6 +57,7 @@ impl EventKind {
             EventKind::Reload => "reload",
             EventKind::Stage => "stage",
             EventKind::Steered => "steered",
+            EventKind::Worker => "worker",
             EventKind::Silence => "silence",
             EventKind::Saturation => "saturation",
             EventKind::Stop => "stop",

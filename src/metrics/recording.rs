@@ -38,8 +38,11 @@ impl Recording {
     }
 
     pub(super) fn add_event(&mut self, delta: &Delta) {
-        let bytes = PortableDelta::from(delta).encode();
-        self.start_stop.push(BASE64.encode(bytes));
+        self.add_portable_event(&PortableDelta::from(delta));
+    }
+
+    pub(super) fn add_portable_event(&mut self, delta: &PortableDelta) {
+        self.start_stop.push(BASE64.encode(delta.encode()));
     }
 
     /// Advances the time to `now` since the start of the run.

@@ -1,5 +1,7 @@
 //! Users at work: how many there are, and the most there were at a time.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// Users of one scenario or of all. The peak is exact within a shard; users of several shards that come and go
 /// within one tick count as if they had met.
 #[derive(Debug, Clone, Default)]
@@ -9,6 +11,10 @@ pub(super) struct Users {
     base: i64,
     since: Vec<(Source, Since)>,
     peak: i64,
+    /// Users of each source.
+    standing: BTreeMap<Source, i64>,
+    /// Shards that nothing is heard of: their users count as gone.
+    away: BTreeSet<usize>,
 }
 
 /// Shard and number of the scenario that a change comes from.
@@ -24,6 +30,10 @@ struct Since {
 impl Users {
     /// Adds a source's net change since its last delta, and its highest value in between.
     pub(super) fn add(&mut self, source: Source, change: i64, rise: i64) {
+        *self.standing.entry(source).or_default() += change;
+        if self.away.contains(&source.0) {
+            return;
+        }
         self.now += change;
         let at = self.since.iter().position(|(known, _)| *known == source);
         let (_, since) = match at {
@@ -32,6 +42,26 @@ impl Users {
         };
         since.rise = since.rise.max(since.change + rise);
         since.change += change;
+    }
+
+    /// Leaves the users of a shard out until it is back.
+    pub(super) fn lose(&mut self, shard: usize) {
+        if self.away.insert(shard) {
+            self.now -= self.of_shard(shard);
+        }
+    }
+
+    /// Counts the users of a shard again, as it has told meanwhile.
+    pub(super) fn find(&mut self, shard: usize) {
+        if self.away.remove(&shard) {
+            self.now += self.of_shard(shard);
+        }
+    }
+
+    /// Returns the users of a shard as far as it has told.
+    pub(super) fn of_shard(&self, shard: usize) -> i64 {
+        let all = self.standing.range((shard, 0)..(shard + 1, 0));
+        all.map(|(_, users)| users).sum()
     }
 
     pub(super) fn tick(&mut self) {
@@ -80,6 +110,22 @@ mod tests {
         users.add((1, 0), -1, 0);
         users.add((1, 0), 1, 1);
         assert_eq!((users.now(), users.peak()), (2, 2));
+    }
+
+    #[test]
+    fn users_of_a_shard_that_is_away_are_left_out_until_it_is_back() {
+        let mut users = Users::default();
+        users.add((0, 0), 5, 5);
+        users.add((1, 0), 7, 7);
+        users.tick();
+        users.lose(1);
+        users.lose(1);
+        assert_eq!((users.now(), users.of_shard(1)), (5, 7));
+        users.add((1, 0), -3, 0);
+        assert_eq!(users.now(), 5);
+        users.find(1);
+        users.find(1);
+        assert_eq!((users.now(), users.peak()), (9, 12));
     }
 
     #[test]

@@ -8,16 +8,17 @@
 use super::wait::{open_unit, seconds};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The rate of arrivals per second over the time since the test began.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RateLine {
     pieces: Vec<Piece>,
 }
 
 /// A straight piece of the line, in seconds and arrivals per second.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Piece {
     start: f64,
     length: f64,

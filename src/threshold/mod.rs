@@ -5,6 +5,7 @@ mod read;
 
 pub(crate) use read::GRAMMAR;
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use std::time::Duration;
 pub(crate) const SHORTEST_WINDOW: Duration = Duration::from_secs(1);
 
 /// A limit on a figure.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Threshold {
     /// The row it applies to, as reports show it: `GET front page`, also without the method, `task log in`, or the
     /// name of a check or a custom metric; `checks` is all checks. `None` is all requests.
@@ -37,7 +38,7 @@ pub struct Threshold {
 }
 
 /// The requests whose latency is judged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Among {
     /// All requests, failed ones at the time they took.
     #[default]
@@ -49,7 +50,7 @@ pub enum Among {
 }
 
 /// A figure of a row.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Figure {
     /// A percentile of the latencies, or of a trend's values.
     Percentile(f64),
@@ -74,7 +75,7 @@ pub enum Figure {
 }
 
 /// The comparison of figure and limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Comparison {
     /// `<`
     Less,
@@ -87,7 +88,7 @@ pub enum Comparison {
 }
 
 /// The unit of a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// A plain number.
     None,

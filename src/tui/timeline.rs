@@ -138,6 +138,7 @@ impl Timeline {
                 EventKind::Steered => "set",
                 EventKind::Pause => "pause",
                 EventKind::Stop => "stop",
+                EventKind::Worker => "worker",
                 EventKind::Silence => "silence",
                 EventKind::Saturation | EventKind::End => continue,
             };

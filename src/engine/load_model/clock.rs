@@ -1,10 +1,11 @@
 //! Clock of the timetable, which stands still while the run is paused.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Time since the run began as the timetable counts it: without pauses. Knows no clock of a machine: what it is
 /// asked and what it answers are durations since the run began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Clock {
     /// Total length of the pauses that are over.
     behind: Duration,

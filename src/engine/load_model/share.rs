@@ -2,27 +2,36 @@
 
 use crate::config::{Part, share_of};
 
-/// Numbers that belong to one shard of one process: of the process's part, those that fall to this thread.
+/// Numbers that belong to one shard of one process: its own share of the load if the process has one for each of its
+/// shards, else of the process's part those that fall to this thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
     part: Part,
-    /// Number of the shard in its process, and how many there are.
+    /// Number of the shard among those that share its part, and how many there are.
     index: u64,
     shards: u64,
 }
 
 impl Share {
     pub(crate) fn new(part: Part, index: usize, shards: usize) -> Share {
-        Share {
-            part,
-            index: index as u64,
-            shards: shards as u64,
+        let (index, shards) = (index as u64, shards as u64);
+        match part.share_of_thread(index, shards) {
+            Some((share, of)) => Share {
+                part: Part::of_shares(share..share + 1, of),
+                index: 0,
+                shards: 1,
+            },
+            None => Share {
+                part,
+                index,
+                shards,
+            },
         }
     }
 
     /// Returns whether the user or arrival of that number, counted from 0, belongs to the shard.
     pub(crate) fn has(&self, number: u64) -> bool {
-        let within = number / self.part.of;
+        let within = number / self.part.of();
         self.part.has(number) && share_of(within, self.shards) == self.index
     }
 }
@@ -32,6 +41,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn workers_of_several_threads_have_the_shares_of_one_process_with_all_of_them() {
+        let whole = |index| Share::new(Part::WHOLE, index, 6);
+        let workers = [0..1, 1..4, 4..6];
+        for number in 0..1_000 {
+            for worker in &workers {
+                let part = Part::of_shares(worker.clone(), 6);
+                let threads = (worker.end - worker.start) as usize;
+                for thread in 0..threads {
+                    let share = Share::new(part, thread, threads);
+                    let alone = whole(worker.start as usize + thread);
+                    assert_eq!(share.has(number), alone.has(number), "{number}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_number_belongs_to_one_shard_of_one_part() {
         for (of, shards) in [(1, 1), (1, 4), (4, 1), (2, 2), (3, 5)] {
             let mut counts = vec![0; of as usize * shards];
@@ -39,7 +65,7 @@ mod tests {
                 let mut owners = 0;
                 for part in 1..=of {
                     for index in 0..shards {
-                        let share = Share::new(Part { number: part, of }, index, shards);
+                        let share = Share::new(Part::of_shares(part - 1..part, of), index, shards);
                         if share.has(number) {
                             owners += 1;
                             counts[(part as usize - 1) * shards + index] += 1;

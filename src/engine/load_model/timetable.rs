@@ -4,11 +4,12 @@ use crate::config::{Load, RunConfig, Spacing};
 use crate::metrics::Aim;
 use crate::plan::{Arrivals, RateLine, Shape};
 use crate::units;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// The load over time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Timetable {
     /// A number of users.
     Users(Shape),

@@ -37,11 +37,12 @@ impl RunContext {
         Share::new(self.local.part, index, self.shards)
     }
 
-    /// Makes the context of the same run whose users begin now, after `test_start`.
-    pub(crate) fn beginning_now(&self) -> RunContext {
+    /// Makes the context of the same run whose users begin at that moment.
+    pub(crate) fn beginning(&self, begin: Instant) -> RunContext {
         RunContext {
             throttle: self.throttle.clone(),
             origin: self.origin,
+            begin,
             ..context(
                 self.config.clone(),
                 self.local.clone(),
@@ -50,6 +51,11 @@ impl RunContext {
                 self.run_logs.clone(),
             )
         }
+    }
+
+    /// Makes the context of the same run with another origin of the times in logs.
+    pub(crate) fn with_origin(self, origin: Instant) -> RunContext {
+        RunContext { origin, ..self }
     }
 
     /// Returns how long the run has gone on.
@@ -93,7 +99,7 @@ pub(crate) fn context(
         client,
         resolver,
         rooms: (0..local.threads).map(|_| AtomicU64::new(0)).collect(),
-        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate / local.part.of as f64, begin))),
+        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate * local.part.fraction(), begin))),
         shards: local.threads,
         heartbeats: (0..local.threads).map(|_| Arc::default()).collect(),
         begin,

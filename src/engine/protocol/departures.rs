@@ -1,9 +1,10 @@
 //! Counts users that were started and how they ended: by shard, and added up by the director.
 
 use crate::metrics::Cause;
+use serde::{Deserialize, Serialize};
 
 /// Numbers of users by the way they ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Departures {
     /// Users that were started, each number once; 0 in a run at a rate.
     pub(crate) started: u64,

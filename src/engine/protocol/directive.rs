@@ -5,6 +5,7 @@
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::plan_version::PlanVersion;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ pub(crate) struct Directive {
     pub(crate) phase: Phase,
     pub(crate) clock: Clock,
     pub(crate) timetable: Arc<Timetable>,
+    /// End of the timetable; `None` for never.
+    pub(crate) end: Option<Duration>,
     /// The plan that users run from their next iteration on.
     pub(crate) plan_version: Arc<PlanVersion>,
     /// Number of the directive, raised by each change, so that a shard's report that it is idle refers to this one.
@@ -24,7 +27,7 @@ pub(crate) struct Directive {
 }
 
 /// The measurement that began last or is to begin next.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Measurement {
     /// Number of the measurement; the first is 0.
     pub(crate) epoch: u64,
@@ -32,7 +35,7 @@ pub(crate) struct Measurement {
 }
 
 /// Beginning of a measurement.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Begins {
     WithTheRun,
     /// At this time of the timetable's clock.
@@ -54,7 +57,7 @@ impl Directive {
 }
 
 /// Phases of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Phase {
     Go,
     Stop,

@@ -5,5 +5,6 @@ pub(super) mod context;
 pub(super) mod departures;
 pub(super) mod directive;
 pub(super) mod offer;
+pub(super) mod order;
 pub(super) mod plan_version;
 pub(super) mod signal;

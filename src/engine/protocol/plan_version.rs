@@ -10,6 +10,8 @@ use std::time::Duration;
 /// One version of the plan.
 #[derive(Debug)]
 pub(crate) struct PlanVersion {
+    /// Its number, from 0 for the first of a run.
+    pub(crate) number: u64,
     /// The compiled plan.
     pub(crate) program: Arc<Program>,
     /// The plan as declared.
@@ -32,12 +34,18 @@ impl PlanVersion {
         config: Arc<RunConfig>,
     ) -> PlanVersion {
         PlanVersion {
+            number: 0,
             deal: Deal::new(&plan.scenarios, config.users),
             config,
             program,
             plan,
             hosts,
         }
+    }
+
+    /// Returns the version with that number.
+    pub(crate) fn numbered(self, number: u64) -> PlanVersion {
+        PlanVersion { number, ..self }
     }
 
     /// Returns the moments since a measurement began at which figures have to be cut: the part that a threshold

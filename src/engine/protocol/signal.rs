@@ -1,30 +1,37 @@
-//! Signals of a shard to the director. They come in order, but may come late or stop coming; the directive, which
+//! Signals of those who take part in a run to its director: shards of this process, or workers with several. They come in order, but may come late or stop coming; the directive, which
 //! goes the other way, is state.
 
 use crate::engine::protocol::departures::Departures;
 use crate::error::Error;
-use crate::metrics::Delta;
+use crate::metrics::Delivery;
+use std::ops::Range;
 
-/// A signal of the shard of that number.
+/// A signal of the participant of that number.
 #[derive(Debug)]
 pub(crate) struct Signal {
-    pub(crate) shard: usize,
+    pub(crate) from: usize,
     pub(crate) kind: SignalKind,
 }
 
 #[derive(Debug)]
 pub(crate) enum SignalKind {
     /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.
-    Delta { sequence: u64, delta: Box<Delta> },
-    /// The shard has nothing left to do under the directive of that version.
+    Delivery { sequence: u64, delivery: Delivery },
+    /// The participant has nothing left to do under the directive of that version.
     Idle {
         version: u64,
         departures: Departures,
     },
-    /// The last user has gone and everything was handed over: the shard's last signal.
+    /// The last user has gone and everything was handed over: its last signal.
     Ended { departures: Departures },
     /// The shard sends nothing any more, and what it measured last is lost.
     Lost,
-    /// The shard cannot go on.
+    /// A worker that takes part from now on, with these shards; the participant's number is the next one.
+    Joined { shards: Range<usize>, text: String },
+    /// Nothing is heard of the worker; it may come back.
+    Away(String),
+    /// The worker is back.
+    Back(String),
+    /// The participant cannot go on.
     Failed(Error),
 }

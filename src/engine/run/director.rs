@@ -7,11 +7,11 @@ use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::{Offer, Offers};
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::ending::{Life, Stopped};
-use crate::engine::run::local_shards::LocalShards;
 use crate::engine::run::memory::{self, MemoryWatch};
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::settings_of;
+use crate::engine::run::shards::Shards;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
 use crate::metrics::{
@@ -64,6 +64,12 @@ pub(crate) struct Director {
     pub(crate) trouble: Option<Error>,
     pub(crate) standstill: Standstill,
     pub(crate) memory: MemoryWatch,
+    /// Whether users run in this process, and stand still when it does.
+    pub(crate) users_are_here: bool,
+    /// Since when nothing has been heard of any worker, while some may come back.
+    pub(crate) alone_since: Option<Instant>,
+    /// Whether the loss of a worker ends the run.
+    pub(crate) stops_on_loss: bool,
     /// The most users of this process that were due at a time, with time to start them.
     pub(crate) users_due: u64,
     /// Whether somebody has set the users or the rate: then that is wanted, wherever the timetable is on its way there.
@@ -71,10 +77,10 @@ pub(crate) struct Director {
 }
 
 impl Director {
-    /// Directs the run until no shard takes part any more.
+    /// Directs the run until nobody takes part any more.
     pub(crate) async fn direct(
         &mut self,
-        local: &mut LocalShards,
+        shards: &mut Shards,
         mut signals: mpsc::UnboundedReceiver<Signal>,
         calls: &mut Calls,
         mut offers: Offers,
@@ -83,7 +89,7 @@ impl Director {
         let mut tick = tokio::time::interval_at(self.begin + AFTER_SHARDS, TICK);
         let mut look = tokio::time::interval(memory::EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        while !self.roster.is_over() {
+        while !self.is_over() {
             let clock = self.directives.borrow().clock;
             let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
             let end = moment(self.end).filter(|_| self.life == Life::Going);
@@ -106,12 +112,17 @@ impl Director {
                     Life::Going | Life::Aborting { .. } => return self.leave_behind(),
                 },
                 _ = look.tick() => self.look_at_memory(),
-                _ = tick.tick() => self.tick(local),
+                _ = tick.tick() => self.tick(shards),
             }
             for delta in self.emptied.drain(..) {
-                local.recycle(delta);
+                shards.recycle(delta);
             }
         }
+    }
+
+    /// Returns whether nobody takes part any more, nor can come back.
+    fn is_over(&self) -> bool {
+        self.roster.is_over() && !self.roster.any_away()
     }
 
     /// Returns how long the run has gone on.
@@ -124,7 +135,7 @@ impl Director {
     }
 
     /// Publishes a snapshot, and checks what only the passing of time changes.
-    fn tick(&mut self, local: &mut LocalShards) {
+    fn tick(&mut self, shards: &mut Shards) {
         let lost = self.standstill.tick(Instant::now());
         self.note_standstill(lost);
         self.store.enter(self.phase(), self.aim(), self.played());
@@ -132,20 +143,21 @@ impl Director {
         let snapshot = self.store.tick(self.now());
         let connections = snapshot.connections;
         self.snapshots.send_replace(Some(snapshot));
-        if let Some(warning) = local.scarce_ports(connections) {
+        if let Some(warning) = shards.scarce_ports(connections) {
             self.store.warn(warning);
         }
         self.note_stages();
         self.note_users_due();
+        self.look_for_workers();
         self.heed_thresholds();
-        if let Some(caught) = local.caught().filter(|_| !self.caught) {
+        if let Some(caught) = shards.caught().filter(|_| !self.caught) {
             self.end_without(caught);
         }
     }
 
     /// Somebody has stopped the process and let it go on, or its machine was frozen: as if the run had been paused.
     fn note_standstill(&mut self, lost: Duration) {
-        if lost.is_zero() || self.directives.borrow().clock.is_paused() {
+        if lost.is_zero() || !self.users_are_here || self.directives.borrow().clock.is_paused() {
             return;
         }
         let now = self.now();
@@ -163,30 +175,33 @@ impl Director {
         });
     }
 
-    fn heed(&mut self, Signal { shard, kind }: Signal) {
+    fn heed(&mut self, Signal { from, kind }: Signal) {
         match kind {
-            SignalKind::Delta { sequence, delta } => {
-                if self.roster.delivered(shard, sequence) {
-                    self.merge(shard, *delta);
+            SignalKind::Delivery { sequence, delivery } => {
+                if self.roster.delivered(from, sequence) {
+                    self.merge(from, delivery);
                 }
             }
             SignalKind::Idle {
                 version,
                 departures,
             } => {
-                self.roster.idle(shard, version, departures);
+                self.roster.idle(from, version, departures);
                 self.stop_if_all_idle();
             }
             SignalKind::Ended { departures } => {
-                self.roster.ended(shard, departures);
+                self.roster.ended(from, departures);
                 self.finish_reset_if_all_reached();
             }
             SignalKind::Lost => {
                 let fault = "a thread of users ended by a fault in lgoose".to_owned();
                 self.trouble.get_or_insert(Error::trouble(fault));
-                self.lose(shard);
+                self.lose(from);
                 self.stop(Cause::Trouble, None);
             }
+            SignalKind::Joined { shards, text } => self.take_in(from, shards, text),
+            SignalKind::Away(text) => self.miss(from, text),
+            SignalKind::Back(text) => self.welcome(from, text),
             SignalKind::Failed(error) => {
                 self.trouble.get_or_insert(error);
                 self.stop(Cause::Trouble, None);
@@ -301,7 +316,7 @@ impl Director {
     }
 
     /// Ends the run when no shard has anything left to do.
-    fn stop_if_all_idle(&mut self) {
+    pub(crate) fn stop_if_all_idle(&mut self) {
         let version = self.directives.borrow().version;
         if self.roster.all_idle(version) {
             self.stop(self.roster.departures().cause(), None);

@@ -93,11 +93,10 @@ impl Director {
         self.cut_off(None);
     }
 
-    /// Gives a shard up: it is waited for no longer.
-    pub(crate) fn lose(&mut self, shard: usize) {
-        if self.roster.lost(shard) {
-            self.store.lose(shard);
-            self.finish_reset_if_all_reached();
+    /// Gives a participant up: it is waited for no longer.
+    pub(crate) fn lose(&mut self, participant: usize) {
+        if self.roster.lost(participant) {
+            self.leave_out(participant);
         }
     }
 

@@ -5,11 +5,12 @@ use crate::control::{Call, Calls, Command, Done, Refusal};
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::at;
-use crate::engine::run::event_user::{EventTask, Order, StartEvent};
+use crate::engine::run::event_user::{EventOrder, EventTask};
 use crate::engine::run::settings::settings_of;
+use crate::engine::run::shards::EventPlace;
 use crate::error::Error;
 use crate::lua::Raised;
-use crate::metrics::{Report, Store};
+use crate::metrics::{Delivery, Report, Store};
 use crate::plan::Event;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +45,7 @@ enum Cut {
 /// # Errors
 /// Trouble that keeps its user from starting, or ended its thread.
 pub(crate) async fn run_event(
-    start: StartEvent,
+    place: &EventPlace,
     context: &Arc<RunContext>,
     plan_version: &Arc<PlanVersion>,
     event: Event,
@@ -59,9 +60,9 @@ pub(crate) async fn run_event(
         Event::TestStart => config.setup_timeout,
         Event::TestStop => config.teardown_timeout,
     };
-    let (orders, ordered) = watch::channel(Order::GoOn);
+    let (orders, ordered) = watch::channel(EventOrder::GoOn);
     let (result, mut ended) = oneshot::channel();
-    start(EventTask {
+    place.start(EventTask {
         context: context.clone(),
         plan_version: plan_version.clone(),
         event,
@@ -89,7 +90,7 @@ pub(crate) async fn run_event(
                 }
                 Call::Command(command @ (Command::Stop | Command::Interrupt(_)), reply) => {
                     happened.asked.get_or_insert(command);
-                    orders.send_replace(Order::Stop);
+                    orders.send_replace(EventOrder::Stop);
                     let latest = Instant::now().checked_add(config.stop_timeout);
                     if let Some(latest) = latest.filter(|at| until.is_none_or(|until| *at < until)) {
                         (why, until) = (Cut::AfterStop, Some(latest));
@@ -117,14 +118,17 @@ pub(crate) async fn run_event(
             },
         }
         // It was cut off.
-        orders.send_replace(Order::CutOff);
+        orders.send_replace(EventOrder::CutOff);
         until = Instant::now().checked_add(HAND_OVER);
     };
     let name = event.name();
     match ended {
         Some(Ok(ended)) => {
             let ended = ended?;
-            store.merge_event(*ended.delta);
+            match ended.delivery {
+                Delivery::Shard(delta) => store.merge_event(*delta),
+                Delivery::Worker { delta, .. } => store.merge_event_portable(&delta),
+            }
             happened.cut_off &= ended.cut_off;
             happened.raised = ended.raised.map(|raised| raised_in(event, &raised));
         }

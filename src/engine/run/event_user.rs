@@ -7,8 +7,9 @@ use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
 use crate::lua::Raised;
-use crate::metrics::Delta;
+use crate::metrics::Delivery;
 use crate::plan::{Event, Scenario, Schedule};
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
@@ -17,8 +18,8 @@ use tokio::sync::{oneshot, watch};
 pub(crate) type StartEvent = fn(EventTask) -> Result<(), Error>;
 
 /// An order to the user of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum EventOrder {
     GoOn,
     /// Come to an end as a task does after a stop.
     Stop,
@@ -27,19 +28,21 @@ pub(crate) enum Order {
 }
 
 /// The task of an event's user: what it is to run, its orders and where its result goes.
+#[derive(Debug)]
 pub(crate) struct EventTask {
     pub(crate) context: Arc<RunContext>,
     pub(crate) plan_version: Arc<PlanVersion>,
     pub(crate) event: Event,
-    pub(crate) ordered: watch::Receiver<Order>,
+    pub(crate) ordered: watch::Receiver<EventOrder>,
     pub(crate) result: oneshot::Sender<Result<EventEnd, Error>>,
 }
 
 /// The end of an event's function.
+#[derive(Debug)]
 pub(crate) struct EventEnd {
     pub(crate) raised: Option<Raised>,
     pub(crate) cut_off: bool,
-    pub(crate) delta: Box<Delta>,
+    pub(crate) delivery: Delivery,
 }
 
 /// Starts the user of an event on a thread.
@@ -81,7 +84,7 @@ impl EventTask {
                 Ok(EventEnd {
                     cut_off: raised.is_none(),
                     raised: raised.flatten(),
-                    delta: Box::new(shared.recorder.borrow_mut().take()),
+                    delivery: Delivery::Shard(Box::new(shared.recorder.borrow_mut().take())),
                 })
             }
             Err(error) => Err(error),
@@ -92,13 +95,13 @@ impl EventTask {
 }
 
 /// Obeys orders until the last, which is to end at once.
-async fn obey(ordered: &mut watch::Receiver<Order>, stop: &Stop) {
+async fn obey(ordered: &mut watch::Receiver<EventOrder>, stop: &Stop) {
     loop {
         let order = *ordered.borrow_and_update();
         match order {
-            Order::GoOn => {}
-            Order::Stop => stop.tell(),
-            Order::CutOff => return,
+            EventOrder::GoOn => {}
+            EventOrder::Stop => stop.tell(),
+            EventOrder::CutOff => return,
         }
         // Nobody waits for it any more.
         if ordered.changed().await.is_err() {

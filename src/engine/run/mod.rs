@@ -11,8 +11,11 @@ mod ports;
 mod reset;
 mod roster;
 mod settings;
+pub(super) mod shards;
 mod steer;
 mod watchdog;
+pub(super) mod worker;
+mod workers;
 
 use crate::config::{LocalConfig, Part, RunConfig};
 use crate::control::{Calls, Command, Interrupt};
@@ -25,12 +28,12 @@ use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
 use crate::engine::run::ending::Life;
 use crate::engine::run::event::{Happened, run_event};
-use crate::engine::run::event_user::{StartEvent, start_event_thread};
-use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
+use crate::engine::run::event_user::start_event_thread;
+use crate::engine::run::local_shards::start_thread;
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::reset::Reset;
-use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::{settings_of, thresholds};
+use crate::engine::run::shards::{EventPlace, Place};
 use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
@@ -41,6 +44,7 @@ use crate::plan::Event;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// A plan, its configuration and its surroundings, ready to run.
 #[derive(Debug, Clone)]
@@ -86,23 +90,16 @@ pub(crate) async fn run(
     offers: Offers,
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
 ) -> Result<Outcome, Error> {
-    let start = Start {
+    let here = Place::Here {
         shard: start_thread,
         event: start_event_thread,
     };
-    run_on(start, run, calls, offers, snapshots).await
+    run_at(here, run, calls, offers, snapshots).await
 }
 
-/// The ways to start what a run consists of: on threads, or beside a test that plays time.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Start {
-    pub(crate) shard: StartShard,
-    pub(crate) event: StartEvent,
-}
-
-/// Works like [`run`], with given ways to start shards and events.
-pub(crate) async fn run_on(
-    start: Start,
+/// Works like [`run`], with users at that place.
+pub(crate) async fn run_at(
+    place: Place,
     run: Run,
     mut calls: Calls,
     offers: Offers,
@@ -127,7 +124,7 @@ pub(crate) async fn run_on(
     }
     let part = run.local.part;
     if part != Part::WHOLE {
-        store.record_part(part.number, part.of);
+        store.record_part(part.number(), part.of());
     }
     let name = run.name.clone();
     let mut context = Arc::new(context(
@@ -146,8 +143,9 @@ pub(crate) async fn run_on(
         },
         ..Snapshot::default()
     })));
+    let events = place.events();
     let begun = run_event(
-        start.event,
+        &events,
         &context,
         &plan_version,
         Event::TestStart,
@@ -156,19 +154,22 @@ pub(crate) async fn run_on(
     )
     .await?;
     if begun.raised.is_some() || begun.asked.is_some() {
-        let parts = (start, context, plan_version, store, calls);
+        let parts = (events, context, plan_version, store, calls);
         return not_started(begun, end, parts).await;
     }
-    if plan_version.plan.events.contains(&Event::TestStart) {
-        context = Arc::new(context.beginning_now());
+    if place.lead().is_some() || plan_version.plan.events.contains(&Event::TestStart) {
+        let begin = Instant::now() + place.lead().unwrap_or_default();
+        context = Arc::new(context.beginning(begin));
         store.begin_at(context.begin.duration_since(context.origin));
     }
-    store.expect(context.shards);
+    let roster = place.roster(context.shards);
+    store.expect(roster.shards());
     let reset = Reset::new(&config, &timetable);
     let (directives, _) = watch::channel(Directive {
         phase: Phase::Go,
         clock: Clock::default(),
         timetable: Arc::new(timetable),
+        end,
         plan_version,
         version: 0,
         measurement: reset.measurement(),
@@ -187,7 +188,7 @@ pub(crate) async fn run_on(
         store,
         directives,
         snapshots,
-        roster: Roster::new(context.shards),
+        roster,
         life: Life::Going,
         end,
         reset,
@@ -200,15 +201,18 @@ pub(crate) async fn run_on(
         trouble: None,
         standstill: Standstill::default(),
         memory: MemoryWatch::new(context.local.memory),
+        users_are_here: place.lead().is_none(),
+        alone_since: None,
+        stops_on_loss: place.stops_on_loss(),
         users_due: 0,
         load_set: false,
     };
-    let (mut local, signals) = LocalShards::start(start.shard, &context, &director.directives)?;
+    let (mut shards, signals) = place.start(&context, &director.directives)?;
     director
-        .direct(&mut local, signals, &mut calls, offers)
+        .direct(&mut shards, signals, &mut calls, offers)
         .await;
     // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
-    local.join(matches!(director.life, Life::Aborting { .. }));
+    shards.join(matches!(director.life, Life::Aborting { .. }));
     let elapsed = context.now();
     director
         .store
@@ -218,7 +222,7 @@ pub(crate) async fn run_on(
     // Whoever aborts a run waits for nothing more.
     if ending.cause != Cause::Aborted {
         let happened = run_event(
-            start.event,
+            &events,
             &context,
             &plan_version,
             Event::TestStop,
@@ -245,9 +249,9 @@ pub(crate) async fn run_on(
 async fn not_started(
     begun: Happened,
     end: Option<Duration>,
-    parts: (Start, Arc<RunContext>, Arc<PlanVersion>, Store, Calls),
+    parts: (EventPlace, Arc<RunContext>, Arc<PlanVersion>, Store, Calls),
 ) -> Result<Outcome, Error> {
-    let (start, context, plan_version, mut store, mut calls) = parts;
+    let (events, context, plan_version, mut store, mut calls) = parts;
     let mut cause = match begun.asked {
         Some(Command::Abort) => Cause::Aborted,
         Some(Command::Interrupt(Interrupt::Signal)) => Cause::Signal,
@@ -257,7 +261,7 @@ async fn not_started(
     let mut raised = begun.raised;
     if raised.is_none() && !begun.cut_off {
         let happened = run_event(
-            start.event,
+            &events,
             &context,
             &plan_version,
             Event::TestStop,

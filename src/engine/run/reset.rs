@@ -8,7 +8,7 @@ use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::directive::{Begins, Measurement};
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
-use crate::metrics::{Delta, EventKind, NameSeries, Report};
+use crate::metrics::{Delivery, EventKind, NameSeries, Report};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) struct Reset {
     called_off: Option<Duration>,
     epoch: u64,
     /// Deltas of the next measurement, kept until all shards have come so far.
-    later: Vec<Delta>,
+    later: Vec<Delivery>,
     warmup: Option<Report>,
     earlier: Vec<Report>,
 }
@@ -200,11 +200,13 @@ impl Director {
         self.tell(|directive| directive.measurement = measurement);
     }
 
-    /// Adds a shard's delta; its part that belongs to the next measurement waits until all shards have come so far.
-    pub(crate) fn merge(&mut self, shard: usize, mut delta: Delta) {
+    /// Adds what a participant delivered; its part that belongs to the next measurement waits until all have come so
+    /// far.
+    pub(crate) fn merge(&mut self, from: usize, mut delivery: Delivery) {
         let next = self.reset.epoch + 1;
-        let reached = delta.reaches(next);
-        if reached && self.reset.under_way.is_none() {
+        let reached = delivery.reaches(next);
+        let later = delivery.split_off(next);
+        if (reached || later.is_some()) && self.reset.under_way.is_none() {
             // The shard was faster than the timer here, or than the stop that called it off.
             self.reset_at_its_time();
             if let Some(at) = self.reset.called_off.take() {
@@ -212,12 +214,10 @@ impl Director {
                 self.reset.begin(at, cause);
             }
         }
-        if reached {
-            self.reset.later.push(delta.split_off(next));
-        }
-        self.add(delta);
+        self.reset.later.extend(later);
+        self.add(delivery);
         if let (true, Some(under_way)) = (reached, &self.reset.under_way) {
-            self.roster.reached(shard, under_way.epoch);
+            self.roster.reached(from, under_way.epoch);
         }
         self.finish_reset_if_all_reached();
     }
@@ -272,8 +272,8 @@ impl Director {
         if measurement.begins != Begins::WithTheRun {
             self.tell(|directive| directive.measurement = measurement);
         }
-        for delta in std::mem::take(&mut self.reset.later) {
-            self.add(delta);
+        for delivery in std::mem::take(&mut self.reset.later) {
+            self.add(delivery);
         }
         if let Some(cause) = self.reset.again.take() {
             self.begin_reset(self.now() + AHEAD, cause);
@@ -297,9 +297,14 @@ impl Director {
         self.reset.earlier.push(report);
     }
 
-    fn add(&mut self, delta: Delta) {
-        let emptied = self.store.merge(delta);
-        self.emptied.push(emptied);
+    fn add(&mut self, delivery: Delivery) {
+        match delivery {
+            Delivery::Shard(delta) => {
+                let emptied = self.store.merge(*delta);
+                self.emptied.push(emptied);
+            }
+            Delivery::Worker { delta, .. } => self.store.merge_portable(&delta),
+        }
     }
 
     /// Returns the report of the run, with that of its warm-up.

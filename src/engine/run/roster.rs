@@ -1,14 +1,17 @@
-//! Roster of a run: each shard takes part from the start to its last signal. One that is lost is waited for no
-//! longer.
+//! Roster of a run: each participant, a shard of this process or a worker, takes part from the start to its last
+//! signal. One that is lost or away is not waited for.
 
 use crate::engine::protocol::departures::Departures;
+use std::ops::Range;
 
-/// The shards of a run by their numbers.
+/// The participants of a run by their numbers.
 #[derive(Debug)]
 pub(crate) struct Roster(Vec<Participant>);
 
 #[derive(Debug)]
 struct Participant {
+    /// Its shards, by their numbers in the whole run.
+    shards: Range<usize>,
     state: State,
     /// Sequence number of its latest delta.
     sequence: u64,
@@ -24,84 +27,125 @@ enum State {
     Idle(u64),
     Ended,
     Lost,
+    /// Nothing is heard of it; it may come back.
+    Away,
 }
 
 impl Roster {
-    /// Makes a roster of so many shards, all at work.
-    pub(crate) fn new(shards: usize) -> Roster {
-        let participant = || Participant {
-            state: State::Busy,
-            sequence: 0,
-            epoch: 0,
-            departures: Departures::default(),
-        };
-        Roster(std::iter::repeat_with(participant).take(shards).collect())
+    /// Makes a roster of participants with these shards, all at work.
+    pub(crate) fn new(shards: impl Iterator<Item = Range<usize>>) -> Roster {
+        Roster(shards.map(Participant::new).collect())
+    }
+
+    /// Returns the shards of a participant.
+    pub(crate) fn shards_of(&self, participant: usize) -> Range<usize> {
+        self.0[participant].shards.clone()
+    }
+
+    /// Returns how many shards there are in all.
+    pub(crate) fn shards(&self) -> usize {
+        self.0.iter().map(|one| one.shards.len()).sum()
+    }
+
+    /// Adds a participant with these shards, and returns its number.
+    pub(crate) fn join(&mut self, shards: Range<usize>) -> usize {
+        self.0.push(Participant::new(shards));
+        self.0.len() - 1
+    }
+
+    /// Notes that nothing is heard of a participant, and returns whether it took part until now.
+    pub(crate) fn away(&mut self, participant: usize) -> bool {
+        let present = self.0[participant].is_present();
+        if present {
+            self.0[participant].state = State::Away;
+        }
+        present
+    }
+
+    /// Notes that a participant is back, and returns whether it was away.
+    pub(crate) fn back(&mut self, participant: usize) -> bool {
+        let away = self.0[participant].state == State::Away;
+        if away {
+            self.0[participant].state = State::Busy;
+        }
+        away
+    }
+
+    /// Waits no longer for those who are away.
+    pub(crate) fn give_up_away(&mut self) {
+        let away = self.0.iter_mut().filter(|one| one.state == State::Away);
+        away.for_each(|one| one.state = State::Lost);
+    }
+
+    /// Returns whether anybody may still come back.
+    pub(crate) fn any_away(&self) -> bool {
+        self.0.iter().any(|one| one.state == State::Away)
     }
 
     /// Notes a delta; false if it was delivered before.
-    pub(crate) fn delivered(&mut self, shard: usize, sequence: u64) -> bool {
-        let new = sequence > self.0[shard].sequence;
-        self.0[shard].sequence = sequence.max(self.0[shard].sequence);
+    pub(crate) fn delivered(&mut self, participant: usize, sequence: u64) -> bool {
+        let new = sequence > self.0[participant].sequence;
+        self.0[participant].sequence = sequence.max(self.0[participant].sequence);
         new
     }
 
-    /// Notes that a shard has come to measurement number `epoch`.
-    pub(crate) fn reached(&mut self, shard: usize, epoch: u64) {
-        self.0[shard].epoch = epoch.max(self.0[shard].epoch);
+    /// Notes that a participant has come to measurement number `epoch`.
+    pub(crate) fn reached(&mut self, participant: usize, epoch: u64) {
+        self.0[participant].epoch = epoch.max(self.0[participant].epoch);
     }
 
-    /// Returns whether all shards that take part have come to that measurement.
+    /// Returns whether all who take part have come to that measurement.
     pub(crate) fn all_reached(&self, epoch: u64) -> bool {
         self.present().all(|shard| shard.epoch >= epoch)
     }
 
-    /// Notes that a shard has nothing left to do under the directive of that version.
-    pub(crate) fn idle(&mut self, shard: usize, version: u64, departures: Departures) {
-        if self.0[shard].is_present() {
-            self.0[shard].state = State::Idle(version);
+    /// Notes that a participant has nothing left to do under the directive of that version.
+    pub(crate) fn idle(&mut self, participant: usize, version: u64, departures: Departures) {
+        if self.0[participant].is_present() {
+            self.0[participant].state = State::Idle(version);
         }
-        self.0[shard].departures = departures;
+        self.0[participant].departures = departures;
     }
 
-    /// Returns whether no shard that takes part has anything left to do under that directive.
+    /// Returns whether nobody who takes part has anything left to do under that directive.
     pub(crate) fn all_idle(&self, version: u64) -> bool {
         let mut present = self.present();
         present.all(|shard| shard.state == State::Idle(version))
     }
 
-    /// Notes that a shard has handed everything over.
-    pub(crate) fn ended(&mut self, shard: usize, departures: Departures) {
-        self.0[shard].state = State::Ended;
-        self.0[shard].departures = departures;
+    /// Notes that a participant has handed everything over.
+    pub(crate) fn ended(&mut self, participant: usize, departures: Departures) {
+        self.0[participant].state = State::Ended;
+        self.0[participant].departures = departures;
     }
 
-    /// Notes that a shard is lost, and returns whether it took part until now.
-    pub(crate) fn lost(&mut self, shard: usize) -> bool {
-        let present = self.0[shard].is_present();
+    /// Notes that a participant is lost, and returns whether it took part until now.
+    pub(crate) fn lost(&mut self, participant: usize) -> bool {
+        let present = self.0[participant].is_present();
         if present {
-            self.0[shard].state = State::Lost;
+            self.0[participant].state = State::Lost;
         }
         present
     }
 
-    /// Returns whether no shard takes part any more.
+    /// Returns whether nobody takes part any more.
     pub(crate) fn is_over(&self) -> bool {
         self.present().next().is_none()
     }
 
-    /// Returns whether every shard has handed everything over.
+    /// Returns whether everyone has handed everything over.
     pub(crate) fn is_complete(&self) -> bool {
         self.0.iter().all(|shard| shard.state == State::Ended)
     }
 
-    /// Returns the shards that still take part.
+    /// Returns the participants that still take part.
     pub(crate) fn missing(&self) -> Vec<usize> {
         let all = self.0.iter().enumerate();
         let present = all.filter(|(_, shard)| shard.is_present());
         present.map(|(index, _)| index).collect()
     }
 
-    /// Returns how the users of all shards ended, as far as that is known.
+    /// Returns how the users of all ended, as far as that is known.
     pub(crate) fn departures(&self) -> Departures {
         let all = self.0.iter().map(|shard| shard.departures);
         all.fold(Departures::default(), Departures::and)
@@ -113,6 +157,17 @@ impl Roster {
 }
 
 impl Participant {
+    /// Makes a participant that is at work.
+    fn new(shards: Range<usize>) -> Participant {
+        Participant {
+            shards,
+            state: State::Busy,
+            sequence: 0,
+            epoch: 0,
+            departures: Departures::default(),
+        }
+    }
+
     fn is_present(&self) -> bool {
         matches!(self.state, State::Busy | State::Idle(_))
     }
@@ -124,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_lost_shard_holds_up_neither_a_measurement_nor_the_end() {
-        let mut roster = Roster::new(3);
+        let mut roster = Roster::new((0..3).map(|one| one..one + 1));
         roster.reached(0, 1);
         roster.reached(2, 2);
         assert!(!roster.all_reached(1));
@@ -143,8 +198,19 @@ mod tests {
     }
 
     #[test]
+    fn who_is_away_is_not_waited_for_until_it_is_back() {
+        let mut roster = Roster::new([0..2, 2..5].into_iter());
+        assert_eq!((roster.shards(), roster.shards_of(1)), (5, 2..5));
+        assert!(roster.away(1) && !roster.away(1) && roster.any_away());
+        roster.idle(0, 0, Departures::default());
+        assert!(roster.all_idle(0));
+        assert!(roster.back(1) && !roster.back(1) && !roster.any_away());
+        assert!(!roster.all_idle(0));
+    }
+
+    #[test]
     fn what_is_delivered_twice_counts_once() {
-        let mut roster = Roster::new(2);
+        let mut roster = Roster::new((0..2).map(|one| one..one + 1));
         let told = [(0, 1), (0, 2), (1, 1), (0, 2), (0, 1), (0, 3)];
         let new = told.map(|(shard, sequence)| roster.delivered(shard, sequence));
         assert_eq!(new, [true, true, true, false, false, true]);

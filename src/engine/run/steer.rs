@@ -74,8 +74,10 @@ impl Director {
         }
         let text = "went on to the next stage before its time";
         self.store.happened(now, EventKind::Steered, text);
+        let end = self.end;
         self.tell(|directive| {
             directive.timetable = Arc::new(timetable);
+            directive.end = end;
             directive.version += 1;
         });
         Ok(Done::NextStage)

@@ -4,7 +4,7 @@ use crate::engine::load_model::dispatcher::Transfers;
 use crate::engine::protocol::departures::Departures;
 use crate::engine::protocol::directive::Directive;
 use crate::engine::protocol::signal::{Signal, SignalKind};
-use crate::metrics::{Delta, Recorder};
+use crate::metrics::{Delivery, Delta, Recorder};
 use std::cell::RefCell;
 use tokio::sync::{mpsc, watch};
 
@@ -43,8 +43,8 @@ impl Channels {
 
     /// Sends a signal; a closed channel means that the run is over.
     pub(super) fn send(&self, kind: SignalKind) {
-        let shard = self.shard;
-        let _over = self.signals.send(Signal { shard, kind });
+        let from = self.shard;
+        let _over = self.signals.send(Signal { from, kind });
     }
 
     pub(super) fn hand_over(&mut self, recorder: &RefCell<Recorder>) {
@@ -53,9 +53,9 @@ impl Channels {
             recorder.recycle(*delta);
         }
         self.sequence += 1;
-        self.send(SignalKind::Delta {
+        self.send(SignalKind::Delivery {
             sequence: self.sequence,
-            delta: Box::new(recorder.take()),
+            delivery: Delivery::Shard(Box::new(recorder.take())),
         });
     }
 

@@ -1,12 +1,14 @@
 //! Tests of whole runs in simulated time, against a site that is a script: when users and requests began and ended,
 //! compared with the shape of the load. Time stands still while anything is to be done, so the figures are exact.
 
+mod gaggle;
 mod lost;
 mod over_time;
 mod pacing;
 mod rehearsal;
 mod reload;
 mod stops;
+mod workers;
 
 use crate::config::{CoMitigation, Load, Settings, Stage};
 use crate::control::Command;

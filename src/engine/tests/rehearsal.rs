@@ -1,6 +1,7 @@
 //! Rehearses a run: simulated time that stands still while anything is to be done, shards on the thread of the
 //! test, and a site that is a script.
 
+use super::gaggle::Gaggle;
 use crate::config::{Config, RunConfig, Settings};
 use crate::control::{Command, Control};
 use crate::engine::protocol::context::RunContext;
@@ -8,7 +9,8 @@ use crate::engine::protocol::offer::PlanVersions;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::event_user::EventTask;
 use crate::engine::run::local_shards::StartShard;
-use crate::engine::run::{Outcome, Run, Start, run_on};
+use crate::engine::run::shards::Place;
+use crate::engine::run::{Outcome, Run, run_at};
 use crate::engine::shard::Shard;
 use crate::engine::shard::channels::Channels;
 use crate::engine::timing::alarm::Alarm;
@@ -36,6 +38,8 @@ pub(super) struct Rehearsal {
     /// Versions that the plan becomes, and their times.
     pub(super) plan_versions: Vec<(Duration, &'static str)>,
     pub(super) start_shard: StartShard,
+    /// Threads of each worker; empty for a run of one process.
+    pub(super) workers: Vec<usize>,
 }
 
 impl Rehearsal {
@@ -48,6 +52,7 @@ impl Rehearsal {
             commands: Vec::new(),
             plan_versions: Vec::new(),
             start_shard: start_beside,
+            workers: Vec::new(),
         }
     }
 
@@ -85,7 +90,11 @@ impl Rehearsal {
         let later: Vec<_> = self
             .plan_versions
             .iter()
-            .map(|(at, source)| (*at, plan_version(source, run.config.clone())))
+            .zip(1..)
+            .map(|((at, source), number)| {
+                let version = plan_version(source, run.config.clone());
+                (*at, version.numbered(number))
+            })
             .collect();
         let asked = self.commands;
         let tasks = LocalSet::new();
@@ -105,17 +114,21 @@ impl Rehearsal {
             }
             std::future::pending::<()>().await;
         });
+        let place = match self.workers.is_empty() {
+            true => Place::Here {
+                shard: self.start_shard,
+                event: start_event_beside,
+            },
+            false => {
+                let sources = self.plan_versions.iter().map(|(_, source)| *source);
+                let sources = [self.source].into_iter().chain(sources).collect();
+                let (link, gaggle) = Gaggle::new(&self.workers, sources, &run);
+                tasks.spawn_local(gaggle.work());
+                Place::Workers(link)
+            }
+        };
         let outcome = tasks
-            .run_until(run_on(
-                Start {
-                    shard: self.start_shard,
-                    event: start_event_beside,
-                },
-                run,
-                control.calls,
-                offers,
-                control.snapshots,
-            ))
+            .run_until(run_at(place, run, control.calls, offers, control.snapshots))
             .await
             .expect("it starts");
         let arrived = log.lock().expect("one thread").clone();
@@ -124,14 +137,14 @@ impl Rehearsal {
 }
 
 /// A plan whose scenarios all go to the site that is a script.
-fn plan_version(source: &str, config: Arc<RunConfig>) -> PlanVersion {
+pub(super) fn plan_version(source: &str, config: Arc<RunConfig>) -> PlanVersion {
     let (program, plan, _) = crate::lua::load("p.lua", source, BTreeMap::new(), 7).expect("a plan");
     let hosts = vec!["http://site".to_owned(); plan.scenarios.len()];
     PlanVersion::new(program, plan, hosts, config)
 }
 
 /// Starts a shard on the thread of the test, in simulated time.
-fn start_beside(
+pub(super) fn start_beside(
     index: usize,
     context: Arc<RunContext>,
     channels: Channels,
@@ -141,7 +154,7 @@ fn start_beside(
 }
 
 /// Starts the user of an event there, too.
-fn start_event_beside(task: EventTask) -> Result<(), Error> {
+pub(super) fn start_event_beside(task: EventTask) -> Result<(), Error> {
     tokio::task::spawn_local(task.run());
     Ok(())
 }

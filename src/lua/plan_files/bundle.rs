@@ -32,7 +32,6 @@ impl Program {
     ///
     /// # Errors
     /// Trouble that names the file that cannot be read or has changed.
-    #[cfg_attr(not(test), allow(dead_code, reason = "for workers on other machines"))]
     pub fn bundle(&self) -> Result<Bundle, Error> {
         let sources = self.sources.all();
         let folder = Path::new(&self.file).parent().unwrap_or(Path::new(""));

@@ -7,6 +7,7 @@ use super::patterns::Patterns;
 use super::sources::{SourceLine, Sources};
 use super::variables::{GivenVariables, Variables};
 use crate::config::Part;
+use crate::error::Error;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use tempfile::TempDir;
@@ -83,6 +84,23 @@ impl Program {
             // One that has its own keeps it.
             let _own = self.shared.set(shared.clone());
         }
+    }
+
+    /// Returns the value that `test_start` returned, as JSON.
+    pub fn shared(&self) -> Option<String> {
+        self.shared.get().map(serde_json::Value::to_string)
+    }
+
+    /// Takes over the value that `test_start` returned elsewhere, as [`shared`](Program::shared) gave it.
+    ///
+    /// # Errors
+    /// Trouble with a text that is no JSON.
+    pub fn share(&self, json: &str) -> Result<(), Error> {
+        let value = serde_json::from_str(json);
+        let value = value.map_err(|error| Error::cannot("read what test_start returned", error))?;
+        // A test starts once.
+        let _twice = self.shared.set(value);
+        Ok(())
     }
 
     /// Computes the SHA-256, in hexadecimal digits, over the plan's text and over each module and data file that was

@@ -52,7 +52,6 @@ impl PortableDelta {
 
     /// Encodes the delta in pieces of at most so many bytes each, as far as single rows are not longer. Each can be
     /// merged by itself; the last tells how far everything was handed over.
-    #[cfg_attr(not(test), allow(dead_code, reason = "for workers on other machines"))]
     pub(crate) fn pieces(self, most_bytes: usize) -> Vec<Vec<u8>> {
         let bytes = self.encode();
         if bytes.len() <= most_bytes {

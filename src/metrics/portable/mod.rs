@@ -91,6 +91,25 @@ impl From<&Delta> for PortableDelta {
 }
 
 impl PortableDelta {
+    /// Returns whether it holds nothing at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.stands.is_empty() && self.slices.is_empty() && self.warnings.is_empty()
+    }
+
+    /// Adds a warning for views and the report.
+    pub(crate) fn warn(&mut self, warning: String) {
+        self.warnings.insert(warning);
+    }
+
+    /// Splits off the slices of measurement number `epoch` and of later ones, if there are any.
+    pub(super) fn split_off(&mut self, epoch: u64) -> Option<PortableDelta> {
+        let slices = self.slices.split_off(&(epoch, 0));
+        (!slices.is_empty()).then(|| PortableDelta {
+            slices,
+            ..PortableDelta::default()
+        })
+    }
+
     /// Adds the measurements of other shards, or of the same at another time.
     pub(crate) fn merge(&mut self, other: &PortableDelta) {
         for (key, stand) in &other.stands {

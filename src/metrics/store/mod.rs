@@ -137,12 +137,34 @@ impl Store {
         self.covered = vec![0; shards];
     }
 
+    /// Raises the number of shards: more take part from now on.
+    pub(crate) fn expect_more(&mut self, shards: usize) {
+        let now = self.now_ns();
+        self.covered.resize(shards.max(self.covered.len()), now);
+    }
+
     /// Notes that a shard will hand over nothing more: no second waits for it.
     pub(crate) fn lose(&mut self, shard: usize) {
         if let Some(covered) = self.covered.get_mut(shard) {
             *covered = u64::MAX;
         }
         self.silences.stands(shard, None);
+        self.users.lose(shard);
+        for scenario in &mut self.scenarios {
+            scenario.users.lose(shard);
+        }
+    }
+
+    /// Notes that a shard that counted as lost goes on to hand over.
+    pub(crate) fn find(&mut self, shard: usize) {
+        let now = self.now_ns();
+        if let Some(covered) = self.covered.get_mut(shard) {
+            *covered = (*covered).min(now);
+        }
+        self.users.find(shard);
+        for scenario in &mut self.scenarios {
+            scenario.users.find(shard);
+        }
     }
 
     /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns
@@ -152,7 +174,7 @@ impl Store {
             recording.add(&delta);
         }
         let shard = delta.shard;
-        for slice in &mut delta.slices {
+        for slice in &delta.slices {
             if slice.span.epoch >= self.epoch {
                 self.merge_slice(Some(shard), slice);
                 for row in &slice.scenarios {
@@ -160,13 +182,12 @@ impl Store {
                 }
                 self.silences.add(shard, &slice.quiet);
             }
-            slice.clear();
         }
         self.merge_stand(shard, delta.covered, &delta.effort, delta.quiet);
         for warning in delta.warnings.drain(..) {
             self.warn(warning);
         }
-        delta.effort = Default::default();
+        delta.clear();
         delta
     }
 

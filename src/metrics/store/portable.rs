@@ -35,7 +35,10 @@ impl Store {
     }
 
     /// Adds what `test_start` or `test_stop` of another process measured.
-    pub(in super::super) fn merge_event_portable(&mut self, delta: &PortableDelta) {
+    pub(crate) fn merge_event_portable(&mut self, delta: &PortableDelta) {
+        if let Some(recording) = &mut self.recording {
+            recording.add_portable_event(delta);
+        }
         for ((epoch, from), slice) in &delta.slices {
             self.merge_event_slice(None, &slice.to_delta(*epoch, *from));
         }

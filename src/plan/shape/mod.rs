@@ -4,18 +4,18 @@
 //! questions, how many at a moment and when the n-th, are answered from the same absolute schedule, so a
 //! late start delays no other and no error adds up.
 
-use std::time::Duration;
-
 use super::wait::seconds;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The number of users over the time since the test began. User n, counted from 0, starts when the line
 /// reaches n on its way up and stops when the line reaches n on its way down.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Shape {
     line: Line,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Line {
     /// A ramp at `rate` users per second, then a level for `run_time`, or without end.
     Ramp {
@@ -28,7 +28,7 @@ enum Line {
 }
 
 /// A straight piece of the line.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Stage {
     start: Duration,
     length: Duration,

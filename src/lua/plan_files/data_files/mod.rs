@@ -251,7 +251,7 @@ impl Rows {
             RowOrder::Random => draw(self.len()) as u64,
             RowOrder::Unique => {
                 let part = self.part.get().copied().unwrap_or(Part::WHOLE);
-                let place = self.unique.fetch_add(1, Ordering::Relaxed) * part.of + part.number - 1;
+                let place = part.row(self.unique.fetch_add(1, Ordering::Relaxed));
                 Some(place).filter(|place| *place < len)?
             }
             RowOrder::Sequential => *own % len,

@@ -1,0 +1,62 @@
+//! Order of a manager to its workers: the directive in a form that travels. Like the directive it is state: whoever
+//! missed some has missed nothing.
+
+use crate::engine::load_model::clock::Clock;
+use crate::engine::load_model::timetable::Timetable;
+use crate::engine::protocol::directive::{Directive, Measurement, Phase};
+use crate::engine::protocol::plan_version::PlanVersion;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The run as it should be now, for other machines. Fields without a line here are those of [`Directive`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Order {
+    phase: Phase,
+    clock: Clock,
+    timetable: Timetable,
+    end: Option<Duration>,
+    /// Number of the plan's version, which a worker has been given before.
+    pub(crate) plan_version: u64,
+    version: u64,
+    measurement: Measurement,
+}
+
+impl From<&Directive> for Order {
+    fn from(directive: &Directive) -> Order {
+        Order {
+            phase: directive.phase,
+            clock: directive.clock,
+            timetable: Timetable::clone(&directive.timetable),
+            end: directive.end,
+            plan_version: directive.plan_version.number,
+            version: directive.version,
+            measurement: directive.measurement,
+        }
+    }
+}
+
+impl Order {
+    /// Returns the directive for shards that have this version of the plan.
+    pub(crate) fn directive(&self, plan_version: Arc<PlanVersion>) -> Directive {
+        Directive {
+            phase: self.phase,
+            clock: self.clock,
+            timetable: Arc::new(self.timetable.clone()),
+            end: self.end,
+            plan_version,
+            version: self.version,
+            measurement: self.measurement,
+        }
+    }
+
+    /// Returns whether the run has an end by its timetable.
+    pub(crate) fn has_end(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Whether users are to run.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.phase == Phase::Go
+    }
+}

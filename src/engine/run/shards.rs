@@ -1,0 +1,180 @@
+//! Shards of a run as its director has them: threads of this process, or workers on other machines.
+
+use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::directive::Directive;
+use crate::engine::protocol::signal::Signal;
+use crate::engine::run::event_user::{EventTask, StartEvent};
+use crate::engine::run::local_shards::{LocalShards, StartShard};
+use crate::engine::run::roster::Roster;
+use crate::engine::run::watchdog::Caught;
+use crate::error::Error;
+use crate::metrics::Delta;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+/// The place where users run, before a run has begun there.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// This process, with its ways to start what a run consists of: on threads, or beside a test that plays time.
+    Here {
+        shard: StartShard,
+        event: StartEvent,
+    },
+    /// Workers on other machines.
+    Workers(Link),
+}
+
+/// A manager's end of the link to its workers.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Shards of each worker, by their numbers in the whole run.
+    pub(crate) workers: Vec<Range<usize>>,
+    /// Time between the decision to begin and the beginning, so that all workers hear of it before.
+    pub(crate) lead: Duration,
+    /// Whether the loss of a worker ends the run.
+    pub(crate) stops_on_loss: bool,
+    /// What workers send.
+    pub(crate) signals: mpsc::UnboundedReceiver<Signal>,
+    /// Takes the beginning once it is known.
+    pub(crate) begun: oneshot::Sender<Begun>,
+    /// Takes the plan's events, each to be run on one of the workers.
+    pub(crate) events: mpsc::UnboundedSender<EventTask>,
+}
+
+/// The beginning of the load.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    /// When users begin.
+    pub(crate) at: Instant,
+    /// How long after the origin of the times in logs that is.
+    pub(crate) since_origin: Duration,
+    /// The directive, now and from now on.
+    pub(crate) directives: watch::Receiver<Directive>,
+}
+
+/// Ways to start an event's user.
+#[derive(Debug, Clone)]
+pub(crate) enum EventPlace {
+    Here(StartEvent),
+    Worker(mpsc::UnboundedSender<EventTask>),
+}
+
+impl EventPlace {
+    /// Starts the user of an event.
+    ///
+    /// # Errors
+    /// Trouble that keeps it from starting.
+    pub(crate) fn start(&self, task: EventTask) -> Result<(), Error> {
+        match self {
+            EventPlace::Here(start) => start(task),
+            EventPlace::Worker(events) => events
+                .send(task)
+                .map_err(|_| Error::trouble("no worker can be reached any more")),
+        }
+    }
+}
+
+impl Place {
+    /// Returns the way to start the plan's events there.
+    pub(crate) fn events(&self) -> EventPlace {
+        match self {
+            Place::Here { event, .. } => EventPlace::Here(*event),
+            Place::Workers(link) => EventPlace::Worker(link.events.clone()),
+        }
+    }
+
+    /// Returns the time between the decision to begin and the beginning; `None` where it is the same moment.
+    pub(crate) fn lead(&self) -> Option<Duration> {
+        match self {
+            Place::Here { .. } => None,
+            Place::Workers(link) => Some(link.lead),
+        }
+    }
+
+    /// Whether the loss of a worker ends the run.
+    pub(crate) fn stops_on_loss(&self) -> bool {
+        matches!(self, Place::Workers(link) if link.stops_on_loss)
+    }
+
+    /// Returns the roster of all who take part.
+    pub(crate) fn roster(&self, shards: usize) -> Roster {
+        match self {
+            Place::Here { .. } => Roster::new((0..shards).map(|shard| shard..shard + 1)),
+            Place::Workers(link) => Roster::new(link.workers.iter().cloned()),
+        }
+    }
+
+    /// Starts all shards, and returns the receiver of their signals.
+    ///
+    /// # Errors
+    /// Trouble with a thread.
+    pub(crate) fn start(
+        self,
+        context: &Arc<RunContext>,
+        directives: &watch::Sender<Directive>,
+    ) -> Result<(Shards, mpsc::UnboundedReceiver<Signal>), Error> {
+        match self {
+            Place::Here { shard, .. } => {
+                let (local, signals) = LocalShards::start(shard, context, directives)?;
+                Ok((Shards::Local(local), signals))
+            }
+            Place::Workers(link) => {
+                let begun = Begun {
+                    at: context.begin,
+                    since_origin: context.begin.duration_since(context.origin),
+                    directives: directives.subscribe(),
+                };
+                match link.begun.send(begun) {
+                    Ok(()) => Ok((Shards::Workers, link.signals)),
+                    Err(_) => Err(Error::trouble("no worker can be reached any more")),
+                }
+            }
+        }
+    }
+}
+
+/// Shards of a run that has begun.
+#[derive(Debug)]
+pub(crate) enum Shards {
+    /// Threads of this process.
+    Local(LocalShards),
+    /// Each worker looks after its own.
+    Workers,
+}
+
+impl Shards {
+    /// Returns the threads of this process.
+    fn local(&mut self) -> Option<&mut LocalShards> {
+        match self {
+            Shards::Local(local) => Some(local),
+            Shards::Workers => None,
+        }
+    }
+
+    /// Gives an emptied delta back to its shard.
+    pub(crate) fn recycle(&mut self, delta: Delta) {
+        if let Some(local) = self.local() {
+            local.recycle(delta);
+        }
+    }
+
+    /// Returns the shard that is caught in the plan's code, if there is one.
+    pub(crate) fn caught(&mut self) -> Option<Caught> {
+        self.local()?.caught()
+    }
+
+    /// Returns a warning when local ports run out; `connections` are those open now.
+    pub(crate) fn scarce_ports(&mut self, connections: u64) -> Option<String> {
+        self.local()?.scarce_ports(connections)
+    }
+
+    /// Waits for all threads, unless they are to be left to themselves.
+    pub(crate) fn join(self, leaves: bool) {
+        if let Shards::Local(local) = self {
+            local.join(leaves);
+        }
+    }
+}

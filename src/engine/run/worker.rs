@@ -1,0 +1,404 @@
+//! A worker's side of a run on many machines: its shards, what they measured added up and handed over once a second,
+//! and what only this machine can tell. Knows its orders, and nothing of who gives them.
+
+use crate::engine::protocol::context::{RunContext, context};
+use crate::engine::protocol::departures::Departures;
+use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::run::Run;
+use crate::engine::run::director::at;
+use crate::engine::run::event_user::{EventEnd, EventOrder, EventTask, StartEvent};
+use crate::engine::run::local_shards::{LocalShards, StartShard};
+use crate::engine::run::memory::{self, MemoryWatch};
+use crate::engine::run::roster::Roster;
+use crate::engine::run::watchdog::complaint;
+use crate::engine::timing::standstill::Standstill;
+use crate::error::Error;
+use crate::metrics::{Delivery, PortableDelta};
+use crate::plan::Event;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, MissedTickBehavior};
+
+/// Time between two hand-overs, and by how much they come after the ends of seconds: shards hand over at those.
+const HAND_OVER: Duration = Duration::from_secs(1);
+const AFTER_SECONDS: Duration = Duration::from_millis(60);
+
+/// Time between two looks at what only the passing of time changes.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Time that other shards have to hand over when one is caught or memory is short.
+const LAST_HAND_OVER: Duration = Duration::from_secs(2);
+
+/// Signals of a worker to the manager, in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum WorkerSignal {
+    /// Figures since the last ones, encoded.
+    Figures {
+        /// The latest measurement that all of its shards have come to; 0 if more of the same time follows.
+        reached: u64,
+        /// Encoded by [`PortableDelta::encode`].
+        bytes: Vec<u8>,
+    },
+    /// It has nothing left to do under the directive of that version.
+    Idle {
+        version: u64,
+        departures: Departures,
+    },
+    /// It cannot go on, and why.
+    Failed(String),
+    /// Its last user has gone and everything was handed over: its last signal.
+    Ended { departures: Departures },
+}
+
+impl WorkerSignal {
+    /// Returns the signal as the director has it, numbered `sequence`; errors name the worker.
+    ///
+    /// # Errors
+    /// Trouble with figures that cannot be read.
+    pub(crate) fn kind(self, sequence: u64, worker: &str) -> Result<SignalKind, Error> {
+        Ok(match self {
+            WorkerSignal::Figures { reached, bytes } => SignalKind::Delivery {
+                sequence,
+                delivery: Delivery::Worker {
+                    delta: Box::new(PortableDelta::decode(&bytes)?),
+                    reached,
+                },
+            },
+            WorkerSignal::Idle {
+                version,
+                departures,
+            } => SignalKind::Idle {
+                version,
+                departures,
+            },
+            WorkerSignal::Failed(text) => {
+                SignalKind::Failed(Error::trouble(format!("worker '{worker}': {text}")))
+            }
+            WorkerSignal::Ended { departures } => SignalKind::Ended { departures },
+        })
+    }
+}
+
+/// A worker's part of a run, ready to begin.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) run: Run,
+    /// When users begin.
+    pub(crate) begin: Instant,
+    /// How long after the origin of the times in logs that is.
+    pub(crate) since_origin: Duration,
+    /// Number of its first shard among all of the run.
+    pub(crate) first_shard: u64,
+    /// The most bytes of one signal with figures.
+    pub(crate) most_bytes: usize,
+    pub(crate) start_shard: StartShard,
+    /// The worker's name.
+    pub(crate) worker: String,
+}
+
+impl Work {
+    /// Runs the users of this worker as its orders say, and sends what they measured, until the last has gone.
+    ///
+    /// # Errors
+    /// Trouble with a thread.
+    pub(crate) async fn run(
+        self,
+        orders: watch::Sender<Directive>,
+        signals: mpsc::UnboundedSender<WorkerSignal>,
+    ) -> Result<(), Error> {
+        let name = self.run.name.clone();
+        let context = Arc::new(self.context());
+        let (mut local, received) = LocalShards::start(self.start_shard, &context, &orders)?;
+        let shards = context.shards;
+        let mut worker = Worker {
+            name,
+            worker: self.worker,
+            context: context.clone(),
+            first_shard: self.first_shard,
+            most_bytes: self.most_bytes,
+            orders,
+            signals,
+            roster: Roster::new((0..shards).map(|shard| shard..shard + 1)),
+            epochs: vec![0; shards],
+            pending: PortableDelta::default(),
+            memory: MemoryWatch::new(context.local.memory),
+            standstill: Standstill::default(),
+            idle: None,
+            until: None,
+            caught: false,
+        };
+        worker.serve(&mut local, received).await;
+        local.join(worker.until.is_some());
+        worker.end();
+        Ok(())
+    }
+
+    fn context(&self) -> RunContext {
+        let run = self.run.clone();
+        let origin = self.begin.checked_sub(self.since_origin);
+        context(
+            run.config,
+            run.local,
+            run.client,
+            run.resolver,
+            run.run_logs,
+        )
+        .beginning(self.begin)
+        .with_origin(origin.unwrap_or(self.begin))
+    }
+}
+
+/// A worker whose users have begun.
+struct Worker {
+    /// The plan's name.
+    name: String,
+    /// Its own.
+    worker: String,
+    context: Arc<RunContext>,
+    first_shard: u64,
+    most_bytes: usize,
+    orders: watch::Sender<Directive>,
+    signals: mpsc::UnboundedSender<WorkerSignal>,
+    /// Its shards.
+    roster: Roster,
+    /// The latest measurement that each of them has come to.
+    epochs: Vec<u64>,
+    /// Figures that were not handed over yet.
+    pending: PortableDelta,
+    memory: MemoryWatch,
+    standstill: Standstill,
+    /// The version of the directive at which it had nothing left to do.
+    idle: Option<u64>,
+    /// When shards that have not ended are given up, after an abort.
+    until: Option<Instant>,
+    /// Whether a shard is caught in the plan's code.
+    caught: bool,
+}
+
+impl Worker {
+    async fn serve(
+        &mut self,
+        local: &mut LocalShards,
+        mut received: mpsc::UnboundedReceiver<Signal>,
+    ) {
+        let begin = self.context.begin;
+        let mut hand_over = tokio::time::interval_at(begin + HAND_OVER + AFTER_SECONDS, HAND_OVER);
+        hand_over.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut look_at_memory = tokio::time::interval(memory::EVERY);
+        look_at_memory.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut orders = self.orders.subscribe();
+        while !self.roster.is_over() {
+            let (end, until) = (self.end_of_timetable(), self.until);
+            tokio::select! {
+                signal = received.recv() => match signal {
+                    Some(signal) => self.heed(signal, local),
+                    None => return,
+                },
+                // What ends it is seen at once; shards are told by the same channel.
+                changed = orders.changed() => if changed.is_err() { return },
+                () = at(end), if end.is_some() => self.tell(Phase::Stop),
+                () = at(until), if until.is_some() => return self.leave_behind(),
+                _ = hand_over.tick() => self.hand_over(),
+                _ = look.tick() => self.look(local),
+                _ = look_at_memory.tick() => if let Some(trouble) = self.memory.look() {
+                    self.fail(&trouble);
+                },
+            }
+        }
+    }
+
+    /// Returns when the timetable ends by the directive: the users stop then, whether or not they are told.
+    fn end_of_timetable(&self) -> Option<Instant> {
+        let directive = self.orders.borrow();
+        let going = directive.phase == Phase::Go;
+        let end = directive.end.filter(|_| going)?;
+        self.context.instant(directive.clock.moment(end)?)
+    }
+
+    fn tell(&self, phase: Phase) {
+        self.orders.send_modify(|directive| directive.phase = phase);
+    }
+
+    fn heed(&mut self, Signal { from, kind }: Signal, local: &LocalShards) {
+        match kind {
+            SignalKind::Delivery {
+                delivery: Delivery::Shard(mut delta),
+                ..
+            } => {
+                self.epochs[from] = self.epochs[from].max(delta.epoch());
+                let portable = PortableDelta::from(&*delta);
+                self.pending.merge(&portable.shift_shards(self.first_shard));
+                delta.clear();
+                local.recycle(*delta);
+            }
+            SignalKind::Idle {
+                version,
+                departures,
+            } => {
+                self.roster.idle(from, version, departures);
+                if self.idle != Some(version) && self.roster.all_idle(version) {
+                    self.idle = Some(version);
+                    self.hand_over();
+                    let departures = self.roster.departures();
+                    self.send(WorkerSignal::Idle {
+                        version,
+                        departures,
+                    });
+                }
+            }
+            SignalKind::Ended { departures } => self.roster.ended(from, departures),
+            SignalKind::Lost => {
+                self.roster.lost(from);
+                self.fail("a thread of users ended by a fault in lgoose");
+            }
+            SignalKind::Failed(error) => self.fail(error),
+            // Of workers alone.
+            SignalKind::Delivery { .. }
+            | SignalKind::Away(_)
+            | SignalKind::Back(_)
+            | SignalKind::Joined { .. } => {}
+        }
+    }
+
+    /// Tells the manager why this worker cannot go on, and ends what still runs here.
+    fn fail(&mut self, why: impl ToString) {
+        let why = why.to_string();
+        let why = why.strip_prefix("error: ").unwrap_or(&why).to_owned();
+        self.send(WorkerSignal::Failed(why));
+        if self.until.is_none() {
+            self.until = Some(Instant::now() + LAST_HAND_OVER);
+            self.tell(Phase::Abort);
+        }
+    }
+
+    fn look(&mut self, local: &mut LocalShards) {
+        let lost = self.standstill.tick(Instant::now());
+        if !lost.is_zero() {
+            let seconds = lost.as_secs_f64();
+            let stood = format!(
+                "worker '{}' stood still for {seconds:.1} s: its users paused meanwhile",
+                self.worker
+            );
+            self.pending.warn(stood);
+        }
+        if let Some(caught) = local.caught().filter(|_| !self.caught) {
+            self.caught = true;
+            let plan_version = self.orders.borrow().plan_version.clone();
+            self.roster.lost(caught.shard);
+            self.fail(complaint(&plan_version.plan, &self.name, caught));
+        }
+    }
+
+    /// Hands over everything measured since the last time.
+    fn hand_over(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        let all = self.epochs.iter().enumerate();
+        let present = self.roster.missing();
+        let reached = all.filter(|(shard, _)| present.contains(shard));
+        let reached = reached.map(|(_, epoch)| *epoch).min();
+        let reached = reached
+            .or_else(|| self.epochs.iter().copied().min())
+            .unwrap_or(0);
+        let pieces = pending.pieces(self.most_bytes);
+        let last = pieces.len() - 1;
+        for (at, bytes) in pieces.into_iter().enumerate() {
+            let reached = if at == last { reached } else { 0 };
+            self.send(WorkerSignal::Figures { reached, bytes });
+        }
+    }
+
+    fn leave_behind(&mut self) {
+        for shard in self.roster.missing() {
+            self.roster.lost(shard);
+        }
+    }
+
+    fn end(mut self) {
+        self.hand_over();
+        let departures = self.roster.departures();
+        self.send(WorkerSignal::Ended { departures });
+    }
+
+    fn send(&self, signal: WorkerSignal) {
+        // Whoever sends it on may have given up.
+        let _unheard = self.signals.send(signal);
+    }
+}
+
+/// Result of an event that ran on a worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct WorkerEvent {
+    raised: Option<(String, Option<String>)>,
+    cut_off: bool,
+    /// Encoded by [`PortableDelta::encode`].
+    bytes: Vec<u8>,
+    /// The value that `test_start` returned for all users, as JSON.
+    pub(crate) shared: Option<String>,
+}
+
+impl WorkerEvent {
+    /// Returns the end of the event as a director has it.
+    ///
+    /// # Errors
+    /// Trouble with figures that cannot be read.
+    pub(crate) fn end(self) -> Result<EventEnd, Error> {
+        Ok(EventEnd {
+            raised: self.raised.map(|(message, line)| crate::lua::Raised {
+                message,
+                line,
+                backtrace: None,
+            }),
+            cut_off: self.cut_off,
+            delivery: Delivery::Worker {
+                delta: Box::new(PortableDelta::decode(&self.bytes)?),
+                reached: 0,
+            },
+        })
+    }
+}
+
+/// Runs the plan's function for an event on this worker.
+///
+/// # Errors
+/// Trouble that keeps its user from starting, or ended its thread.
+pub(crate) async fn run_event_here(
+    start: StartEvent,
+    run: Run,
+    event: Event,
+    ordered: watch::Receiver<EventOrder>,
+) -> Result<WorkerEvent, Error> {
+    let plan_version: Arc<PlanVersion> = run.plan_version.clone();
+    let context = context(
+        run.config,
+        run.local,
+        run.client,
+        run.resolver,
+        run.run_logs,
+    );
+    let (result, ended) = oneshot::channel();
+    start(EventTask {
+        context: Arc::new(context),
+        plan_version: plan_version.clone(),
+        event,
+        ordered,
+        result,
+    })?;
+    let fault = |_| Error::trouble(format!("{} ended by a fault in lgoose", event.name()));
+    let ended = ended.await.map_err(fault)??;
+    let bytes = match &ended.delivery {
+        Delivery::Shard(delta) => PortableDelta::from(&**delta).encode(),
+        Delivery::Worker { delta, .. } => delta.encode(),
+    };
+    Ok(WorkerEvent {
+        raised: ended.raised.map(|raised| (raised.message, raised.line)),
+        cut_off: ended.cut_off,
+        bytes,
+        shared: plan_version.program.shared(),
+    })
+}

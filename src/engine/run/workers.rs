@@ -1,0 +1,80 @@
+//! Workers that join a run, are missed and come back, as its director sees them.
+
+use crate::engine::run::director::Director;
+use crate::error::Error;
+use crate::metrics::{Cause, EventKind};
+use std::ops::Range;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Time that workers of which nothing is heard have to come back when no other is left.
+const RETURN: Duration = Duration::from_secs(10);
+
+impl Director {
+    /// Takes in a worker that joins a run that is under way.
+    pub(crate) fn take_in(&mut self, worker: usize, shards: Range<usize>, text: String) {
+        self.store.expect_more(shards.end);
+        let number = self.roster.join(shards);
+        debug_assert_eq!(
+            number, worker,
+            "workers are numbered in the order in which they join"
+        );
+        self.tell_of_worker(text);
+    }
+
+    /// Goes on without a worker of which nothing is heard.
+    pub(crate) fn miss(&mut self, worker: usize, text: String) {
+        if !self.roster.away(worker) {
+            return;
+        }
+        if self.stops_on_loss && !self.is_stopping() {
+            let why = format!("{text} ('--on-worker-loss stop')");
+            self.trouble.get_or_insert(Error::trouble(why));
+            self.stop(Cause::Trouble, None);
+        }
+        self.tell_of_worker(text);
+        self.leave_out(worker);
+    }
+
+    /// Goes on with a worker that is back.
+    pub(crate) fn welcome(&mut self, worker: usize, text: String) {
+        if !self.roster.back(worker) {
+            return;
+        }
+        self.tell_of_worker(text);
+        for shard in self.roster.shards_of(worker) {
+            self.store.find(shard);
+        }
+    }
+
+    /// Gives up those who are away once nobody else has been left for a while.
+    pub(crate) fn look_for_workers(&mut self) {
+        if !(self.roster.is_over() && self.roster.any_away()) {
+            self.alone_since = None;
+            return;
+        }
+        let since = *self.alone_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= RETURN {
+            self.roster.give_up_away();
+            if !self.is_stopping() {
+                let why = "nothing is heard of any worker: the run ends here";
+                self.trouble.get_or_insert(Error::trouble(why));
+                self.stop(Cause::Trouble, None);
+            }
+        }
+    }
+
+    fn tell_of_worker(&mut self, text: String) {
+        self.store.warn(text.clone());
+        self.store.happened(self.now(), EventKind::Worker, text);
+    }
+
+    /// Leaves the shards of a participant out of what is waited for.
+    pub(crate) fn leave_out(&mut self, participant: usize) {
+        for shard in self.roster.shards_of(participant) {
+            self.store.lose(shard);
+        }
+        self.finish_reset_if_all_reached();
+        self.stop_if_all_idle();
+    }
+}

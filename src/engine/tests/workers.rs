@@ -1,0 +1,239 @@
+//! Tests of runs whose users are spread over several workers: they make the requests of one process with as many
+//! threads, at the same times, and their figures are the same.
+
+use super::rehearsal::{Arrived, Rehearsal};
+use super::{COMES_AND_GOES, assert_follows, ms, stages};
+use crate::config::{Load, Settings, Spacing};
+use crate::control::Command;
+use crate::engine::Outcome;
+use crate::metrics::Report;
+use crate::plan::Shape;
+use std::time::Duration;
+
+async fn play(
+    source: &'static str,
+    settings: &Settings,
+    workers: &[usize],
+    adapt: impl FnOnce(&mut Rehearsal),
+) -> (Vec<Arrived>, Outcome) {
+    let mut rehearsal = Rehearsal {
+        threads: 3,
+        workers: workers.to_vec(),
+        answer: |at, _| Duration::from_micros(500 + (at.as_millis() as u64 * 37) % 9_000),
+        ..Rehearsal::new(source, settings.clone())
+    };
+    adapt(&mut rehearsal);
+    rehearsal.play().await
+}
+
+fn sorted(mut arrived: Vec<Arrived>) -> Vec<(u64, String)> {
+    arrived.sort();
+    let all = arrived.into_iter();
+    let mut all: Vec<_> = all
+        .map(|(at, path)| (at.as_millis() as u64, path))
+        .collect();
+    all.sort();
+    all
+}
+
+/// The figures that do not depend on who worked how hard.
+fn figures(report: &Report) -> serde_json::Value {
+    let mut figures = serde_json::to_value(report).expect("plain data");
+    let object = figures.as_object_mut().expect("an object");
+    object.retain(|key, _| {
+        [
+            "requests",
+            "aggregated",
+            "scenarios",
+            "tasks",
+            "checks",
+            "metrics",
+            "errors",
+            "users",
+            "arrivals",
+            "thresholds",
+            "start_stop",
+            "warmup",
+        ]
+        .contains(&key.as_str())
+    });
+    // Its buckets are those of the figures above; how many it has room for depends on who merged what first.
+    let total = object["aggregated"].as_object_mut();
+    total.expect("an object").remove("histogram");
+    for row in object["requests"].as_array_mut().expect("rows") {
+        row.as_object_mut().expect("an object").remove("series");
+    }
+    figures
+}
+
+const MIXED: &str = "plan { seed = 5 }\n\
+    scenario { \"a\", weight = 3,\n\
+      task { \"one\", weight = 2, function(user) user:get(\"/one/\" .. random.int(1, 9)) metric.trend(\"t\", user.id) end },\n\
+      task { \"two\", function(user) user:get(\"/two\", { expect = { status = 404 } }) end },\n\
+      wait = { 0.05, 0.2 } }\n\
+    scenario { \"b\", task { \"three\", function(user) user:get \"/three\" check(true, \"ok\") end }, wait = 0.1 }";
+
+#[tokio::test(start_paused = true)]
+async fn workers_together_make_the_requests_of_one_process_at_the_same_times() {
+    let settings = Settings {
+        users: Some(25),
+        hatch_rate: Some(50.0),
+        iterations: Some(8),
+        ..Settings::default()
+    };
+    let (alone, one) = play(MIXED, &settings, &[], |_| {}).await;
+    assert!(alone.len() > 200);
+    for workers in [&[3][..], &[1, 2], &[1, 1, 1]] {
+        let (together, all) = play(MIXED, &settings, workers, |_| {}).await;
+        assert_eq!(sorted(together), sorted(alone.clone()), "{workers:?}");
+        assert_eq!(figures(&all.report), figures(&one.report), "{workers:?}");
+        assert_eq!(
+            all.report.ending.map(|ending| ending.cause),
+            one.report.ending.as_ref().map(|ending| ending.cause)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn users_on_workers_follow_their_stages_at_every_instant() {
+    let settings = Settings {
+        stages: stages("2s:40 1s:40 0:55 500ms:20 700ms:31 0:31 1500ms:0"),
+        ..Settings::default()
+    };
+    let rehearsal = Rehearsal::new(COMES_AND_GOES, settings.clone());
+    let Load::Stages(goals) = rehearsal.config().run.load else {
+        panic!("stages are a load of stages");
+    };
+    let (arrived, outcome) = play(COMES_AND_GOES, &settings, &[2, 1, 2], |rehearsal| {
+        rehearsal.answer = |_, _| Duration::ZERO;
+    })
+    .await;
+    assert_follows(&arrived, &Shape::stages(&goals));
+    assert_eq!(outcome.report.users, 55);
+}
+
+#[tokio::test(start_paused = true)]
+async fn arrivals_on_workers_are_those_of_one_process() {
+    for spacing in [Spacing::Even, Spacing::Poisson] {
+        let settings = Settings {
+            rate: Some(200.0),
+            max_users: Some(60),
+            run_time: Some(ms(4_000)),
+            arrivals: Some(spacing),
+            ..Settings::default()
+        };
+        let source = "task { function(user) user:get \"/a\" end }";
+        let (alone, one) = play(source, &settings, &[], |_| {}).await;
+        let (together, all) = play(source, &settings, &[1, 2], |_| {}).await;
+        assert_eq!(sorted(together), sorted(alone));
+        let of = |outcome: &Outcome| {
+            outcome
+                .report
+                .arrivals
+                .as_ref()
+                .map(|row| (row.started, row.dropped))
+        };
+        assert_eq!(of(&all), of(&one));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ceiling_on_requests_holds_over_all_workers() {
+    let settings = Settings {
+        users: Some(30),
+        hatch_rate: Some(1e3),
+        throttle_requests: Some(300.0),
+        run_time: Some(ms(10_000)),
+        ..Settings::default()
+    };
+    let source = "task { function(user) user:get \"/a\" end }";
+    let (arrived, _) = play(source, &settings, &[2, 1], |_| {}).await;
+    let all = arrived.len() as f64;
+    assert!((all / 3_000.0 - 1.0).abs() < 0.02, "{all}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_reach_all_workers() {
+    let settings = Settings {
+        users: Some(6),
+        hatch_rate: Some(1e3),
+        ..Settings::default()
+    };
+    let (arrived, outcome) = play(COMES_AND_GOES, &settings, &[1, 1], |rehearsal| {
+        rehearsal.commands = vec![
+            (ms(2_000), Command::SetUsers(20)),
+            (ms(4_000), Command::Pause),
+            (ms(5_000), Command::Resume),
+            (ms(6_000), Command::ResetStatistics),
+            (ms(8_000), Command::Stop),
+        ];
+    })
+    .await;
+    let came = arrived
+        .iter()
+        .filter(|(_, path)| path.starts_with("/in/"))
+        .count();
+    assert_eq!(came, 20);
+    let report = outcome.report;
+    assert_eq!(report.earlier.len(), 1, "what was before the reset");
+    assert_eq!(report.earlier[0].aggregated.count, 20);
+    assert_eq!(report.aggregated.count, 20, "all went");
+    assert!(
+        (1.9..2.2).contains(&report.elapsed_s),
+        "{}",
+        report.elapsed_s
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_workers_take_an_edited_plan_over() {
+    let settings = Settings {
+        users: Some(4),
+        hatch_rate: Some(1e3),
+        run_time: Some(ms(4_000)),
+        ..Settings::default()
+    };
+    let source = "task { wait = 0.1, function(user) user:get \"/old\" end }";
+    let (arrived, outcome) = play(source, &settings, &[1, 2], |rehearsal| {
+        rehearsal.plan_versions = vec![(
+            ms(2_000),
+            "task { wait = 0.1, function(user) user:get \"/new\" end }",
+        )];
+    })
+    .await;
+    let new = arrived.iter().filter(|(_, path)| path == "/new").count() as u64;
+    let report = outcome.report;
+    assert!(new > 60, "{new}");
+    assert_eq!(report.aggregated.count, new);
+    assert_eq!(
+        report.earlier[0].aggregated.count,
+        arrived.len() as u64 - new
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_test_start_returns_is_there_on_all_workers() {
+    let source = "on(\"test_start\", function(user) user:get \"/setup\" return { token = \"x\" } end)\n\
+        on(\"test_stop\", function(user) user:get(\"/teardown/\" .. shared.token) end)\n\
+        task { function(user) user:get(\"/\" .. shared.token .. user.id) end }";
+    let settings = Settings {
+        users: Some(6),
+        hatch_rate: Some(1e3),
+        iterations: Some(1),
+        ..Settings::default()
+    };
+    let (arrived, outcome) = play(source, &settings, &[1, 1, 1], |_| {}).await;
+    let count = |prefix: &str| {
+        arrived
+            .iter()
+            .filter(|(_, path)| path.starts_with(prefix))
+            .count()
+    };
+    assert_eq!(
+        (count("/setup"), count("/x"), count("/teardown/x")),
+        (1, 6, 1)
+    );
+    let report = outcome.report;
+    assert_eq!((report.aggregated.count, report.start_stop.len()), (6, 2));
+    assert!(outcome.trouble.is_none());
+}

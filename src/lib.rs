@@ -80,6 +80,8 @@ pub mod demo;
 mod engine;
 mod error;
 mod files;
+#[cfg(feature = "gaggle")]
+mod gaggle;
 mod html;
 mod http;
 mod lua;

@@ -6,7 +6,7 @@ use crate::config::{self, Config, Http, RunConfig};
 use crate::error::{Diagnostic, Error};
 #[cfg(feature = "reqwest")]
 use crate::http::ReqwestProxy;
-use crate::http::{ClientConfig, Resolver, Tls, TlsOptions, Transport, Version};
+use crate::http::{AllowedHosts, ClientConfig, Resolver, Tls, TlsOptions, Transport, Version};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::sync::Arc;
 
@@ -42,6 +42,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         cookies: config.cookies,
         sticky_follow: config.sticky_follow,
         local_address: local.local_address,
+        allowed: AllowedHosts::default(),
         #[cfg(test)]
         script: None,
     };

@@ -10,7 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::broadcast;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 static PLACES: Mutex<Places> = Mutex::new(Places {
     readers: None,
@@ -38,11 +42,16 @@ pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
         (false, true) => tracing::Level::ERROR,
         (false, false) => tracing::Level::INFO,
     };
-    tracing_subscriber::fmt()
-        .with_max_level(level)
+    // What the connection to a broker does is told where it matters.
+    let levels = Targets::new()
+        .with_default(level)
+        .with_target("async_nats", level.min(tracing::Level::ERROR));
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(Lines)
         .with_ansi(false)
-        .without_time()
+        .without_time();
+    tracing_subscriber::registry()
+        .with(lines.with_filter(levels))
         .init();
 }
 

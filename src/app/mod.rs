@@ -5,6 +5,8 @@ mod client;
 #[cfg(feature = "cli")]
 mod command;
 mod embed;
+#[cfg(feature = "gaggle")]
+mod gaggle;
 #[cfg(feature = "cli")]
 mod guard;
 #[cfg(feature = "cli")]

@@ -40,6 +40,8 @@ pub(super) struct Reloader {
     watched: Watched,
     /// The built-in sites of the run, which live as long as this.
     sites: Sites,
+    /// Number of the version that was loaded last.
+    number: u64,
 }
 
 impl Reloader {
@@ -60,6 +62,7 @@ impl Reloader {
             program,
             watched,
             sites,
+            number: 0,
         }
     }
 
@@ -132,7 +135,9 @@ impl Reloader {
             told += "; other settings of 'plan {}' than thresholds count from the next run on";
         }
         self.program = program.clone();
+        self.number += 1;
         let plan_version = PlanVersion::new(program, plan, hosts, Arc::new(judged.run));
+        let plan_version = plan_version.numbered(self.number);
         Ok((Arc::new(plan_version), told))
     }
 }

@@ -6,7 +6,7 @@ use super::prepare::Prepared;
 use super::reload::{Reloader, Source};
 use super::signals::Signals;
 use crate::control::{Control, Handle, Stage};
-use crate::engine::{self, Outcome, PlanVersions};
+use crate::engine::{self, Offers, Outcome, PlanVersions};
 use crate::error::Error;
 use crate::metrics::{Cause, RunLogs};
 use crate::output;
@@ -95,6 +95,7 @@ impl Supervisor {
                 control,
                 prepared,
                 warnings: Vec::new(),
+                site: Site::default(),
             }),
             Err(error) => {
                 place.leave(Stage::Done(Err(error.to_string())));
@@ -133,6 +134,26 @@ pub(super) struct Begun {
     control: Control,
     prepared: Prepared,
     warnings: Vec<String>,
+    site: Site,
+}
+
+/// Where users run, and how they are given other versions of the plan.
+pub(super) struct Site {
+    pub(super) place: engine::Place,
+    pub(super) offers: Offers,
+    pub(super) versions: PlanVersions,
+}
+
+impl Default for Site {
+    /// Returns this process.
+    fn default() -> Site {
+        let (versions, offers) = PlanVersions::open();
+        Site {
+            place: engine::Place::threads(),
+            offers,
+            versions,
+        }
+    }
 }
 
 impl Begun {
@@ -142,6 +163,15 @@ impl Begun {
 
     pub(super) fn prepared(&self) -> &Prepared {
         &self.prepared
+    }
+
+    /// Moves the users to workers that drive them with so many threads.
+    #[cfg(feature = "gaggle")]
+    pub(super) fn move_to(&mut self, site: Site, threads: usize) {
+        self.site = site;
+        let mut config = (*self.prepared.config).clone();
+        config.local.threads = threads;
+        self.prepared.config = config.into();
     }
 
     /// Adds these warnings to the report.
@@ -167,6 +197,7 @@ impl Begun {
             control,
             prepared,
             warnings,
+            site,
         } = self;
         let ended: Result<Outcome, Error> = async {
             let logs = LogWriter::start(&prepared.config.local.logs)?;
@@ -175,7 +206,7 @@ impl Begun {
                 signals,
                 handle.clone(),
                 control,
-                (prepared, run_logs),
+                (prepared, run_logs, site),
                 source,
                 beside,
             );
@@ -209,7 +240,7 @@ async fn conduct<F: Future<Output = Error>>(
     signals: Signals,
     handle: Handle,
     control: Control,
-    (prepared, run_logs): (Prepared, Option<RunLogs>),
+    (prepared, run_logs, site): (Prepared, Option<RunLogs>, Site),
     source: Option<Source>,
     beside: impl FnOnce(Handle) -> F,
 ) -> Result<Outcome, Error> {
@@ -224,7 +255,11 @@ async fn conduct<F: Future<Output = Error>>(
     let _feed = super::log::Feed::start(log);
     #[cfg(not(feature = "cli"))]
     drop(log);
-    let (plan_versions, offers) = PlanVersions::open();
+    let Site {
+        place,
+        offers,
+        versions: plan_versions,
+    } = site;
     let (config, program) = (prepared.config.clone(), prepared.program.clone());
     let has_end = config.run.run_time.is_some() || config.run.iterations.is_some();
     let (run, sites) = prepared.into_run(run_logs);
@@ -248,7 +283,7 @@ async fn conduct<F: Future<Output = Error>>(
         error = signals.listen(&handle, has_end) => Err(error),
         error = reloading => Err(error),
         error = beside => Err(error),
-        outcome = engine::run(run, calls, offers, snapshots) => outcome,
+        outcome = engine::run_at(place, run, calls, offers, snapshots) => outcome,
     }
 }
 

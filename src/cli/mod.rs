@@ -2,10 +2,14 @@
 //! `config` decides what the options mean together.
 
 mod brief;
+#[cfg(feature = "gaggle")]
+mod gaggle;
 mod outputs;
 mod run;
 mod values;
 
+#[cfg(feature = "gaggle")]
+pub(crate) use gaggle::{Gaggle, Nats, OnLoss, Worker, Workers};
 pub(crate) use run::{OneRequest, Run};
 
 use crate::config::Output;
@@ -89,6 +93,12 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Show a run that was saved with '-o json=FILE', or write it in other formats
     Report(Saved),
+    /// Work for runs of others ('--workers'), one after another, until Ctrl-C
+    #[cfg(feature = "gaggle")]
+    Worker(Worker),
+    /// List the workers and the runs at a broker
+    #[cfg(feature = "gaggle")]
+    Gaggle(Gaggle),
     /// Print what a shell needs to complete lgoose's options, such as: lgoose completions bash >>~/.bashrc
     Completions {
         /// The shell

@@ -59,6 +59,10 @@ pub(crate) struct Run {
     /// Options that make the exit code 1.
     #[command(flatten)]
     pub verdict: Verdict,
+    /// Options of a run whose users are on other machines.
+    #[cfg(feature = "gaggle")]
+    #[command(flatten)]
+    pub gaggle: super::Workers,
     /// Options for the resources that lgoose itself may use.
     #[command(flatten)]
     pub machine: Machine,

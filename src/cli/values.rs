@@ -67,6 +67,19 @@ pub(super) fn variable(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Parses a label of a worker.
+#[cfg(feature = "gaggle")]
+pub(super) fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err(format!(
+            "'{text}' is not a label: write KEY=VALUE, such as region=eu"
+        )),
+    }
+}
+
 pub(super) fn variable_name(text: &str) -> Result<String, String> {
     match text.trim() {
         name if name.is_empty() || name.contains('=') => Err(format!(

@@ -13,7 +13,22 @@ mod tests;
 mod timing;
 mod user;
 
-pub(crate) use protocol::offer::PlanVersions;
+#[cfg(feature = "gaggle")]
+pub(crate) use protocol::directive::{Directive, Phase};
+#[cfg(feature = "gaggle")]
+pub(crate) use protocol::offer::Offer;
+pub(crate) use protocol::offer::{Offers, PlanVersions};
+#[cfg(feature = "gaggle")]
+pub(crate) use protocol::order::Order;
 pub(crate) use protocol::plan_version::PlanVersion;
+#[cfg(feature = "gaggle")]
+pub(crate) use protocol::signal::{Signal, SignalKind};
 pub use run::Outcome;
-pub(crate) use run::{Run, run};
+#[cfg(feature = "gaggle")]
+pub(crate) use run::event_user::{EventEnd, EventOrder, EventTask};
+pub(crate) use run::shards::Place;
+#[cfg(feature = "gaggle")]
+pub(crate) use run::shards::{Begun, Link};
+#[cfg(feature = "gaggle")]
+pub(crate) use run::worker::{Work, WorkerEvent, WorkerSignal, run_event_here};
+pub(crate) use run::{Run, run_at};

@@ -1,5 +1,6 @@
 //! The settings of a run's HTTP clients: plain data, made by `app` from the command line and the plan.
 
+use super::allowed::AllowedHosts;
 #[cfg(test)]
 use super::connect::Script;
 use super::connect::Tls;
@@ -32,6 +33,8 @@ pub struct ClientConfig {
     pub sticky_follow: bool,
     /// The address that connections come from.
     pub local_address: Option<IpAddr>,
+    /// The hosts that requests may go to.
+    pub allowed: AllowedHosts,
     /// A site inside the test that answers in place of any other.
     #[cfg(test)]
     pub(crate) script: Option<Script>,
@@ -51,6 +54,7 @@ impl Default for ClientConfig {
             cookies: true,
             sticky_follow: false,
             local_address: None,
+            allowed: AllowedHosts::default(),
             #[cfg(test)]
             script: None,
         }

@@ -35,6 +35,8 @@ pub enum ErrorClass {
     BadRedirect,
     /// The URL cannot be requested.
     BadUrl,
+    /// The host is none that requests may go to.
+    NotAllowed,
     /// No local port is free.
     OutOfPorts,
     /// No file descriptor is free.
@@ -61,6 +63,7 @@ impl ErrorClass {
             ErrorClass::TooManyRedirects => "too many redirects",
             ErrorClass::BadRedirect => "bad redirect",
             ErrorClass::BadUrl => "bad url",
+            ErrorClass::NotAllowed => "host not allowed",
             ErrorClass::OutOfPorts => "out of ports",
             ErrorClass::OutOfDescriptors => "out of descriptors",
             ErrorClass::Aborted => "aborted",

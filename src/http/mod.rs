@@ -12,6 +12,7 @@
 //!
 //! Imports go one way, from a room to those below it; `tests/layers.rs` finds circles.
 
+mod allowed;
 mod client;
 mod config;
 mod connect;
@@ -32,6 +33,7 @@ mod transport;
 
 #[cfg(any(test, feature = "internals"))]
 pub use crate::phases::Phases;
+pub(crate) use allowed::AllowedHosts;
 pub use client::Client;
 pub use config::ClientConfig;
 #[cfg(test)]
@@ -43,6 +45,8 @@ pub(crate) use failure::Failure;
 pub(crate) use message::ACCEPTED_CODINGS;
 pub use message::{Exchange, Request, Response};
 pub use session::Session;
+#[cfg(feature = "gaggle")]
+pub(crate) use session::check_allowed;
 pub(crate) use session::{absolute, check_base};
 pub use target::Target;
 #[cfg(feature = "reqwest")]

@@ -31,9 +31,11 @@ pub(crate) use diagnostics::Raised;
 pub use limits::Heartbeat;
 pub(crate) use limits::RunningCode;
 pub use loading::load;
-#[cfg(test)]
+#[cfg(any(test, feature = "gaggle"))]
 pub(crate) use loading::load_bundle;
 pub(crate) use loading::{STUBS, read, review, variables_asked};
+#[cfg(feature = "gaggle")]
+pub(crate) use plan_files::Bundle;
 #[cfg(feature = "internals")]
 pub use plan_files::CompiledRegex;
 pub(crate) use plan_files::GivenVariables;

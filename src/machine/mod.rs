@@ -35,6 +35,16 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// The machine's name.
+#[cfg(feature = "gaggle")]
+pub(crate) fn host_name() -> String {
+    let name = read("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "worker".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
 /// The kernel's name and release, and the architecture that this was built for.
 pub(crate) fn kernel() -> String {
     let file = |name: &str| read(&format!("/proc/sys/kernel/{name}"));

@@ -29,7 +29,7 @@ pub struct Plan {
 }
 
 /// A moment of a test for which a plan may have a function, run once by a user of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Event {
     /// Before the first user starts.
     TestStart,

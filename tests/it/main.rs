@@ -7,6 +7,7 @@ mod accuracy_corrected;
 mod accuracy_over_time;
 #[cfg(target_os = "linux")]
 mod accuracy_own_part;
+mod broker;
 mod bytes;
 mod command_line;
 mod connections;
@@ -22,6 +23,7 @@ mod faulty;
 mod files;
 mod flags;
 mod forward;
+mod gaggle;
 mod hops;
 mod hostile;
 mod http2;

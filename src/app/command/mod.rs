@@ -15,6 +15,12 @@ use super::signals::Signals;
 #[cfg(feature = "demo")]
 use super::sites::site_named;
 use super::supervisor::Supervisor;
+#[cfg(feature = "gaggle")]
+use super::{
+    gaggle,
+    supervisor::{Begun, Site},
+};
+
 use super::{guard, log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
 use crate::config::Config;
@@ -81,6 +87,13 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         }
         Some(cli::Command::Demo(demo)) => serve(&demo),
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
+        #[cfg(feature = "gaggle")]
+        Some(cli::Command::Worker(flags)) => gaggle::work(&flags),
+        #[cfg(feature = "gaggle")]
+        Some(cli::Command::Gaggle(flags)) => {
+            say(&gaggle::list(&flags)?)?;
+            Ok(exit::OK)
+        }
         Some(cli::Command::Completions { shell }) => {
             put(cli::completions(shell))?;
             Ok(exit::OK)
@@ -107,7 +120,11 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
 
 fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let supervisor = Supervisor::new(Signals::Obeyed);
-    let begun = supervisor.begin(|| flags::prepare(path, flags))?;
+    #[cfg_attr(
+        not(feature = "gaggle"),
+        expect(unused_mut, reason = "users stay here")
+    )]
+    let mut begun = supervisor.begin(|| flags::prepare(path, flags))?;
     let prepared = begun.prepared();
     writable::try_places(&flags.outputs.output, &prepared.config)?;
     if let Some(path) = &flags.screen.log_file {
@@ -121,6 +138,9 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     }
     tell(flags, &announcement(prepared));
     let config = prepared.config.clone();
+    #[cfg(feature = "gaggle")]
+    let dismissal = hire(&mut begun, flags)?;
+    let prepared = begun.prepared();
     let handle = begun.handle().clone();
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
     guard::note_files_due(to_files || config.local.logs.files().next().is_some());
@@ -140,7 +160,12 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let over = std::future::ready(());
     let running = begun.run(Some(source), |handle| show(handle, over, &config, flags));
     let runtime = runtime()?;
-    let outcome = runtime.block_on(running)?;
+    let outcome = runtime.block_on(running);
+    #[cfg(feature = "gaggle")]
+    if let Some(dismissal) = dismissal {
+        dismissal.now();
+    }
+    let outcome = outcome?;
     let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
         guard::note_files_due(false);
     });
@@ -154,6 +179,33 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     // A plan that is being loaded again keeps nobody waiting.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// Moves the users to workers, if the flags want that; what it returns is to be ended after the run.
+#[cfg(feature = "gaggle")]
+fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>, Error> {
+    let quiet = flags.screen.quiet;
+    let tell = move |text: &str| {
+        if !quiet {
+            tracing::info!(target: "lgoose::gaggle", "{text}");
+        }
+    };
+    let hiring = gaggle::hire(&flags.gaggle, begun.prepared(), tell);
+    let Some(hired) = runtime()?.block_on(hiring)? else {
+        return Ok(None);
+    };
+    let (run, threads) = (hired.manager.run.clone(), hired.manager.threads);
+    let (parts, dismissal) = hired.split();
+    let site = Site {
+        place: crate::engine::Place::Workers(parts.link),
+        offers: parts.offers,
+        versions: parts.versions,
+    };
+    begun.move_to(site, threads);
+    tell(&format!(
+        "run {run} begins with {threads} threads on its workers"
+    ));
+    Ok(Some(dismissal))
 }
 
 /// Waits until there is no view any more.

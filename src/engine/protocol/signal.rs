@@ -32,6 +32,8 @@ pub(crate) enum SignalKind {
     Away(String),
     /// The worker is back.
     Back(String),
+    /// A warning for views and the report.
+    Warning(String),
     /// The participant cannot go on.
     Failed(Error),
 }

@@ -199,6 +199,7 @@ impl Director {
                 self.lose(from);
                 self.stop(Cause::Trouble, None);
             }
+            SignalKind::Warning(text) => self.store.warn(text),
             SignalKind::Joined { shards, text } => self.take_in(from, shards, text),
             SignalKind::Away(text) => self.miss(from, text),
             SignalKind::Back(text) => self.welcome(from, text),

@@ -45,6 +45,25 @@ pub(crate) struct EventEnd {
     pub(crate) delivery: Delivery,
 }
 
+impl EventEnd {
+    /// Makes the end of an event that could not be run, for that reason.
+    #[cfg(feature = "gaggle")]
+    pub(crate) fn failed(why: String) -> EventEnd {
+        EventEnd {
+            raised: Some(Raised {
+                message: why,
+                line: None,
+                backtrace: None,
+            }),
+            cut_off: false,
+            delivery: Delivery::Worker {
+                delta: Box::default(),
+                reached: 0,
+            },
+        }
+    }
+}
+
 /// Starts the user of an event on a thread.
 pub(crate) fn start_event_thread(task: EventTask) -> Result<(), Error> {
     let cannot = |error| Error::cannot("start the thread of an event", error);

@@ -28,8 +28,6 @@ use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
 use crate::engine::run::ending::Life;
 use crate::engine::run::event::{Happened, run_event};
-use crate::engine::run::event_user::start_event_thread;
-use crate::engine::run::local_shards::start_thread;
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::settings::{settings_of, thresholds};
@@ -78,26 +76,12 @@ pub struct Outcome {
     pub trouble: Option<Error>,
 }
 
-/// Runs a plan to its end. Snapshots are published four times a second and when a command has changed something;
-/// commands are obeyed and answered at once. A version of the plan that is offered in between is taken by each user at
-/// its next iteration, and the figures begin anew; the report keeps what was before.
+/// Runs a plan to its end, with users at that place. Snapshots are published four times a second and when a command has
+/// changed something; commands are obeyed and answered at once. A version of the plan that is offered in between is taken
+/// by each user at its next iteration, and the figures begin anew; the report keeps what was before.
 ///
 /// # Errors
 /// Trouble that keeps the run from starting.
-pub(crate) async fn run(
-    run: Run,
-    calls: Calls,
-    offers: Offers,
-    snapshots: watch::Sender<Option<Arc<Snapshot>>>,
-) -> Result<Outcome, Error> {
-    let here = Place::Here {
-        shard: start_thread,
-        event: start_event_thread,
-    };
-    run_at(here, run, calls, offers, snapshots).await
-}
-
-/// Works like [`run`], with users at that place.
 pub(crate) async fn run_at(
     place: Place,
     run: Run,

@@ -3,8 +3,8 @@
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::Directive;
 use crate::engine::protocol::signal::Signal;
-use crate::engine::run::event_user::{EventTask, StartEvent};
-use crate::engine::run::local_shards::{LocalShards, StartShard};
+use crate::engine::run::event_user::{EventTask, StartEvent, start_event_thread};
+use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::roster::Roster;
 use crate::engine::run::watchdog::Caught;
 use crate::error::Error;
@@ -78,6 +78,14 @@ impl EventPlace {
 }
 
 impl Place {
+    /// Returns this process with users on its threads.
+    pub(crate) fn threads() -> Place {
+        Place::Here {
+            shard: start_thread,
+            event: start_event_thread,
+        }
+    }
+
     /// Returns the way to start the plan's events there.
     pub(crate) fn events(&self) -> EventPlace {
         match self {

@@ -8,8 +8,10 @@ use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::Run;
 use crate::engine::run::director::at;
-use crate::engine::run::event_user::{EventEnd, EventOrder, EventTask, StartEvent};
-use crate::engine::run::local_shards::{LocalShards, StartShard};
+use crate::engine::run::event_user::{
+    EventEnd, EventOrder, EventTask, StartEvent, start_event_thread,
+};
+use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::memory::{self, MemoryWatch};
 use crate::engine::run::roster::Roster;
 use crate::engine::run::watchdog::complaint;
@@ -101,6 +103,26 @@ pub(crate) struct Work {
 }
 
 impl Work {
+    /// Makes the work of that worker, with its users on threads.
+    pub(crate) fn on_threads(
+        run: Run,
+        worker: String,
+        begin: Instant,
+        since_origin: Duration,
+        first_shard: u64,
+        most_bytes: usize,
+    ) -> Work {
+        Work {
+            run,
+            begin,
+            since_origin,
+            first_shard,
+            most_bytes,
+            start_shard: start_thread,
+            worker,
+        }
+    }
+
     /// Runs the users of this worker as its orders say, and sends what they measured, until the last has gone.
     ///
     /// # Errors
@@ -260,6 +282,7 @@ impl Worker {
             SignalKind::Failed(error) => self.fail(error),
             // Of workers alone.
             SignalKind::Delivery { .. }
+            | SignalKind::Warning(_)
             | SignalKind::Away(_)
             | SignalKind::Back(_)
             | SignalKind::Joined { .. } => {}
@@ -368,6 +391,15 @@ impl WorkerEvent {
 /// # Errors
 /// Trouble that keeps its user from starting, or ended its thread.
 pub(crate) async fn run_event_here(
+    run: Run,
+    event: Event,
+    ordered: watch::Receiver<EventOrder>,
+) -> Result<WorkerEvent, Error> {
+    run_event_at(start_event_thread, run, event, ordered).await
+}
+
+/// Works like [`run_event_here`], with a given way to start the event's user.
+pub(crate) async fn run_event_at(
     start: StartEvent,
     run: Run,
     event: Event,

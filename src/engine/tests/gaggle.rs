@@ -9,7 +9,7 @@ use crate::engine::protocol::signal::Signal;
 use crate::engine::run::Run;
 use crate::engine::run::event_user::EventTask;
 use crate::engine::run::shards::{Begun, Link};
-use crate::engine::run::worker::{Work, WorkerEvent, WorkerSignal, run_event_here};
+use crate::engine::run::worker::{Work, WorkerEvent, WorkerSignal, run_event_at};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -149,7 +149,7 @@ impl Gaggle {
 /// Runs an event on the first worker, and gives what it returned to the others.
 async fn event(task: EventTask, runs: &[(Run, Vec<Arc<PlanVersion>>)]) {
     let (first, others) = runs.split_first().expect("there are workers");
-    let ended = run_event_here(
+    let ended = run_event_at(
         start_event_beside,
         first.0.clone(),
         task.event,

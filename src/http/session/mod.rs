@@ -8,6 +8,8 @@ mod timer;
 
 pub(super) use cookies::CookieJar;
 
+#[cfg(feature = "gaggle")]
+use super::allowed::AllowedHosts;
 use super::client::Client;
 use super::failure::{ErrorClass, Failure};
 use super::h1::{Connection, EncodedRequest, ReadBuffer};
@@ -181,6 +183,7 @@ impl Session {
         request: &Request,
         progress: &mut Progress,
     ) -> Result<RawResponse, Failure> {
+        self.client.config.allowed.check(&target.origin.host)?;
         let mut again = false;
         loop {
             #[cfg_attr(
@@ -334,4 +337,13 @@ pub(crate) fn absolute(base: &Target, path: &str) -> String {
 /// A [`Failure`] of class `bad url` that says why not.
 pub(crate) fn check_base(base: &str) -> Result<(), Failure> {
     Target::of_base(base).map(|_| ())
+}
+
+/// Whether requests to a base URL are allowed.
+///
+/// # Errors
+/// A [`Failure`] that says why not.
+#[cfg(feature = "gaggle")]
+pub(crate) fn check_allowed(base: &str, allowed: &AllowedHosts) -> Result<(), Failure> {
+    allowed.check(&Target::of_base(base)?.origin.host)
 }

@@ -31,7 +31,7 @@ pub fn load(
 ///
 /// # Errors
 /// As [`load`], and trouble with unpacking it.
-#[cfg_attr(not(test), allow(dead_code, reason = "for workers on other machines"))]
+#[cfg(any(test, feature = "gaggle"))]
 pub(crate) fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let (variables, folder) = (bundle.variables.clone(), bundle.unpack()?);
     load_from(

@@ -8,7 +8,7 @@ mod setting;
 mod stubs;
 
 pub use load::load;
-#[cfg(test)]
+#[cfg(any(test, feature = "gaggle"))]
 pub(crate) use load::load_bundle;
 pub(crate) use load::read;
 pub(crate) use review::{review, variables_asked};

@@ -91,11 +91,6 @@ impl From<&Delta> for PortableDelta {
 }
 
 impl PortableDelta {
-    /// Returns whether it holds nothing at all.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.stands.is_empty() && self.slices.is_empty() && self.warnings.is_empty()
-    }
-
     /// Adds a warning for views and the report.
     pub(crate) fn warn(&mut self, warning: String) {
         self.warnings.insert(warning);

@@ -1,0 +1,182 @@
+//! A job: everything that a worker needs to load the plan that the manager has, packed.
+
+use crate::app::client::client;
+use crate::config::{Config, LocalConfig, Logs, Part, RunConfig, ScreenConfig, Show};
+use crate::engine::{self, PlanVersion};
+use crate::error::{Error, Trouble};
+use crate::gaggle::Offer;
+use crate::http::AllowedHosts;
+use crate::lua::{self, Bundle};
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use serde::{Deserialize, Serialize};
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A plan, the configuration of its run, and the files that both need.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Job {
+    bundle: Bundle,
+    config: RunConfig,
+    name: String,
+    target: String,
+    /// Base URL of each scenario.
+    hosts: Vec<String>,
+    files: TlsFiles,
+}
+
+/// Bytes of the files of `--ca`, `--cert` and `--key`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct TlsFiles {
+    ca: Option<Vec<u8>>,
+    cert: Option<Vec<u8>>,
+    key: Option<Vec<u8>>,
+}
+
+/// What a worker itself decides.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    pub(super) threads: usize,
+    pub(super) memory: Option<u64>,
+    /// Hosts that it sends to; all if there is none.
+    pub(super) allowed: Vec<String>,
+}
+
+impl TlsFiles {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// Trouble that names the one that cannot be read.
+    pub(super) fn read(local: &LocalConfig) -> Result<TlsFiles, Error> {
+        let read = |path: &Option<PathBuf>| match path {
+            Some(path) => crate::files::read(path).map(Some).map_err(|error| {
+                Error::from(Trouble::cannot("read").with_path(path).because(error))
+            }),
+            None => Ok(None),
+        };
+        Ok(TlsFiles {
+            ca: read(&local.ca)?,
+            cert: read(&local.cert)?,
+            key: read(&local.key)?,
+        })
+    }
+
+    /// Writes the files into a folder that only this user reads, and names them in the configuration.
+    fn unpack(&self, folder: &TempDir, local: &mut LocalConfig) -> Result<(), Error> {
+        let write = |name: &str, bytes: &Option<Vec<u8>>| match bytes {
+            Some(bytes) => {
+                let path = folder.path().join(name);
+                let written = std::fs::write(&path, bytes);
+                written
+                    .map_err(|error| Trouble::cannot("write").with_path(&path).because(error))?;
+                Ok::<_, Error>(Some(path))
+            }
+            None => Ok(None),
+        };
+        local.ca = write("ca.pem", &self.ca)?;
+        local.cert = write("cert.pem", &self.cert)?;
+        local.key = write("key.pem", &self.key)?;
+        Ok(())
+    }
+}
+
+impl Job {
+    /// Makes the job of a version of the plan.
+    ///
+    /// # Errors
+    /// Trouble with a file of the plan that has changed since it was read.
+    pub(super) fn of(
+        version: &PlanVersion,
+        name: &str,
+        target: &str,
+        files: TlsFiles,
+    ) -> Result<Job, Error> {
+        Ok(Job {
+            bundle: version.program.bundle()?,
+            config: RunConfig::clone(&version.config),
+            name: name.to_owned(),
+            target: target.to_owned(),
+            hosts: version.hosts.clone(),
+            files,
+        })
+    }
+
+    /// Packs the job for sending.
+    pub(super) fn pack(&self) -> Vec<u8> {
+        let plain = postcard::to_stdvec(self).expect("memory takes what is written");
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
+        written.expect("memory takes what is written")
+    }
+
+    fn unpack(packed: &[u8]) -> Result<Job, Error> {
+        let cannot = |error: &dyn std::fmt::Display| {
+            Error::cannot("read the plan that the manager sent", error.to_string())
+        };
+        let mut plain = Vec::new();
+        let read = DeflateDecoder::new(packed).read_to_end(&mut plain);
+        read.map_err(|error| cannot(&error))?;
+        postcard::from_bytes(&plain).map_err(|error| cannot(&error))
+    }
+}
+
+/// Loads the plan of an offer, ready to begin.
+///
+/// # Errors
+/// The plan's mistake, a host that this worker does not send to, or trouble with a file.
+pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
+    let job = Job::unpack(&offer.packed)?;
+    let (program, mut plan, _) = lua::load_bundle(&job.bundle)?;
+    plan.keep_scenarios(&job.config.scenarios)?;
+    plan.keep_tags(&job.config.tags)?;
+    program.serve_part(offer.part);
+    let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;
+    let mut config = Config {
+        run: job.config,
+        local: local(offer.part, terms),
+        screen: ScreenConfig {
+            only_summary: false,
+            status_codes: false,
+            running_metrics: Duration::ZERO,
+        },
+    };
+    job.files.unpack(&folder, &mut config.local)?;
+    let (mut client, resolver) = client(&config)?;
+    client.allowed = AllowedHosts::new(&terms.allowed);
+    for host in &job.hosts {
+        let allowed = crate::http::check_allowed(host, &client.allowed);
+        allowed.map_err(|failure| Error::trouble(failure.detail))?;
+    }
+    // The files are read here, and needed no more.
+    client.tls.prepare()?;
+    let run = Arc::new(config.run);
+    let version = PlanVersion::new(program, plan, job.hosts, run.clone()).numbered(offer.number);
+    Ok(engine::Run {
+        plan_version: Arc::new(version),
+        config: run,
+        local: config.local,
+        name: job.name,
+        target: job.target,
+        client,
+        resolver: Arc::new(resolver),
+        run_logs: None,
+    })
+}
+
+fn local(part: Part, terms: &Terms) -> LocalConfig {
+    LocalConfig {
+        ca: None,
+        cert: None,
+        key: None,
+        local_address: None,
+        logs: Logs::default(),
+        part,
+        threads: terms.threads,
+        memory: terms.memory,
+        show: Show::Nothing,
+    }
+}

@@ -1,0 +1,147 @@
+//! The commands for runs on many machines, and the way from a plan here to the same plan on a worker.
+
+mod job;
+mod listing;
+mod server;
+mod worker;
+
+pub(super) use listing::list;
+pub(super) use worker::work;
+
+use super::prepare::{Prepared, target};
+use crate::cli;
+use crate::config::Config;
+use crate::engine::PlanVersion;
+use crate::error::{Error, Trouble};
+use crate::gaggle::{Address, Leave, Manager, Recruitment, WorkerLoss};
+use job::{Job, TlsFiles};
+use server::Server;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time that workers have to come, unless said.
+const WORKERS_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Workers that are ready to begin a run.
+pub(super) struct Hired {
+    pub(super) manager: Manager,
+    /// The broker, if it was started for this run.
+    server: Option<Server>,
+}
+
+/// What is left to end when a run on workers is over.
+pub(super) struct Dismissal {
+    leave: Leave,
+    server: Option<Server>,
+}
+
+impl Hired {
+    /// Splits off what ends the link to the workers.
+    pub(super) fn split(self) -> (ManagerParts, Dismissal) {
+        let Hired { manager, server } = self;
+        let Manager {
+            link,
+            offers,
+            versions,
+            leave,
+            ..
+        } = manager;
+        let parts = ManagerParts {
+            link,
+            offers,
+            versions,
+        };
+        (parts, Dismissal { leave, server })
+    }
+}
+
+impl Dismissal {
+    /// Lets the workers go, and ends the broker if it was started for this run.
+    pub(super) fn now(self) {
+        self.leave.now();
+        drop(self.server);
+    }
+}
+
+/// The ends of the link to workers that a run needs.
+pub(super) struct ManagerParts {
+    pub(super) link: crate::engine::Link,
+    pub(super) offers: crate::engine::Offers,
+    pub(super) versions: crate::engine::PlanVersions,
+}
+
+/// Waits for the workers that the flags want, and gives them the plan; `None` if they want none.
+///
+/// # Errors
+/// Trouble with the broker, too few workers, a plan that one of them refuses; a mistake in the flags.
+pub(super) async fn hire(
+    flags: &cli::Workers,
+    prepared: &Prepared,
+    tell: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Option<Hired>, Error> {
+    let Some(workers) = flags.workers else {
+        return Ok(None);
+    };
+    fits(&prepared.config)?;
+    let (address, server) = match &flags.nats {
+        Some(url) => (address(url, &flags.reached)?, None),
+        None => {
+            let server = Server::start(flags.nats_listen.as_deref()).await?;
+            tell(&format!(
+                "start a worker by: lgoose worker {}",
+                server.url()
+            ));
+            (Address::parse(server.url())?, Some(server))
+        }
+    };
+    let recruitment = Recruitment {
+        workers,
+        timeout: flags.workers_timeout.unwrap_or(WORKERS_TIMEOUT),
+        on_loss: match flags.on_worker_loss {
+            None | Some(cli::OnLoss::Continue) => WorkerLoss::Continue,
+            Some(cli::OnLoss::Replace) => WorkerLoss::Replace,
+            Some(cli::OnLoss::Stop) => WorkerLoss::Stop,
+        },
+    };
+    let plan_version = PlanVersion::new(
+        prepared.program.clone(),
+        prepared.plan.clone(),
+        prepared.hosts.clone(),
+        Arc::new(prepared.config.run.clone()),
+    );
+    let (name, target) = (prepared.name.clone(), target(prepared));
+    let files = TlsFiles::read(&prepared.config.local)?;
+    let pack = move |version: &PlanVersion| {
+        let job = Job::of(version, &name, &target, files.clone())?;
+        Ok(job.pack())
+    };
+    let manager = Manager::recruit(
+        address,
+        recruitment,
+        Arc::new(plan_version),
+        Arc::new(pack),
+        Box::new(tell),
+    )
+    .await?;
+    Ok(Some(Hired { manager, server }))
+}
+
+/// Checks that nothing is wanted that belongs to one machine.
+fn fits(config: &Config) -> Result<(), Error> {
+    if config.local.local_address.is_some() {
+        let told =
+            Trouble::new("'--local-address' is an address of one machine, and workers are others");
+        return Err(told.help("leave it out with '--workers'").into());
+    }
+    Ok(())
+}
+
+/// Returns the address of a broker with what the flags say of reaching it.
+fn address(url: &str, reached: &cli::Nats) -> Result<Address, Error> {
+    let mut address = Address::parse(url)?;
+    address.creds.clone_from(&reached.nats_creds);
+    address.ca.clone_from(&reached.nats_ca);
+    address.cert.clone_from(&reached.nats_cert);
+    address.key.clone_from(&reached.nats_key);
+    Ok(address)
+}

@@ -1,0 +1,152 @@
+//! The broker that lgoose starts for one run: the `nats-server` of this machine, with a random token.
+
+use crate::error::{Error, Trouble};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Time that the broker has to listen.
+const START: Duration = Duration::from_secs(10);
+
+/// A broker that ends when this is dropped.
+pub(super) struct Server {
+    child: Child,
+    url: String,
+    /// Its configuration, which holds the token, and what it keeps.
+    _folder: TempDir,
+}
+
+impl Server {
+    /// Starts the broker, by default on this machine's own address and a free port.
+    ///
+    /// # Errors
+    /// Trouble that says how to get `nats-server`, or why it does not listen there.
+    pub(super) async fn start(listen: Option<&str>) -> Result<Server, Error> {
+        let address = match listen {
+            Some(listen) => parse(listen)?,
+            None => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        };
+        let address = with_port(address)?;
+        let token = token();
+        let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;
+        let config = folder.path().join("nats.conf");
+        let store = folder.path().join("jetstream");
+        let text = format!(
+            "listen: \"{address}\"\nauthorization {{ token: \"{token}\" }}\njetstream {{ store_dir: \"{}\" }}\n",
+            store.display()
+        );
+        let written = std::fs::write(&config, text);
+        written.map_err(|error| Trouble::cannot("write").with_path(&config).because(error))?;
+        let child = Command::new("nats-server")
+            .arg("-c")
+            .arg(&config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| {
+                Trouble::cannot("start 'nats-server'").because(error).help(
+                    "install it (Debian: apt-get install nats-server), or name a broker that runs with '--nats nats://HOST:4222'",
+                )
+            })?;
+        let host = match address.ip().is_unspecified() {
+            true => own_address(address.ip()),
+            false => address.ip(),
+        };
+        let reached = SocketAddr::new(host, address.port());
+        let mut server = Server {
+            child,
+            url: format!("nats://{token}@{reached}"),
+            _folder: folder,
+        };
+        server
+            .listens(SocketAddr::new(local(address.ip()), address.port()))
+            .await?;
+        Ok(server)
+    }
+
+    /// Returns the URL with the token: the broker's address as workers reach it.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    async fn listens(&mut self, address: SocketAddr) -> Result<(), Error> {
+        let until = Instant::now() + START;
+        loop {
+            if TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok() {
+                return Ok(());
+            }
+            let ended = self.child.try_wait().ok().flatten();
+            if ended.is_some() || Instant::now() > until {
+                return Err(Trouble::cannot("start 'nats-server'")
+                    .with_address(address)
+                    .because("it does not listen there")
+                    .help("choose another address with '--nats-listen'")
+                    .into());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+fn parse(listen: &str) -> Result<SocketAddr, Error> {
+    let address = listen.parse().or_else(|_| {
+        let ip: Result<IpAddr, _> = listen.parse();
+        ip.map(|ip| SocketAddr::new(ip, 0))
+    });
+    address.map_err(|_| {
+        Trouble::new(format!("'{listen}' is no address to listen on"))
+            .help("write it as 0.0.0.0:4222")
+            .into()
+    })
+}
+
+/// Returns the address with a port that is free now, unless it has one.
+fn with_port(address: SocketAddr) -> Result<SocketAddr, Error> {
+    if address.port() != 0 {
+        return Ok(address);
+    }
+    let free = TcpListener::bind(address).and_then(|listener| listener.local_addr());
+    free.map_err(|error| {
+        Trouble::cannot("listen on")
+            .with_address(address)
+            .because(error)
+            .into()
+    })
+}
+
+/// Returns the address under which this process itself reaches what listens on `ip`.
+fn local(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    }
+}
+
+/// Returns the address that this machine has towards others; nothing is sent for it.
+fn own_address(ip: IpAddr) -> IpAddr {
+    let outward = std::net::UdpSocket::bind((ip, 0)).and_then(|socket| {
+        socket.connect(match ip {
+            IpAddr::V4(_) => "192.0.2.1:9",
+            IpAddr::V6(_) => "[2001:db8::1]:9",
+        })?;
+        socket.local_addr()
+    });
+    outward.map_or(local(ip), |address| address.ip())
+}
+
+fn token() -> String {
+    (0..32)
+        .map(|_| format!("{:x}", rand::random_range(0..16_u8)))
+        .collect()
+}

@@ -1,0 +1,61 @@
+//! `lgoose worker`: serves runs of others until a signal ends it.
+
+use super::address;
+use super::job::{Terms, load};
+use crate::app::{guard, runtime};
+use crate::cli;
+use crate::control::Control;
+use crate::error::{Error, exit};
+use crate::gaggle::{Broker, Presence, serve};
+use crate::machine;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time that the broker has to come up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Works until a signal ends it, or after one run with `--once`; returns the exit code.
+///
+/// # Errors
+/// Trouble with the broker.
+pub(in crate::app) fn work(flags: &cli::Worker) -> Result<u8, Error> {
+    machine::raise_descriptor_limit();
+    let threads = flags.threads.unwrap_or_else(machine::cores);
+    let presence = Presence {
+        id: format!("{:016x}", rand::random::<u64>()),
+        name: flags.name.clone().unwrap_or_else(machine::host_name),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        labels: flags.label.iter().cloned().collect(),
+        threads: threads as u64,
+        cores: machine::cores() as u64,
+        run: None,
+        wall: 0,
+    };
+    let terms = Terms {
+        threads,
+        memory: flags.memory,
+        allowed: flags.allow_host.clone(),
+    };
+    let address = address(&flags.url, &flags.reached)?;
+    let runtime = runtime()?;
+    let name = format!("lgoose worker {}", presence.name);
+    let broker = runtime.block_on(Broker::connect(&address, &name, PATIENCE))?;
+    tracing::info!(
+        target: "lgoose::gaggle",
+        "worker '{}' waits for runs at {} with {} threads",
+        presence.name,
+        broker.url(),
+        threads
+    );
+    let (handle, control) = Control::open();
+    guard::attend(&handle);
+    let loading = move |offer| load(&offer, &terms);
+    runtime.block_on(serve(
+        broker,
+        presence,
+        Arc::new(loading),
+        flags.once,
+        control.calls,
+    ))?;
+    Ok(exit::OK)
+}

@@ -1,0 +1,133 @@
+//! Address of the broker with its credentials. The credentials are never shown.
+
+use crate::error::Diagnostic;
+use std::fmt;
+use std::path::PathBuf;
+use url::Url;
+
+/// Port of a broker whose URL has none.
+const PORT: u16 = 4222;
+
+/// Address of a broker, and how to prove who one is.
+#[derive(Clone, Default)]
+pub(crate) struct Address {
+    /// `nats://host:4222` or `tls://host:4222`, without credentials.
+    url: String,
+    user: Option<String>,
+    password: Option<String>,
+    /// File with a JWT and its key.
+    pub(crate) creds: Option<PathBuf>,
+    /// Certificates to trust.
+    pub(crate) ca: Option<PathBuf>,
+    /// The client's certificate, and its key.
+    pub(crate) cert: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+}
+
+/// Ways to prove who one is.
+pub(super) enum Credentials<'a> {
+    None,
+    Token(&'a str),
+    Password(&'a str, &'a str),
+}
+
+impl Address {
+    /// Reads `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or `tls://…`.
+    ///
+    /// # Errors
+    /// A mistake that does not repeat what may be secret.
+    pub(crate) fn parse(text: &str) -> Result<Address, Diagnostic> {
+        let wrong = |why: &str| {
+            Diagnostic::new(format!("the address of the broker {why}"))
+                .help("write it as 'nats://HOST:4222', 'nats://TOKEN@HOST:4222' or 'tls://USER:PASSWORD@HOST:4222'")
+        };
+        let text = match text.contains("://") {
+            true => text.to_owned(),
+            false => format!("nats://{text}"),
+        };
+        let url = Url::parse(&text).map_err(|_| wrong("cannot be read"))?;
+        if !matches!(url.scheme(), "nats" | "tls") {
+            return Err(wrong("begins neither with nats:// nor with tls://"));
+        }
+        let host = url.host_str().filter(|host| !host.is_empty());
+        let host = host.ok_or_else(|| wrong("has no host"))?;
+        let plain = |text: &str| {
+            percent_encoding::percent_decode_str(text)
+                .decode_utf8_lossy()
+                .into_owned()
+        };
+        Ok(Address {
+            url: format!("{}://{host}:{}", url.scheme(), url.port().unwrap_or(PORT)),
+            user: Some(url.username())
+                .filter(|user| !user.is_empty())
+                .map(plain),
+            password: url.password().map(plain),
+            ..Address::default()
+        })
+    }
+
+    /// Returns the URL without credentials.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) fn is_tls(&self) -> bool {
+        self.url.starts_with("tls:")
+    }
+
+    pub(super) fn credentials(&self) -> Credentials<'_> {
+        match (&self.user, &self.password) {
+            (Some(user), Some(password)) => Credentials::Password(user, password),
+            (Some(token), None) => Credentials::Token(token),
+            (None, _) => Credentials::None,
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_port_and_may_have_credentials() {
+        let address = Address::parse("broker").expect("a host");
+        assert_eq!(address.url(), "nats://broker:4222");
+        assert!(matches!(address.credentials(), Credentials::None));
+        let address = Address::parse("nats://s%40cret@10.0.0.1:5000").expect("a token");
+        assert!(matches!(
+            address.credentials(),
+            Credentials::Token("s@cret")
+        ));
+        let address = Address::parse("tls://me:hidden@broker").expect("a password");
+        assert!(matches!(
+            address.credentials(),
+            Credentials::Password("me", "hidden")
+        ));
+        assert!(address.is_tls());
+        assert_eq!(
+            format!("{address:?} {}", address.url()),
+            "tls://broker:4222 tls://broker:4222"
+        );
+    }
+
+    #[test]
+    fn a_wrong_address_is_refused_without_its_secrets() {
+        for wrong in [
+            "http://hidden@broker",
+            "nats://hidden@:4222",
+            "nats://hidden@bro ker",
+        ] {
+            let told = Address::parse(wrong).expect_err(wrong).to_string();
+            assert!(
+                told.contains("nats://HOST:4222") && !told.contains("hidden"),
+                "{told}"
+            );
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! Connection to the broker: made anew by itself when it breaks, and everything that lgoose asks of JetStream.
+
+use super::address::{Address, Credentials};
+use crate::error::{Error, Trouble};
+use crate::gaggle::messages::{self, Reply, Request};
+use crate::gaggle::names;
+use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
+use async_nats::jetstream::context::{CreateStreamErrorKind, PublishErrorKind};
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{Config, StorageType};
+use async_nats::jetstream::{self, ErrorCode};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, RequestErrorKind, Subscriber};
+use futures_util::StreamExt as _;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// Time that one attempt to connect may take.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Time between two attempts.
+const AGAIN: Duration = Duration::from_millis(500);
+/// Time for which a repeated message is recognized by the broker itself.
+const REPEATS: Duration = Duration::from_secs(120);
+/// Time after which the broker forgets a run that nobody has ended.
+const FORGET: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// Time that an answer of the broker may take.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Contact with the broker, as it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::gaggle) enum Contact {
+    Up,
+    /// Broken since then.
+    Down(Instant),
+}
+
+/// A connection to a broker. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Broker {
+    client: Client,
+    jetstream: jetstream::Context,
+    contact: watch::Receiver<Contact>,
+    url: String,
+}
+
+impl Broker {
+    /// Connects, and tries again for so long while nobody listens there.
+    ///
+    /// # Errors
+    /// Trouble that names the broker: nobody listens, its certificate or the credentials do not fit.
+    pub(crate) async fn connect(
+        address: &Address,
+        name: &str,
+        patience: Duration,
+    ) -> Result<Broker, Error> {
+        let until = Instant::now() + patience;
+        let (contact, seen) = watch::channel(Contact::Up);
+        loop {
+            let options = options(address, name, contact.clone()).await?;
+            let error = match options.connect(address.url()).await {
+                Ok(client) => {
+                    let mut jetstream = jetstream::new(client.clone());
+                    jetstream.set_timeout(ANSWER);
+                    return Ok(Broker {
+                        client,
+                        jetstream,
+                        contact: seen,
+                        url: address.url().to_owned(),
+                    });
+                }
+                Err(error) => error,
+            };
+            let passes = matches!(
+                error.kind(),
+                ConnectErrorKind::Io | ConnectErrorKind::TimedOut | ConnectErrorKind::Dns
+            );
+            if !passes || Instant::now() + AGAIN > until {
+                return Err(cannot_connect(address, &error));
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// Returns the broker's URL, without credentials.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns a receiver of the contact, now and from now on.
+    pub(in crate::gaggle) fn contact(&self) -> watch::Receiver<Contact> {
+        self.contact.clone()
+    }
+
+    /// Returns the most bytes that a message should have: half of what the broker takes.
+    pub(in crate::gaggle) fn most_bytes(&self) -> usize {
+        (self.client.max_payload() / 2).clamp(16 << 10, 512 << 10)
+    }
+
+    /// Listens to a subject.
+    ///
+    /// # Errors
+    /// Trouble with a connection that is closed.
+    pub(in crate::gaggle) async fn listen(&self, subject: String) -> Result<Subscriber, Error> {
+        let heard = self.client.subscribe(subject).await;
+        let heard = heard.map_err(|error| self.cannot("listen at the broker", error))?;
+        self.flush().await?;
+        Ok(heard)
+    }
+
+    /// Sends a message that the broker does not keep. One that cannot be sent now is lost.
+    pub(in crate::gaggle) async fn send(&self, subject: String, bytes: Vec<u8>) {
+        // A sign of life or an answer that is late is worth nothing.
+        let _lost = self.client.publish(subject, bytes.into()).await;
+    }
+
+    /// Waits until what was sent has left.
+    async fn flush(&self) -> Result<(), Error> {
+        let left = tokio::time::timeout(ANSWER, self.client.flush()).await;
+        match left {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(self.cannot("reach the broker", error)),
+            Err(_) => Err(self.cannot("reach the broker", "it does not answer")),
+        }
+    }
+
+    /// Asks whoever listens to the subject, and returns all that answer within that time.
+    ///
+    /// # Errors
+    /// Trouble with a connection that is closed.
+    pub(in crate::gaggle) async fn ask_all(
+        &self,
+        subject: &str,
+        within: Duration,
+    ) -> Result<Vec<(Vec<u8>, Duration)>, Error> {
+        let inbox = self.client.new_inbox();
+        let mut answers = self.listen(inbox.clone()).await?;
+        let asked = Instant::now();
+        let sent = self
+            .client
+            .publish_with_reply(subject.to_owned(), inbox, Vec::new().into());
+        sent.await
+            .map_err(|error| self.cannot("ask at the broker", error))?;
+        let mut all = Vec::new();
+        while let Ok(Some(answer)) = tokio::time::timeout_at(asked + within, answers.next()).await {
+            // Nobody listens.
+            if answer.status.is_some() {
+                break;
+            }
+            all.push((answer.payload.to_vec(), asked.elapsed()));
+        }
+        Ok(all)
+    }
+
+    /// Asks one who listens to the subject.
+    ///
+    /// # Errors
+    /// A sentence: nobody listens, or no answer came in time.
+    pub(in crate::gaggle) async fn ask(
+        &self,
+        subject: String,
+        bytes: Vec<u8>,
+        within: Duration,
+    ) -> Result<Vec<u8>, String> {
+        let request = async_nats::Request::new()
+            .payload(bytes.into())
+            .timeout(Some(within));
+        match self.client.send_request(subject, request).await {
+            Ok(answer) => Ok(answer.payload.to_vec()),
+            Err(error) => Err(match error.kind() {
+                RequestErrorKind::NoResponders => "it is gone".to_owned(),
+                RequestErrorKind::TimedOut => {
+                    format!("it did not answer within {} s", within.as_secs_f64())
+                }
+                _ => error.to_string(),
+            }),
+        }
+    }
+
+    /// Sends a request to a worker and returns its reply.
+    ///
+    /// # Errors
+    /// A sentence about the worker: it is gone, does not answer, or refuses.
+    pub(in crate::gaggle) async fn request(
+        &self,
+        worker: &str,
+        request: &Request,
+        within: Duration,
+    ) -> Result<Reply, String> {
+        let bytes = messages::encode(request);
+        let answer = self.ask(names::worker(worker), bytes, within).await?;
+        match messages::decode(&answer) {
+            Ok(Reply::Refused(why)) => Err(why),
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Makes the stream of a run.
+    ///
+    /// # Errors
+    /// Trouble that says what the broker lacks: JetStream, permissions, room.
+    pub(in crate::gaggle) async fn make_stream(&self, run: &str) -> Result<(), Error> {
+        let config = Config {
+            name: names::stream(run),
+            subjects: vec![names::all_signals(run), names::order(run)],
+            storage: StorageType::File,
+            duplicate_window: REPEATS,
+            max_age: FORGET,
+            ..Config::default()
+        };
+        let made = self.jetstream.create_stream(config).await;
+        made.map(drop).map_err(|error| {
+            let trouble =
+                Trouble::cannot("make the run's stream at the broker").with_address(&self.url);
+            match error.kind() {
+                CreateStreamErrorKind::JetStreamUnavailable => trouble
+                    .because("it has no JetStream")
+                    .help("start nats-server with '-js', or enable JetStream in the account"),
+                CreateStreamErrorKind::TimedOut => trouble
+                    .because("it does not answer")
+                    .help("the account may not be allowed to use '$JS.API.>', or JetStream is off"),
+                CreateStreamErrorKind::JetStream(error)
+                    if error.error_code() == ErrorCode::STREAM_NAME_EXIST =>
+                {
+                    trouble.because("another manager has this run")
+                }
+                CreateStreamErrorKind::JetStream(error) => trouble
+                    .because(error)
+                    .help("give the account more room for streams, or remove old ones"),
+                _ => trouble.because(error),
+            }
+            .into()
+        })
+    }
+
+    /// Removes the stream of a run, with all that it keeps.
+    pub(in crate::gaggle) async fn remove_stream(&self, run: &str) {
+        // It is forgotten in time otherwise.
+        let _kept = self.jetstream.delete_stream(names::stream(run)).await;
+    }
+
+    /// Returns the runs that the broker keeps.
+    ///
+    /// # Errors
+    /// Trouble with a broker that does not say.
+    pub(crate) async fn runs(&self) -> Result<Vec<String>, Error> {
+        let mut names = self.jetstream.stream_names();
+        let mut runs = Vec::new();
+        while let Some(name) = names.next().await {
+            let name = name.map_err(|error| self.cannot("list runs at the broker", error))?;
+            runs.extend(names::run_of_stream(&name).map(str::to_owned));
+        }
+        Ok(runs)
+    }
+
+    /// Publishes a message that the stream of the run keeps, once by its `id`.
+    ///
+    /// # Errors
+    /// Trouble of a kind that may pass: the same message can be published again. The second field says whether it will.
+    pub(in crate::gaggle) async fn keep(
+        &self,
+        subject: String,
+        id: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(), (Error, bool)> {
+        let message = PublishMessage::build().message_id(id).payload(bytes.into());
+        let failed = |error: async_nats::jetstream::context::PublishError| {
+            let gone = error.kind() == PublishErrorKind::StreamNotFound;
+            (self.cannot("hand figures over to the broker", error), !gone)
+        };
+        let sent = self.jetstream.send_publish(subject, message).await;
+        let acknowledged = sent.map_err(failed)?.await;
+        acknowledged.map(drop).map_err(failed)
+    }
+
+    /// Returns the last message that a run's stream keeps of a subject.
+    pub(in crate::gaggle) async fn last(&self, run: &str, subject: &str) -> Option<Vec<u8>> {
+        let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
+        let last = stream.ok()?.get_last_raw_message_by_subject(subject).await;
+        Some(last.ok()?.payload.to_vec())
+    }
+
+    /// Returns all signals of a run in the order in which they were kept, from the first on.
+    ///
+    /// # Errors
+    /// Trouble with a broker that does not give them.
+    pub(in crate::gaggle) async fn signals(&self, run: &str) -> Result<Ordered, Error> {
+        let cannot = |error: &dyn std::fmt::Display| {
+            self.cannot("read the run's figures at the broker", error.to_string())
+        };
+        let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
+        let stream = stream.map_err(|error| cannot(&error))?;
+        let consumer = stream.create_consumer(OrderedConfig {
+            filter_subject: names::all_signals(run),
+            ..OrderedConfig::default()
+        });
+        let consumer = consumer.await.map_err(|error| cannot(&error))?;
+        consumer.messages().await.map_err(|error| cannot(&error))
+    }
+
+    fn cannot(
+        &self,
+        action: &str,
+        error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Error {
+        Trouble::cannot(action)
+            .with_address(&self.url)
+            .because(error)
+            .into()
+    }
+}
+
+async fn options(
+    address: &Address,
+    name: &str,
+    contact: watch::Sender<Contact>,
+) -> Result<ConnectOptions, Error> {
+    let mut options = ConnectOptions::new()
+        .name(name)
+        .connection_timeout(CONNECT)
+        .ping_interval(Duration::from_secs(5))
+        .reconnect_delay_callback(|attempts| match attempts {
+            0 | 1 => Duration::ZERO,
+            _ => AGAIN,
+        })
+        .event_callback(move |event| {
+            let contact = contact.clone();
+            async move { note(&contact, &event) }
+        });
+    if address.is_tls() || address.ca.is_some() || address.cert.is_some() {
+        options = options.require_tls(true);
+    }
+    if let Some(ca) = &address.ca {
+        options = options.add_root_certificates(ca.clone());
+    }
+    if let Some(cert) = &address.cert {
+        let key = address.key.as_ref().unwrap_or(cert);
+        options = options.add_client_certificate(cert.clone(), key.clone());
+    }
+    if let Some(creds) = &address.creds {
+        let read = options.credentials_file(creds).await;
+        return read.map_err(|error| {
+            Trouble::cannot("read the credentials for the broker")
+                .with_path(creds)
+                .because(error)
+                .into()
+        });
+    }
+    Ok(match address.credentials() {
+        Credentials::None => options,
+        Credentials::Token(token) => options.token(token.to_owned()),
+        Credentials::Password(user, password) => {
+            options.user_and_password(user.to_owned(), password.to_owned())
+        }
+    })
+}
+
+fn note(contact: &watch::Sender<Contact>, event: &Event) {
+    match event {
+        Event::Connected => {
+            contact.send_replace(Contact::Up);
+        }
+        Event::Disconnected | Event::Closed => {
+            contact.send_if_modified(|contact| {
+                let was_up = *contact == Contact::Up;
+                if was_up {
+                    *contact = Contact::Down(Instant::now());
+                }
+                was_up
+            });
+        }
+        Event::ServerError(error) => {
+            tracing::warn!(target: "lgoose::gaggle", "the broker says: {error}")
+        }
+        Event::LameDuckMode | Event::Draining | Event::SlowConsumer(_) | Event::ClientError(_) => {}
+    }
+}
+
+fn cannot_connect(address: &Address, error: &async_nats::ConnectError) -> Error {
+    let trouble = Trouble::cannot("connect to the broker").with_address(address.url());
+    let source = |error: &async_nats::ConnectError| {
+        let inner = std::error::Error::source(error);
+        inner.map_or_else(|| error.to_string(), ToString::to_string)
+    };
+    match error.kind() {
+        ConnectErrorKind::AuthorizationViolation => trouble
+            .because("it does not take these credentials")
+            .help("give the token or user and password in the URL, or a file with '--nats-creds'"),
+        ConnectErrorKind::Authentication => trouble
+            .because(source(error))
+            .help("check the file of '--nats-creds'"),
+        ConnectErrorKind::Tls => trouble
+            .because(source(error))
+            .help("check its certificate, '--nats-ca', '--nats-cert' and '--nats-key'"),
+        ConnectErrorKind::Io | ConnectErrorKind::TimedOut | ConnectErrorKind::Dns => trouble
+            .because(source(error))
+            .help("start 'nats-server -js' there, or check host and port"),
+        _ => trouble.because(source(error)),
+    }
+    .into()
+}

@@ -1,0 +1,8 @@
+//! Connection to the broker, and what lgoose does with it.
+
+mod address;
+mod connection;
+
+pub(crate) use address::Address;
+pub(crate) use connection::Broker;
+pub(super) use connection::Contact;

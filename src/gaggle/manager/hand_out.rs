@@ -1,0 +1,88 @@
+//! Handing out: gives a version of the plan to workers, in pieces, and hears what each makes of it.
+
+use super::roll::{Member, Roll};
+use crate::error::{Error, Trouble};
+use crate::gaggle::broker::Broker;
+use crate::gaggle::clock::Offset;
+use crate::gaggle::messages::{Reply, Request, RequestKind};
+use futures_util::StreamExt as _;
+use std::time::Duration;
+
+/// Time that a worker has for one piece.
+const PIECE: Duration = Duration::from_secs(20);
+/// Time that a worker has to load the plan.
+const LOAD: Duration = Duration::from_secs(120);
+/// Workers that are served at a time.
+const AT_A_TIME: usize = 32;
+
+/// Gives that version of the plan to all workers that are there.
+///
+/// # Errors
+/// Trouble that names each worker that cannot load it, and why.
+pub(super) async fn hand_out(
+    broker: &Broker,
+    run: &str,
+    roll: &mut Roll,
+    packed: &[u8],
+    number: u64,
+) -> Result<(), Error> {
+    let present = roll.0.iter().enumerate();
+    let present = present.filter(|(_, member)| !member.away && !member.replaced);
+    let handing = present.map(|(at, member)| async move {
+        (at, hand_to(broker, run, member, packed, number).await)
+    });
+    let all: Vec<_> = futures_util::stream::iter(handing)
+        .buffer_unordered(AT_A_TIME)
+        .collect()
+        .await;
+    let mut refused = Vec::new();
+    for (at, loaded) in all {
+        match loaded {
+            Ok(Some(offset)) => roll.0[at].offset = Some(offset),
+            Ok(None) => {}
+            Err(why) => refused.push(format!("worker '{}': {why}", roll.0[at].name())),
+        }
+    }
+    refused.sort();
+    match refused.len() {
+        0 => Ok(()),
+        _ => Err(Trouble::new(format!(
+            "the plan does not load everywhere: {}",
+            refused.join("; ")
+        ))
+        .into()),
+    }
+}
+
+/// Gives a version of the plan to one worker, and returns how far its clock is away, if it was asked.
+pub(super) async fn hand_to(
+    broker: &Broker,
+    run: &str,
+    member: &Member,
+    packed: &[u8],
+    number: u64,
+) -> Result<Option<Offset>, String> {
+    let ask = async |kind: RequestKind, within: Duration| {
+        let request = Request {
+            run: run.to_owned(),
+            kind,
+        };
+        broker.request(&member.presence.id, &request, within).await
+    };
+    for (at, bytes) in packed.chunks(broker.most_bytes()).enumerate() {
+        let piece = RequestKind::Piece {
+            plan_version: number,
+            first: at == 0,
+            bytes: bytes.to_vec(),
+        };
+        ask(piece, PIECE).await?;
+    }
+    let load = RequestKind::Load {
+        plan_version: number,
+        place: (number == 0).then_some(member.place),
+    };
+    match ask(load, LOAD).await? {
+        Reply::Loaded(offset) => Ok(offset),
+        _ => Err("it gave an answer that fits no question".to_owned()),
+    }
+}

@@ -1,0 +1,218 @@
+//! A manager: finds workers, gives them the plan, and joins them to the director of the run.
+
+mod hand_out;
+mod pump;
+mod recruit;
+mod roll;
+
+use crate::engine::{Link, Offers, PlanVersion, PlanVersions};
+use crate::error::Error;
+use crate::gaggle::broker::{Address, Broker};
+use crate::gaggle::clock::Clock;
+use pump::{Ends, Pump};
+pub(crate) use recruit::present;
+use roll::Roll;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// Time that connecting to the broker may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Time between the decision to begin and the beginning.
+const LEAD: Duration = Duration::from_secs(1);
+
+/// What becomes of a run that loses a worker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum WorkerLoss {
+    /// The others go on.
+    #[default]
+    Continue,
+    /// A free worker takes its shards.
+    Replace,
+    /// The run ends.
+    Stop,
+}
+
+/// What is wanted of workers.
+#[derive(Debug, Clone)]
+pub(crate) struct Recruitment {
+    /// How many workers take part.
+    pub(crate) workers: usize,
+    /// How long they are waited for.
+    pub(crate) timeout: Duration,
+    pub(crate) on_loss: WorkerLoss,
+}
+
+/// Function that packs a version of the plan for workers: what their [`Load`](super::Load) takes.
+pub(crate) type Pack = Arc<dyn Fn(&PlanVersion) -> Result<Vec<u8>, Error> + Send + Sync>;
+
+/// Function that says how recruiting goes on.
+pub(crate) type Tell = Box<dyn Fn(&str) + Send + Sync>;
+
+/// A manager whose workers are ready to begin.
+#[derive(Debug)]
+pub(crate) struct Manager {
+    /// Name of the run.
+    pub(crate) run: String,
+    /// The director's end of the link to the workers.
+    pub(crate) link: Link,
+    /// For the director: versions of the plan that all workers have loaded.
+    pub(crate) offers: Offers,
+    /// For whoever loads the plan anew.
+    pub(crate) versions: PlanVersions,
+    /// Threads of all workers together.
+    pub(crate) threads: usize,
+    pub(crate) leave: Leave,
+}
+
+/// Ends the manager's connection.
+#[derive(Debug)]
+pub(crate) struct Leave {
+    over: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Leave {
+    /// Lets the workers go, and removes what the broker has kept of the run.
+    pub(crate) fn now(self) {
+        let _already = self.over.send(());
+        // One that panicked has nothing left to do.
+        let _panicked = self.thread.join();
+    }
+}
+
+impl Manager {
+    /// Connects, waits for workers and gives them the plan. Everything goes on by a thread of its own; what it waits for
+    /// ends when the future is dropped.
+    ///
+    /// # Errors
+    /// Trouble with the broker; too few workers, by name; a plan that a worker refuses, by name.
+    pub(crate) async fn recruit(
+        address: Address,
+        recruitment: Recruitment,
+        plan_version: Arc<PlanVersion>,
+        pack: Pack,
+        tell: Tell,
+    ) -> Result<Manager, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::cannot("start the runtime", error))?;
+        let (ready, recruited) = oneshot::channel();
+        let (over, ends) = oneshot::channel();
+        let thread = std::thread::Builder::new()
+            .name("gaggle".to_owned())
+            .spawn(move || {
+                let lead = async move {
+                    let prepared = prepare(&address, recruitment, &plan_version, pack, tell);
+                    tokio::pin!(prepared);
+                    let mut ends = ends;
+                    let prepared = tokio::select! {
+                        prepared = &mut prepared => prepared,
+                        // Nobody waits for it any more.
+                        _ = &mut ends => return,
+                    };
+                    match prepared {
+                        Ok((pump, parts)) => {
+                            if ready.send(Ok(parts)).is_ok() {
+                                pump.run(ends).await;
+                            }
+                        }
+                        Err(error) => {
+                            let _unheard = ready.send(Err(error));
+                        }
+                    }
+                };
+                runtime.block_on(lead);
+                runtime.shutdown_background();
+            })
+            .map_err(|error| Error::cannot("start a thread", error))?;
+        let fault = |_| Error::trouble("the link to the workers ended by a fault in lgoose");
+        let (run, link, offers, versions, threads) = recruited.await.map_err(fault)??;
+        Ok(Manager {
+            run,
+            link,
+            offers,
+            versions,
+            threads,
+            leave: Leave { over, thread },
+        })
+    }
+}
+
+type Parts = (String, Link, Offers, PlanVersions, usize);
+
+async fn prepare(
+    address: &Address,
+    recruitment: Recruitment,
+    plan_version: &Arc<PlanVersion>,
+    pack: Pack,
+    tell: Tell,
+) -> Result<(Pump, Parts), Error> {
+    let broker = Broker::connect(address, "lgoose manager", CONNECT).await?;
+    let run = run_name();
+    broker.make_stream(&run).await?;
+    let clock = Clock::start();
+    let beating = pump::beat(&broker, &run, clock).await?;
+    let recruited = recruit::recruit(&broker, &run, &recruitment, &tell).await;
+    let handed_out = async {
+        let mut roll = Roll::new(recruited?);
+        let packed = pack(plan_version)?;
+        hand_out::hand_out(&broker, &run, &mut roll, &packed, 0).await?;
+        Ok::<_, Error>((roll, packed))
+    };
+    let (roll, packed) = match handed_out.await {
+        Ok(handed_out) => handed_out,
+        Err(error) => {
+            recruit::release_all(&broker, &run).await;
+            broker.remove_stream(&run).await;
+            return Err(error);
+        }
+    };
+    let threads = roll.threads();
+    let (signals, received) = mpsc::unbounded_channel();
+    let (begun, begins) = oneshot::channel();
+    let (events, wanted) = mpsc::unbounded_channel();
+    let (versions, offered) = PlanVersions::open();
+    let (loaded, offers) = PlanVersions::open();
+    let link = Link {
+        workers: roll.shards(),
+        lead: LEAD,
+        stops_on_loss: recruitment.on_loss == WorkerLoss::Stop,
+        signals: received,
+        begun,
+        events,
+    };
+    let ends = Ends {
+        signals,
+        begins,
+        events: wanted,
+        offered,
+        loaded,
+    };
+    let replaces = recruitment.on_loss == WorkerLoss::Replace;
+    let pump = Pump::new(
+        broker,
+        run.clone(),
+        clock,
+        roll,
+        ends,
+        beating,
+        pack,
+        packed,
+        replaces,
+    );
+    Ok((pump, (run, link, offers, versions, threads)))
+}
+
+/// Returns a name for a run that no other has.
+fn run_name() -> String {
+    const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
+    let letter = |_| LETTERS[rand::random_range(0..LETTERS.len())] as char;
+    (0..8).map(letter).collect()
+}
+
+/// Value that a task waits for to change, for whoever needs the latest alone.
+type Latest<T> = watch::Receiver<T>;

@@ -1,0 +1,162 @@
+//! Recruiting: finds free workers at the broker and claims as many as are wanted.
+
+use super::{Recruitment, Tell};
+use crate::error::{Error, Trouble};
+use crate::gaggle::broker::Broker;
+use crate::gaggle::messages::{self, Presence, Request, RequestKind};
+use crate::gaggle::names;
+use crate::units::counted;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Time that workers have to answer who they are, which is also the time between two questions.
+const HELLO: Duration = Duration::from_millis(400);
+/// Time that a worker has to answer a claim.
+const CLAIM: Duration = Duration::from_secs(5);
+
+/// Returns all workers that answer now, with the time that each took.
+///
+/// # Errors
+/// Trouble with the broker.
+pub(crate) async fn present(broker: &Broker) -> Result<Vec<(Presence, Duration)>, Error> {
+    let answers = broker.ask_all(names::HELLO, HELLO).await?;
+    let all = answers.into_iter().filter_map(|(answer, took)| {
+        let presence = messages::decode::<Presence>(&answer).ok()?;
+        Some((presence, took))
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort_by(|(a, _), (b, _)| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
+    Ok(all)
+}
+
+/// Claims a worker that is free; `None` if there is none of this version, other than those left out.
+pub(super) async fn claim_one(
+    broker: &Broker,
+    run: &str,
+    threads: u64,
+    left_out: &[String],
+) -> Option<Presence> {
+    for (worker, _) in present(broker).await.ok()? {
+        let fits = worker.run.is_none()
+            && worker.threads >= threads
+            && worker.version == env!("CARGO_PKG_VERSION")
+            && !left_out.contains(&worker.id);
+        if fits && claim(broker, run, &worker).await.is_ok() {
+            return Some(Presence { threads, ..worker });
+        }
+    }
+    None
+}
+
+async fn claim(broker: &Broker, run: &str, worker: &Presence) -> Result<(), String> {
+    let request = Request {
+        run: run.to_owned(),
+        kind: RequestKind::Claim,
+    };
+    broker.request(&worker.id, &request, CLAIM).await.map(drop)
+}
+
+/// Waits for as many workers as are wanted, and claims them.
+///
+/// # Errors
+/// Trouble that lists who came, and why others were not taken.
+pub(super) async fn recruit(
+    broker: &Broker,
+    run: &str,
+    recruitment: &Recruitment,
+    tell: &Tell,
+) -> Result<Vec<Presence>, Error> {
+    let until = Instant::now() + recruitment.timeout;
+    let mut claimed: Vec<Presence> = Vec::new();
+    let mut others: BTreeMap<String, String> = BTreeMap::new();
+    let mut told = None;
+    loop {
+        for (worker, _) in present(broker).await? {
+            if claimed.len() == recruitment.workers {
+                break;
+            }
+            if claimed.iter().any(|known| known.id == worker.id) {
+                continue;
+            }
+            let own = env!("CARGO_PKG_VERSION");
+            let refused = match &worker.run {
+                _ if worker.version != own => {
+                    Err(format!("runs lgoose {}, and this is {own}", worker.version))
+                }
+                Some(other) => Err(format!("works for run {other}")),
+                None => claim(broker, run, &worker).await,
+            };
+            match refused {
+                Ok(()) => {
+                    others.remove(&worker.id);
+                    claimed.push(worker);
+                }
+                Err(why) => {
+                    others.insert(worker.id, format!("'{}' {why}", worker.name));
+                }
+            }
+        }
+        if claimed.len() == recruitment.workers {
+            for other in others
+                .values()
+                .filter(|other| other.contains("runs lgoose"))
+            {
+                tell(&format!("worker {other}: it was left out"));
+            }
+            return Ok(claimed);
+        }
+        if told != Some(claimed.len()) {
+            told = Some(claimed.len());
+            tell(&format!(
+                "waiting for workers at {}: {} of {} are there",
+                broker.url(),
+                claimed.len(),
+                recruitment.workers
+            ));
+        }
+        if Instant::now() >= until {
+            return Err(too_few(recruitment, &claimed, &others));
+        }
+    }
+}
+
+fn too_few(
+    recruitment: &Recruitment,
+    claimed: &[Presence],
+    others: &BTreeMap<String, String>,
+) -> Error {
+    let seconds = recruitment.timeout.as_secs_f64();
+    let wanted = counted(recruitment.workers as u64, "worker");
+    let mut text = format!("of {wanted}, {} came within {seconds} s", claimed.len());
+    if !claimed.is_empty() {
+        let names: Vec<String> = claimed
+            .iter()
+            .map(|one| format!("'{}'", one.name))
+            .collect();
+        text += &format!(": {}", names.join(", "));
+    }
+    for other in others.values() {
+        text += &format!("; worker {other}");
+    }
+    Trouble::new(text)
+        .help("start more with 'lgoose worker URL', ask for fewer, or wait longer with '--workers-timeout'")
+        .into()
+}
+
+/// Lets all workers of a run go that can be reached.
+pub(super) async fn release_all(broker: &Broker, run: &str) {
+    let request = Request {
+        run: run.to_owned(),
+        kind: RequestKind::Release,
+    };
+    let Ok(all) = present(broker).await else {
+        return;
+    };
+    for (worker, _) in all {
+        if worker.run.as_deref() == Some(run) {
+            // It gives the run up by itself otherwise.
+            let _gone = broker.request(&worker.id, &request, CLAIM).await;
+        }
+    }
+}

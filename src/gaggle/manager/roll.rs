@@ -1,0 +1,153 @@
+//! Roll of the workers of a run: who they are, and which shards each has.
+
+use crate::config::Part;
+use crate::gaggle::clock::Offset;
+use crate::gaggle::messages::{Place, Presence};
+use std::ops::Range;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Time without a signal after which a worker counts as away.
+const SILENCE: Duration = Duration::from_millis(4_500);
+
+/// A worker of the run.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) presence: Presence,
+    pub(super) place: Place,
+    /// Its shards in the figures.
+    pub(super) shards: Range<usize>,
+    pub(super) offset: Option<Offset>,
+    /// Number of its latest signal.
+    pub(super) sequence: u64,
+    /// When that came.
+    pub(super) heard: Instant,
+    /// Whether nothing has been heard of it for too long.
+    pub(super) away: bool,
+    /// Whether it has sent its last signal.
+    pub(super) ended: bool,
+    /// Whether another worker has taken its place.
+    pub(super) replaced: bool,
+}
+
+/// All workers of the run, by their numbers.
+#[derive(Debug)]
+pub(super) struct Roll(pub(super) Vec<Member>);
+
+impl Roll {
+    /// Gives each worker its shards: as many as it has threads, one after another.
+    pub(super) fn new(workers: Vec<Presence>) -> Roll {
+        let of: u64 = workers.iter().map(|worker| worker.threads).sum();
+        let mut first = 0;
+        let members = workers.into_iter().map(|presence| {
+            let shares = first..first + presence.threads;
+            first = shares.end;
+            let place = Place {
+                part: Part::of_shares(shares.clone(), of),
+                first_shard: shares.start,
+            };
+            Member::new(presence, place)
+        });
+        Roll(members.collect())
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.0.iter().map(|member| member.shards.len()).sum()
+    }
+
+    pub(super) fn shards(&self) -> Vec<Range<usize>> {
+        self.0.iter().map(|member| member.shards.clone()).collect()
+    }
+
+    /// Returns the number of the worker with that identity.
+    pub(super) fn number_of(&self, id: &str) -> Option<usize> {
+        self.0.iter().position(|member| member.presence.id == id)
+    }
+
+    /// Adds a worker that takes the place of another; its shards in the figures are new ones.
+    pub(super) fn replace(&mut self, number: usize, presence: Presence) -> usize {
+        self.0[number].replaced = true;
+        let first_shard = self
+            .0
+            .iter()
+            .map(|member| member.shards.end)
+            .max()
+            .unwrap_or(0);
+        let place = Place {
+            part: self.0[number].place.part,
+            first_shard: first_shard as u64,
+        };
+        self.0.push(Member::new(presence, place));
+        self.0.len() - 1
+    }
+
+    /// Returns the identity of a worker that can be asked for something.
+    pub(super) fn any_present(&self) -> Option<&Member> {
+        let mut present = self.0.iter().filter(|member| !member.away);
+        present.next()
+    }
+
+    /// Returns those of whom nothing has been heard since `since` or for too long, each once.
+    pub(super) fn newly_away(&mut self, since: Instant) -> Vec<usize> {
+        let all = self.0.iter_mut().enumerate();
+        let silent = all.filter(|(_, member)| {
+            !member.away && !member.ended && member.heard.max(since).elapsed() > SILENCE
+        });
+        silent
+            .map(|(number, member)| {
+                member.away = true;
+                number
+            })
+            .collect()
+    }
+}
+
+impl Member {
+    fn new(presence: Presence, place: Place) -> Member {
+        let first = place.first_shard as usize;
+        Member {
+            shards: first..first + presence.threads as usize,
+            presence,
+            place,
+            offset: None,
+            sequence: 0,
+            heard: Instant::now(),
+            away: false,
+            ended: false,
+            replaced: false,
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.presence.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worker(id: &str, threads: u64) -> Presence {
+        Presence {
+            id: id.to_owned(),
+            name: id.to_owned(),
+            version: String::new(),
+            labels: Default::default(),
+            threads,
+            cores: threads,
+            run: None,
+            wall: 0,
+        }
+    }
+
+    #[test]
+    fn shards_are_dealt_out_by_threads_and_a_replacement_has_new_ones_for_the_same_part() {
+        let mut roll = Roll::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)]);
+        assert_eq!((roll.threads(), roll.shards()), (6, vec![0..1, 1..4, 4..6]));
+        let number = roll.replace(1, worker("d", 3));
+        assert_eq!((number, roll.number_of("d")), (3, Some(3)));
+        assert_eq!(roll.0[3].place.part, roll.0[1].place.part);
+        assert_eq!(roll.0[3].shards, 6..9);
+        assert!(roll.0[1].replaced);
+    }
+}

@@ -1,0 +1,402 @@
+//! Duty of a worker: one run, from its claim to its last figures.
+
+use super::following::{Following, Versions};
+use super::outbox::hand_over;
+use super::{Load, Offer, refuse};
+use crate::config::Part;
+use crate::engine::{self, EventOrder, Work, WorkerSignal};
+use crate::error::Error;
+use crate::gaggle::broker::{Broker, Contact};
+use crate::gaggle::clock::{Clock, Offset, ROUND_TRIPS, Reading};
+use crate::gaggle::messages::{self, Place, Presence, Reply, RequestKind, Revised};
+use crate::gaggle::names;
+use async_nats::Subscriber;
+use futures_util::StreamExt as _;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, Interval, interval};
+
+/// Time without the broker after which users are stopped: no load without somebody who can stop it.
+const ALONE: Duration = Duration::from_secs(50);
+/// Time without a sign of the manager after which a run without an end is stopped.
+const UNLED: Duration = Duration::from_secs(60);
+/// Time without a sign of the manager after which a run that has not begun, or is over here, is given up.
+const NOT_BEGUN: Duration = Duration::from_secs(30);
+/// Time that the manager's clock may take to answer.
+const CLOCK: Duration = Duration::from_secs(2);
+
+/// A run that this worker works for.
+pub(super) struct Duty {
+    run: String,
+    broker: Broker,
+    presence: Presence,
+    load: Load,
+    clock: Clock,
+    down: Subscriber,
+    contact: watch::Receiver<Contact>,
+    look: Interval,
+    /// When the manager gave its last sign of life.
+    heard: Instant,
+    /// What the manager has packed, by version of the plan.
+    packed: BTreeMap<u64, Vec<u8>>,
+    part: Part,
+    first_shard: u64,
+    prepared: Prepared,
+    following: Option<Following>,
+    event_orders: Option<watch::Sender<EventOrder>>,
+    /// What goes on beside requests.
+    tasks: JoinSet<Result<Finished, Error>>,
+    /// Whether the manager wants nothing more of it.
+    released: bool,
+    begun: bool,
+}
+
+/// What was prepared before users begin.
+#[derive(Default)]
+struct Prepared {
+    run: Option<engine::Run>,
+    versions: Versions,
+    offset: Option<Offset>,
+}
+
+/// A task beside requests that has finished.
+enum Finished {
+    /// A version of the plan was loaded, or refused.
+    Loading {
+        number: u64,
+        loaded: Box<Result<engine::Run, Error>>,
+        offset: Option<Offset>,
+        inbox: String,
+    },
+    Event,
+    /// Users have gone, or all figures were handed over.
+    Work,
+}
+
+impl Duty {
+    /// Makes the duty for a run whose manager has claimed this worker.
+    ///
+    /// # Errors
+    /// Trouble with the broker.
+    pub(super) async fn new(
+        run: String,
+        broker: &Broker,
+        presence: Presence,
+        load: Load,
+        clock: Clock,
+    ) -> Result<Duty, Error> {
+        let down = broker.listen(format!("lgoose.run.{run}.down.*")).await?;
+        Ok(Duty {
+            run,
+            contact: broker.contact(),
+            broker: broker.clone(),
+            presence,
+            load,
+            clock,
+            down,
+            look: interval(Duration::from_secs(1)),
+            heard: Instant::now(),
+            packed: BTreeMap::new(),
+            part: Part::WHOLE,
+            first_shard: 0,
+            prepared: Prepared::default(),
+            following: None,
+            event_orders: None,
+            tasks: JoinSet::new(),
+            released: false,
+            begun: false,
+        })
+    }
+
+    /// Returns the run's name.
+    pub(super) fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Goes on with the run until it is over here: whether it had begun. Can be dropped and called again at any time.
+    ///
+    /// # Errors
+    /// Trouble that ended it.
+    pub(super) async fn go_on(&mut self) -> Result<bool, Error> {
+        loop {
+            if self.released && (self.tasks.is_empty() || !self.begun) {
+                return Ok(self.begun);
+            }
+            tokio::select! {
+                Some(message) = self.down.next() => {
+                    self.heard = Instant::now();
+                    if *message.subject == *names::order(&self.run) {
+                        self.follow(&message.payload);
+                    }
+                }
+                changed = self.contact.changed() => {
+                    let up = changed.is_ok() && *self.contact.borrow_and_update() == Contact::Up;
+                    if up {
+                        // What was missed meanwhile.
+                        let subject = names::order(&self.run);
+                        if let Some(bytes) = self.broker.last(&self.run, &subject).await {
+                            self.follow(&bytes);
+                        }
+                    }
+                }
+                Some(finished) = self.tasks.join_next() => match finished {
+                    Ok(finished) => self.finished(finished?).await,
+                    Err(error) if error.is_panic() => {
+                        return Err(Error::trouble("it ended by a fault in lgoose; please report it"));
+                    }
+                    Err(_) => {}
+                },
+                _ = self.look.tick() => if !self.look() {
+                    return Ok(self.begun);
+                },
+            }
+        }
+    }
+
+    /// Stops users when nobody could, and returns whether the duty goes on.
+    fn look(&mut self) -> bool {
+        let down = match *self.contact.borrow() {
+            Contact::Up => None,
+            Contact::Down(since) => Some(since.elapsed()),
+        };
+        let unled = self.heard.elapsed();
+        let Some(following) = self.following.as_mut().filter(|_| !self.tasks.is_empty()) else {
+            // Nothing goes on here; whoever leads the run may want more of it.
+            return unled < NOT_BEGUN || !self.tasks.is_empty();
+        };
+        if !following.goes_on() {
+            return true;
+        }
+        let why = if down.is_some_and(|down| down >= ALONE) {
+            "the broker cannot be reached"
+        } else if unled >= UNLED && !following.has_end() {
+            "nothing is heard of the manager, and the run has no end of its own"
+        } else {
+            return true;
+        };
+        tracing::warn!(target: "lgoose::gaggle", "run {}: {why}: users are stopped", self.run);
+        following.leave();
+        true
+    }
+
+    fn follow(&mut self, bytes: &[u8]) {
+        if let (Some(following), Ok(revised)) =
+            (&mut self.following, messages::decode::<Revised>(bytes))
+        {
+            following.follow(&revised);
+        }
+    }
+
+    /// Takes a request; `None` if its reply follows later, to that inbox.
+    pub(super) fn take(&mut self, kind: RequestKind, inbox: &str) -> Option<Reply> {
+        self.heard = Instant::now();
+        match kind {
+            RequestKind::Claim => Some(Reply::Done),
+            RequestKind::Piece {
+                plan_version,
+                first,
+                bytes,
+            } => {
+                let packed = self.packed.entry(plan_version).or_default();
+                if first {
+                    packed.clear();
+                }
+                packed.extend(bytes);
+                Some(Reply::Done)
+            }
+            RequestKind::Load {
+                plan_version,
+                place,
+            } => {
+                if let Some(Place { part, first_shard }) = place {
+                    (self.part, self.first_shard) = (part, first_shard);
+                }
+                self.load(plan_version, inbox.to_owned());
+                None
+            }
+            RequestKind::Event(event) => {
+                let Some(run) = self.prepared.run.clone() else {
+                    return Some(refuse("no plan was loaded"));
+                };
+                let (orders, ordered) = watch::channel(EventOrder::GoOn);
+                self.event_orders = Some(orders);
+                let run = match &self.following {
+                    // The plan as users run it now.
+                    Some(following) => engine::Run {
+                        plan_version: following.directives().borrow().plan_version.clone(),
+                        ..run
+                    },
+                    None => run,
+                };
+                let (broker, inbox) = (self.broker.clone(), inbox.to_owned());
+                self.tasks.spawn(async move {
+                    let reply = match engine::run_event_here(run, event, ordered).await {
+                        Ok(ended) => Reply::Event(Box::new(ended)),
+                        Err(error) => refuse(&error.to_string()),
+                    };
+                    broker.send(inbox, messages::encode(&reply)).await;
+                    Ok(Finished::Event)
+                });
+                None
+            }
+            RequestKind::EventOrder(order) => {
+                if let Some(orders) = &self.event_orders {
+                    orders.send_replace(order);
+                }
+                Some(Reply::Done)
+            }
+            RequestKind::Share(json) => {
+                let run = self.prepared.run.as_ref();
+                Some(match run.map(|run| run.plan_version.program.share(&json)) {
+                    Some(Ok(())) => Reply::Done,
+                    Some(Err(error)) => refuse(&error.to_string()),
+                    None => refuse("no plan was loaded"),
+                })
+            }
+            RequestKind::Begin {
+                at,
+                since_origin,
+                revision,
+                order,
+            } => Some(self.begin(at, since_origin, revision, &order)),
+            RequestKind::Dismiss => {
+                self.leave();
+                Some(Reply::Done)
+            }
+            RequestKind::Release => {
+                self.released = true;
+                if let Some(following) = &mut self.following {
+                    following.abort();
+                }
+                Some(Reply::Done)
+            }
+        }
+    }
+
+    /// Stops users as the end of the run does.
+    pub(super) fn leave(&mut self) {
+        match &mut self.following {
+            Some(following) => following.leave(),
+            None => self.released = true,
+        }
+    }
+
+    fn load(&mut self, number: u64, inbox: String) {
+        let packed = self.packed.remove(&number).unwrap_or_default();
+        let (load, part) = (self.load.clone(), self.part);
+        let (broker, run, clock) = (self.broker.clone(), self.run.clone(), self.clock);
+        self.tasks.spawn(async move {
+            let offset = match number {
+                0 => compare_clocks(&broker, &run, clock).await,
+                _ => None,
+            };
+            let offer = Offer {
+                packed,
+                part,
+                number,
+            };
+            let loading = tokio::task::spawn_blocking(move || load(offer));
+            let loaded = loading.await;
+            let loaded = loaded.map_err(|error| Error::cannot("load the plan", error))?;
+            Ok(Finished::Loading {
+                number,
+                loaded: Box::new(loaded),
+                offset,
+                inbox,
+            })
+        });
+    }
+
+    async fn finished(&mut self, finished: Finished) {
+        let Finished::Loading {
+            number,
+            loaded,
+            offset,
+            inbox,
+        } = finished
+        else {
+            return;
+        };
+        let reply = match (*loaded, number, offset) {
+            (Err(error), ..) => refuse(&error.to_string()),
+            (Ok(_), 0, None) => refuse("it cannot reach the manager to compare clocks"),
+            (Ok(run), ..) => {
+                self.prepared.versions.add(run.plan_version.clone());
+                if number == 0 {
+                    self.prepared.offset = offset;
+                    self.prepared.run = Some(run);
+                }
+                Reply::Loaded(offset)
+            }
+        };
+        self.broker.send(inbox, messages::encode(&reply)).await;
+    }
+
+    fn begin(
+        &mut self,
+        at: u64,
+        since_origin: Duration,
+        revision: u64,
+        order: &engine::Order,
+    ) -> Reply {
+        let (Some(run), Some(offset)) = (&self.prepared.run, &self.prepared.offset) else {
+            return refuse("no plan was loaded");
+        };
+        if self.begun {
+            // The answer to the first request was lost.
+            return Reply::Done;
+        }
+        let versions = self.prepared.versions.clone();
+        let Some(following) = Following::begin(revision, order, versions) else {
+            return refuse("the run's version of the plan was not loaded");
+        };
+        let work = Work::on_threads(
+            run.clone(),
+            self.presence.name.clone(),
+            self.clock.moment(at, offset).into(),
+            since_origin,
+            self.first_shard,
+            self.broker.most_bytes(),
+        );
+        let (signals, received) = mpsc::unbounded_channel::<WorkerSignal>();
+        let (broker, name) = (self.broker.clone(), self.run.clone());
+        let handing_over = hand_over(broker, name, self.presence.id.clone(), received);
+        self.tasks.spawn(async move {
+            handing_over.await;
+            Ok(Finished::Work)
+        });
+        let directives = following.directives();
+        self.tasks.spawn(async move {
+            let failed = signals.clone();
+            if let Err(error) = work.run(directives, signals).await {
+                let why = error.to_string();
+                let why = why.strip_prefix("error: ").unwrap_or(&why).to_owned();
+                let _over = failed.send(WorkerSignal::Failed(why));
+            }
+            Ok(Finished::Work)
+        });
+        self.following = Some(following);
+        self.begun = true;
+        Reply::Done
+    }
+}
+
+/// Compares the own clock with the manager's; `None` if that does not answer.
+async fn compare_clocks(broker: &Broker, run: &str, clock: Clock) -> Option<Offset> {
+    let mut best: Option<Offset> = None;
+    for _ in 0..ROUND_TRIPS {
+        let before = clock.read();
+        let answer = broker.ask(names::clock(run), Vec::new(), CLOCK).await;
+        let after = clock.read();
+        let Ok(reading) = messages::decode::<Reading>(&answer.ok()?) else {
+            return None;
+        };
+        let offset = Offset::of(before, reading, after);
+        if best.is_none_or(|best| offset.uncertainty < best.uncertainty) {
+            best = Some(offset);
+        }
+    }
+    best
+}

@@ -1,0 +1,128 @@
+//! A worker: waits for runs at the broker and works for one after another.
+
+mod duty;
+mod following;
+mod outbox;
+
+use crate::config::Part;
+use crate::control::{Call, Calls, Command, Done, Refusal};
+use crate::engine;
+use crate::error::Error;
+use crate::gaggle::broker::Broker;
+use crate::gaggle::clock::Clock;
+use crate::gaggle::messages::{self, Presence, Reply, Request, RequestKind};
+use crate::gaggle::names;
+use duty::Duty;
+use futures_util::StreamExt as _;
+use std::sync::Arc;
+
+/// Everything that a worker is given to load a plan from.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    /// What the manager has packed.
+    pub(crate) packed: Vec<u8>,
+    /// The part of the load that is this worker's.
+    pub(crate) part: Part,
+    /// Number of the plan's version, 0 for the first.
+    pub(crate) number: u64,
+}
+
+/// Function that makes a run of what was packed, ready to begin; called on a thread that may block.
+pub(crate) type Load = Arc<dyn Fn(Offer) -> Result<engine::Run, Error> + Send + Sync>;
+
+/// Serves runs until a signal ends it, or after the first with `once`.
+///
+/// # Errors
+/// Trouble with the broker, or with the only run.
+pub(crate) async fn serve(
+    broker: Broker,
+    presence: Presence,
+    load: Load,
+    once: bool,
+    mut calls: Calls,
+) -> Result<(), Error> {
+    let mut hellos = broker.listen(names::HELLO.to_owned()).await?;
+    let mut requests = broker.listen(names::worker(&presence.id)).await?;
+    let clock = Clock::start();
+    let mut duty: Option<Duty> = None;
+    let mut leaving = false;
+    loop {
+        if duty.is_none() && leaving {
+            return Ok(());
+        }
+        let working = async {
+            match &mut duty {
+                Some(duty) => duty.go_on().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            ended = working => {
+                let run = duty.take().map(|duty| duty.run().to_owned()).unwrap_or_default();
+                leaving |= once && !matches!(ended, Ok(false));
+                match ended {
+                    Ok(true) => tracing::info!(target: "lgoose::gaggle", "run {run} is over"),
+                    Ok(false) => tracing::info!(target: "lgoose::gaggle", "run {run} did not begin here"),
+                    Err(error) => tracing::warn!(target: "lgoose::gaggle", "run {run}: {error}"),
+                }
+            }
+            Some(hello) = hellos.next() => if let Some(inbox) = hello.reply {
+                let presence = Presence {
+                    run: duty.as_ref().map(|duty| duty.run().to_owned()),
+                    wall: clock.read().wall,
+                    ..presence.clone()
+                };
+                if !leaving {
+                    broker.send(inbox.to_string(), messages::encode(&presence)).await;
+                }
+            },
+            Some(message) = requests.next() => {
+                let Some(inbox) = message.reply.map(|inbox| inbox.to_string()) else {
+                    continue;
+                };
+                let reply = match messages::decode::<Request>(&message.payload) {
+                    Ok(request) => match (&mut duty, request.kind) {
+                        (None, RequestKind::Claim) if leaving => refuse("it is about to end"),
+                        (None, RequestKind::Claim) => {
+                            match Duty::new(request.run, &broker, presence.clone(), load.clone(), clock).await {
+                                Ok(new) => {
+                                    duty = Some(new);
+                                    Reply::Done
+                                }
+                                Err(error) => refuse(&error.to_string()),
+                            }
+                        }
+                        (Some(duty), RequestKind::Claim) => refuse(&format!("it works for run {}", duty.run())),
+                        (Some(duty), kind) if duty.run() == request.run => match duty.take(kind, &inbox) {
+                            Some(reply) => reply,
+                            // It is sent when it is known.
+                            None => continue,
+                        },
+                        (_, RequestKind::Release | RequestKind::Dismiss) => Reply::Done,
+                        (_, _) => refuse(&format!("it does not work for run {}", request.run)),
+                    },
+                    Err(error) => refuse(&error.to_string()),
+                };
+                broker.send(inbox, messages::encode(&reply)).await;
+            }
+            Some(call) = calls.next() => if let Call::Command(command, reply) = call {
+                reply.answer(match command {
+                    Command::Interrupt(_) | Command::Stop => {
+                        leaving = true;
+                        if let Some(duty) = &mut duty {
+                            duty.leave();
+                        }
+                        Ok(Done::Stopping)
+                    }
+                    Command::Abort => return Ok(()),
+                    _ => Err(Refusal::NotBegun),
+                });
+            },
+        }
+    }
+}
+
+fn refuse(why: &str) -> Reply {
+    let why = why.strip_prefix("error: ").unwrap_or(why);
+    Reply::Refused(why.to_owned())
+}

@@ -1,0 +1,140 @@
+//! Outbox of a worker: its signals until the broker has them, in order, each once.
+
+use crate::engine::WorkerSignal;
+use crate::gaggle::broker::Broker;
+use crate::gaggle::messages::{self, Numbered};
+use crate::gaggle::names;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// The most bytes kept for a broker that cannot be reached; beyond, the oldest figures go.
+const MOST: usize = 64 << 20;
+
+/// Time between two attempts to hand over.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// Time for which a worker whose users have gone tries to hand over the last figures.
+const FAREWELL: Duration = Duration::from_secs(120);
+
+/// Signals that the broker does not have yet.
+#[derive(Debug, Default)]
+struct Outbox {
+    waiting: VecDeque<(u64, bool, Vec<u8>)>,
+    bytes: usize,
+    sequence: u64,
+}
+
+impl Outbox {
+    fn put(&mut self, signal: WorkerSignal) {
+        self.sequence += 1;
+        let figures = matches!(signal, WorkerSignal::Figures { .. });
+        let bytes = messages::encode(&Numbered {
+            sequence: self.sequence,
+            signal,
+        });
+        self.bytes += bytes.len();
+        self.waiting.push_back((self.sequence, figures, bytes));
+        while self.bytes > MOST {
+            let Some(at) = self.waiting.iter().position(|(_, figures, _)| *figures) else {
+                return;
+            };
+            if let Some((.., bytes)) = self.waiting.remove(at) {
+                self.bytes -= bytes.len();
+            }
+        }
+    }
+
+    fn sent(&mut self, sequence: u64) {
+        if let Some((.., bytes)) = self.waiting.pop_front_if(|(known, ..)| *known == sequence) {
+            self.bytes -= bytes.len();
+        }
+    }
+}
+
+/// Hands signals over to the broker until the last has been. Whatever fails is tried again: the number of a signal tells
+/// whoever reads it whether it is a repeat.
+pub(super) async fn hand_over(
+    broker: Broker,
+    run: String,
+    worker: String,
+    mut signals: mpsc::UnboundedReceiver<WorkerSignal>,
+) {
+    let subject = names::signals(&run, &worker);
+    let mut outbox = Outbox::default();
+    let mut until = None;
+    loop {
+        let Some((sequence, _, bytes)) = outbox.waiting.front().cloned() else {
+            match signals.recv().await {
+                Some(signal) => outbox.put(signal),
+                None => return,
+            }
+            continue;
+        };
+        let id = format!("{worker}:{sequence}");
+        let keeping = broker.keep(subject.clone(), &id, bytes);
+        tokio::pin!(keeping);
+        let kept = loop {
+            tokio::select! {
+                kept = &mut keeping => break kept,
+                signal = signals.recv(), if until.is_none() => match signal {
+                    Some(signal) => outbox.put(signal),
+                    None => until = Some(Instant::now() + FAREWELL),
+                },
+            }
+        };
+        match kept {
+            Ok(()) => outbox.sent(sequence),
+            Err((error, passes)) => {
+                tracing::debug!(target: "lgoose::gaggle", "{error}");
+                if !passes || until.is_some_and(|until| Instant::now() >= until) {
+                    tracing::warn!(
+                        target: "lgoose::gaggle",
+                        "run {run}: {} signals could not be handed over: {error}",
+                        outbox.waiting.len()
+                    );
+                    return;
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(bytes: usize) -> WorkerSignal {
+        WorkerSignal::Figures {
+            reached: 0,
+            bytes: vec![0; bytes],
+        }
+    }
+
+    #[test]
+    fn the_oldest_figures_go_where_there_is_no_room() {
+        let mut outbox = Outbox::default();
+        outbox.put(WorkerSignal::Failed("why".to_owned()));
+        for _ in 0..70 {
+            outbox.put(figures(1 << 20));
+        }
+        assert!(outbox.bytes <= MOST);
+        let numbers: Vec<u64> = outbox
+            .waiting
+            .iter()
+            .map(|(sequence, ..)| *sequence)
+            .collect();
+        assert_eq!((numbers[0], numbers.last()), (1, Some(&71)));
+        assert!(numbers.len() < 66 && numbers[1] > 7, "{numbers:?}");
+        outbox.sent(2);
+        assert_eq!(
+            outbox.waiting.len(),
+            numbers.len(),
+            "only the first is taken off"
+        );
+        outbox.sent(1);
+        assert_eq!(outbox.waiting.len(), numbers.len() - 1);
+    }
+}

@@ -1,0 +1,72 @@
+//! Hosts that requests may go to: a bound for plans that others have written.
+
+use super::failure::{ErrorClass, Failure};
+use regex::{Regex, RegexBuilder};
+use std::sync::Arc;
+
+/// Patterns of hosts; without any, every host is allowed.
+#[derive(Debug, Clone, Default)]
+pub struct AllowedHosts(Arc<[Regex]>);
+
+impl AllowedHosts {
+    /// Makes the bound of these hosts; '*' stands for any text.
+    pub fn new(patterns: &[String]) -> AllowedHosts {
+        let patterns = patterns.iter().filter_map(|pattern| {
+            let parts: Vec<String> = pattern.split('*').map(regex::escape).collect();
+            let pattern = format!("^{}$", parts.join(".*"));
+            // Escaped text and dots: there is no other pattern.
+            RegexBuilder::new(&pattern)
+                .case_insensitive(true)
+                .build()
+                .ok()
+        });
+        AllowedHosts(patterns.collect())
+    }
+
+    /// Checks that requests may go to that host.
+    ///
+    /// # Errors
+    /// A failure of class `host not allowed`.
+    pub fn check(&self, host: &str) -> Result<(), Failure> {
+        match self.0.is_empty() || self.0.iter().any(|pattern| pattern.is_match(host)) {
+            true => Ok(()),
+            false => Err(Failure::new(
+                ErrorClass::NotAllowed,
+                format!("'{host}' is none of the hosts of '--allow-host'"),
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_allowed_by_patterns_as_a_whole() {
+        let patterns = ["*.staging.example.com", "127.0.0.1"].map(str::to_owned);
+        let allowed = AllowedHosts::new(&patterns);
+        for host in [
+            "a.staging.example.com",
+            "A.B.Staging.Example.com",
+            "127.0.0.1",
+        ] {
+            assert!(allowed.check(host).is_ok(), "{host}");
+        }
+        for host in [
+            "staging.example.com",
+            "a.staging.example.com.evil.org",
+            "127.0.0.10",
+            "127x0.0.1",
+            "",
+        ] {
+            let failure = allowed.check(host).expect_err(host);
+            assert!(
+                failure.detail.contains("--allow-host"),
+                "{}",
+                failure.detail
+            );
+        }
+        assert!(AllowedHosts::default().check("anything").is_ok());
+    }
+}

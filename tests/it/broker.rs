@@ -1,0 +1,96 @@
+//! A broker of its own for a test: Debian's `nats-server`, on a free port and in a folder of its own.
+
+use crate::program::wait_until;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A broker; ended when this is dropped.
+pub(crate) struct Broker {
+    child: Child,
+    port: u16,
+    folder: TempDir,
+    token: &'static str,
+}
+
+impl Broker {
+    /// Starts a broker with JetStream and a token. `None` if no `nats-server` is installed: then the test says so and
+    /// does nothing, unless `LGOOSE_NEED_NATS` is set.
+    pub(crate) fn start() -> Option<Broker> {
+        Broker::with("s3cret", "jetstream { store_dir: \"STORE\" }")
+    }
+
+    /// Starts a broker with that token and more of a configuration, in which STORE is a folder of its own.
+    pub(crate) fn with(token: &'static str, more: &str) -> Option<Broker> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .expect("a free port")
+            .port();
+        let store = folder.path().join("store").display().to_string();
+        let config = format!(
+            "listen: \"127.0.0.1:{port}\"\nauthorization {{ token: \"{token}\" }}\n{}\n",
+            more.replace("STORE", &store)
+        );
+        std::fs::write(folder.path().join("nats.conf"), config).expect("it is written");
+        let child = match start(&folder, port) {
+            Ok(child) => child,
+            Err(error) => {
+                assert!(
+                    std::env::var_os("LGOOSE_NEED_NATS").is_none(),
+                    "nats-server: {error}"
+                );
+                eprintln!("skipped: no 'nats-server' is installed ({error})");
+                return None;
+            }
+        };
+        Some(Broker {
+            child,
+            port,
+            folder,
+            token,
+        })
+    }
+
+    /// Returns its URL with the token.
+    pub(crate) fn url(&self) -> String {
+        format!("nats://{}@127.0.0.1:{}", self.token, self.port)
+    }
+
+    /// Returns its URL with another token.
+    pub(crate) fn url_with(&self, token: &str) -> String {
+        format!("nats://{token}@127.0.0.1:{}", self.port)
+    }
+
+    /// Kills it, as a machine that fails does.
+    pub(crate) fn kill(&mut self) {
+        // It may have ended by itself.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+
+    /// Starts it again after [`Broker::kill`], with what it had kept.
+    pub(crate) fn restart(&mut self) {
+        self.child = start(&self.folder, self.port).expect("it started before");
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn start(folder: &TempDir, port: u16) -> std::io::Result<Child> {
+    let child = Command::new("nats-server")
+        .arg("-c")
+        .arg(folder.path().join("nats.conf"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    wait_until("the broker listens", || {
+        TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
+    Ok(child)
+}

@@ -1,0 +1,480 @@
+//! Runs on several workers over a real broker: they are one run, whatever breaks on the way.
+
+use crate::broker::Broker;
+use crate::program::{Ended, Lgoose, Running, plan, wait_until};
+use crate::report::{Report, read, run};
+use crate::server::Server;
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+/// Iterations with random choices, waits and failures.
+const MIXED: &str = "plan { seed = 11 }\n\
+    scenario { \"a\", weight = 3,\n  \
+      task { \"one\", function(user) user:get(\"/one/\" .. random.int(1, 20)) end, wait = 0.01 } }\n\
+    scenario { \"b\", task { \"two\", function(user) user:get(\"/status/404?\" .. user.id) end, wait = 0.02 } }";
+
+/// Requests without an end.
+const STEADY: &str = "task { \"front\", function(user) user:get \"/\" user:wait(0.02) end }";
+
+fn worker(broker: &Broker, name: &str, more: &[&str]) -> Running {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut arguments = vec!["worker", "--name", name, "--threads", "1"];
+    arguments.extend(more);
+    let worker = Lgoose::new(arguments)
+        .env("LGOOSE_NATS", &broker.url())
+        .within(folder.path())
+        .start();
+    wait_until("the worker is ready", || {
+        worker.stderr().contains("waits for runs")
+    });
+    worker
+}
+
+fn managed(broker: &Broker, path: &str, server: &Server, workers: &str, more: &[&str]) -> Running {
+    let url = server.url();
+    let mut arguments = vec![path, "-H", &url, "--workers", workers, "-o", "json=-"];
+    arguments.extend(more);
+    Lgoose::new(arguments)
+        .env("LGOOSE_NATS", &broker.url())
+        .start()
+}
+
+fn report_of(ended: Ended) -> (Report, Vec<String>) {
+    let report = read(ended);
+    let warnings = report.json["warnings"].as_array().expect("a list");
+    let warnings = warnings
+        .iter()
+        .map(|text| text.as_str().unwrap_or_default().to_owned());
+    let warnings = warnings.collect();
+    (report, warnings)
+}
+
+fn sorted(server: &Server) -> Vec<String> {
+    let mut requests = server.requests();
+    requests.sort();
+    requests
+}
+
+/// Waits for so long: what is tested takes time.
+fn pass(time: Duration) {
+    let begin = Instant::now();
+    wait_until("time passes", || begin.elapsed() >= time);
+}
+
+#[test]
+fn two_workers_make_the_requests_of_one_process_with_two_threads() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let path = plan("gaggle_same.lua", MIXED);
+    let options = ["-u", "12", "-r", "200", "-i", "15"];
+    let (alone, together) = (Server::start(), Server::start());
+    let url = alone.url();
+    let one = run([&[&*path, "-H", &url, "--threads", "2"][..], &options].concat());
+    let _workers = [worker(&broker, "w1", &[]), worker(&broker, "w2", &[])];
+    let (all, warnings) = report_of(managed(&broker, &path, &together, "2", &options).end());
+    assert_eq!(sorted(&together), sorted(&alone));
+    for row in ["GET one", "GET two"] {
+        assert_eq!(all.count(row), one.count(row));
+        assert_eq!(all.failures(row), one.failures(row));
+    }
+    assert_eq!(all.sent(), together.received());
+    assert_eq!(all.scenario_users(), one.scenario_users());
+    assert!(warnings.is_empty(), "{warnings:?}");
+    assert_eq!(all.json["ending"]["cause"], "iterations_done");
+    assert_eq!(all.json["generator"]["threads"], 2);
+}
+
+#[test]
+fn a_plan_travels_with_its_modules_data_and_variables_and_setup_is_run_once() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("it is written");
+    };
+    write("names.lua", "return { prefix = \"/item/\" }");
+    let rows: Vec<String> = (0..30).map(|n| format!("row{n}")).collect();
+    write("rows.csv", &format!("id\n{}\n", rows.join("\n")));
+    write(
+        "plan.lua",
+        "local names = require \"names\"\n\
+         local rows = data.csv(\"rows.csv\", { order = \"unique\" })\n\
+         on(\"test_start\", function(user) user:get \"/setup\" return { key = \"k\" } end)\n\
+         on(\"test_stop\", function(user) user:get(\"/teardown/\" .. shared.key) end)\n\
+         task { function(user)\n  \
+           local row = rows:next(user)\n  \
+           if row == nil then user:stop() return end\n  \
+           user:get(names.prefix .. row.id .. \"/\" .. shared.key .. \"/\" .. env \"FLAVOUR\", { name = \"item\" })\n\
+         end }",
+    );
+    let server = Server::start();
+    let _workers = [
+        worker(&broker, "w1", &[]),
+        worker(&broker, "w2", &["--threads", "2"]),
+        worker(&broker, "w3", &[]),
+    ];
+    let path = folder.path().join("plan.lua").display().to_string();
+    let options = [
+        "-u",
+        "6",
+        "-r",
+        "1000",
+        "-i",
+        "100",
+        "--env",
+        "FLAVOUR=sour",
+    ];
+    let (report, warnings) = report_of(managed(&broker, &path, &server, "3", &options).end());
+    let mut items: Vec<String> = rows
+        .iter()
+        .map(|row| format!("GET /item/{row}/k/sour"))
+        .collect();
+    items.extend(["GET /setup".to_owned(), "GET /teardown/k".to_owned()]);
+    items.sort();
+    assert_eq!(
+        sorted(&server),
+        items,
+        "no row twice, none left out: {warnings:?}"
+    );
+    assert_eq!(
+        (report.count("GET item"), report.start_stop("count")),
+        (30, 2)
+    );
+}
+
+#[test]
+fn a_worker_that_is_killed_loses_only_what_it_had_not_delivered() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, path) = (Server::start(), plan("gaggle_killed.lua", STEADY));
+    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
+    let options = ["-u", "10", "-r", "1000", "-t", "12s"];
+    let running = managed(&broker, &path, &server, "2", &options);
+    wait_until("users work", || server.received() > 500);
+    first.signal(Signal::KILL);
+    let (report, warnings) = report_of(running.end());
+    let (counted, received) = (report.sent(), server.received());
+    // Five users of 50 requests a second at most, and what was not handed over of a second and a bit.
+    assert!(
+        counted <= received && received - counted <= 5 * 50 * 3 / 2,
+        "{counted} of {received}"
+    );
+    let lost = warnings
+        .iter()
+        .any(|text| text.contains("worker 'w1' was lost"));
+    assert!(lost, "{warnings:?}");
+    assert_eq!(report.json["ending"]["cause"], "time_up");
+    let last = report.json["series"]
+        .as_array()
+        .expect("points")
+        .iter()
+        .rev()
+        .nth(1);
+    assert_eq!(last.expect("seconds")["users"], 5, "the others go on");
+}
+
+#[test]
+fn a_free_worker_takes_the_place_of_one_that_is_lost() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, path) = (Server::start(), plan("gaggle_replaced.lua", STEADY));
+    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
+    let options = [
+        "-u",
+        "10",
+        "-r",
+        "1000",
+        "-t",
+        "14s",
+        "--on-worker-loss",
+        "replace",
+    ];
+    let running = managed(&broker, &path, &server, "2", &options);
+    wait_until("users work", || server.received() > 500);
+    let _third = worker(&broker, "w3", &[]);
+    first.signal(Signal::KILL);
+    let (report, warnings) = report_of(running.end());
+    let told = warnings
+        .iter()
+        .any(|text| text.contains("worker 'w3' took the place of 'w1'"));
+    assert!(told, "{warnings:?}");
+    let last = report.json["series"]
+        .as_array()
+        .expect("points")
+        .iter()
+        .rev()
+        .nth(1);
+    assert_eq!(last.expect("seconds")["users"], 10, "the load is back");
+}
+
+#[test]
+fn the_loss_of_a_worker_ends_the_run_if_that_is_wanted() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, path) = (Server::start(), plan("gaggle_stopped.lua", STEADY));
+    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
+    let options = [
+        "-u",
+        "4",
+        "-r",
+        "1000",
+        "-t",
+        "50s",
+        "--on-worker-loss",
+        "stop",
+    ];
+    let running = managed(&broker, &path, &server, "2", &options);
+    wait_until("users work", || server.received() > 100);
+    first.signal(Signal::KILL);
+    let ended = running.end();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("worker 'w1' was lost"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_broker_that_is_killed_and_comes_back_loses_nothing() {
+    let Some(mut broker) = Broker::start() else {
+        return;
+    };
+    let (server, path) = (Server::start(), plan("gaggle_broker.lua", STEADY));
+    let _workers = [worker(&broker, "w1", &[]), worker(&broker, "w2", &[])];
+    let options = ["-u", "10", "-r", "1000", "-t", "14s"];
+    let running = managed(&broker, &path, &server, "2", &options);
+    wait_until("users work", || server.received() > 500);
+    broker.kill();
+    pass(Duration::from_secs(4));
+    broker.restart();
+    let (report, warnings) = report_of(running.end());
+    assert_eq!(report.sent(), server.received(), "{warnings:?}");
+    assert_eq!(report.json["ending"]["cause"], "time_up");
+}
+
+#[test]
+fn a_worker_that_stood_still_is_back_and_delivers() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, path) = (Server::start(), plan("gaggle_still.lua", STEADY));
+    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
+    let options = ["-u", "10", "-r", "1000", "-t", "16s"];
+    let running = managed(&broker, &path, &server, "2", &options);
+    wait_until("users work", || server.received() > 500);
+    first.signal(Signal::STOP);
+    pass(Duration::from_secs(8));
+    first.signal(Signal::CONT);
+    let (report, warnings) = report_of(running.end());
+    assert_eq!(report.sent(), server.received(), "{warnings:?}");
+    for told in [
+        "worker 'w1' was lost",
+        "worker 'w1' is back",
+        "worker 'w1' stood still for",
+    ] {
+        assert!(
+            warnings.iter().any(|text| text.contains(told)),
+            "{told}: {warnings:?}"
+        );
+    }
+}
+
+#[test]
+fn a_stop_ends_the_users_of_all_workers_and_they_are_free_for_the_next_run() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let path = plan(
+        "gaggle_stop.lua",
+        "task { on_stop = true, function(user) user:get \"/bye\" end }\n\
+         task { \"front\", function(user) user:get \"/\" user:wait(0.05) end }",
+    );
+    let _workers = [worker(&broker, "w1", &[]), worker(&broker, "w2", &[])];
+    for _ in 0..2 {
+        let server = Server::start();
+        let running = managed(&broker, &path, &server, "2", &["-u", "6", "-r", "1000"]);
+        wait_until("users work", || server.received() > 50);
+        running.interrupt();
+        let (report, _) = report_of(running.end());
+        assert_eq!(server.count("GET /bye"), 6);
+        assert_eq!(report.sent(), server.received());
+        assert_eq!(report.json["ending"]["cause"], "signal");
+    }
+}
+
+#[test]
+fn users_stop_when_nobody_can_be_reached() {
+    let Some(mut broker) = Broker::start() else {
+        return;
+    };
+    let path = plan(
+        "gaggle_alone.lua",
+        "task { on_stop = true, function(user) user:get \"/bye\" end }\n\
+         task { \"front\", function(user) user:get \"/\" user:wait(0.1) end }",
+    );
+    let server = Server::start();
+    let worker = worker(&broker, "w1", &[]);
+    let running = managed(
+        &broker,
+        &path,
+        &server,
+        "1",
+        &["-u", "3", "-r", "1000", "-t", "10m"],
+    );
+    wait_until("users work", || server.received() > 30);
+    broker.kill();
+    running.signal(Signal::KILL);
+    let begin = Instant::now();
+    while server.count("GET /bye") < 3 {
+        assert!(begin.elapsed() < Duration::from_secs(65), "they go on");
+        pass(Duration::from_millis(500));
+    }
+    assert!(
+        begin.elapsed() > Duration::from_secs(40),
+        "a broker may be away for a while"
+    );
+    assert!(
+        worker.stderr().contains("the broker cannot be reached"),
+        "{}",
+        worker.stderr()
+    );
+}
+
+fn refused(broker: &Broker, url: &str, more: &[&str]) -> String {
+    let (server, path) = (Server::start(), plan("gaggle_refused.lua", STEADY));
+    let site = server.url();
+    let mut arguments = vec![
+        &*path,
+        "-H",
+        &site,
+        "--workers",
+        "1",
+        "--workers-timeout",
+        "1s",
+        "-t",
+        "1s",
+        "-q",
+    ];
+    arguments.extend(more);
+    let ended = Lgoose::new(arguments).env("LGOOSE_NATS", url).finish();
+    assert_eq!((ended.code, server.received()), (3, 0), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("s3cret"), "{}", ended.stderr);
+    let _kept = broker;
+    ended.stderr
+}
+
+#[test]
+fn what_keeps_a_run_from_starting_is_told() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let told = refused(&broker, &broker.url_with("wrong"), &[]);
+    assert!(told.contains("does not take these credentials"), "{told}");
+    let told = refused(&broker, &broker.url(), &[]);
+    assert!(told.contains("of 1 worker, 0 came within 1 s"), "{told}");
+    let strict = worker(&broker, "strict", &["--allow-host", "*.example.org"]);
+    let told = refused(&broker, &broker.url(), &[]);
+    assert!(
+        told.contains("worker 'strict': '127.0.0.1' is none of the hosts"),
+        "{told}"
+    );
+    drop(strict);
+    let Some(plain) = Broker::with("s3cret", "") else {
+        return;
+    };
+    let told = refused(&plain, &plain.url(), &[]);
+    assert!(told.contains("JetStream"), "{told}");
+}
+
+#[test]
+fn a_plan_goes_nowhere_that_its_worker_does_not_allow() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, other) = (Server::start(), Server::start());
+    let elsewhere = other.url().replace("127.0.0.1", "localhost");
+    let text = format!(
+        "task {{ function(user) user:get \"/\" user:get(\"{elsewhere}/evil\", {{ name = \"evil\" }}) end }}"
+    );
+    let path = plan("gaggle_allowed.lua", &text);
+    let _worker = worker(&broker, "w1", &["--allow-host", "127.0.0.1"]);
+    let (report, _) =
+        report_of(managed(&broker, &path, &server, "1", &["-u", "1", "-i", "2"]).end());
+    assert_eq!((report.failures("GET evil"), other.received()), (2, 0));
+    assert_eq!(report.count("GET /"), 2);
+}
+
+#[test]
+fn lgoose_starts_a_broker_where_none_is_named() {
+    if Broker::start().is_none() {
+        return;
+    }
+    let (server, path) = (Server::start(), plan("gaggle_own.lua", STEADY));
+    let url = server.url();
+    let running = Lgoose::new([
+        &*path,
+        "-H",
+        &url,
+        "--workers",
+        "1",
+        "-u",
+        "2",
+        "-r",
+        "100",
+        "-t",
+        "1s",
+        "-o",
+        "json=-",
+    ])
+    .start();
+    let mut line = None;
+    wait_until("the line for workers", || {
+        let told = running.stderr();
+        let found = told
+            .split_once("lgoose worker ")
+            .map(|(_, rest)| rest.to_owned());
+        line = found.and_then(|rest| rest.lines().next().map(str::to_owned));
+        line.is_some()
+    });
+    let worker = Lgoose::new(["worker", line.as_deref().expect("a URL"), "--once"]).start();
+    let (report, _) = report_of(running.end());
+    assert_eq!(report.sent(), server.received());
+    assert_eq!(worker.end().code, 0);
+}
+
+#[test]
+fn no_output_shows_the_token() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, path) = (Server::start(), plan("gaggle_secret.lua", STEADY));
+    let first = worker(&broker, "w1", &[]);
+    let ended = managed(
+        &broker,
+        &path,
+        &server,
+        "1",
+        &["-u", "2", "-r", "100", "-t", "1s", "-v"],
+    )
+    .end();
+    let listed = Lgoose::new(["gaggle"])
+        .env("LGOOSE_NATS", &broker.url())
+        .finish();
+    assert!(listed.stdout.contains("w1"), "{}", listed.stdout);
+    let all = [
+        ended.stdout,
+        ended.stderr,
+        first.stderr(),
+        first.stdout(),
+        listed.stdout,
+        listed.stderr,
+    ]
+    .concat();
+    assert!(!all.contains("s3cret"), "{all}");
+}

@@ -197,7 +197,9 @@ pub(crate) async fn run_at(
         .await;
     // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
     shards.join(matches!(director.life, Life::Aborting { .. }));
-    let elapsed = context.now();
+    // Waiting for those who may come back is no part of the run.
+    let alone = director.alone_since;
+    let elapsed = alone.map_or_else(Instant::now, |since| since) - context.begin;
     director
         .store
         .happened(elapsed, EventKind::End, "the run was over");

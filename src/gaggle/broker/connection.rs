@@ -4,6 +4,7 @@ use super::address::{Address, Credentials};
 use crate::error::{Error, Trouble};
 use crate::gaggle::messages::{self, Reply, Request};
 use crate::gaggle::names;
+use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::context::{CreateStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
@@ -280,11 +281,11 @@ impl Broker {
         Some(last.ok()?.payload.to_vec())
     }
 
-    /// Returns all signals of a run in the order in which they were kept, from the first on.
+    /// Returns all signals of a run in the order in which they were kept, from that number of the stream on.
     ///
     /// # Errors
     /// Trouble with a broker that does not give them.
-    pub(in crate::gaggle) async fn signals(&self, run: &str) -> Result<Ordered, Error> {
+    pub(in crate::gaggle) async fn signals(&self, run: &str, from: u64) -> Result<Ordered, Error> {
         let cannot = |error: &dyn std::fmt::Display| {
             self.cannot("read the run's figures at the broker", error.to_string())
         };
@@ -292,6 +293,9 @@ impl Broker {
         let stream = stream.map_err(|error| cannot(&error))?;
         let consumer = stream.create_consumer(OrderedConfig {
             filter_subject: names::all_signals(run),
+            deliver_policy: DeliverPolicy::ByStartSequence {
+                start_sequence: from.max(1),
+            },
             ..OrderedConfig::default()
         });
         let consumer = consumer.await.map_err(|error| cannot(&error))?;

@@ -488,10 +488,14 @@ impl Pump {
     }
 }
 
-/// Reads all signals of a run in order, from the first on; what is broken off begins anew.
+/// Reads all signals of a run in order, from the first on. What is broken off begins anew where it was, and at once when
+/// the broker is back: a reader would notice only after half a minute.
 async fn read(broker: Broker, run: String, heard: mpsc::UnboundedSender<(String, Vec<u8>)>) {
+    let mut contact = broker.contact();
+    let mut next = 1;
     loop {
-        let mut signals = match broker.signals(&run).await {
+        contact.mark_unchanged();
+        let mut signals = match broker.signals(&run, next).await {
             Ok(signals) => signals,
             Err(error) => {
                 tracing::debug!(target: "lgoose::gaggle", "{error}");
@@ -499,21 +503,30 @@ async fn read(broker: Broker, run: String, heard: mpsc::UnboundedSender<(String,
                 continue;
             }
         };
-        while let Some(message) = signals.next().await {
+        loop {
+            let message = tokio::select! {
+                message = signals.next() => message,
+                changed = contact.changed() => match changed {
+                    Ok(()) if *contact.borrow() != Contact::Up => continue,
+                    _ => break,
+                },
+            };
             match message {
-                Ok(message) => {
+                Some(Ok(message)) => {
+                    if let Ok(info) = message.info() {
+                        next = info.stream_sequence + 1;
+                    }
                     let worker = names::worker_of_signals(&message.subject).unwrap_or_default();
-                    if heard
-                        .send((worker.to_owned(), message.payload.to_vec()))
-                        .is_err()
-                    {
+                    let signal = (worker.to_owned(), message.payload.to_vec());
+                    if heard.send(signal).is_err() {
                         return;
                     }
                 }
-                Err(error) => {
+                Some(Err(error)) => {
                     tracing::debug!(target: "lgoose::gaggle", "{error}");
                     tokio::time::sleep(AGAIN).await;
                 }
+                None => break,
             }
         }
     }

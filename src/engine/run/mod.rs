@@ -5,8 +5,11 @@ pub(super) mod director;
 pub(super) mod ending;
 mod event;
 pub(super) mod event_user;
+pub(super) mod life;
+mod live_report;
 pub(super) mod local_shards;
 mod memory;
+mod milestones;
 mod ports;
 mod reset;
 mod roster;
@@ -17,17 +20,19 @@ mod watchdog;
 use crate::config::{LocalConfig, Part, RunConfig};
 use crate::control::{Calls, Command, Interrupt};
 use crate::engine::load_model::clock::Clock;
-use crate::engine::load_model::timetable::{Timetable, stages};
+use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::context::{RunContext, cadence, context};
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::Offers;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
-use crate::engine::run::ending::Life;
 use crate::engine::run::event::{Happened, run_event};
 use crate::engine::run::event_user::{StartEvent, start_event_thread};
+use crate::engine::run::life::Lifecycle;
+use crate::engine::run::live_report::LiveReport;
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::memory::MemoryWatch;
+use crate::engine::run::milestones::Milestones;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::{settings_of, thresholds};
@@ -35,7 +40,7 @@ use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{
-    Aim, Cause, Ending, EventKind, Report, RunIdentity, RunLogs, Snapshot, Store,
+    Aim, Cause, Ending, EventKind, Progress, Report, RunIdentity, RunLogs, Snapshot, Store,
 };
 use crate::plan::Event;
 use std::sync::Arc;
@@ -139,10 +144,13 @@ pub(crate) async fn run_on(
     ));
     let (timetable, end) = Timetable::of(&config);
     snapshots.send_replace(Some(Arc::new(Snapshot {
-        wanted: Aim {
-            ends: end,
-            lasts: end,
-            ..timetable.aim(Duration::ZERO)
+        progress: Progress {
+            wanted: Aim {
+                ends: end,
+                lasts: end,
+                ..timetable.aim(Duration::ZERO)
+            },
+            ..Progress::default()
         },
         ..Snapshot::default()
     })));
@@ -173,42 +181,28 @@ pub(crate) async fn run_on(
         version: 0,
         measurement: reset.measurement(),
     });
-    let to_come = stages(&config);
     let mut director = Director {
-        stage_count: match to_come.len() {
-            0 => 0,
-            later => later as u64 + 1,
-        },
-        stages: to_come,
-        config: config.clone(),
-        local: context.local.clone(),
+        context: context.clone(),
         name,
-        begin: context.begin,
         store,
         directives,
         snapshots,
+        live_report: LiveReport::default(),
         roster: Roster::new(context.shards),
-        life: Life::Going,
-        end,
+        lifecycle: Lifecycle::default(),
+        milestones: Milestones::new(&config, end),
+        users_due: 0,
         reset,
         emptied: Vec::new(),
-        report_so_far: None,
-        settings: None,
-        stopped: None,
-        out_of_time: false,
-        caught: false,
-        trouble: None,
         standstill: Standstill::default(),
         memory: MemoryWatch::new(context.local.memory),
-        users_due: 0,
-        load_set: false,
     };
     let (mut local, signals) = LocalShards::start(start.shard, &context, &director.directives)?;
     director
         .direct(&mut local, signals, &mut calls, offers)
         .await;
     // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
-    local.join(matches!(director.life, Life::Aborting { .. }));
+    local.join(director.lifecycle.is_aborting());
     let elapsed = context.now();
     director
         .store
@@ -230,13 +224,13 @@ pub(crate) async fn run_on(
             director.store.warn(raised.clone());
             ending.raised = Some(raised);
         }
-        if happened.asked == Some(Command::Abort) && director.trouble.is_none() {
+        if happened.asked == Some(Command::Abort) && director.lifecycle.trouble().is_none() {
             (ending.cause, ending.cut_short) = (Cause::Aborted, true);
         }
     }
     Ok(Outcome {
         report: ended(director.report(elapsed), ending, &context, &plan_version),
-        trouble: director.trouble,
+        trouble: director.lifecycle.into_trouble(),
     })
 }
 

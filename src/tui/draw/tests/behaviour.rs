@@ -154,6 +154,47 @@ fn details_end_where_they_end() {
 }
 
 #[test]
+fn a_search_goes_from_line_to_line_and_begins_anew_at_the_end() {
+    use crossterm::event::{KeyCode, KeyEvent};
+    let run = run(12);
+    let mut state = watched(&run);
+    state.dialog = Dialog::Help;
+    let size = (60, 10);
+    let mut press = |code: KeyCode| {
+        let key = crate::tui::Typed::Key(KeyEvent::from(code));
+        state.take(&key, &run.0);
+        let area = Rect::new(0, 0, size.0, size.1);
+        let mut buffer = Buffer::empty(area);
+        state.layout = draw(&facts(), &state, &run.0, area, &mut buffer);
+        let shown = screen(&state, &run.0, size);
+        let lines: Vec<String> = shown.lines().map(str::to_owned).collect();
+        (state.scroll, lines)
+    };
+    for letter in "/STAT".chars() {
+        press(KeyCode::Char(letter));
+    }
+    let (first, lines) = press(KeyCode::Enter);
+    assert!(lines[1].contains("'STAT' in 2 lines, n next"), "{lines:#?}");
+    assert!(lines[2].contains("reset the statistics"), "{lines:#?}");
+    let (second, lines) = press(KeyCode::Char('n'));
+    assert!(second > first, "{lines:#?}");
+    assert!(
+        lines[2..].iter().any(|line| line.contains("statistics;")),
+        "{lines:#?}"
+    );
+    let rounds: Vec<u16> = (0..3).map(|_| press(KeyCode::Char('n')).0).collect();
+    assert!(
+        rounds.contains(&first),
+        "{rounds:?} after {first}, {second}"
+    );
+    for letter in "/nowhere".chars() {
+        press(KeyCode::Char(letter));
+    }
+    let (_, lines) = press(KeyCode::Enter);
+    assert!(lines[1].contains("'nowhere' in 0 lines"), "{lines:#?}");
+}
+
+#[test]
 fn help_can_be_read_to_its_end_on_a_small_screen() {
     let run = run(1);
     let mut state = watched(&run);

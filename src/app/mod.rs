@@ -7,6 +7,7 @@ mod command;
 mod embed;
 #[cfg(feature = "cli")]
 mod guard;
+mod loading;
 #[cfg(feature = "cli")]
 mod log;
 mod places;

@@ -16,4 +16,5 @@ mod user;
 pub(crate) use protocol::offer::PlanVersions;
 pub(crate) use protocol::plan_version::PlanVersion;
 pub use run::Outcome;
+pub(crate) use run::watchdog::{Watchdog, complaint_of_loading};
 pub(crate) use run::{Run, run};

@@ -15,7 +15,7 @@ use super::signals::Signals;
 #[cfg(feature = "demo")]
 use super::sites::site_named;
 use super::supervisor::Supervisor;
-use super::{guard, log, preflight, runtime, writable};
+use super::{guard, loading, log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
 use crate::config::Config;
 use crate::console::{self, State};
@@ -228,7 +228,7 @@ async fn conclude(
 
 fn check(path: &Path) -> Result<u8, Error> {
     let (name, source) = lua::read(path)?;
-    let (program, plan, _) = lua::load(&name, &source, lua::GivenVariables::default(), 0)?;
+    let (program, plan, _) = loading::load(&name, &source, lua::GivenVariables::default(), 0)?;
     let warnings = lua::review(&program, &plan);
     let but = match warnings.len() {
         0 => String::new(),

@@ -15,7 +15,7 @@ mod reset;
 mod roster;
 mod settings;
 mod steer;
-mod watchdog;
+pub(super) mod watchdog;
 
 use crate::config::{LocalConfig, Part, RunConfig};
 use crate::control::{Calls, Command, Interrupt};
@@ -26,7 +26,7 @@ use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::Offers;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
-use crate::engine::run::event::{Happened, run_event};
+use crate::engine::run::event::{Directing, Happened, run_event};
 use crate::engine::run::event_user::{StartEvent, start_event_thread};
 use crate::engine::run::life::Lifecycle;
 use crate::engine::run::live_report::LiveReport;
@@ -154,18 +154,36 @@ pub(crate) async fn run_on(
         },
         ..Snapshot::default()
     })));
-    let begun = run_event(
-        start.event,
-        &context,
-        &plan_version,
-        Event::TestStart,
-        &mut store,
-        &mut calls,
-    )
-    .await?;
-    if begun.raised.is_some() || begun.asked.is_some() {
-        let parts = (start, context, plan_version, store, calls);
-        return not_started(begun, end, parts).await;
+    let mut memory = MemoryWatch::new(context.local.memory);
+    let directing = Directing {
+        store: &mut store,
+        calls: &mut calls,
+        memory: &mut memory,
+        name: &name,
+    };
+    let (first, last) = (Event::TestStart, Event::TestStop);
+    let begun = run_event(start.event, &context, &plan_version, first, directing).await?;
+    if begun.raised.is_some() || begun.asked.is_some() || begun.trouble.is_some() {
+        let happened = match begun.raised.is_none() && !begun.cut_off {
+            true => {
+                let directing = Directing {
+                    store: &mut store,
+                    calls: &mut calls,
+                    memory: &mut memory,
+                    name: &name,
+                };
+                run_event(start.event, &context, &plan_version, last, directing).await?
+            }
+            false => Happened::default(),
+        };
+        return Ok(not_started(
+            begun,
+            happened,
+            end,
+            &context,
+            &plan_version,
+            store,
+        ));
     }
     if plan_version.plan.events.contains(&Event::TestStart) {
         context = Arc::new(context.beginning_now());
@@ -195,7 +213,7 @@ pub(crate) async fn run_on(
         reset,
         emptied: Vec::new(),
         standstill: Standstill::default(),
-        memory: MemoryWatch::new(context.local.memory),
+        memory,
     };
     let (mut local, signals) = LocalShards::start(start.shard, &context, &director.directives)?;
     director
@@ -211,15 +229,17 @@ pub(crate) async fn run_on(
     let mut ending = director.ending(elapsed);
     // Whoever aborts a run waits for nothing more.
     if ending.cause != Cause::Aborted {
-        let happened = run_event(
-            start.event,
-            &context,
-            &plan_version,
-            Event::TestStop,
-            &mut director.store,
-            &mut calls,
-        )
-        .await?;
+        let directing = Directing {
+            store: &mut director.store,
+            calls: &mut calls,
+            memory: &mut director.memory,
+            name: &director.name,
+        };
+        let happened = run_event(start.event, &context, &plan_version, last, directing).await?;
+        if let Some(trouble) = happened.trouble {
+            director.lifecycle.note_trouble(trouble);
+            (ending.cause, ending.cut_short) = (Cause::Trouble, true);
+        }
         if let Some(raised) = happened.raised {
             director.store.warn(raised.clone());
             ending.raised = Some(raised);
@@ -234,46 +254,37 @@ pub(crate) async fn run_on(
     })
 }
 
-/// Ends a run whose `test_start` has raised, took too long, or was stopped: no user is started. `test_stop` cleans up after
-/// one that has come to its end.
-async fn not_started(
+/// Ends a run whose `test_start` has raised, took too long, or was stopped: no user is started. `test_stop` has cleaned up
+/// after one that came to its end.
+fn not_started(
     begun: Happened,
+    cleaned_up: Happened,
     end: Option<Duration>,
-    parts: (Start, Arc<RunContext>, Arc<PlanVersion>, Store, Calls),
-) -> Result<Outcome, Error> {
-    let (start, context, plan_version, mut store, mut calls) = parts;
-    let mut cause = match begun.asked {
-        Some(Command::Abort) => Cause::Aborted,
-        Some(Command::Interrupt(Interrupt::Signal)) => Cause::Signal,
-        Some(_) => Cause::StoppedByUser,
-        None => Cause::NotStarted,
+    context: &RunContext,
+    plan_version: &PlanVersion,
+    mut store: Store,
+) -> Outcome {
+    let trouble = begun.trouble.or(cleaned_up.trouble);
+    let cause = match (&trouble, begun.asked, cleaned_up.asked) {
+        (Some(_), ..) => Cause::Trouble,
+        (None, Some(Command::Abort), _) | (None, _, Some(Command::Abort)) => Cause::Aborted,
+        (None, Some(Command::Interrupt(Interrupt::Signal)), _) => Cause::Signal,
+        (None, Some(_), _) => Cause::StoppedByUser,
+        (None, None, _) => Cause::NotStarted,
     };
-    let mut raised = begun.raised;
-    if raised.is_none() && !begun.cut_off {
-        let happened = run_event(
-            start.event,
-            &context,
-            &plan_version,
-            Event::TestStop,
-            &mut store,
-            &mut calls,
-        )
-        .await?;
-        raised = happened.raised.inspect(|raised| store.warn(raised.clone()));
-        if happened.asked == Some(Command::Abort) {
-            cause = Cause::Aborted;
-        }
+    if let Some(raised) = &cleaned_up.raised {
+        store.warn(raised.clone());
     }
     let mut ending = Ending::new(cause, Duration::ZERO, end);
     ending.in_test_start = cause != Cause::NotStarted;
     ending.cut_short = true;
-    ending.raised = raised;
-    let trouble = (ending.raised.clone()).filter(|_| cause == Cause::NotStarted);
+    ending.raised = begun.raised.or(cleaned_up.raised);
+    let raised = (ending.raised.clone()).filter(|_| cause == Cause::NotStarted);
     let report = store.report(context.begin.elapsed());
-    Ok(Outcome {
-        report: ended(report, ending, &context, &plan_version),
-        trouble: trouble.map(|raised| Diagnostic::new(raised).into()),
-    })
+    Outcome {
+        report: ended(report, ending, context, plan_version),
+        trouble: trouble.or(raised.map(|raised| Diagnostic::new(raised).into())),
+    }
 }
 
 /// Completes the report with how its run ended and what decided its load.

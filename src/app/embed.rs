@@ -180,7 +180,7 @@ impl Test {
 /// # fn main() -> Result<(), lgoose::Error> {
 /// let plan = "task { wait = 0.01, function(user) user:get '/api/products/1' end }";
 /// let running = lgoose::Test::from_source(plan).host("demo:api").start()?;
-/// while running.snapshot().is_none_or(|snapshot| snapshot.total.count == 0) {
+/// while running.snapshot().is_none_or(|snapshot| snapshot.requests.total.count == 0) {
 ///     std::thread::yield_now();
 /// }
 /// running.stop();

@@ -2,13 +2,14 @@
 //! it is one.
 
 use super::client::client;
+use super::loading;
 use super::places::{self, Place};
 use super::sites::Sites;
 use crate::config::{Config, Load, RunConfig, Settings};
 use crate::engine;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
-use crate::lua::{self, GivenVariables, Program};
+use crate::lua::{GivenVariables, Program};
 use crate::machine;
 use crate::metrics::RunLogs;
 use crate::plan::{Plan, Scenario};
@@ -219,9 +220,9 @@ pub(super) fn load(
     typed_seed: Option<u64>,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    let loaded = lua::load(name, source, variables.clone(), seed)?;
+    let loaded = loading::load(name, source, variables.clone(), seed)?;
     match (typed_seed, loaded.2.seed) {
-        (None, Some(planned)) if planned != seed => lua::load(name, source, variables, planned),
+        (None, Some(planned)) if planned != seed => loading::load(name, source, variables, planned),
         _ => Ok(loaded),
     }
 }

@@ -29,6 +29,7 @@ pub(crate) use run::event_user::{EventEnd, EventOrder, EventTask};
 pub(crate) use run::shards::Place;
 #[cfg(feature = "gaggle")]
 pub(crate) use run::shards::{Begun, Link};
+pub(crate) use run::watchdog::{Watchdog, complaint_of_loading};
 #[cfg(feature = "gaggle")]
 pub(crate) use run::worker::{Work, WorkerEvent, WorkerSignal, run_event_here};
 pub(crate) use run::{Run, run_at};

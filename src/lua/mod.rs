@@ -29,11 +29,11 @@ mod vm;
 
 pub(crate) use diagnostics::Raised;
 pub use limits::Heartbeat;
-pub(crate) use limits::RunningCode;
+pub(crate) use limits::{LOADING_TIME, RunningCode};
 pub use loading::load;
 #[cfg(any(test, feature = "gaggle"))]
 pub(crate) use loading::load_bundle;
-pub(crate) use loading::{STUBS, read, review, variables_asked};
+pub(crate) use loading::{STUBS, load_watched, read, review, variables_asked};
 #[cfg(feature = "gaggle")]
 pub(crate) use plan_files::Bundle;
 #[cfg(feature = "internals")]

@@ -62,6 +62,11 @@ pub(crate) fn thread_time() -> (Duration, Duration) {
     (on_core, waited.unwrap_or_default())
 }
 
+/// How long all threads of the process have been on a core.
+pub(crate) fn process_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
+}
+
 /// Whether whoever started this process wants it to outlive its terminal, as 'nohup' does.
 pub(crate) fn ignores_hangup() -> bool {
     read("/proc/self/status").is_some_and(|text| ignored(&text))

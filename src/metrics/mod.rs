@@ -59,8 +59,8 @@ pub(crate) use report::Cadence;
 pub use report::{
     ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind,
     Exemplar, Figures, GeneratorRow, Latency, LogRow, MachineRow, Metric, MetricKind, PartRow,
-    PhasesMs, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, TaskRow, ThresholdRow,
-    Verdict, VerdictResult,
+    PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings, ScenarioRow,
+    SeriesPoint, TaskRow, ThresholdRow, Verdict, VerdictResult,
 };
 pub(crate) use request_log::{
     Chunk, Entry, LogKind, LogMessage, Messages, RequestEntry, RunLogs, TaskEntry,
@@ -68,6 +68,6 @@ pub(crate) use request_log::{
 pub(crate) use sample::{
     Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
-pub use snapshot::{Aim, LiveRow, RunPhase, Snapshot};
+pub use snapshot::{Aim, LiveArrivals, LiveRequests, LiveRow, Progress, RunPhase, Snapshot};
 pub(crate) use store::Store;
 pub(crate) use under_way::Flight;

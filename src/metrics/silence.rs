@@ -26,8 +26,10 @@ impl Silence {
 #[derive(Debug, Default)]
 pub(super) struct Silences {
     shards: Vec<Shard>,
-    /// The moment up to which silences were reported, in nanoseconds since the run began.
+    /// The moment up to which silences were looked for, in nanoseconds since the run began.
     told: u64,
+    /// Silences that were reported as events of the measurement, for the windows of thresholds.
+    reported: Vec<Silence>,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +63,21 @@ impl Silences {
     /// Notes whether a shard is in a quiet time now.
     pub(super) fn stands(&mut self, shard: usize, going_on: Option<Quiet>) {
         self.shard(shard).going_on = going_on;
+    }
+
+    /// Notes a silence that was reported as an event.
+    pub(super) fn report(&mut self, silence: Silence) {
+        self.reported.push(silence);
+    }
+
+    /// Returns those that were reported.
+    pub(super) fn reported(&self) -> impl Iterator<Item = Silence> {
+        self.reported.iter().copied()
+    }
+
+    /// Forgets what was reported: another measurement begins.
+    pub(super) fn forget_reported(&mut self) {
+        self.reported.clear();
     }
 
     fn shard(&mut self, shard: usize) -> &mut Shard {

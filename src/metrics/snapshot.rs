@@ -38,10 +38,10 @@ pub struct Aim {
     pub warmup_ends: Option<Duration>,
 }
 
-/// State of a run at one tick.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// How far a run has come, and what is wanted of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Snapshot {
+pub struct Progress {
     /// Phase of the run.
     pub phase: RunPhase,
     /// Load that the run aims at.
@@ -54,16 +54,25 @@ pub struct Snapshot {
     pub measured: Duration,
     /// Measured time without pauses, by which rates are divided.
     pub active: Duration,
+}
+
+impl Progress {
+    /// Returns when the measurement began, since the run began.
+    pub fn measured_since(&self) -> Duration {
+        self.elapsed.saturating_sub(self.measured)
+    }
+}
+
+/// State of a run at one tick.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// Phase, aim and times of the run.
+    pub progress: Progress,
     /// Users at work now.
     pub users: u64,
-    /// Body and head bytes received.
-    pub bytes: u64,
-    /// Figures of all requests together; method and name are empty.
-    pub total: LiveRow,
-    /// Median, 95th and 99th percentile of the successful ones of these alone; zero if there are none.
-    pub ok: [Duration; 3],
-    /// One row a request name, in the order of first appearance.
-    pub rows: Vec<LiveRow>,
+    /// Requests of all names.
+    pub requests: LiveRequests,
     /// Each scenario with its users now.
     pub scenarios: Vec<ScenarioRow>,
     /// Named checks of the plan so far.
@@ -72,10 +81,8 @@ pub struct Snapshot {
     pub metrics: Arc<[Metric]>,
     /// The most frequent errors first, at most 20, and what was left out.
     pub errors: Vec<ErrorRow>,
-    /// Iterations of a run at a rate that found no free user.
-    pub dropped: u64,
-    /// How late 99 % of them were started at most; zero in a run of users.
-    pub late_p99: Duration,
+    /// Starts of a run at a rate.
+    pub arrivals: LiveArrivals,
     /// Connections open now; 0 with `--client reqwest`.
     pub connections: u64,
     /// Warnings of lgoose about the run.
@@ -86,6 +93,30 @@ pub struct Snapshot {
     pub recent: Vec<SeriesPoint>,
     /// What happened lately in the measurement under way, in order of time; at most 50.
     pub events: Vec<Event>,
+}
+
+/// Requests in a [`Snapshot`].
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LiveRequests {
+    /// Figures of all of them together; method and name are empty.
+    pub total: LiveRow,
+    /// Median, 95th and 99th percentile of the successful ones alone; zero if there are none.
+    pub ok: [Duration; 3],
+    /// Body and head bytes received.
+    pub bytes: u64,
+    /// One row a request name, in the order of first appearance.
+    pub rows: Vec<LiveRow>,
+}
+
+/// Starts of iterations in a [`Snapshot`] of a run at a rate; zero in a run of users.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveArrivals {
+    /// Iterations that found no free user.
+    pub dropped: u64,
+    /// How late 99 % of them were started at most.
+    pub late_p99: Duration,
 }
 
 /// Figures of one request name in a [`Snapshot`]. Latencies are zero as long as `count` is.

@@ -2,7 +2,8 @@
 
 use super::state::{Dialog, Finished, State};
 use crate::metrics::{
-    Aim, Figures, LiveRow, Report, RunPhase, SeriesPoint, Snapshot, ThresholdRow, VerdictResult,
+    Aim, Figures, LiveRequests, LiveRow, Progress, Report, RunPhase, SeriesPoint, Snapshot,
+    ThresholdRow, VerdictResult,
 };
 use crate::units::counted;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ impl State {
         self.finished = Some(Finished {
             after: after
                 .and_then(|at| Duration::try_from_secs_f64(at).ok())
-                .map_or(last.elapsed, |at| at.max(last.elapsed)),
+                .map_or(last.progress.elapsed, |at| at.max(last.progress.elapsed)),
             verdict: told(&report.thresholds),
             passed: verdict.is_none_or(|verdict| verdict.result != VerdictResult::Failed),
         });
@@ -51,6 +52,7 @@ fn last_snapshot(last: &Snapshot, report: &Report) -> Snapshot {
     let now = |row: &LiveRow| (row.rate_now, row.failures_now, row.worst_now);
     let rows = report.requests.iter().map(|request| {
         let known = last
+            .requests
             .rows
             .iter()
             .find(|row| *row.method == *request.method && *row.name == *request.name);
@@ -66,14 +68,24 @@ fn last_snapshot(last: &Snapshot, report: &Report) -> Snapshot {
     });
     let ok = report.aggregated.latency_ok_ms;
     Snapshot {
-        phase: RunPhase::Stopping,
-        rows: rows.collect(),
-        total: LiveRow {
-            rate_now: report.aggregated.rate,
-            ..row(&report.aggregated)
+        progress: Progress {
+            phase: RunPhase::Stopping,
+            wanted: Aim {
+                users: 0,
+                rate: None,
+                ..last.progress.wanted
+            },
+            ..last.progress
         },
-        ok: ok.map_or_else(Default::default, |ok| [ok.p50, ok.p95, ok.p99].map(time)),
-        bytes: report.aggregated.bytes,
+        requests: LiveRequests {
+            rows: rows.collect(),
+            total: LiveRow {
+                rate_now: report.aggregated.rate,
+                ..row(&report.aggregated)
+            },
+            ok: ok.map_or_else(Default::default, |ok| [ok.p50, ok.p95, ok.p99].map(time)),
+            bytes: report.aggregated.bytes,
+        },
         thresholds: report.thresholds.clone(),
         checks: report.checks.clone().into(),
         metrics: report.metrics.clone().into(),
@@ -82,11 +94,6 @@ fn last_snapshot(last: &Snapshot, report: &Report) -> Snapshot {
         recent: recent(report),
         events: report.events.clone(),
         users: 0,
-        wanted: Aim {
-            users: 0,
-            rate: None,
-            ..last.wanted
-        },
         ..last.clone()
     }
 }

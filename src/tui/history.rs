@@ -21,12 +21,14 @@ pub(super) struct History {
 impl History {
     /// Looks at a snapshot; remembers one a second.
     pub(super) fn look(&mut self, snapshot: &Snapshot) {
-        let since = self.at.map(|at| snapshot.elapsed.saturating_sub(at));
+        let since = self
+            .at
+            .map(|at| snapshot.progress.elapsed.saturating_sub(at));
         if since.is_some_and(|since| since < Duration::from_millis(900)) {
             return;
         }
-        self.at = Some(snapshot.elapsed);
-        for row in &snapshot.rows {
+        self.at = Some(snapshot.progress.elapsed);
+        for row in &snapshot.requests.rows {
             let name = (row.method.clone(), row.name.clone());
             let before = self.counts.insert(name.clone(), row.count).unwrap_or(0);
             if self.rates.len() >= MOST_NAMES && !self.rates.contains_key(&name) {
@@ -72,17 +74,23 @@ pub(super) fn bars(values: impl Iterator<Item = f64> + Clone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::LiveRow;
+    use crate::metrics::{LiveRequests, LiveRow, Progress};
 
     fn snapshot(second: u64, count: u64) -> Snapshot {
         Snapshot {
-            elapsed: Duration::from_secs(second),
-            rows: vec![LiveRow {
-                method: "GET".into(),
-                name: "/".into(),
-                count,
-                ..LiveRow::default()
-            }],
+            progress: Progress {
+                elapsed: Duration::from_secs(second),
+                ..Progress::default()
+            },
+            requests: LiveRequests {
+                rows: vec![LiveRow {
+                    method: "GET".into(),
+                    name: "/".into(),
+                    count,
+                    ..LiveRow::default()
+                }],
+                ..LiveRequests::default()
+            },
             ..Snapshot::default()
         }
     }

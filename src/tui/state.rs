@@ -170,13 +170,17 @@ impl State {
             return;
         }
         self.timeline.look(snapshot);
-        self.log.tick(snapshot.elapsed, self.layout.rows.room);
+        self.log
+            .tick(snapshot.progress.elapsed, self.layout.rows.room);
         self.latest = Some(snapshot.clone());
         let due = self.moment.as_ref().is_none_or(|shown| {
-            let since = snapshot.elapsed.saturating_sub(shown.elapsed);
+            let since = snapshot
+                .progress
+                .elapsed
+                .saturating_sub(shown.progress.elapsed);
             let waits = self.shows_report() && self.report.is_some() && since < PATIENCE;
-            let reset = snapshot.measured < shown.measured;
-            let first = shown.total.count == 0 && snapshot.total.count > 0;
+            let reset = snapshot.progress.measured < shown.progress.measured;
+            let first = shown.requests.total.count == 0 && snapshot.requests.total.count > 0;
             reset || first || (since >= EVERY && !waits)
         });
         if due {
@@ -205,14 +209,17 @@ impl State {
             self.tab,
             Tab::Latency | Tab::Tasks | Tab::Errors | Tab::Codes
         );
-        let names = self.moment.as_ref().map_or(0, |shown| shown.rows.len());
+        let names = self
+            .moment
+            .as_ref()
+            .map_or(0, |shown| shown.requests.rows.len());
         let beside = self.layout.has_pane && names <= MANY_NAMES;
         on_page || beside || matches!(self.dialog, Dialog::Detail(_))
     }
 
     /// Adds a line to the log.
     pub(crate) fn say(&mut self, line: &str) {
-        let now = self.latest.as_ref().map(|latest| latest.elapsed);
+        let now = self.latest.as_ref().map(|latest| latest.progress.elapsed);
         self.log.add(now.unwrap_or_default(), line);
     }
 
@@ -259,22 +266,31 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::LiveRow;
+    use crate::metrics::{LiveRequests, LiveRow, Progress};
 
     fn at(ms: u64, count: u64) -> Arc<Snapshot> {
         Arc::new(Snapshot {
-            elapsed: Duration::from_millis(ms),
-            measured: Duration::from_millis(ms),
-            total: LiveRow {
-                count,
-                ..LiveRow::default()
+            progress: Progress {
+                elapsed: Duration::from_millis(ms),
+                measured: Duration::from_millis(ms),
+                ..Progress::default()
+            },
+            requests: LiveRequests {
+                total: LiveRow {
+                    count,
+                    ..LiveRow::default()
+                },
+                ..LiveRequests::default()
             },
             ..Snapshot::default()
         })
     }
 
     fn shown(state: &State) -> u64 {
-        state.moment.as_ref().map_or(0, |moment| moment.total.count)
+        state
+            .moment
+            .as_ref()
+            .map_or(0, |moment| moment.requests.total.count)
     }
 
     #[test]
@@ -285,7 +301,10 @@ mod tests {
             assert_eq!(shown(&state), wanted, "{ms} ms");
         }
         let reset = Arc::new(Snapshot {
-            measured: Duration::ZERO,
+            progress: Progress {
+                measured: Duration::ZERO,
+                ..Snapshot::clone(&at(1_500, 1)).progress
+            },
             ..Snapshot::clone(&at(1_500, 1))
         });
         state.look(&reset);

@@ -67,8 +67,8 @@ impl Column {
             (Some(one), Some(other)) => Some(one.max(other)),
             (one, other) => one.or(other),
         };
-        self.ok_p95_ms = higher(self.ok_p95_ms, point.ok_p95_ms);
-        self.failed_p95_ms = higher(self.failed_p95_ms, point.failed_p95_ms);
+        self.ok_p95_ms = higher(self.ok_p95_ms, point.latency.ok_p95_ms);
+        self.failed_p95_ms = higher(self.failed_p95_ms, point.latency.failed_p95_ms);
     }
 
     /// Requests a second; nothing where nothing was measured.
@@ -84,8 +84,8 @@ impl Column {
 impl Timeline {
     /// Takes what is new in a snapshot.
     pub(super) fn look(&mut self, snapshot: &Snapshot) {
-        let origin = snapshot.elapsed.saturating_sub(snapshot.measured);
-        self.now_s = snapshot.elapsed.as_secs_f64();
+        let origin = snapshot.progress.measured_since();
+        self.now_s = snapshot.progress.elapsed.as_secs_f64();
         self.look_at_pause(snapshot);
         self.look_at_events(snapshot, origin);
         let recent = &snapshot.recent;
@@ -118,7 +118,7 @@ impl Timeline {
     }
 
     fn look_at_pause(&mut self, snapshot: &Snapshot) {
-        let paused = snapshot.phase == crate::metrics::RunPhase::Paused;
+        let paused = snapshot.progress.phase == crate::metrics::RunPhase::Paused;
         match (paused, self.paused_since) {
             (true, None) => self.paused_since = Some(self.now_s),
             (false, Some(since)) => {
@@ -169,8 +169,8 @@ impl Timeline {
                             *ours = more;
                         }
                     };
-                    higher(&mut ours.ok_p95_ms, more.ok_p95_ms);
-                    higher(&mut ours.failed_p95_ms, more.failed_p95_ms);
+                    higher(&mut ours.latency.ok_p95_ms, more.latency.ok_p95_ms);
+                    higher(&mut ours.latency.failed_p95_ms, more.latency.failed_p95_ms);
                     last.span += kept.span;
                 }
                 _ => {
@@ -233,22 +233,28 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Event, RunPhase};
+    use crate::metrics::{Event, PointLatency, Progress, RunPhase};
 
     fn point(second: u64, count: u64) -> SeriesPoint {
         SeriesPoint {
             second,
             seconds: 1.0,
             count,
-            ok_p95_ms: Some(count as f64),
+            latency: PointLatency {
+                ok_p95_ms: Some(count as f64),
+                ..PointLatency::default()
+            },
             ..SeriesPoint::default()
         }
     }
 
     fn snapshot(elapsed: u64, measured: u64, recent: Vec<SeriesPoint>) -> Snapshot {
         Snapshot {
-            elapsed: Duration::from_secs(elapsed),
-            measured: Duration::from_secs(measured),
+            progress: Progress {
+                elapsed: Duration::from_secs(elapsed),
+                measured: Duration::from_secs(measured),
+                ..Progress::default()
+            },
             recent,
             ..Snapshot::default()
         }
@@ -308,7 +314,10 @@ mod tests {
         let mut timeline = Timeline::default();
         timeline.look(&snapshot(1, 1, vec![point(0, 5)]));
         let paused = |now| Snapshot {
-            phase: RunPhase::Paused,
+            progress: Progress {
+                phase: RunPhase::Paused,
+                ..snapshot(now, now, vec![point(0, 5)]).progress
+            },
             ..snapshot(now, now, vec![point(0, 5)])
         };
         timeline.look(&paused(2));

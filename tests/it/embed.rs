@@ -69,7 +69,7 @@ fn a_run_without_an_end_can_be_stopped() {
     crate::program::wait_until("the first request is in the figures", || {
         running
             .snapshot()
-            .is_some_and(|snapshot| snapshot.total.count > 0)
+            .is_some_and(|snapshot| snapshot.requests.total.count > 0)
     });
     running.stop();
     let outcome = running.wait().expect("it ran");

@@ -264,3 +264,62 @@ fn a_test_stop_that_takes_too_long_is_cut_off_and_told() {
         assert_eq!(program.end().code, 1, "{name}");
     }
 }
+
+/// Lua whose last call nothing can interrupt: each place of the text may be any of the pattern's two hundred, in more
+/// ways than an automaton has room for.
+const CAUGHT: &str = "local slow = regex \"[xy]*x[xy]{200}[zw]\"\n\
+                      local t = {} for n = 1, 100000 do t[n] = random.int(0, 1) == 0 and \"x\" or \"y\" end\n\
+                      slow:test(table.concat(t):rep(100))\n";
+
+#[test]
+fn a_check_of_a_plan_that_nothing_can_interrupt_ends_by_the_watchdog() {
+    let path = plan("caught_in_check.lua", &format!("{CAUGHT}{LOAD}"));
+    let ended = Lgoose::new(["check", &path]).finish();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let told = "the loading of the plan is caught in the top level of ";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("last seen at line "),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn an_event_that_nothing_can_interrupt_ends_by_the_watchdog_with_a_report() {
+    // Event, requests of the users, whether there was a load.
+    for (event, load, more) in [
+        ("test_start", 0, &["-i", "1"][..]),
+        ("test_stop", 2, &["-i", "1"]),
+    ] {
+        let server = Server::start();
+        let name = format!("caught_in_{event}");
+        let text =
+            format!("{LOAD}\non(\"{event}\", function(user)\nuser:get \"/here\"\n{CAUGHT}end)");
+        let (path, url) = (plan(&format!("{name}.lua"), &text), server.url());
+        let report = report_path(&name);
+        let output = format!("json={}", report.display());
+        let usual = ["-H", &url, "-u", "2", "--lua-time", "500ms", "-o", &output];
+        let ended = Lgoose::new([&[&*path], &usual[..], more].concat()).finish();
+        assert_eq!(ended.code, 3, "{name}: {}", ended.stderr);
+        let told = format!("caught in the function of '{event}' ({path}), last seen at line ");
+        assert!(ended.stderr.contains(&told), "{name}: {}", ended.stderr);
+        assert!(
+            ended.stdout.contains("Aggregated") || load == 0,
+            "{}",
+            ended.stdout
+        );
+        assert_eq!(server.count("GET /"), load, "{name}");
+        let report = saved(&report);
+        assert_eq!(report["ending"]["cause"], "trouble", "{name}");
+        assert_eq!(report["ending"]["in_test_start"], event == "test_start");
+        assert_eq!(report["verdict"]["exit_code"], 3, "{name}");
+        assert_eq!(report["aggregated"]["count"], load, "{name}");
+        let warnings = report["warnings"].to_string();
+        assert!(
+            warnings.contains("was computing when it was cut off"),
+            "{warnings}"
+        );
+    }
+}

@@ -275,3 +275,44 @@ fn local_ports_that_run_out_are_told_with_the_address_that_takes_them() {
     let words = "of the 40 local ports that this machine has for connections to 127.0.0.1:";
     assert!(warnings.contains(words), "{warnings}");
 }
+
+#[test]
+fn a_test_start_that_takes_more_memory_than_the_process_may_starts_no_load() {
+    let site = Site::start(|_| answer(200, "", "good"));
+    let text = "on('test_start', function(user)
+        user.data.kept = {}
+        for n = 1, 2000 do
+          table.insert(user.data.kept, string.rep(tostring(n), 1024 * 1024))
+          user:wait(0.01)
+        end
+      end)
+      task { function(user) user:get('/', { name = 'page' }) end }";
+    let path = plan("start_takes_memory.lua", text);
+    let url = site.url();
+    let arguments = [
+        &path,
+        "-H",
+        &url,
+        "-u",
+        "1",
+        "-i",
+        "1",
+        "--memory",
+        "128MiB",
+        "--lua-memory",
+        "4GiB",
+        "-o",
+        "json=-",
+    ];
+    let report = read(Lgoose::new(arguments).finish());
+    assert_eq!(report.ended.code, 3, "{}", report.ended.stderr);
+    let words = "of memory and may take 128 MiB ('--memory')";
+    assert!(
+        report.ended.stderr.contains(words),
+        "{}",
+        report.ended.stderr
+    );
+    assert_eq!(report.json["ending"]["cause"], "trouble");
+    assert_eq!(report.json["ending"]["in_test_start"], true);
+    assert_eq!(report.count("GET page"), 0);
+}

@@ -120,12 +120,15 @@ fn a_rate_can_be_set_and_so_can_the_users_it_may_have() {
     let report = steer(plan, &server, &fields, async |mut wheel| {
         wheel.until("the first", || server.received() == 1).await;
         wheel.send(Command::SetRate(300.0)).await;
-        while wheel.picture().await.dropped == 0 {}
+        while wheel.picture().await.arrivals.dropped == 0 {}
         wheel.send(Command::SetUsers(6)).await;
         wheel.until("six hang", || server.received() == 6).await;
         wheel.send(Command::SetRate(0.0)).await;
         let dropped = loop {
-            let (one, other) = (wheel.picture().await.dropped, wheel.picture().await.dropped);
+            let (one, other) = (
+                wheel.picture().await.arrivals.dropped,
+                wheel.picture().await.arrivals.dropped,
+            );
             if one == other {
                 break one;
             }
@@ -190,17 +193,19 @@ fn figures_can_be_reset_and_those_of_before_are_kept_apart() {
     let server = Server::start();
     let fields = [("users", number(4)), ("hatch_rate", number(1_000))];
     let report = steer(BUSY, &server, &fields, async |mut wheel| {
-        while wheel.picture().await.total.count < 20 {}
+        while wheel.picture().await.requests.total.count < 20 {}
         wheel.send(Command::ResetStatistics).await;
-        let mut before = wheel.picture().await.measured;
+        let mut before = wheel.picture().await.progress.measured;
         loop {
             let picture = wheel.picture().await;
-            if picture.measured < before || picture.measured < picture.elapsed {
+            if picture.progress.measured < before
+                || picture.progress.measured < picture.progress.elapsed
+            {
                 break;
             }
-            before = picture.measured;
+            before = picture.progress.measured;
         }
-        while wheel.picture().await.total.count == 0 {}
+        while wheel.picture().await.requests.total.count == 0 {}
         wheel.send(Command::Stop).await;
     });
     assert!(report.aggregated.count > 0);
@@ -248,7 +253,12 @@ fn what_makes_no_sense_is_refused_in_words_and_changes_nothing() {
         assert_eq!(wheel.send(Command::ResetStatistics).await, Done::Reset);
         let refused = wheel.refused(Command::ResetStatistics).await;
         assert_eq!(refused, "the statistics are being reset already");
-        let wanted = wheel.handle.snapshot().expect("it has begun").wanted;
+        let wanted = wheel
+            .handle
+            .snapshot()
+            .expect("it has begun")
+            .progress
+            .wanted;
         assert_eq!((wanted.users, wanted.rate, wanted.ends), (2, None, None));
         let interrupt = Command::Interrupt(Interrupt::Signal);
         assert_eq!(wheel.send(interrupt).await, Done::Stopping);
@@ -276,7 +286,12 @@ fn what_is_no_rate_is_refused_and_what_is_wanted_is_shown_with_the_answer() {
     steer(plan, &server, &fields, async |wheel| {
         wheel.until("the first", || server.received() == 1).await;
         let wanted = || {
-            let wanted = wheel.handle.snapshot().expect("it has begun").wanted;
+            let wanted = wheel
+                .handle
+                .snapshot()
+                .expect("it has begun")
+                .progress
+                .wanted;
             (wanted.users, wanted.rate)
         };
         for rate in [-1.0, f64::NAN, f64::INFINITY] {
@@ -298,7 +313,7 @@ fn a_report_is_made_for_whoever_asks_for_one() {
     let server = Server::start();
     let fields = [("users", number(4)), ("hatch_rate", number(1_000))];
     let at_end = steer(BUSY, &server, &fields, async |mut wheel| {
-        while wheel.picture().await.total.count < 20 {}
+        while wheel.picture().await.requests.total.count < 20 {}
         let other = wheel.handle.clone();
         let (one, two) = tokio::join!(wheel.handle.report(), other.report());
         let (one, two) = (one.expect("it goes on"), two.expect("it goes on"));
@@ -306,7 +321,7 @@ fn a_report_is_made_for_whoever_asks_for_one() {
         assert!(one.aggregated.count >= 20 && one.aggregated.latency_ms.is_some());
         assert_eq!(one.settings.as_ref().map(|told| told.users), Some(4));
         assert!(one.ending.is_none() && one.verdict.is_none());
-        while wheel.picture().await.total.count <= one.aggregated.count {}
+        while wheel.picture().await.requests.total.count <= one.aggregated.count {}
         let later = wheel.handle.report().await.expect("it goes on");
         assert!(later.aggregated.count > one.aggregated.count);
         wheel.send(Command::Stop).await;
@@ -323,7 +338,7 @@ fn before_the_first_user_there_is_a_report_and_a_stop_and_nothing_to_steer() {
     let report = steer(plan, &server, &fields, async |wheel| {
         wheel.until("it has begun", || server.received() == 1).await;
         let snapshot = wheel.handle.snapshot().expect("what is wanted is known");
-        assert_eq!((snapshot.users, snapshot.wanted.users), (0, 3));
+        assert_eq!((snapshot.users, snapshot.progress.wanted.users), (0, 3));
         let refused = wheel.refused(Command::SetUsers(9)).await;
         assert!(
             refused.contains("'test_start' is still at work"),
@@ -348,7 +363,7 @@ fn one_more_or_fewer_counts_from_the_users_of_now_and_stages_can_be_cut_short() 
             .until("3 came", || count(&server, "GET /in/") == 3)
             .await;
         assert_eq!(wheel.send(Command::NextStage).await, Done::NextStage);
-        let wanted = wheel.handle.snapshot().expect("it goes on").wanted;
+        let wanted = wheel.handle.snapshot().expect("it goes on").progress.wanted;
         assert_eq!(wanted.users, 8, "the stage that goes there");
         let ends = wanted.ends.expect("it has an end");
         assert!(ends < Duration::from_secs(2 * 3600 + 60), "{ends:?}");
@@ -425,14 +440,17 @@ fn a_pause_stops_the_clock_that_views_show() {
         wheel.send(Command::Pause).await;
         let first = wheel.handle.snapshot().expect("it goes on");
         let mut last = wheel.picture().await;
-        while last.elapsed < first.elapsed + Duration::from_millis(600) {
+        while last.progress.elapsed < first.progress.elapsed + Duration::from_millis(600) {
             last = wheel.picture().await;
         }
-        assert_eq!(last.phase, RunPhase::Paused);
-        assert_eq!(last.played, first.played, "it stands still");
-        assert!(last.played < last.elapsed);
+        assert_eq!(last.progress.phase, RunPhase::Paused);
         assert_eq!(
-            last.wanted.lasts,
+            last.progress.played, first.progress.played,
+            "it stands still"
+        );
+        assert!(last.progress.played < last.progress.elapsed);
+        assert_eq!(
+            last.progress.wanted.lasts,
             Some(Duration::from_secs(3_600) + Duration::from_millis(1))
         );
         wheel.send(Command::Stop).await;

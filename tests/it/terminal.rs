@@ -5,7 +5,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use rustix::termios::{Action, tcflow};
 use std::io::{Read as _, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A program on a terminal of its own; killed when this is dropped.
@@ -16,7 +16,7 @@ pub(crate) struct Terminal {
     closing: Arc<AtomicBool>,
     child: Box<dyn Child + Send + Sync>,
     screen: Arc<Mutex<vt100::Parser>>,
-    received: Arc<AtomicU64>,
+    received: Arc<Mutex<Vec<u8>>>,
 }
 
 fn size(columns: u16, rows: u16) -> PtySize {
@@ -50,9 +50,9 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).expect("it was built");
         drop(pair.slave);
         let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 500)));
-        let received = Arc::<AtomicU64>::default();
+        let received = Arc::<Mutex<Vec<u8>>>::default();
         let mut output = pair.master.try_clone_reader().expect("it can be read");
-        let (shown, counted) = (screen.clone(), received.clone());
+        let (shown, kept) = (screen.clone(), received.clone());
         let closing = Arc::<AtomicBool>::default();
         let closed = closing.clone();
         std::thread::spawn(move || {
@@ -61,7 +61,9 @@ impl Terminal {
                 if closed.load(Ordering::Relaxed) {
                     return;
                 }
-                counted.fetch_add(length as u64, Ordering::Relaxed);
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&buffer[..length]);
+                drop(kept);
                 let mut screen = shown.lock().unwrap_or_else(PoisonError::into_inner);
                 screen.process(&buffer[..length]);
             }
@@ -109,9 +111,34 @@ impl Terminal {
         })
     }
 
-    /// Returns the bytes that came so far.
+    /// Counts the bytes that came so far.
     pub(crate) fn received(&self) -> u64 {
-        self.received.load(Ordering::Relaxed)
+        let received = self.received.lock();
+        received.unwrap_or_else(PoisonError::into_inner).len() as u64
+    }
+
+    /// Returns what came between two sequences of bytes, each time.
+    pub(crate) fn received_between(&self, begin: &str, end: &str) -> Vec<String> {
+        let received = self.received.lock();
+        let received = received.unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&received);
+        let parts = text.split(begin).skip(1);
+        parts
+            .filter_map(|part| Some(part.split_once(end)?.0.to_owned()))
+            .collect()
+    }
+
+    /// Returns the lines of the screen that have a cell in reverse video.
+    pub(crate) fn reversed_lines(&self) -> Vec<String> {
+        self.look(|screen| {
+            let columns = screen.size().1;
+            let lines = screen.rows(0, columns).enumerate();
+            let reversed = lines.filter(|(y, _)| {
+                let cells = (0..columns).filter_map(|x| screen.cell(*y as u16, x));
+                cells.into_iter().any(vt100::Cell::inverse)
+            });
+            reversed.map(|(_, line)| line).collect()
+        })
     }
 
     pub(crate) fn press(&mut self, keys: &str) {

@@ -3,6 +3,8 @@
 use crate::program::{plan, scratch, wait_until};
 use crate::server::Server;
 use crate::terminal::Terminal;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::PathBuf;
 
@@ -88,6 +90,51 @@ fn every_key_does_what_the_help_says() {
     assert_eq!(view.end(), 0, "{}", view.screen());
     view.wait_for("version      lgoose");
     assert!(!view.is_taken(), "the terminal was given back");
+}
+
+#[test]
+fn details_are_searched_and_copied_to_the_clipboard_of_the_terminal() {
+    let server = Server::start();
+    let mut view = watch("view_copies", &server, (100, 40), &[]);
+    view.press_for("4", "GET broken: status 503");
+    view.press_for("\r", "response   503 in");
+    assert!(view.reversed_lines().is_empty(), "{}", view.screen());
+    view.press_for("/RESPONSE", "search: RESPONSE_");
+    wait_until("what is found is marked as it is typed", || {
+        let marked = view.reversed_lines();
+        marked.iter().any(|line| line.contains("response   503 in"))
+    });
+    view.press_for("\r", "'RESPONSE' in ");
+    view.wait_for(" lines, n next");
+    for line in view.reversed_lines() {
+        assert!(line.to_lowercase().contains("response"), "{line}");
+    }
+    view.press_for("/nowhere\r", "'nowhere' in 0 lines");
+    assert!(view.reversed_lines().is_empty(), "{}", view.screen());
+    view.press_for("/", "search: _");
+    view.press_for("\x1b", "y copy");
+    let copied = |view: &Terminal| view.received_between("\x1b]52;c;", "\x07");
+    assert!(copied(&view).is_empty());
+    view.press_for("y", "copied to the clipboard of the terminal");
+    let [text] = &copied(&view)[..] else {
+        panic!("one text is copied: {:?}", copied(&view));
+    };
+    let text = BASE64.decode(text).expect("base64");
+    let text = String::from_utf8(text).expect("UTF-8");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines.contains(&"The first of these requests"),
+        "no frame, no colours, no signs of the terminal: {text:?}"
+    );
+    for begins in ["request    GET ", "response   503 in "] {
+        assert!(lines.iter().any(|line| line.starts_with(begins)), "{text}");
+    }
+    view.press("\x1b");
+    view.wait_for("GET broken: status 503");
+    view.press_for("q", "stop?");
+    view.press("y");
+    view.end();
+    assert_eq!(copied(&view).len(), 1, "nothing is copied by itself");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use super::{
     supervisor::{Begun, Site},
 };
 
-use super::{guard, log, preflight, runtime, writable};
+use super::{guard, loading, log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
 use crate::config::Config;
 use crate::console::{self, State};
@@ -280,7 +280,7 @@ async fn conclude(
 
 fn check(path: &Path) -> Result<u8, Error> {
     let (name, source) = lua::read(path)?;
-    let (program, plan, _) = lua::load(&name, &source, lua::GivenVariables::default(), 0)?;
+    let (program, plan, _) = loading::load(&name, &source, lua::GivenVariables::default(), 0)?;
     let warnings = lua::review(&program, &plan);
     let but = match warnings.len() {
         0 => String::new(),

@@ -39,12 +39,12 @@ pub(super) async fn report_progress(
         };
         if !started && picture.users == users {
             started = true;
-            offer(&output::text::started_line(users, picture.elapsed));
+            offer(&output::text::started_line(users, picture.progress.elapsed));
         }
         for error in told.new_in(&picture.errors) {
             offer(&output::text::error_line(error));
         }
-        if let Some(due) = next.filter(|due| picture.elapsed >= *due) {
+        if let Some(due) = next.filter(|due| picture.progress.elapsed >= *due) {
             next = Some(due + every);
             offer(&output::text::progress_line(&picture));
         }

@@ -128,6 +128,13 @@ pub(super) async fn hire(
 
 /// Checks that nothing is wanted that belongs to one machine.
 fn fits(config: &Config) -> Result<(), Error> {
+    if let Some((log, _)) = config.local.logs.files().next() {
+        let told =
+            format!("'--{log}-log' is kept by single machines only so far, and workers are others");
+        return Err(Trouble::new(told)
+            .help("leave it out with '--workers'")
+            .into());
+    }
     if config.local.local_address.is_some() {
         let told =
             Trouble::new("'--local-address' is an address of one machine, and workers are others");

@@ -1,23 +1,24 @@
 //! Directs a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it. Knows
 //! shards by their directive and their signals alone, whatever machine they are on.
 
-use crate::config::{Load, LocalConfig, Part, RunConfig};
+use crate::config::{Load, Part, RunConfig};
 use crate::control::{Answer, Call, Calls, Command, Done, Interrupt, Refusal};
+use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::{Offer, Offers};
 use crate::engine::protocol::signal::{Signal, SignalKind};
-use crate::engine::run::ending::{Life, Stopped};
+use crate::engine::run::life::{Life, Lifecycle};
+use crate::engine::run::live_report::LiveReport;
 use crate::engine::run::memory::{self, MemoryWatch};
+use crate::engine::run::milestones::Milestones;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::Shards;
+use crate::engine::run::workers::WorkerWatch;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
-use crate::metrics::{
-    Aim, Cause, Delta, EventKind, Report, RunPhase, RunSettings, Snapshot, Store,
-};
-use std::collections::VecDeque;
+use crate::metrics::{Aim, Cause, Delta, EventKind, Progress, Report, RunPhase, Snapshot, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -31,49 +32,25 @@ const AFTER_SHARDS: Duration = Duration::from_millis(20);
 
 /// State of a run that is going on.
 pub(crate) struct Director {
-    pub(crate) config: Arc<RunConfig>,
-    /// Configuration of this process.
-    pub(crate) local: LocalConfig,
+    pub(crate) context: Arc<RunContext>,
     /// The plan's name.
     pub(crate) name: String,
-    pub(crate) begin: Instant,
     pub(crate) store: Store,
     pub(crate) directives: watch::Sender<Directive>,
     pub(crate) snapshots: watch::Sender<Option<Arc<Snapshot>>>,
+    pub(crate) live_report: LiveReport,
     pub(crate) roster: Roster,
-    pub(crate) life: Life,
-    /// End of the timetable; `None` for never.
-    pub(crate) end: Option<Duration>,
-    /// Stages to come: when each begins by the timetable, and its description.
-    pub(crate) stages: VecDeque<(Duration, String)>,
-    /// How many there are, those that have begun included; 0 without stages.
-    pub(crate) stage_count: u64,
+    pub(crate) lifecycle: Lifecycle,
+    pub(crate) milestones: Milestones,
+    /// The most users of this process that were due at a time, with time to start them.
+    pub(crate) users_due: u64,
     pub(crate) reset: Reset,
     /// Merged deltas to give back to their shards.
     pub(crate) emptied: Vec<Delta>,
-    /// The report that was given out since the last tick.
-    pub(crate) report_so_far: Option<Arc<Report>>,
-    /// Settings of the run, once somebody has asked for a report.
-    pub(crate) settings: Option<RunSettings>,
-    /// The first stop, or the abort.
-    pub(crate) stopped: Option<Stopped>,
-    /// Whether tasks were cut off after `--stop-timeout`.
-    pub(crate) out_of_time: bool,
-    /// Whether a shard is caught and will never answer.
-    pub(crate) caught: bool,
-    pub(crate) trouble: Option<Error>,
     pub(crate) standstill: Standstill,
     pub(crate) memory: MemoryWatch,
-    /// Whether users run in this process, and stand still when it does.
-    pub(crate) users_are_here: bool,
-    /// Since when nothing has been heard of any worker, while some may come back.
-    pub(crate) alone_since: Option<Instant>,
-    /// Whether the loss of a worker ends the run.
-    pub(crate) stops_on_loss: bool,
-    /// The most users of this process that were due at a time, with time to start them.
-    pub(crate) users_due: u64,
-    /// Whether somebody has set the users or the rate: then that is wanted, wherever the timetable is on its way there.
-    pub(crate) load_set: bool,
+    /// Workers, if users run on other machines.
+    pub(crate) workers: Option<WorkerWatch>,
 }
 
 impl Director {
@@ -86,14 +63,14 @@ impl Director {
         mut offers: Offers,
     ) {
         // A little after the shards', so that what they hand over is in it.
-        let mut tick = tokio::time::interval_at(self.begin + AFTER_SHARDS, TICK);
+        let mut tick = tokio::time::interval_at(self.context.begin + AFTER_SHARDS, TICK);
         let mut look = tokio::time::interval(memory::EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while !self.is_over() {
             let clock = self.directives.borrow().clock;
             let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
-            let end = moment(self.end).filter(|_| self.life == Life::Going);
-            let (stop_at, until) = (self.instant(end), self.instant(self.life.until()));
+            let end = moment(self.milestones.end()).filter(|_| self.lifecycle.is_going());
+            let (stop_at, until) = (self.instant(end), self.instant(self.lifecycle.until()));
             let reset_at = self.instant(moment(self.reset.due));
             tokio::select! {
                 signal = signals.recv() => match signal {
@@ -107,7 +84,7 @@ impl Director {
                 }
                 () = at(stop_at), if stop_at.is_some() => self.stop(Cause::TimeUp, None),
                 () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
-                () = at(until), if until.is_some() => match self.life {
+                () = at(until), if until.is_some() => match self.lifecycle.life() {
                     Life::Stopping { .. } => self.give_up(),
                     Life::Going | Life::Aborting { .. } => return self.leave_behind(),
                 },
@@ -127,11 +104,11 @@ impl Director {
 
     /// Returns how long the run has gone on.
     pub(crate) fn now(&self) -> Duration {
-        self.begin.elapsed()
+        self.context.now()
     }
 
     fn instant(&self, since: Option<Duration>) -> Option<Instant> {
-        since.and_then(|since| self.begin.checked_add(since))
+        since.and_then(|since| self.context.instant(since))
     }
 
     /// Publishes a snapshot, and checks what only the passing of time changes.
@@ -139,7 +116,7 @@ impl Director {
         let lost = self.standstill.tick(Instant::now());
         self.note_standstill(lost);
         self.store.enter(self.phase(), self.aim(), self.played());
-        self.report_so_far = None;
+        self.live_report.figures_changed();
         let snapshot = self.store.tick(self.now());
         let connections = snapshot.connections;
         self.snapshots.send_replace(Some(snapshot));
@@ -150,14 +127,14 @@ impl Director {
         self.note_users_due();
         self.look_for_workers();
         self.heed_thresholds();
-        if let Some(caught) = shards.caught().filter(|_| !self.caught) {
+        if let Some(caught) = shards.caught().filter(|_| !self.lifecycle.is_caught()) {
             self.end_without(caught);
         }
     }
 
     /// Somebody has stopped the process and let it go on, or its machine was frozen: as if the run had been paused.
     fn note_standstill(&mut self, lost: Duration) {
-        if lost.is_zero() || !self.users_are_here || self.directives.borrow().clock.is_paused() {
+        if lost.is_zero() || self.workers.is_some() || self.directives.borrow().clock.is_paused() {
             return;
         }
         let now = self.now();
@@ -166,9 +143,7 @@ impl Director {
             "the process stood still for {:.1} s: that time counts as a pause, and not for requests under way",
             lost.as_secs_f64()
         ));
-        if let Life::Stopping { until } = &mut self.life {
-            *until += lost;
-        }
+        self.lifecycle.extend(lost);
         self.tell(|directive| {
             directive.clock.pause(now.saturating_sub(lost));
             directive.clock.resume(now);
@@ -195,7 +170,7 @@ impl Director {
             }
             SignalKind::Lost => {
                 let fault = "a thread of users ended by a fault in lgoose".to_owned();
-                self.trouble.get_or_insert(Error::trouble(fault));
+                self.lifecycle.note_trouble(Error::trouble(fault));
                 self.lose(from);
                 self.stop(Cause::Trouble, None);
             }
@@ -204,7 +179,7 @@ impl Director {
             SignalKind::Away(text) => self.miss(from, text),
             SignalKind::Back(text) => self.welcome(from, text),
             SignalKind::Failed(error) => {
-                self.trouble.get_or_insert(error);
+                self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
             }
         }
@@ -214,7 +189,7 @@ impl Director {
     fn note_stages(&mut self) {
         let clock = self.directives.borrow().clock;
         let elapsed = clock.elapsed(self.now());
-        while let Some((due, text)) = self.stages.pop_front_if(|(due, _)| *due <= elapsed) {
+        while let Some((due, text)) = self.milestones.begun(elapsed) {
             if let Some(at) = clock.moment(due) {
                 self.store.happened(at, EventKind::Stage, text);
             }
@@ -242,14 +217,13 @@ impl Director {
         let elapsed = directive.clock.elapsed(now);
         let aim = directive.timetable.aim(elapsed);
         let paused = now.saturating_sub(elapsed);
-        let ends = self.end.map(|end| end.saturating_add(paused));
-        let to_come = self.stages.len() as u64;
-        let stage = (self.stage_count > 0).then(|| (self.stage_count - to_come, self.stage_count));
+        let end = self.milestones.end();
+        let ends = end.map(|end| end.saturating_add(paused));
         let aim = Aim {
             ends,
-            lasts: self.end,
-            stage,
-            iterations: iterations(&self.config, self.local.part),
+            lasts: end,
+            stage: self.milestones.stage(),
+            iterations: iterations(&self.context.config, self.context.local.part),
             warmup_ends: self
                 .reset
                 .warmup_due()
@@ -258,7 +232,7 @@ impl Director {
         };
         match self.is_stopping() {
             false => Aim {
-                users: self.local.part.share(aim.users),
+                users: self.context.local.part.share(aim.users),
                 ..aim
             },
             true => Aim {
@@ -276,12 +250,15 @@ impl Director {
             let Some(snapshot) = latest else {
                 return false;
             };
-            let changed = snapshot.phase != phase || snapshot.wanted != wanted;
+            let changed = snapshot.progress.phase != phase || snapshot.progress.wanted != wanted;
             if changed {
                 *snapshot = Arc::new(Snapshot {
-                    phase,
-                    wanted,
-                    played,
+                    progress: Progress {
+                        phase,
+                        wanted,
+                        played,
+                        ..snapshot.progress
+                    },
                     ..Snapshot::clone(snapshot)
                 });
             }
@@ -291,24 +268,21 @@ impl Director {
 
     /// Returns the current report; all who ask between two ticks get the same one.
     fn report_now(&mut self) -> Arc<Report> {
-        if let Some(report) = &self.report_so_far {
-            return report.clone();
-        }
-        let plan_version = self.directives.borrow().plan_version.clone();
-        let settings = self.settings.get_or_insert_with(|| {
-            settings_of(&plan_version.config, &self.local, &plan_version.program)
-        });
-        let report = Arc::new(Report {
-            settings: Some(settings.clone()),
-            ..self.store.report_so_far()
-        });
-        self.report_so_far = Some(report.clone());
-        report
+        let directive = self.directives.borrow();
+        let plan_version = &directive.plan_version;
+        let settings = || {
+            settings_of(
+                &plan_version.config,
+                &self.context.local,
+                &plan_version.program,
+            )
+        };
+        self.live_report.get(&mut self.store, settings)
     }
 
     /// Returns whether the run is on its way to its end.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.life != Life::Going
+        !self.lifecycle.is_going()
     }
 
     /// Changes the directive.

@@ -3,6 +3,7 @@
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::directive::Phase;
 use crate::engine::run::director::Director;
+use crate::engine::run::life::{Life, Stopped};
 use crate::engine::run::watchdog::{Caught, complaint};
 use crate::metrics::{Cause, Ending, EventKind};
 use crate::units::counted;
@@ -17,42 +18,10 @@ const TIME_TO_START: Duration = Duration::from_millis(500);
 /// Time that shards have to hand over after an abort: the process is to end within a second of it.
 const ABORT_HAND_OVER: Duration = Duration::from_millis(400);
 
-/// The first stop of a run: its cause, its time, and the threshold if it was one.
-#[derive(Debug)]
-pub(crate) struct Stopped {
-    cause: Cause,
-    at: Duration,
-    threshold: Option<String>,
-    /// Whether the figures had not begun to count.
-    in_warmup: bool,
-}
-
-/// Stages of a run's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Life {
-    /// Users are at work as the timetable says.
-    Going,
-    /// Users were told to stop; what still runs at that time since the run began is cut off.
-    Stopping { until: Duration },
-    /// Everything was cut off. A shard that says nothing until then is waited for no longer.
-    Aborting { until: Option<Duration> },
-}
-
-impl Life {
-    /// Returns when the users that have not ended are to be cut off or given up, since the run began.
-    pub(crate) fn until(self) -> Option<Duration> {
-        match self {
-            Life::Going => None,
-            Life::Stopping { until } => Some(until),
-            Life::Aborting { until } => until,
-        }
-    }
-}
-
 impl Director {
     /// Stops the run and lets running tasks finish. Only the first stop counts, and an abort.
     pub(crate) fn stop(&mut self, cause: Cause, threshold: Option<String>) {
-        if self.life != Life::Going {
+        if self.is_stopping() {
             return;
         }
         self.reset_if_due();
@@ -65,9 +34,8 @@ impl Director {
         self.store.load_ended(now);
         self.store
             .happened(now, EventKind::Stop, "users were told to stop");
-        self.life = Life::Stopping {
-            until: now + self.config.stop_timeout,
-        };
+        let until = now + self.context.config.stop_timeout;
+        self.lifecycle.enter(Life::Stopping { until });
         self.tell(|directive| directive.phase = Phase::Stop);
     }
 
@@ -79,14 +47,14 @@ impl Director {
 
     /// Cuts off all users that are left; shards are waited for until that time since the run began.
     pub(crate) fn cut_off(&mut self, until: Option<Duration>) {
-        self.life = Life::Aborting { until };
+        self.lifecycle.enter(Life::Aborting { until });
         self.tell(|directive| directive.phase = Phase::Abort);
     }
 
     /// Cuts off tasks that have not finished in time; that is no abort by the user.
     pub(crate) fn give_up(&mut self) {
-        self.out_of_time = true;
-        let seconds = self.config.stop_timeout.as_secs_f64();
+        self.lifecycle.note_out_of_time();
+        let seconds = self.context.config.stop_timeout.as_secs_f64();
         self.store.warn(format!(
             "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
         ));
@@ -105,19 +73,19 @@ impl Director {
         let Some(trouble) = self.memory.look() else {
             return;
         };
-        self.trouble.get_or_insert(trouble);
+        self.lifecycle.note_trouble(trouble);
         self.stop(Cause::Trouble, None);
-        if !matches!(self.life, Life::Aborting { .. }) {
+        if !self.lifecycle.is_aborting() {
             self.cut_off(Some(self.now() + HAND_OVER));
         }
     }
 
     /// Ends the run without a shard that is caught in the plan's code: the others hand over what they have.
     pub(crate) fn end_without(&mut self, caught: Caught) {
-        self.caught = true;
+        self.lifecycle.note_caught();
         let plan_version = self.directives.borrow().plan_version.clone();
-        self.trouble
-            .get_or_insert(complaint(&plan_version.plan, &self.name, caught));
+        self.lifecycle
+            .note_trouble(complaint(&plan_version.plan, &self.name, caught));
         self.lose(caught.shard);
         self.cut_off(Some(self.now() + HAND_OVER));
     }
@@ -125,7 +93,7 @@ impl Director {
     /// Gives up the shards that have not handed over in time: they compute, and nothing but the end of the process ends
     /// them.
     pub(crate) fn leave_behind(&mut self) {
-        self.caught = true;
+        self.lifecycle.note_caught();
         let missing = self.roster.missing();
         for shard in &missing {
             self.lose(*shard);
@@ -143,48 +111,47 @@ impl Director {
         let directive = self.directives.borrow();
         let elapsed = directive.clock.elapsed(self.now());
         if let (Life::Going, Timetable::Users(shape), Some(due)) = (
-            self.life,
+            self.lifecycle.life(),
             &*directive.timetable,
             elapsed.checked_sub(TIME_TO_START),
         ) {
-            let users = self.local.part.share(shape.users_at(due));
+            let users = self.context.local.part.share(shape.users_at(due));
             self.users_due = self.users_due.max(users);
         }
     }
 
     fn note(&mut self, cause: Cause, threshold: Option<String>) {
         let at = self.directives.borrow().clock.elapsed(self.now());
-        let before = self.stopped.as_ref();
-        let in_warmup = before.map_or(self.reset.is_due(), |before| before.in_warmup);
-        self.stopped = Some(Stopped {
+        self.lifecycle.note_stop(Stopped {
             cause,
             at,
             threshold,
-            in_warmup,
+            in_warmup: self.reset.is_due(),
         });
     }
 
     /// Returns how the run has ended, without its words.
     pub(crate) fn ending(&self, elapsed: Duration) -> Ending {
         let departures = self.roster.departures();
-        let stopped = self.stopped.as_ref();
+        let stopped = self.lifecycle.stopped();
         let at = stopped.map_or(elapsed, |stopped| stopped.at);
         let cause = match stopped.map(|stopped| stopped.cause) {
-            _ if self.trouble.is_some() => Cause::Trouble,
+            _ if self.lifecycle.trouble().is_some() => Cause::Trouble,
             Some(cause) => cause,
             None => departures.cause(),
         };
         // A timer is late, and a run that is over when its last user goes is no shorter than it was to be.
-        let at = match (cause, self.end) {
+        let at = match (cause, self.milestones.end()) {
             (Cause::TimeUp, Some(end)) => at.max(end),
             _ => at,
         };
-        let mut ending = Ending::new(cause, at, self.end);
-        let iterations = self.config.iterations.is_some() && self.end.is_none();
+        let mut ending = Ending::new(cause, at, self.milestones.end());
+        let iterations =
+            self.context.config.iterations.is_some() && self.milestones.end().is_none();
         let early = matches!(cause, Cause::Signal | Cause::StoppedByUser | Cause::Plan);
         ending.cut_short |= iterations && (early || cause == Cause::UsersLost);
         ending.in_warmup = stopped.map_or(self.reset.is_due(), |stopped| stopped.in_warmup);
-        ending.cut_off = self.out_of_time;
+        ending.cut_off = self.lifecycle.is_out_of_time();
         ending.all_lost = departures.all_lost();
         ending.users_started = departures.started;
         // Nobody knows how many a shard that is lost has started.

@@ -6,20 +6,25 @@ use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::at;
 use crate::engine::run::event_user::{EventOrder, EventTask};
+use crate::engine::run::memory::{self, MemoryWatch};
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::EventPlace;
+use crate::engine::run::watchdog::{Watchdog, complaint_of_event};
 use crate::error::Error;
-use crate::lua::Raised;
+use crate::lua::{Heartbeat, Raised};
 use crate::metrics::{Delivery, Report, Store};
 use crate::plan::Event;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 
 /// Time that an event's function which was cut off has to hand over its figures. One that computes and never waits cannot
 /// be cut off: its thread is left behind, and the process ends it.
 const HAND_OVER: Duration = Duration::from_millis(250);
+
+/// Time between two looks of the watchdog.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Result of an event's function.
 #[derive(Debug, Default)]
@@ -30,6 +35,17 @@ pub(crate) struct Happened {
     pub(crate) asked: Option<Command>,
     /// Whether it was cut off before its end.
     pub(crate) cut_off: bool,
+    /// Trouble of lgoose's own that cut it off.
+    pub(crate) trouble: Option<Error>,
+}
+
+/// What directs a run while an event's function runs.
+pub(crate) struct Directing<'a> {
+    pub(crate) store: &'a mut Store,
+    pub(crate) calls: &'a mut Calls,
+    pub(crate) memory: &'a mut MemoryWatch,
+    /// The plan's name.
+    pub(crate) name: &'a str,
 }
 
 /// Reasons to cut an event's function off.
@@ -38,9 +54,11 @@ enum Cut {
     OverTime,
     AfterStop,
     Aborted,
+    Trouble,
 }
 
-/// Runs the function for `event`, if the plan has one, for as long as it may take.
+/// Runs the function for `event`, if the plan has one, for as long as it may take, and no longer than the process may take
+/// more memory and its code can be interrupted.
 ///
 /// # Errors
 /// Trouble that keeps its user from starting, or ended its thread.
@@ -49,9 +67,14 @@ pub(crate) async fn run_event(
     context: &Arc<RunContext>,
     plan_version: &Arc<PlanVersion>,
     event: Event,
-    store: &mut Store,
-    calls: &mut Calls,
+    director: Directing<'_>,
 ) -> Result<Happened, Error> {
+    let Directing {
+        store,
+        calls,
+        memory,
+        name,
+    } = director;
     if !plan_version.plan.events.contains(&event) {
         return Ok(Happened::default());
     }
@@ -62,11 +85,20 @@ pub(crate) async fn run_event(
     };
     let (orders, ordered) = watch::channel(EventOrder::GoOn);
     let (result, mut ended) = oneshot::channel();
+    let heartbeat = Arc::<Heartbeat>::default();
+    let mut watchdog = Watchdog::new(
+        std::slice::from_ref(&heartbeat),
+        config.lua_time,
+        Instant::now(),
+    );
+    let mut look = interval(LOOK);
+    let mut look_at_memory = interval(memory::EVERY);
     place.start(EventTask {
         context: context.clone(),
         plan_version: plan_version.clone(),
         event,
         ordered,
+        heartbeat,
         result,
     })?;
     let mut happened = Happened::default();
@@ -80,6 +112,24 @@ pub(crate) async fn run_event(
                     break None;
                 }
                 happened.cut_off = true;
+            }
+            _ = look.tick(), if happened.trouble.is_none() => {
+                let Some(caught) = watchdog.look(Instant::now()) else {
+                    continue;
+                };
+                happened.trouble = Some(complaint_of_event(event, name, caught));
+                happened.cut_off = true;
+                why = Cut::Trouble;
+                // Its thread never answers.
+                break None;
+            }
+            _ = look_at_memory.tick(), if happened.trouble.is_none() => {
+                let Some(trouble) = memory.look() else {
+                    continue;
+                };
+                happened.trouble = Some(trouble);
+                happened.cut_off = true;
+                why = Cut::Trouble;
             }
             Some(call) = calls.next() => match call {
                 Call::Command(Command::Abort, reply) => {
@@ -142,7 +192,7 @@ pub(crate) async fn run_event(
     }
     match why {
         _ if !happened.cut_off => {}
-        Cut::Aborted => {}
+        Cut::Aborted | Cut::Trouble => {}
         Cut::OverTime => {
             let (limit, flag) = match event {
                 Event::TestStart => (config.setup_timeout, "--setup-timeout"),
@@ -157,6 +207,13 @@ pub(crate) async fn run_event(
         )),
     }
     Ok(happened)
+}
+
+/// Makes an interval whose late ticks are left out.
+fn interval(period: Duration) -> tokio::time::Interval {
+    let mut interval = tokio::time::interval(period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    interval
 }
 
 /// Returns the text of an error in an event's function; it begins with the place of the error.

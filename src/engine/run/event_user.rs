@@ -6,7 +6,7 @@ use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
-use crate::lua::Raised;
+use crate::lua::{Heartbeat, Raised};
 use crate::metrics::Delivery;
 use crate::plan::{Event, Scenario, Schedule};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,8 @@ pub(crate) struct EventTask {
     pub(crate) plan_version: Arc<PlanVersion>,
     pub(crate) event: Event,
     pub(crate) ordered: watch::Receiver<EventOrder>,
+    /// What shows the watchdog that the plan's code runs.
+    pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) result: oneshot::Sender<Result<EventEnd, Error>>,
 }
 
@@ -88,10 +90,11 @@ impl EventTask {
             plan_version,
             event,
             mut ordered,
+            heartbeat,
             result,
         } = self;
         let index = context.shards + event as usize;
-        let shared = Shared::new(&context, index, context.recorder(index), Arc::default());
+        let shared = Shared::new(&context, index, context.recorder(index), heartbeat);
         let stop = Rc::<Stop>::default();
         let user = User::for_event(role(event, &plan_version), shared.clone(), stop.clone());
         let ended = match user {

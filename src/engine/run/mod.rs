@@ -5,38 +5,44 @@ pub(super) mod director;
 pub(super) mod ending;
 mod event;
 pub(super) mod event_user;
+pub(super) mod life;
+mod live_report;
 pub(super) mod local_shards;
 mod memory;
+mod milestones;
 mod ports;
 mod reset;
 mod roster;
 mod settings;
 pub(super) mod shards;
 mod steer;
-mod watchdog;
+pub(super) mod watchdog;
 pub(super) mod worker;
 mod workers;
 
 use crate::config::{LocalConfig, Part, RunConfig};
 use crate::control::{Calls, Command, Interrupt};
 use crate::engine::load_model::clock::Clock;
-use crate::engine::load_model::timetable::{Timetable, stages};
+use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::context::{RunContext, cadence, context};
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::Offers;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
-use crate::engine::run::ending::Life;
-use crate::engine::run::event::{Happened, run_event};
+use crate::engine::run::event::{Directing, Happened, run_event};
+use crate::engine::run::life::Lifecycle;
+use crate::engine::run::live_report::LiveReport;
 use crate::engine::run::memory::MemoryWatch;
+use crate::engine::run::milestones::Milestones;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::settings::{settings_of, thresholds};
-use crate::engine::run::shards::{EventPlace, Place};
+use crate::engine::run::shards::Place;
+use crate::engine::run::workers::WorkerWatch;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{
-    Aim, Cause, Ending, EventKind, Report, RunIdentity, RunLogs, Snapshot, Store,
+    Aim, Cause, Ending, EventKind, Progress, Report, RunIdentity, RunLogs, Snapshot, Store,
 };
 use crate::plan::Event;
 use std::sync::Arc;
@@ -120,26 +126,47 @@ pub(crate) async fn run_at(
     ));
     let (timetable, end) = Timetable::of(&config);
     snapshots.send_replace(Some(Arc::new(Snapshot {
-        wanted: Aim {
-            ends: end,
-            lasts: end,
-            ..timetable.aim(Duration::ZERO)
+        progress: Progress {
+            wanted: Aim {
+                ends: end,
+                lasts: end,
+                ..timetable.aim(Duration::ZERO)
+            },
+            ..Progress::default()
         },
         ..Snapshot::default()
     })));
     let events = place.events();
-    let begun = run_event(
-        &events,
-        &context,
-        &plan_version,
-        Event::TestStart,
-        &mut store,
-        &mut calls,
-    )
-    .await?;
-    if begun.raised.is_some() || begun.asked.is_some() {
-        let parts = (events, context, plan_version, store, calls);
-        return not_started(begun, end, parts).await;
+    let mut memory = MemoryWatch::new(context.local.memory);
+    let directing = Directing {
+        store: &mut store,
+        calls: &mut calls,
+        memory: &mut memory,
+        name: &name,
+    };
+    let (first, last) = (Event::TestStart, Event::TestStop);
+    let begun = run_event(&events, &context, &plan_version, first, directing).await?;
+    if begun.raised.is_some() || begun.asked.is_some() || begun.trouble.is_some() {
+        let happened = match begun.raised.is_none() && !begun.cut_off {
+            true => {
+                let directing = Directing {
+                    store: &mut store,
+                    calls: &mut calls,
+                    memory: &mut memory,
+                    name: &name,
+                };
+                run_event(&events, &context, &plan_version, last, directing).await?
+            }
+            false => Happened::default(),
+        };
+        return Ok(not_started(
+            begun,
+            happened,
+            end,
+            &context,
+            &plan_version,
+            store,
+        ));
     }
     if place.lead().is_some() || plan_version.plan.events.contains(&Event::TestStart) {
         let begin = Instant::now() + place.lead().unwrap_or_default();
@@ -158,48 +185,32 @@ pub(crate) async fn run_at(
         version: 0,
         measurement: reset.measurement(),
     });
-    let to_come = stages(&config);
     let mut director = Director {
-        stage_count: match to_come.len() {
-            0 => 0,
-            later => later as u64 + 1,
-        },
-        stages: to_come,
-        config: config.clone(),
-        local: context.local.clone(),
+        context: context.clone(),
         name,
-        begin: context.begin,
         store,
         directives,
         snapshots,
+        live_report: LiveReport::default(),
         roster,
-        life: Life::Going,
-        end,
+        lifecycle: Lifecycle::default(),
+        milestones: Milestones::new(&config, end),
+        users_due: 0,
         reset,
         emptied: Vec::new(),
-        report_so_far: None,
-        settings: None,
-        stopped: None,
-        out_of_time: false,
-        caught: false,
-        trouble: None,
         standstill: Standstill::default(),
-        memory: MemoryWatch::new(context.local.memory),
-        users_are_here: place.lead().is_none(),
-        alone_since: None,
-        stops_on_loss: place.stops_on_loss(),
-        users_due: 0,
-        load_set: false,
+        memory,
+        workers: place.watch(),
     };
     let (mut shards, signals) = place.start(&context, &director.directives)?;
     director
         .direct(&mut shards, signals, &mut calls, offers)
         .await;
     // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
-    shards.join(matches!(director.life, Life::Aborting { .. }));
+    shards.join(director.lifecycle.is_aborting());
     // Waiting for those who may come back is no part of the run.
-    let alone = director.alone_since;
-    let elapsed = alone.map_or_else(Instant::now, |since| since) - context.begin;
+    let alone = director.workers.as_ref().and_then(WorkerWatch::alone_since);
+    let elapsed = alone.unwrap_or_else(Instant::now) - context.begin;
     director
         .store
         .happened(elapsed, EventKind::End, "the run was over");
@@ -207,69 +218,62 @@ pub(crate) async fn run_at(
     let mut ending = director.ending(elapsed);
     // Whoever aborts a run waits for nothing more.
     if ending.cause != Cause::Aborted {
-        let happened = run_event(
-            &events,
-            &context,
-            &plan_version,
-            Event::TestStop,
-            &mut director.store,
-            &mut calls,
-        )
-        .await?;
+        let directing = Directing {
+            store: &mut director.store,
+            calls: &mut calls,
+            memory: &mut director.memory,
+            name: &director.name,
+        };
+        let happened = run_event(&events, &context, &plan_version, last, directing).await?;
+        if let Some(trouble) = happened.trouble {
+            director.lifecycle.note_trouble(trouble);
+            (ending.cause, ending.cut_short) = (Cause::Trouble, true);
+        }
         if let Some(raised) = happened.raised {
             director.store.warn(raised.clone());
             ending.raised = Some(raised);
         }
-        if happened.asked == Some(Command::Abort) && director.trouble.is_none() {
+        if happened.asked == Some(Command::Abort) && director.lifecycle.trouble().is_none() {
             (ending.cause, ending.cut_short) = (Cause::Aborted, true);
         }
     }
     Ok(Outcome {
         report: ended(director.report(elapsed), ending, &context, &plan_version),
-        trouble: director.trouble,
+        trouble: director.lifecycle.into_trouble(),
     })
 }
 
-/// Ends a run whose `test_start` has raised, took too long, or was stopped: no user is started. `test_stop` cleans up after
-/// one that has come to its end.
-async fn not_started(
+/// Ends a run whose `test_start` has raised, took too long, or was stopped: no user is started. `test_stop` has cleaned up
+/// after one that came to its end.
+fn not_started(
     begun: Happened,
+    cleaned_up: Happened,
     end: Option<Duration>,
-    parts: (EventPlace, Arc<RunContext>, Arc<PlanVersion>, Store, Calls),
-) -> Result<Outcome, Error> {
-    let (events, context, plan_version, mut store, mut calls) = parts;
-    let mut cause = match begun.asked {
-        Some(Command::Abort) => Cause::Aborted,
-        Some(Command::Interrupt(Interrupt::Signal)) => Cause::Signal,
-        Some(_) => Cause::StoppedByUser,
-        None => Cause::NotStarted,
+    context: &RunContext,
+    plan_version: &PlanVersion,
+    mut store: Store,
+) -> Outcome {
+    let trouble = begun.trouble.or(cleaned_up.trouble);
+    let cause = match (&trouble, begun.asked, cleaned_up.asked) {
+        (Some(_), ..) => Cause::Trouble,
+        (None, Some(Command::Abort), _) | (None, _, Some(Command::Abort)) => Cause::Aborted,
+        (None, Some(Command::Interrupt(Interrupt::Signal)), _) => Cause::Signal,
+        (None, Some(_), _) => Cause::StoppedByUser,
+        (None, None, _) => Cause::NotStarted,
     };
-    let mut raised = begun.raised;
-    if raised.is_none() && !begun.cut_off {
-        let happened = run_event(
-            &events,
-            &context,
-            &plan_version,
-            Event::TestStop,
-            &mut store,
-            &mut calls,
-        )
-        .await?;
-        raised = happened.raised.inspect(|raised| store.warn(raised.clone()));
-        if happened.asked == Some(Command::Abort) {
-            cause = Cause::Aborted;
-        }
+    if let Some(raised) = &cleaned_up.raised {
+        store.warn(raised.clone());
     }
     let mut ending = Ending::new(cause, Duration::ZERO, end);
     ending.in_test_start = cause != Cause::NotStarted;
     ending.cut_short = true;
-    ending.raised = raised;
-    let trouble = (ending.raised.clone()).filter(|_| cause == Cause::NotStarted);
+    ending.raised = begun.raised.or(cleaned_up.raised);
+    let raised = (ending.raised.clone()).filter(|_| cause == Cause::NotStarted);
     let report = store.report(context.begin.elapsed());
-    Ok(Outcome {
-        report: ended(report, ending, &context, &plan_version),
-        trouble: trouble.map(|raised| Diagnostic::new(raised).into()),
-    })
+    Outcome {
+        report: ended(report, ending, context, plan_version),
+        trouble: trouble.or(raised.map(|raised| Diagnostic::new(raised).into())),
+    }
 }
 
 /// Completes the report with how its run ended and what decided its load.

@@ -159,7 +159,7 @@ impl Director {
             .program
             .share_as(&self.directives.borrow().plan_version.program);
         self.begin_reset(self.now() + AHEAD, Cause::PlanVersion);
-        self.settings = None;
+        self.live_report.settings_changed();
         self.tell(|directive| {
             directive.plan_version = plan_version;
             // Whoever had nothing left to do may have.
@@ -248,7 +248,7 @@ impl Director {
             Cause::Started => {}
         }
         self.reset.epoch = under_way.epoch;
-        self.report_so_far = None;
+        self.live_report.figures_changed();
         self.store.reset(now, under_way.epoch);
         let (kind, text) = match under_way.cause {
             Cause::Warmup => (EventKind::Reset, "the warm-up ended"),

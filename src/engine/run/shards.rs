@@ -7,6 +7,7 @@ use crate::engine::run::event_user::{EventTask, StartEvent, start_event_thread};
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::roster::Roster;
 use crate::engine::run::watchdog::Caught;
+use crate::engine::run::workers::WorkerWatch;
 use crate::error::Error;
 use crate::metrics::Delta;
 use std::ops::Range;
@@ -102,9 +103,12 @@ impl Place {
         }
     }
 
-    /// Whether the loss of a worker ends the run.
-    pub(crate) fn stops_on_loss(&self) -> bool {
-        matches!(self, Place::Workers(link) if link.stops_on_loss)
+    /// Returns what looks after workers, if users run on some.
+    pub(crate) fn watch(&self) -> Option<WorkerWatch> {
+        match self {
+            Place::Here { .. } => None,
+            Place::Workers(link) => Some(WorkerWatch::new(link.stops_on_loss)),
+        }
     }
 
     /// Returns the roster of all who take part.

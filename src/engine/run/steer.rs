@@ -44,7 +44,7 @@ impl Director {
         let elapsed = directive.clock.elapsed(self.now());
         let goal = directive.timetable.aim(elapsed);
         match &*directive.timetable {
-            _ if self.load_set => (goal.users, goal.rate),
+            _ if self.milestones.is_load_set() => (goal.users, goal.rate),
             Timetable::Users(shape) => (shape.users_at(elapsed), None),
             Timetable::Arrivals { line, most, .. } => (*most, Some(line.rate_at(elapsed))),
         }
@@ -55,7 +55,7 @@ impl Director {
         let now = self.now();
         let directive = self.directives.borrow().clone();
         let elapsed = directive.clock.elapsed(now);
-        let (timetable, skipped) = match (&self.config.load, &*directive.timetable) {
+        let (timetable, skipped) = match (&self.context.config.load, &*directive.timetable) {
             (Load::Users, _) => return Err(Refusal::NoStages),
             (Load::Rate(stages, _), _) if stages.len() == 1 => return Err(Refusal::NoStages),
             (_, Timetable::Users(shape)) => {
@@ -68,13 +68,10 @@ impl Director {
                 (Timetable::Arrivals { line, most, end }, skipped)
             }
         };
-        self.end = self.end.map(|end| end.saturating_sub(skipped));
-        for (due, _) in &mut self.stages {
-            *due = due.saturating_sub(skipped);
-        }
+        self.milestones.skip(skipped);
         let text = "went on to the next stage before its time";
         self.store.happened(now, EventKind::Steered, text);
-        let end = self.end;
+        let end = self.milestones.end();
         self.tell(|directive| {
             directive.timetable = Arc::new(timetable);
             directive.end = end;
@@ -109,7 +106,7 @@ impl Director {
         let now = self.now();
         let directive = self.directives.borrow().clone();
         let elapsed = directive.clock.elapsed(now);
-        let hatch_rate = self.config.hatch_rate;
+        let hatch_rate = self.context.config.hatch_rate;
         let (steered, done) = steered(&directive.timetable, elapsed, hatch_rate, command)?;
         // A number of users of a run at a rate is none of its load.
         let users_at_most = matches!(
@@ -117,8 +114,7 @@ impl Director {
             (Timetable::Arrivals { .. }, Done::Users(_))
         );
         if !users_at_most {
-            self.load_set = true;
-            self.stages.clear();
+            self.milestones.set_load();
         }
         if let Some(text) = steered_to(&done) {
             self.store.happened(now, EventKind::Steered, text);

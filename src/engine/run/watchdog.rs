@@ -1,9 +1,10 @@
-//! Watchdog for shards that are caught in one call of a plan's code that no hook can end, such as a search of many
-//! matches in a huge text. Asked at every tick of the run; pure but for the heartbeats it reads.
+//! Watchdog for threads that are caught in one call of a plan's code that no hook can end, such as a search of many
+//! matches in a huge text: the shards of a run, the user of an event, and the thread that loads a plan. Asked at
+//! every tick; pure but for the heartbeats it reads.
 
 use crate::error::Error;
 use crate::lua::{Heartbeat, RunningCode};
-use crate::plan::Plan;
+use crate::plan::{Event, Plan};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -15,7 +16,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The most time that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
 const MOST_PER_LOOK: Duration = Duration::from_secs(1);
 
-/// Watches the shards of a run.
+/// Watches the shards of a run, or one other thread.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     shards: Vec<Watched>,
@@ -33,6 +34,15 @@ struct Watched {
 impl Watchdog {
     /// Makes a watchdog; `lua_time` is the limit of the hooks.
     pub(crate) fn new(heartbeats: &[Arc<Heartbeat>], lua_time: Duration, now: Instant) -> Watchdog {
+        Watchdog::with_patience(heartbeats, lua_time * 2 + GRACE, now)
+    }
+
+    /// Makes a watchdog that takes a call of that length for endless.
+    pub(crate) fn with_patience(
+        heartbeats: &[Arc<Heartbeat>],
+        patience: Duration,
+        now: Instant,
+    ) -> Watchdog {
         let watched = |heartbeat: &Arc<Heartbeat>| Watched {
             heartbeat: heartbeat.clone(),
             seen: None,
@@ -40,7 +50,7 @@ impl Watchdog {
         };
         Watchdog {
             shards: heartbeats.iter().map(watched).collect(),
-            patience: lua_time * 2 + GRACE,
+            patience,
             looked: now,
         }
     }
@@ -77,9 +87,35 @@ pub(crate) struct Caught {
     line: Option<u32>,
 }
 
+impl Caught {
+    /// Describes it for somebody who knows whose code it was: `caught in …, in one call that cannot be interrupted`.
+    fn told(&self, place: &str) -> String {
+        let seen = self
+            .line
+            .map_or_else(String::new, |line| format!(", last seen at line {line}"));
+        format!("caught in {place}{seen}, in one call that cannot be interrupted")
+    }
+}
+
+/// Describes an event's function that cannot be ended. `file` is the plan's name.
+pub(crate) fn complaint_of_event(event: Event, file: &str, caught: Caught) -> Error {
+    let told = caught.told(&format!("the function of '{}' ({file})", event.name()));
+    Error::trouble(format!(
+        "the run is {told}; it ends here\n  give the calls of that function less to work on"
+    ))
+}
+
+/// Describes a top level that cannot be ended while the plan is loaded. `file` is the plan's name.
+pub(crate) fn complaint_of_loading(file: &str, caught: Caught) -> Error {
+    let told = caught.told(&format!("the top level of {file}"));
+    Error::trouble(format!(
+        "the loading of the plan is {told}\n  give the calls of the top level less to work on"
+    ))
+}
+
 /// Describes a task that cannot be ended. `file` is the plan's name.
 pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
-    let Caught { running, line, .. } = caught;
+    let running = caught.running;
     let tasks = plan.scenarios.iter().flat_map(|scenario| {
         let named = scenario.tasks.iter().map(|task| (&scenario.name, task));
         named.collect::<Vec<_>>()
@@ -95,11 +131,11 @@ pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
         ),
         None => format!("the top level of {file}"),
     };
-    let seen = line.map_or_else(String::new, |line| format!(", last seen at line {line}"));
     Error::trouble(format!(
-        "user {} is caught in {who}{seen}, in one call that cannot be interrupted; the run ends here, \
-         its figures are those until then\n  give the calls of that task less to work on",
-        running.user
+        "user {} is {}; the run ends here, its figures are those until then\n  \
+         give the calls of that task less to work on",
+        running.user,
+        caught.told(&who)
     ))
 }
 

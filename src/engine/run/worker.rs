@@ -419,6 +419,7 @@ pub(crate) async fn run_event_at(
         plan_version: plan_version.clone(),
         event,
         ordered,
+        heartbeat: Arc::default(),
         result,
     })?;
     let fault = |_| Error::trouble(format!("{} ended by a fault in lgoose", event.name()));

@@ -10,6 +10,29 @@ use tokio::time::Instant;
 /// Time that workers of which nothing is heard have to come back when no other is left.
 const RETURN: Duration = Duration::from_secs(10);
 
+/// What a director knows of its workers as a whole.
+#[derive(Debug)]
+pub(crate) struct WorkerWatch {
+    /// Whether the loss of a worker ends the run.
+    stops_on_loss: bool,
+    /// Since when nothing has been heard of any worker, while some may come back.
+    alone_since: Option<Instant>,
+}
+
+impl WorkerWatch {
+    pub(crate) fn new(stops_on_loss: bool) -> WorkerWatch {
+        WorkerWatch {
+            stops_on_loss,
+            alone_since: None,
+        }
+    }
+
+    /// Returns since when nothing has been heard of any worker, while some may come back.
+    pub(crate) fn alone_since(&self) -> Option<Instant> {
+        self.alone_since
+    }
+}
+
 impl Director {
     /// Takes in a worker that joins a run that is under way.
     pub(crate) fn take_in(&mut self, worker: usize, shards: Range<usize>, text: String) {
@@ -27,9 +50,13 @@ impl Director {
         if !self.roster.away(worker) {
             return;
         }
-        if self.stops_on_loss && !self.is_stopping() {
+        let stops = self
+            .workers
+            .as_ref()
+            .is_some_and(|workers| workers.stops_on_loss);
+        if stops && !self.is_stopping() {
             let why = format!("{text} ('--on-worker-loss stop')");
-            self.trouble.get_or_insert(Error::trouble(why));
+            self.lifecycle.note_trouble(Error::trouble(why));
             self.stop(Cause::Trouble, None);
         }
         self.tell_of_worker(text);
@@ -49,18 +76,22 @@ impl Director {
 
     /// Gives up those who are away once nobody else has been left for a while.
     pub(crate) fn look_for_workers(&mut self) {
+        let Some(workers) = &mut self.workers else {
+            return;
+        };
         if !(self.roster.is_over() && self.roster.any_away()) {
-            self.alone_since = None;
+            workers.alone_since = None;
             return;
         }
-        let since = *self.alone_since.get_or_insert_with(Instant::now);
-        if since.elapsed() >= RETURN {
-            self.roster.give_up_away();
-            if !self.is_stopping() {
-                let why = "nothing is heard of any worker: the run ends here";
-                self.trouble.get_or_insert(Error::trouble(why));
-                self.stop(Cause::Trouble, None);
-            }
+        let since = *workers.alone_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < RETURN {
+            return;
+        }
+        self.roster.give_up_away();
+        if !self.is_stopping() {
+            let why = "nothing is heard of any worker: the run ends here";
+            self.lifecycle.note_trouble(Error::trouble(why));
+            self.stop(Cause::Trouble, None);
         }
     }
 

@@ -11,4 +11,5 @@ pub use heartbeat::Heartbeat;
 pub(crate) use heartbeat::RunningCode;
 pub(super) use interrupt::{Coroutine, call, watch};
 pub(super) use pattern::{first_place, guard as guard_pattern};
+pub(crate) use vm_limits::LOADING_TIME;
 pub(super) use vm_limits::{Limits, NOT_ENOUGH, out_of_memory};

@@ -11,6 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// Limits far above what a plan's top level needs; they end what would never end.
+pub(crate) const LOADING_TIME: Duration = Duration::from_secs(10);
+const LOADING_MEMORY: u64 = 1 << 30;
+
 /// The work inside calls between two readings of the clock, in bytes or steps.
 const WORK: u64 = 4 << 20;
 
@@ -28,7 +32,9 @@ pub(in crate::lua) struct Limits {
     kill: RefCell<Option<Raised>>,
     /// Whether the file's top level runs, not a task yet.
     loading: Cell<bool>,
-    /// What the watchdog reads, in the VM of a user.
+    /// Whether flags set the limits: none does when a plan is loaded first.
+    by_flags: bool,
+    /// What the watchdog reads, where there is one.
     heartbeat: Option<Arc<Heartbeat>>,
 }
 
@@ -46,7 +52,16 @@ impl Limits {
             due: AtomicBool::new(false),
             kill: RefCell::new(None),
             loading: Cell::new(true),
+            by_flags: heartbeat.is_some(),
             heartbeat,
+        }
+    }
+
+    /// Makes the limits of the first loading of a plan: what it says itself of its limits is not known before.
+    pub(in crate::lua) fn of_loading(heartbeat: Arc<Heartbeat>) -> Limits {
+        Limits {
+            by_flags: false,
+            ..Limits::new(LOADING_TIME, LOADING_MEMORY, Some(heartbeat))
         }
     }
 
@@ -158,8 +173,7 @@ impl Limits {
                     false => "the task",
                 },
                 self.time.as_secs_f64(),
-                // No flag limits the first loading of a plan.
-                self.heartbeat.as_ref().map_or("", |_| " ('--lua-time')"),
+                if self.by_flags { " ('--lua-time')" } else { "" },
             ),
             line: line().map(|(file, line)| format!("{file}:{line}")),
             backtrace: None,

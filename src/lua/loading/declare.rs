@@ -7,7 +7,7 @@ use crate::config::{Settings, unknown_word};
 use crate::error::{Diagnostic, Error};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
-use crate::lua::limits::{self, Limits};
+use crate::lua::limits::{self, Heartbeat, Limits};
 use crate::lua::plan_files::{Program, SourceLine, TaskLocation};
 use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::{escape_invalid, type_phrase};
@@ -17,11 +17,6 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Limits far above what a plan's top level needs; they end what would never end.
-const LOADING_TIME: Duration = Duration::from_secs(10);
-const LOADING_MEMORY: u64 = 1 << 30;
 
 pub(super) const TASK_FIELDS: [&str; 6] =
     ["weight", "sequence", "on_start", "on_stop", "wait", "tags"];
@@ -63,9 +58,13 @@ type SharedBuilder = Rc<RefCell<PlanBuilder>>;
 ///
 /// # Errors
 /// The first mistake in it.
-pub(super) fn collect_declarations(program: &Arc<Program>) -> Result<Declarations, Error> {
+pub(super) fn collect_declarations(
+    program: &Arc<Program>,
+    heartbeat: &Arc<Heartbeat>,
+) -> Result<Declarations, Error> {
     let builder = SharedBuilder::default();
-    run(program, &builder).map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
+    run(program, &builder, heartbeat)
+        .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
     let mut builder = builder.take();
     let task_names = builder
         .tasks
@@ -111,11 +110,14 @@ pub(super) fn collect_declarations(program: &Arc<Program>) -> Result<Declaration
     })
 }
 
-fn run(program: &Arc<Program>, builder: &SharedBuilder) -> mlua::Result<()> {
+fn run(
+    program: &Arc<Program>,
+    builder: &SharedBuilder,
+    heartbeat: &Arc<Heartbeat>,
+) -> mlua::Result<()> {
     let lua = sandbox::new_state()?;
-    // What the plan itself says of its limits is not known before it has run.
-    let most = Limits::new(LOADING_TIME, LOADING_MEMORY, None);
-    let host = Rc::new(Host::new(program.clone(), 0, "", None, most));
+    let limits = Limits::of_loading(heartbeat.clone());
+    let host = Rc::new(Host::new(program.clone(), 0, "", None, limits));
     lua.set_app_data(host.clone());
     host.limits.enforce(&lua)?;
     let prelude = start_prelude(&lua, program, lua.create_table()?)?;
@@ -129,9 +131,10 @@ fn run(program: &Arc<Program>, builder: &SharedBuilder) -> mlua::Result<()> {
         .set_mode(mlua::chunk::ChunkMode::Binary)
         .set_environment(prelude.raw_get("env")?)
         .into_function()?;
+    heartbeat.enter(0, None);
     let loaded = limits::call(&lua, &host.limits, &load);
-    host.limits.reraise()?;
-    loaded
+    heartbeat.leave();
+    host.limits.reraise().and(loaded)
 }
 
 /// Creates the function `on("test_start", fn)`.

@@ -4,6 +4,7 @@ use super::declare;
 use crate::config::Settings;
 use crate::error::{Diagnostic, Error};
 use crate::lua::diagnostics;
+use crate::lua::limits::Heartbeat;
 use crate::lua::plan_files::{Bundle, GivenVariables, Program, compile};
 use crate::plan::Plan;
 use std::path::Path;
@@ -24,7 +25,22 @@ pub fn load(
     variables: impl Into<GivenVariables>,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    load_from(name, source, variables.into(), seed, None)
+    let unwatched = Arc::default();
+    load_watched(name, source, variables.into(), seed, &unwatched)
+}
+
+/// Loads a plan as [`load`] does; the heartbeat shows a watchdog of another thread what its top level does.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_watched(
+    name: &str,
+    source: &str,
+    variables: GivenVariables,
+    seed: u64,
+    heartbeat: &Arc<Heartbeat>,
+) -> Result<(Arc<Program>, Plan, Settings), Error> {
+    load_from(name, source, variables, seed, None, heartbeat)
 }
 
 /// Loads a plan that another process has bundled. Nothing of this machine but the bundle decides what it is.
@@ -40,6 +56,7 @@ pub(crate) fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settin
         variables.into(),
         bundle.seed,
         Some(folder),
+        &Arc::default(),
     )
 }
 
@@ -49,6 +66,7 @@ fn load_from(
     variables: GivenVariables,
     seed: u64,
     unpacked: Option<TempDir>,
+    heartbeat: &Arc<Heartbeat>,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     // An editor's byte order mark and a '#!' line are no Lua.
     let source = source.trim_start_matches('\u{feff}');
@@ -58,7 +76,7 @@ fn load_from(
     program.plan = compile(&format!("@{name}"), source, false)
         .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
     let program = Arc::new(program);
-    let declared = declare::collect_declarations(&program)?;
+    let declared = declare::collect_declarations(&program, heartbeat)?;
     let mut program = Arc::into_inner(program).expect("the loading VM is gone");
     program.task_names = declared.task_names;
     program.task_locations = declared.task_locations;

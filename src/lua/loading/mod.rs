@@ -10,6 +10,6 @@ mod stubs;
 pub use load::load;
 #[cfg(any(test, feature = "gaggle"))]
 pub(crate) use load::load_bundle;
-pub(crate) use load::read;
+pub(crate) use load::{load_watched, read};
 pub(crate) use review::{review, variables_asked};
 pub(crate) use stubs::STUBS;

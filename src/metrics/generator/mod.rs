@@ -5,7 +5,7 @@ mod delays;
 mod warning;
 
 use super::lateness::{Latencies, Lateness, OwnPart};
-use super::report::GeneratorRow;
+use super::report::{GeneratorRow, PointGenerator};
 use super::request::RequestDelta;
 use delays::Delays;
 use serde::{Deserialize, Serialize};
@@ -113,6 +113,18 @@ impl Stretch {
 }
 
 impl Strain {
+    /// Returns it as points over time show it.
+    pub(super) fn row(&self) -> PointGenerator {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        PointGenerator {
+            busy: self.busy,
+            lag_ms: ms(self.lag),
+            saturated: self.saturated,
+            own_p50_ms: self.own.map(|own| ms(own.p50)),
+            own_p99_ms: self.own.map(|own| ms(own.p99)),
+        }
+    }
+
     /// Adds the stretch that follows: the worse of the two stands.
     pub(super) fn join(&mut self, next: &Strain) {
         self.busy = self.busy.max(next.busy);

@@ -9,7 +9,7 @@ use super::delta::Border;
 use super::generator::{GeneratorLog, Strain};
 use super::latency::{self, Exact};
 use super::lateness::Latencies;
-use super::report::SeriesPoint;
+use super::report::{PointLatency, SeriesPoint};
 use super::sketch::{Sketch, Sketcher};
 use hdrhistogram::Histogram;
 use std::collections::VecDeque;
@@ -352,10 +352,6 @@ impl Point {
     }
 
     fn row(&self) -> SeriesPoint {
-        let ms = |time: Duration| (self.exact.count > 0).then_some(time.as_secs_f64() * 1e3);
-        let [p50_ms, p95_ms, p99_ms] = self.percentiles.map(ms);
-        let [ok_p95, failed_p95] = self.apart;
-        let p95_ms_of = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
         SeriesPoint {
             second: self.second,
             seconds: self.lasted.as_secs_f64(),
@@ -363,22 +359,28 @@ impl Point {
             count: self.exact.count,
             failures: self.failures.max(0) as u64,
             bytes: self.bytes,
-            min_ms: ms(self.exact.min()),
-            max_ms: ms(self.exact.max()),
+            latency: self.latency(),
+            under_way: self.border.under_way,
+            oldest_ms: self.border.oldest as f64 / 1e6,
+            generator: self.strain.row(),
+            histogram: String::new(),
+        }
+    }
+
+    fn latency(&self) -> PointLatency {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let known = |time: Duration| (self.exact.count > 0).then_some(ms(time));
+        let [p50_ms, p95_ms, p99_ms] = self.percentiles.map(known);
+        let [ok_p95_ms, failed_p95_ms] = self.apart.map(|time| time.map(ms));
+        PointLatency {
+            min_ms: known(self.exact.min()),
+            max_ms: known(self.exact.max()),
             sum_ms: self.exact.sum_ms(),
             p50_ms,
             p95_ms,
             p99_ms,
-            ok_p95_ms: p95_ms_of(ok_p95),
-            failed_p95_ms: p95_ms_of(failed_p95),
-            under_way: self.border.under_way,
-            oldest_ms: self.border.oldest as f64 / 1e6,
-            busy: self.strain.busy,
-            lag_ms: self.strain.lag.as_secs_f64() * 1e3,
-            saturated: self.strain.saturated,
-            own_p50_ms: self.strain.own.map(|own| own.p50.as_secs_f64() * 1e3),
-            own_p99_ms: self.strain.own.map(|own| own.p99.as_secs_f64() * 1e3),
-            histogram: String::new(),
+            ok_p95_ms,
+            failed_p95_ms,
         }
     }
 }

@@ -40,7 +40,14 @@ fn a_point_holds_its_own_second_only_and_a_fragment_says_its_length() {
     let points = points(&mut series, 2_100);
     let told: Vec<_> = points
         .iter()
-        .map(|point| (point.second, point.seconds, point.count, point.p50_ms))
+        .map(|point| {
+            (
+                point.second,
+                point.seconds,
+                point.count,
+                point.latency.p50_ms,
+            )
+        })
         .collect();
     assert_eq!(
         told,
@@ -51,7 +58,10 @@ fn a_point_holds_its_own_second_only_and_a_fragment_says_its_length() {
         ]
     );
     assert_eq!(points[2].rate(), None, "nobody knows from a tenth");
-    assert_eq!((points[1].rate(), points[1].sum_ms), (Some(2.0), 18.0));
+    assert_eq!(
+        (points[1].rate(), points[1].latency.sum_ms),
+        (Some(2.0), 18.0)
+    );
 }
 
 #[test]
@@ -76,7 +86,13 @@ fn a_point_tells_the_latency_of_failures_apart_from_that_of_successes() {
     let points = points(&mut series, 2_000);
     let told: Vec<_> = points
         .iter()
-        .map(|point| (point.p50_ms, point.ok_p95_ms, point.failed_p95_ms))
+        .map(|point| {
+            (
+                point.latency.p50_ms,
+                point.latency.ok_p95_ms,
+                point.latency.failed_p95_ms,
+            )
+        })
         .collect();
     // A site that refuses at once does not look faster.
     assert_eq!(
@@ -95,8 +111,11 @@ fn what_comes_after_its_second_was_closed_still_counts_there() {
     close(&mut series, 3);
     add(&mut series, 0, &[80_000; 10]);
     let points = points(&mut series, 3_000);
-    assert_eq!((points[0].count, points[0].max_ms), (20, Some(80.0)));
-    let p95 = points[0].p95_ms.expect("there are requests");
+    assert_eq!(
+        (points[0].count, points[0].latency.max_ms),
+        (20, Some(80.0))
+    );
+    let p95 = points[0].latency.p95_ms.expect("there are requests");
     assert!((p95 / 80.0 - 1.0).abs() < 0.005, "{p95}");
     assert_eq!((points[1].count, points[2].count), (0, 0));
 }
@@ -107,7 +126,7 @@ fn a_silent_second_is_a_point_without_percentiles() {
     close(&mut series, 1);
     let points = points(&mut series, 1_000);
     assert_eq!(
-        (points.len(), points[0].count, points[0].p50_ms),
+        (points.len(), points[0].count, points[0].latency.p50_ms),
         (1, 0, None)
     );
 }
@@ -126,12 +145,12 @@ fn joined_points_are_true_to_all_their_requests() {
     assert!(points.is_sorted_by(|a, b| a.second < b.second));
     for point in points {
         let tail = point.second <= 4_001 && 4_001 < point.second + 2;
-        let p50 = point.p50_ms.expect("there are requests");
+        let p50 = point.latency.p50_ms.expect("there are requests");
         assert!(
             (p50 - 1.0).abs() < 0.005,
             "half of them is not more than half"
         );
-        assert_eq!(point.p99_ms.is_some_and(|p99| p99 > 79.0), tail);
-        assert_eq!(point.max_ms, Some(if tail { 80.0 } else { 1.0 }));
+        assert_eq!(point.latency.p99_ms.is_some_and(|p99| p99 > 79.0), tail);
+        assert_eq!(point.latency.max_ms, Some(if tail { 80.0 } else { 1.0 }));
     }
 }

@@ -1,11 +1,12 @@
 //! Latencies filled in for late users: merged beside what was measured, never into it.
 
 use super::super::delta::SliceDelta;
+use super::super::identity::RunIdentity;
 use super::super::latency::summary as latency;
 use super::super::report::{CoMitigation, CoRow, Latency};
-use super::Store;
+use super::requests::Requests;
 
-impl Store {
+impl Requests {
     /// Adds the latencies that a shard filled in.
     pub(super) fn merge_filled(&mut self, shard: Option<usize>, delta: &SliceDelta) {
         if delta.late.count == 0 {
@@ -16,8 +17,8 @@ impl Store {
             let Some(filled) = row.filled.as_ref().filter(|filled| filled.exact.count > 0) else {
                 continue;
             };
-            let (at, _) = self.requests.row(shard, id, &row.label);
-            for tally in [&mut self.requests.rows[at], &mut self.total] {
+            let (at, _) = self.by_label.row(shard, id, &row.label);
+            for tally in [&mut self.by_label.rows[at], &mut self.total] {
                 tally.filled.get_or_insert_default().merge(filled);
             }
         }
@@ -25,18 +26,18 @@ impl Store {
 
     /// Returns the figures with what was filled in, if that is on and somebody asked for it or it makes a
     /// difference.
-    pub(super) fn co_mitigation(&self) -> Option<CoMitigation> {
-        let cadence = self.identity.co_mitigation?;
+    pub(super) fn co_mitigation(&self, identity: &RunIdentity) -> Option<CoMitigation> {
+        let cadence = identity.co_mitigation?;
         let aggregated = self.total.corrected();
         let differs = || {
             let measured = latency(&self.total.exact(), &self.total.all);
             let pair = measured.zip(aggregated.latency_ms);
             pair.is_some_and(|(measured, corrected)| differ(&measured, &corrected))
         };
-        if !self.identity.co_wanted && !differs() {
+        if !identity.co_wanted && !differs() {
             return None;
         }
-        let rows = self.requests.named();
+        let rows = self.by_label.named();
         let mut requests: Vec<CoRow> = rows
             .filter(|(_, row)| row.filled.is_some())
             .map(|(label, row)| CoRow {
@@ -45,7 +46,7 @@ impl Store {
                 figures: row.corrected(),
             })
             .collect();
-        requests.sort_by_key(|row| self.identity.place_of_name(&row.name));
+        requests.sort_by_key(|row| identity.place_of_name(&row.name));
         Some(CoMitigation {
             cadence,
             late_cycles: self.late.count,

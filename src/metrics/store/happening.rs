@@ -24,7 +24,7 @@ impl Store {
 
     /// Pauses the run at a moment: the time from then on is no part of rates.
     pub(crate) fn pause(&mut self, at: Duration) {
-        self.pauses.begin(nanoseconds(at));
+        self.time.pause(at);
     }
 
     /// Ends the pause.
@@ -39,28 +39,25 @@ impl Store {
     }
 
     fn end_pause(&mut self, at: Duration, text: &str) {
-        let at = nanoseconds(at);
-        if let Some(since) = self.pauses.end(at) {
-            let since = since.max(self.origin_ns());
-            let lasted = Some(at - since);
+        if let Some((since, lasted)) = self.time.resume(at) {
             self.events
-                .add(since, lasted, EventKind::Pause, text.to_owned());
+                .add(since, Some(lasted), EventKind::Pause, text.to_owned());
         }
     }
 
     /// Enters the times without an answer that are over.
     pub(super) fn hear_silences(&mut self) {
         let least = self.least_silence();
-        let origin = self.origin_ns();
-        let users = self.users.peak().max(1);
-        for mut silence in self.silences.over(self.known(), least) {
+        let origin = self.time.origin_ns();
+        let users = self.measured.scenarios.users.peak().max(1);
+        for mut silence in self.silences.over(self.time.known_ns(), least) {
             // A user may wait for several at once.
             silence.waiting = silence.waiting.min(users);
             silence.from = silence.from.max(origin);
             if silence.to <= silence.from || silence.length() < least {
                 continue;
             }
-            self.told.push(silence);
+            self.silences.report(silence);
             let length = silence.length();
             self.events.add(
                 silence.from,
@@ -72,17 +69,21 @@ impl Store {
     }
 
     fn least_silence(&self) -> u64 {
-        let [median] = self.total.exact().quantiles(&self.total.all, [0.5]);
+        let total = &self.measured.requests.total;
+        let [median] = total.exact().quantiles(&total.all, [0.5]);
         nanoseconds((median * MEDIANS).max(LEAST))
     }
 
     /// Returns all silences so far, the one that goes on included, in nanoseconds since the measurement began.
     pub(super) fn silences(&self) -> Vec<Silence> {
-        let origin = self.origin_ns();
-        let going_on = self.silences.going_on(self.known()).filter(|silence| {
-            silence.to.saturating_sub(silence.from.max(origin)) >= self.least_silence()
-        });
-        let all = self.told.iter().copied().chain(going_on);
+        let origin = self.time.origin_ns();
+        let going_on = self
+            .silences
+            .going_on(self.time.known_ns())
+            .filter(|silence| {
+                silence.to.saturating_sub(silence.from.max(origin)) >= self.least_silence()
+            });
+        let all = self.silences.reported().chain(going_on);
         all.map(|silence| Silence {
             from: silence.from.saturating_sub(origin),
             to: silence.to.saturating_sub(origin),

@@ -22,7 +22,7 @@ impl Store {
     /// Notes that the load goes down from that time since the start of the run: nothing that follows breaks a
     /// stretch or stops the run.
     pub(crate) fn load_ended(&mut self, at: Duration) {
-        let at = latency::nanoseconds(at).saturating_sub(self.origin_ns());
+        let at = latency::nanoseconds(at).saturating_sub(self.time.origin_ns());
         self.judges.end(at);
     }
 
@@ -39,9 +39,7 @@ impl Store {
     }
 
     fn with_view<T>(&self, until: u64, see: impl FnOnce(&View<'_>) -> T) -> T {
-        let origin = self.origin_ns();
-        let pauses = &self.pauses;
-        let lasted = |from, to| Duration::from_nanos(pauses.lasted(origin + from, origin + to));
+        let lasted = |from, to| self.time.lasted(from, to);
         see(&View {
             until,
             whole: &|threshold| self.threshold_figures(threshold),
@@ -82,22 +80,25 @@ impl Store {
     fn threshold_figures(&self, threshold: &Threshold) -> Option<ThresholdFigures> {
         let among = threshold.among;
         match (threshold.name.as_deref(), threshold.figure) {
-            (None, Figure::Checks) | (Some(ALL_CHECKS), _) => self.measures.all_checks(),
+            (None, Figure::Checks) | (Some(ALL_CHECKS), _) => self.measured.measures.all_checks(),
             (None, _) => {
                 let mut threshold_figures = ThresholdFigures::nothing(Subject::Requests);
-                self.total.show(&mut threshold_figures, among);
+                self.measured
+                    .requests
+                    .total
+                    .show(&mut threshold_figures, among);
                 Some(threshold_figures)
             }
             (Some(name), _) => self
                 .requests_named(name, among)
                 .or_else(|| self.tasks_named(name))
-                .or_else(|| self.measures.named(name)),
+                .or_else(|| self.measured.measures.named(name)),
         }
     }
 
     /// Returns the figures of requests of a name, of all methods if it has none.
     fn requests_named(&self, name: &str, among: Among) -> Option<ThresholdFigures> {
-        let rows = self.requests.named();
+        let rows = self.measured.requests.by_label.named();
         let mut rows = rows
             .filter(|(label, row)| is_called(label, name) && row.counts.count() > 0)
             .peekable();
@@ -110,7 +111,7 @@ impl Store {
     /// Returns the figures of tasks and transactions of a name, of all scenarios.
     fn tasks_named(&self, name: &str) -> Option<ThresholdFigures> {
         let name = name.strip_prefix("task ").unwrap_or(name);
-        let rows = self.tasks.named();
+        let rows = self.measured.tasks.named();
         let mut rows = rows
             .filter(|(label, row)| *label.name == *name && row.runs() > 0)
             .peekable();
@@ -122,12 +123,12 @@ impl Store {
 
     /// Explains that a name was never used, and names the one most like it.
     fn nobody(&self, name: &str) -> String {
-        let requests = self.requests.names.labels().iter();
+        let requests = self.measured.requests.by_label.names.labels().iter();
         let full = requests.map(|label| format!("{} {}", label.group, label.name));
-        let tasks = self.tasks.names.labels().iter();
+        let tasks = self.measured.tasks.names.labels().iter();
         let names = full
             .chain(tasks.map(|label| label.name.to_string()))
-            .chain(self.measures.names());
+            .chain(self.measured.measures.names());
         let names: Vec<String> = names.collect();
         let hint = match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("; did you mean '{near}'?"),

@@ -9,7 +9,7 @@ impl Store {
     /// Adds what other processes measured, as [`Store::merge`] does.
     pub(crate) fn merge_portable(&mut self, delta: &PortableDelta) {
         for ((epoch, from), slice) in &delta.slices {
-            if *epoch < self.epoch {
+            if *epoch < self.time.epoch() {
                 continue;
             }
             self.merge_slice(None, &slice.to_delta(*epoch, *from));
@@ -20,7 +20,7 @@ impl Store {
                     change: row.change,
                     rise: row.rise,
                 };
-                self.merge_scenario(*shard as usize, &row);
+                self.measured.scenarios.merge(*shard as usize, &row);
             }
             for (shard, quiet) in &slice.quiet {
                 self.silences.add(*shard as usize, &[*quiet]);

@@ -3,26 +3,27 @@
 use super::super::columns::NameSeries;
 use super::super::events::{Event, EventKind};
 use super::super::latency::nanoseconds;
-use super::super::lateness::Latencies;
 use super::super::report::{
     ArrivalsRow, GeneratorRow, PartRow, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
 };
 use super::super::tally::RequestTally;
 use super::super::users::Users;
-use super::{Scenario, Store, Table};
+use super::measured::Measured;
+use super::scenarios::Scenario;
+use super::{Store, Table};
 use std::time::Duration;
 
 impl Store {
     /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
     pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
-        self.now = elapsed;
+        self.time.advance(elapsed);
         self.close();
         self.build(elapsed, true)
     }
 
     /// Reports the run up to the last tick as live views need it: without the latencies of points over time.
     pub(crate) fn report_so_far(&mut self) -> Report {
-        self.build(self.now, false)
+        self.build(self.time.now(), false)
     }
 
     fn build(&mut self, elapsed: Duration, whole: bool) -> Report {
@@ -30,29 +31,31 @@ impl Store {
             true => self.part(elapsed),
             false => None,
         };
-        let measured = self.active(elapsed);
-        let (checks, metrics) = self.measures.rows();
-        let arrivals = self.arrivals.row();
-        let (origin, now) = (self.origin_ns(), nanoseconds(elapsed));
-        let pauses = &self.pauses;
-        let lasted = |from, to| Duration::from_nanos(pauses.lasted(origin + from, origin + to));
+        let measured = self.time.active(elapsed);
+        let (checks, metrics) = self.measured.measures.rows();
+        let arrivals = self.measured.arrivals.row();
+        let (origin, now) = (self.time.origin_ns(), nanoseconds(elapsed));
+        let lasted = |from, to| self.time.lasted(from, to);
         let until = now.saturating_sub(origin);
-        let users = self.users.now();
-        let series = self
-            .series
-            .points(until, users, lasted, &self.generator, whole);
-        let by_name = &mut self.by_name;
-        let requests = rows(&self.requests, measured, |at| {
+        let users = self.measured.scenarios.users.now();
+        let (all, generator) = (&mut self.measured.requests, &self.measured.generator);
+        let series = all.series.points(until, users, lasted, generator, whole);
+        let by_name = &mut all.series_by_name;
+        let requests = rows(&all.by_label, measured, |at| {
             by_name.columns(at, until, lasted, whole)
         });
         let (generator, saturated) = self.own_part(measured);
         let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);
-        let tasks = self.tasks.named().filter(|(_, row)| row.runs() > 0);
+        let tasks = self
+            .measured
+            .tasks
+            .named()
+            .filter(|(_, row)| row.runs() > 0);
         let mut events = self.events.rows(origin);
         events.extend(saturations(&series));
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         let silent = self.silence_warning();
-        let omission = self.co_mitigation();
+        let omission = self.measured.requests.co_mitigation(&self.identity);
         let mut report = Report {
             version: self.identity.version.clone(),
             plan: self.identity.plan.clone(),
@@ -64,18 +67,18 @@ impl Store {
                 .saturating_sub(measured)
                 .as_secs_f64(),
             origin_ns: origin + self.identity.begin_ns,
-            users: self.users.peak(),
+            users: self.measured.scenarios.users.peak(),
             seed: self.identity.seed,
             warnings: saturated
                 .into_iter()
-                .chain(self.warnings.iter().cloned())
+                .chain(self.warnings.all().iter().cloned())
                 .chain(dropped)
                 .chain(silent)
                 .chain(omission.as_ref().and_then(|rows| rows.warning()))
                 .chain(self.events.warning())
                 .collect(),
             requests,
-            aggregated: self.total.figures(measured),
+            aggregated: self.measured.requests.total.figures(measured),
             start_stop: rows(&self.start_stop, Duration::ZERO, |_| NameSeries::default()),
             scenarios: self.scenario_rows(Users::peak),
             tasks: tasks
@@ -91,7 +94,7 @@ impl Store {
             events,
             checks: checks.to_vec(),
             metrics: metrics.to_vec(),
-            errors: self.errors.with_exemplars(),
+            errors: self.measured.errors.with_exemplars(),
             co_mitigation: omission,
             arrivals,
             generator,
@@ -114,32 +117,37 @@ impl Store {
             users: users(&scenario.users),
             iterations: scenario.iterations,
         };
-        let mut rows: Vec<ScenarioRow> = self.scenarios.iter().map(row).collect();
+        let mut rows: Vec<ScenarioRow> = self.measured.scenarios.rows.iter().map(row).collect();
         rows.sort_by_key(|row| self.identity.place_of_scenario(row));
         rows
     }
 
     /// Returns how hard lgoose itself worked, and a warning for readers of latencies if lgoose itself set them.
     fn own_part(&self, measured: Duration) -> (Option<GeneratorRow>, Option<String>) {
-        let whole = Latencies::of(&self.total.exact(), &self.total.all)
-            .map(|whole| whole.by(self.users.peak(), measured));
-        let users = self.users.now();
-        let open = |second| self.series.open_latencies(second, users);
-        let row = self.generator.row(whole.as_ref(), open);
+        let Measured {
+            requests,
+            scenarios,
+            generator,
+            ..
+        } = &self.measured;
+        let whole = requests.latencies(scenarios.users.peak(), measured);
+        let users = scenarios.users.now();
+        let open = |second| requests.series.open_latencies(second, users);
+        let row = generator.row(whole.as_ref(), open);
         let warning = row.and_then(|row| row.warning(whole.as_ref()));
         (row, warning)
     }
 
     /// Returns what joining this report with those of the other parts takes; `None` in a run of its own.
     fn part(&mut self, elapsed: Duration) -> Option<PartRow> {
-        let origin_ns = self.origin_ns();
+        let origin_ns = self.time.origin_ns();
         let recording = self.recording.as_mut()?;
         recording.close();
         Some(PartRow {
             number: recording.number,
             of: recording.of,
-            shards: self.covered.len() as u64,
-            epoch: self.epoch,
+            shards: self.time.shards() as u64,
+            epoch: self.time.epoch(),
             origin_ns,
             ended_ns: nanoseconds(elapsed),
             co_mitigation: self
@@ -147,7 +155,7 @@ impl Store {
                 .co_mitigation
                 .map(|cadence| (cadence, self.identity.co_wanted)),
             order: self.identity.order.clone(),
-            warnings: self.warnings.to_vec(),
+            warnings: self.warnings.all().to_vec(),
             measured: recording.pieces.clone(),
             start_stop: recording.start_stop.clone(),
         })
@@ -173,8 +181,8 @@ fn rows(
 
 /// Returns the stretches in which lgoose and not the target set the latency.
 fn saturations(series: &[SeriesPoint]) -> Vec<Event> {
-    let stretches = series.chunk_by(|a, b| a.saturated == b.saturated);
-    let marked = stretches.filter(|points| points[0].saturated);
+    let stretches = series.chunk_by(|a, b| a.generator.saturated == b.generator.saturated);
+    let marked = stretches.filter(|points| points[0].generator.saturated);
     marked
         .map(|points| {
             let lasted: f64 = points.iter().map(|point| point.seconds).sum();

@@ -1,7 +1,7 @@
 //! Makes the snapshots of a run for live views.
 
 use super::super::names::Label;
-use super::super::snapshot::{LiveRow, Snapshot};
+use super::super::snapshot::{LiveArrivals, LiveRequests, LiveRow, Progress, Snapshot};
 use super::super::tally::{RequestTally, per_second};
 use super::super::users::Users;
 use super::Store;
@@ -16,53 +16,52 @@ const LIVE_EVENTS: usize = 50;
 
 impl Store {
     pub(super) fn snapshot(&mut self) -> Snapshot {
-        let measured = self.active(self.now);
-        let (checks, metrics) = self.measures.rows();
-        let recent = &self.recent;
-        let rows = self
-            .requests
-            .names
-            .labels()
-            .iter()
-            .zip(&mut self.requests.rows);
+        let now = self.time.now();
+        let active = self.time.active(now);
+        let (checks, metrics) = self.measured.measures.rows();
+        let requests = &mut self.measured.requests;
+        let recent = &requests.recent;
+        let labels = requests.by_label.names.labels().iter();
+        let rows = labels.zip(&mut requests.by_label.rows);
         let mut rows: Vec<LiveRow> = rows
             .enumerate()
             .filter(|(_, (_, row))| row.counts.count() > 0)
             .map(|(at, (label, row))| LiveRow {
-                worst_now: self.by_name.worst_now(at),
-                ..live_row(label, row, measured, recent.rates(at))
+                worst_now: requests.series_by_name.worst_now(at),
+                ..live_row(label, row, active, recent.rates(at))
             })
             .collect();
         rows.sort_by_cached_key(|row| self.identity.place_of_name(&row.name));
-        let ok = self.total.live_ok();
-        Snapshot {
-            elapsed: self.now,
-            measured: self.measured(self.now),
-            active: measured,
-            users: self.users.now(),
-            bytes: self.total.counts.bytes,
-            total: live_row(
-                &Label::default(),
-                &mut self.total,
-                measured,
-                recent.total_rates(),
-            ),
-            ok,
+        let total = &mut requests.total;
+        let requests = LiveRequests {
+            ok: total.live_ok(),
+            bytes: total.counts.bytes,
+            total: live_row(&Label::default(), total, active, recent.total_rates()),
             rows,
+        };
+        let arrivals = &self.measured.arrivals;
+        Snapshot {
+            progress: Progress {
+                elapsed: now,
+                measured: self.time.measured(now),
+                active,
+                ..self.progress
+            },
+            users: self.measured.scenarios.users.now(),
+            requests,
             scenarios: self.scenario_rows(Users::now),
             checks,
             metrics,
-            errors: self.errors.top(LIVE_ERRORS),
-            dropped: self.arrivals.dropped_count(),
-            late_p99: self.arrivals.late_p99(),
-            connections: self.generator.connections_now(),
-            warnings: self.warnings.clone(),
+            errors: self.measured.errors.top(LIVE_ERRORS),
+            arrivals: LiveArrivals {
+                dropped: arrivals.dropped_count(),
+                late_p99: arrivals.late_p99(),
+            },
+            connections: self.measured.generator.connections_now(),
+            warnings: self.warnings.all().clone(),
             thresholds: self.judges.current(),
-            recent: self.series.last(LIVE_POINTS),
-            events: self.events.last(LIVE_EVENTS, self.origin_ns()),
-            phase: self.phase,
-            wanted: self.wanted,
-            played: self.played,
+            recent: self.measured.requests.series.last(LIVE_POINTS),
+            events: self.events.last(LIVE_EVENTS, self.time.origin_ns()),
         }
     }
 }

@@ -45,9 +45,9 @@ pub(super) fn users(report: &Report) -> String {
 /// Draws p50, p95 and p99 over time.
 pub(super) fn latency(report: &Report) -> String {
     let lines = [
-        ("k2", "p50", over_time(report, |point| point.p50_ms)),
-        ("k0", "p95", over_time(report, |point| point.p95_ms)),
-        ("k1", "p99", over_time(report, |point| point.p99_ms)),
+        ("k2", "p50", over_time(report, |point| point.latency.p50_ms)),
+        ("k0", "p95", over_time(report, |point| point.latency.p95_ms)),
+        ("k1", "p99", over_time(report, |point| point.latency.p99_ms)),
     ];
     chart(report, &lines, &time)
 }

@@ -70,9 +70,9 @@ fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
         "failures": column(points, |point| point.failures),
         "rate": column(points, |point| point.rate().map(short)),
         "failing": column(points, |point| point.rate_of(point.failures).map(short)),
-        "p50": column(points, |point| point.p50_ms.map(short)),
-        "p95": column(points, |point| point.p95_ms.map(short)),
-        "p99": column(points, |point| point.p99_ms.map(short)),
+        "p50": column(points, |point| point.latency.p50_ms.map(short)),
+        "p95": column(points, |point| point.latency.p95_ms.map(short)),
+        "p99": column(points, |point| point.latency.p99_ms.map(short)),
         "saturated": saturated(points),
         "events": events(report),
         "broken": broken,
@@ -182,7 +182,7 @@ fn column<T: serde::Serialize>(points: &[SeriesPoint], of: impl Fn(&SeriesPoint)
 /// Returns the stretches in which the generator determined the latency, neighbours joined.
 pub(super) fn saturated(points: &[SeriesPoint]) -> Vec<[f64; 2]> {
     let mut stretches: Vec<[f64; 2]> = Vec::new();
-    for point in points.iter().filter(|point| point.saturated) {
+    for point in points.iter().filter(|point| point.generator.saturated) {
         let (from, to) = (point.second as f64, point.second as f64 + point.seconds);
         match stretches.last_mut().filter(|last| from - last[1] < 0.5) {
             Some(last) => last[1] = to,

@@ -80,7 +80,7 @@ fn contents(sections: &[table::Table]) -> String {
 /// Renders the static charts, as the page has them without scripts.
 fn charts(report: &Report) -> String {
     let mut note = String::new();
-    if report.series.iter().any(|point| point.saturated) {
+    if report.series.iter().any(|point| point.generator.saturated) {
         note += "<p class=\"note hatched\">Hatched: lgoose itself was the bottleneck there (a thread had no time left, \
                  or timers woke late). Latencies of that time are partly its own, and the site could answer more.</p>\n";
     }

@@ -1,7 +1,7 @@
 //! Tests of the page, read back by a parser of HTML that shares no code with it.
 
 use super::*;
-use crate::metrics::{ErrorRow, Figures, Latency, RequestRow, SeriesPoint};
+use crate::metrics::{ErrorRow, Figures, Latency, RequestRow};
 use crate::output::fixture;
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
@@ -246,10 +246,8 @@ fn scripts_find_every_point_of_every_name() {
     let mut report = fixture::report();
     let mut point = report.series[0].clone();
     point.second = 1;
-    report.series.push(SeriesPoint {
-        saturated: false,
-        ..point
-    });
+    point.generator.saturated = false;
+    report.series.push(point);
     report.requests[1].series.second = vec![0, 7, 30];
     report.requests[1].series.count = vec![u64::from(u32::MAX), 0, 77];
     let page = Html::parse_document(&page(&report, BARE));

@@ -92,7 +92,7 @@ struct Arrivals {
 
 impl<'a> Live<'a> {
     pub(super) fn of(snapshot: &'a Snapshot) -> Live<'a> {
-        let wanted = snapshot.wanted;
+        let wanted = snapshot.progress.wanted;
         let row = |row: &'a LiveRow| Row {
             method: &row.method,
             name: &row.name,
@@ -104,7 +104,7 @@ impl<'a> Live<'a> {
             iterations: row.iterations,
         };
         Live {
-            phase: match snapshot.phase {
+            phase: match snapshot.progress.phase {
                 RunPhase::Running => "running",
                 RunPhase::Paused => "paused",
                 RunPhase::Stopping => "stopping",
@@ -114,18 +114,19 @@ impl<'a> Live<'a> {
                 rate: wanted.rate,
                 ends_s: wanted.ends.map(|ends| ends.as_secs_f64()),
             },
-            run_s: snapshot.elapsed.as_secs_f64(),
-            elapsed_s: snapshot.active.as_secs_f64(),
+            run_s: snapshot.progress.elapsed.as_secs_f64(),
+            elapsed_s: snapshot.progress.active.as_secs_f64(),
             paused_s: snapshot
+                .progress
                 .measured
-                .saturating_sub(snapshot.active)
+                .saturating_sub(snapshot.progress.active)
                 .as_secs_f64(),
             users_now: snapshot.users,
             warnings: &snapshot.warnings,
-            requests: snapshot.rows.iter().map(row).collect(),
+            requests: snapshot.requests.rows.iter().map(row).collect(),
             aggregated: Total {
-                figures: Figures::of(&snapshot.total),
-                bytes: snapshot.bytes,
+                figures: Figures::of(&snapshot.requests.total),
+                bytes: snapshot.requests.bytes,
             },
             scenarios: snapshot.scenarios.iter().map(scenario).collect(),
             series: &snapshot.recent,
@@ -134,7 +135,7 @@ impl<'a> Live<'a> {
             errors: &snapshot.errors,
             thresholds: &snapshot.thresholds,
             arrivals: wanted.rate.map(|_| Arrivals {
-                dropped: snapshot.dropped,
+                dropped: snapshot.arrivals.dropped,
             }),
             connections_now: snapshot.connections,
         }
@@ -163,7 +164,7 @@ impl Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Aim;
+    use crate::metrics::{Aim, LiveRequests, Progress};
     use crate::output::fixture;
     use crate::output::json::snapshot;
     use serde_json::Value;
@@ -187,20 +188,26 @@ mod tests {
             ..LiveRow::default()
         };
         Snapshot {
-            wanted: Aim {
-                users: 20,
-                rate: Some(3.0),
-                ends: Some(Duration::from_secs(60)),
-                lasts: Some(Duration::from_secs(60)),
-                ..Aim::default()
+            progress: Progress {
+                wanted: Aim {
+                    users: 20,
+                    rate: Some(3.0),
+                    ends: Some(Duration::from_secs(60)),
+                    lasts: Some(Duration::from_secs(60)),
+                    ..Aim::default()
+                },
+                elapsed: Duration::from_secs(9),
+                measured: Duration::from_secs(7),
+                active: Duration::from_secs(5),
+                ..Progress::default()
             },
-            elapsed: Duration::from_secs(9),
-            measured: Duration::from_secs(7),
-            active: Duration::from_secs(5),
+            requests: LiveRequests {
+                bytes: 99,
+                total: row.clone(),
+                rows: vec![row, LiveRow::default()],
+                ..LiveRequests::default()
+            },
             users: 12,
-            bytes: 99,
-            total: row.clone(),
-            rows: vec![row, LiveRow::default()],
             scenarios: report.scenarios.clone(),
             checks: report.checks.clone().into(),
             metrics: report.metrics.clone().into(),

@@ -63,10 +63,10 @@ pub(crate) fn started_line(users: u64, took: Duration) -> String {
 
 /// Returns the line that a run without a screen prints every ten seconds: totals so far and current figures.
 pub(crate) fn progress_line(snapshot: &Snapshot) -> String {
-    let total = &snapshot.total;
+    let total = &snapshot.requests.total;
     let mut line = format!(
         "{:>6}  {} users · {} requests · {}/s now",
-        show_long(snapshot.elapsed),
+        show_long(snapshot.progress.elapsed),
         show_count(snapshot.users),
         show_count(total.count),
         rate(total.rate_now),
@@ -79,8 +79,8 @@ pub(crate) fn progress_line(snapshot: &Snapshot) -> String {
         );
     }
     line += &format!(" · {} failed", with_share(total.failures, total.count));
-    if snapshot.dropped > 0 {
-        line += &format!(" · {} dropped", show_count(snapshot.dropped));
+    if snapshot.arrivals.dropped > 0 {
+        line += &format!(" · {} dropped", show_count(snapshot.arrivals.dropped));
     }
     line
 }
@@ -122,7 +122,7 @@ fn overview(report: &Report, page: usize, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::LiveRow;
+    use crate::metrics::{LiveRequests, LiveRow, Progress};
     use crate::output::fixture;
     use unicode_width::UnicodeWidthStr as _;
 
@@ -226,16 +226,22 @@ mod tests {
     #[test]
     fn a_line_on_the_way_says_what_is_so_far_and_now() {
         let snapshot = Snapshot {
-            elapsed: Duration::from_secs(70),
-            users: 12,
-            total: LiveRow {
-                count: 24_180,
-                failures: 3,
-                rate_now: 2_418.2,
-                p50: Duration::from_micros(4_100),
-                p95: Duration::from_micros(12_400),
-                ..LiveRow::default()
+            progress: Progress {
+                elapsed: Duration::from_secs(70),
+                ..Progress::default()
             },
+            requests: LiveRequests {
+                total: LiveRow {
+                    count: 24_180,
+                    failures: 3,
+                    rate_now: 2_418.2,
+                    p50: Duration::from_micros(4_100),
+                    p95: Duration::from_micros(12_400),
+                    ..LiveRow::default()
+                },
+                ..LiveRequests::default()
+            },
+            users: 12,
             ..Snapshot::default()
         };
         assert_eq!(

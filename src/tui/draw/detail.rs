@@ -24,6 +24,7 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
         }
         Tab::Requests | Tab::Latency | Tab::Codes => {
             let live = snapshot
+                .requests
                 .rows
                 .iter()
                 .find(|row| request_key(&row.method, &row.name) == subject.key);

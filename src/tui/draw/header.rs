@@ -61,9 +61,9 @@ pub(super) fn draw(
 
 /// `12 users`, or where they are on their way to: `1,738 → 100 users`.
 fn users(snapshot: &Snapshot) -> String {
-    let (users, wanted) = (snapshot.users, snapshot.wanted.users);
-    let stopping = snapshot.phase == RunPhase::Stopping;
-    match users != wanted && snapshot.wanted.rate.is_none() && !stopping {
+    let (users, wanted) = (snapshot.users, snapshot.progress.wanted.users);
+    let stopping = snapshot.progress.phase == RunPhase::Stopping;
+    match users != wanted && snapshot.progress.wanted.rate.is_none() && !stopping {
         true => format!("{} → {}", show_count(users), counted(wanted, "user")),
         false => counted(users, "user"),
     }
@@ -83,17 +83,17 @@ fn phase(state: &State, snapshot: &Snapshot) -> (Vec<String>, Meaning) {
         };
         return (vec![whole, format!("{after} · q quit")], meaning);
     }
-    let wanted = snapshot.wanted;
-    let elapsed = show_long(snapshot.played);
+    let wanted = snapshot.progress.wanted;
+    let elapsed = show_long(snapshot.progress.played);
     let of = |ends: Option<Duration>| {
         ends.map_or_else(String::new, |ends| format!(" of {}", show_long(ends)))
     };
-    let (word, meaning) = match snapshot.phase {
+    let (word, meaning) = match snapshot.progress.phase {
         RunPhase::Stopping => ("stopping after", Meaning::Warning),
         RunPhase::Paused => ("paused at", Meaning::Warning),
         RunPhase::Running => ("running", Meaning::Plain),
     };
-    let (begin, meaning) = match (snapshot.phase, wanted.warmup_ends) {
+    let (begin, meaning) = match (snapshot.progress.phase, wanted.warmup_ends) {
         (RunPhase::Stopping, _) => (format!("{word} {elapsed}"), meaning),
         (RunPhase::Running, Some(ends)) => (
             format!("warm-up {elapsed}{}", of(Some(ends))),
@@ -138,8 +138,9 @@ fn iterations(snapshot: &Snapshot) -> u64 {
 
 /// How far the run is, by what ends first: its warm-up, its iterations or its time.
 fn bar(snapshot: &Snapshot) -> String {
-    let wanted = snapshot.wanted;
-    let of_time = |ends: Duration| snapshot.played.as_secs_f64() / ends.as_secs_f64().max(1e-9);
+    let wanted = snapshot.progress.wanted;
+    let of_time =
+        |ends: Duration| snapshot.progress.played.as_secs_f64() / ends.as_secs_f64().max(1e-9);
     let by_time = wanted.lasts.map(of_time);
     let by_count = wanted
         .iterations
@@ -157,12 +158,12 @@ fn generator(snapshot: &Snapshot) -> ([String; 3], Meaning) {
     let Some(last) = snapshot.recent.last() else {
         return (Default::default(), Meaning::Faint);
     };
-    let (mark, meaning) = match last.saturated {
+    let (mark, meaning) = match last.generator.saturated {
         true => (" BOTTLENECK", Meaning::Warning),
         false => ("", Meaning::Faint),
     };
-    let busy = format!("generator CPU {:.0}%", last.busy * 100.0);
-    let lag = Duration::try_from_secs_f64(last.lag_ms / 1e3).unwrap_or_default();
+    let busy = format!("generator CPU {:.0}%", last.generator.busy * 100.0);
+    let lag = Duration::try_from_secs_f64(last.generator.lag_ms / 1e3).unwrap_or_default();
     let late = format!("{busy}, timer lag {}", show_duration(lag));
     let connections = show_count(snapshot.connections);
     let texts = [
@@ -213,7 +214,7 @@ fn figures(snapshot: &Snapshot, area: Rect, buffer: &mut Buffer, styles: Styles)
 /// In the order in which they stand. Latencies are those of successes where something failed: what fails at once must
 /// not make a site look faster.
 fn parts(snapshot: &Snapshot) -> Vec<Figure> {
-    let total = &snapshot.total;
+    let total = &snapshot.requests.total;
     let mut parts = Vec::new();
     let mut add = |rank, text: String, meaning| {
         parts.push(Figure {
@@ -239,12 +240,12 @@ fn parts(snapshot: &Snapshot) -> Vec<Figure> {
     }
     let (ok, of) = match total.failures {
         0 => (total.p50, ""),
-        _ => (snapshot.ok[0], "ok "),
+        _ => (snapshot.requests.ok[0], "ok "),
     };
     let p95 = if total.failures == 0 {
         total.p95
     } else {
-        snapshot.ok[1]
+        snapshot.requests.ok[1]
     };
     add(6, format!("{of}p50 {}", tight(ok)), Meaning::Plain);
     add(2, format!("{of}p95 {}", tight(p95)), Meaning::Plain);
@@ -260,15 +261,15 @@ fn parts(snapshot: &Snapshot) -> Vec<Figure> {
             add(3, format!("✗ {broken} of {of} thresholds"), Meaning::Bad);
         }
     }
-    if snapshot.dropped > 0 {
+    if snapshot.arrivals.dropped > 0 {
         add(
             2,
-            format!("✗ {} dropped", show_count(snapshot.dropped)),
+            format!("✗ {} dropped", show_count(snapshot.arrivals.dropped)),
             Meaning::Bad,
         );
     }
-    if snapshot.wanted.rate.is_some() && begun {
-        let text = format!("starts {} late", tight(snapshot.late_p99));
+    if snapshot.progress.wanted.rate.is_some() && begun {
+        let text = format!("starts {} late", tight(snapshot.arrivals.late_p99));
         add(7, text, Meaning::Plain);
     }
     if let Some(last) = snapshot
@@ -292,7 +293,7 @@ fn parts(snapshot: &Snapshot) -> Vec<Figure> {
         format!("{} reqs", show_count(total.count)),
         Meaning::Plain,
     );
-    add(9, show_size(snapshot.bytes as f64), Meaning::Plain);
+    add(9, show_size(snapshot.requests.bytes as f64), Meaning::Plain);
     for part in &mut parts {
         // `✗ 48 failed`, `✗ 1/2 thresholds`, `p95 4.11ms`.
         let short = part.text.split(" (").next().unwrap_or_default();

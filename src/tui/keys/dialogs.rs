@@ -91,10 +91,12 @@ impl State {
         }
     }
 
-    /// The next line that was found, from the beginning again after the last.
+    /// The next line that was found, from the beginning again after the last. At the end of the text all that
+    /// follow are on the screen.
     fn next_found(&self, after: u16) -> u16 {
         let found = &self.layout.found;
-        let next = found.iter().find(|line| **line > after);
+        let more = after < self.layout.most_scroll;
+        let next = found.iter().find(|line| more && **line > after);
         next.or(found.first()).copied().unwrap_or(self.scroll)
     }
 

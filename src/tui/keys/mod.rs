@@ -223,7 +223,7 @@ impl State {
 
 /// Returns one step of the load: a user, or about a tenth of the rate in a run at a rate.
 fn more(steps: i64, snapshot: &Snapshot) -> Command {
-    match snapshot.wanted.rate {
+    match snapshot.progress.wanted.rate {
         None => Command::AddUsers(steps),
         Some(rate) => {
             let step = match rate {

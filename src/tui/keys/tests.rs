@@ -1,7 +1,7 @@
 //! Tests of keys and the mouse, without a terminal.
 
 use super::*;
-use crate::metrics::LiveRow;
+use crate::metrics::{LiveRequests, LiveRow};
 
 fn key(code: KeyCode) -> KeyEvent {
     KeyEvent::new(code, KeyModifiers::NONE)
@@ -15,7 +15,10 @@ fn run() -> (State, Snapshot) {
         ..LiveRow::default()
     };
     let snapshot = Snapshot {
-        rows: vec![row("/a", 1), row("/b", 2), row("/ab", 3)],
+        requests: LiveRequests {
+            rows: vec![row("/a", 1), row("/b", 2), row("/ab", 3)],
+            ..LiveRequests::default()
+        },
         ..Snapshot::default()
     };
     (State::default(), snapshot)
@@ -144,7 +147,7 @@ fn the_selection_is_a_name_and_survives_sorting_and_filtering() {
         "out of sight, not forgotten"
     );
     press(&mut state, &snapshot, "\x1b");
-    snapshot.rows.reverse();
+    snapshot.requests.rows.reverse();
     let rows = listing(&state, &snapshot);
     let at = rows.current(state.selected()).expect("it is there");
     assert_eq!(rows.rows[at].name, "GET /b");
@@ -157,7 +160,7 @@ fn open_details_keep_their_subject() {
     let subject = state.dialog.clone();
     assert!(matches!(&subject, Dialog::Detail(subject) if subject.key == "GET /b"));
     let mut later = snapshot.clone();
-    later.rows.rotate_left(1);
+    later.requests.rows.rotate_left(1);
     press(&mut state, &later, "jj");
     assert_eq!(state.dialog, subject);
 }
@@ -248,7 +251,7 @@ fn plus_and_minus_change_the_rate_where_there_is_one() {
         (50.0, 1.0),
         (840.0, 10.0),
     ] {
-        snapshot.wanted.rate = Some(rate);
+        snapshot.progress.wanted.rate = Some(rate);
         let wish = |more| Some(Wish::Command(Command::AddRate(more)));
         assert_eq!(press(&mut state, &snapshot, "+"), wish(step));
         assert_eq!(press(&mut state, &snapshot, "-"), wish(-step));

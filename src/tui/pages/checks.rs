@@ -7,7 +7,7 @@ use crate::metrics::{Check, Metric, MetricKind, Snapshot, ThresholdRow};
 use crate::units::{show_count, three_digits};
 
 pub(super) fn checks(snapshot: &Snapshot) -> Listing {
-    let begun = snapshot.total.count > 0;
+    let begun = snapshot.requests.total.count > 0;
     let thresholds = snapshot.thresholds.iter().map(|row| threshold(row, begun));
     let rows = thresholds
         .chain(snapshot.checks.iter().map(check))
@@ -120,7 +120,7 @@ fn metric(metric: &Metric) -> Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::LiveRow;
+    use crate::metrics::{LiveRequests, LiveRow};
 
     fn row(threshold: &str, value: Option<f64>, limit: f64, passed: bool) -> ThresholdRow {
         ThresholdRow {
@@ -136,11 +136,14 @@ mod tests {
 
     fn shown(thresholds: Vec<ThresholdRow>, count: u64) -> Vec<(String, String, bool)> {
         let snapshot = Snapshot {
-            thresholds,
-            total: LiveRow {
-                count,
-                ..LiveRow::default()
+            requests: LiveRequests {
+                total: LiveRow {
+                    count,
+                    ..LiveRow::default()
+                },
+                ..LiveRequests::default()
             },
+            thresholds,
             ..Snapshot::default()
         };
         let rows = checks(&snapshot).rows.into_iter();

@@ -20,8 +20,8 @@ pub(super) fn requests(snapshot: &Snapshot, history: &History, now: bool) -> Lis
         }
     };
     // What the names of all had at worst is what all had at worst.
-    let mut total = snapshot.total.clone();
-    for row in &snapshot.rows {
+    let mut total = snapshot.requests.total.clone();
+    for row in &snapshot.requests.rows {
         for (most, here) in total.worst_now.iter_mut().zip(row.worst_now) {
             *most = (*most).max(here);
         }
@@ -57,7 +57,7 @@ pub(super) fn requests(snapshot: &Snapshot, history: &History, now: bool) -> Lis
             true => "Request, last 10 s",
         },
         columns,
-        rows: snapshot.rows.iter().map(row).collect(),
+        rows: snapshot.requests.rows.iter().map(row).collect(),
         total: Some(total),
         empty: "no request has been made yet".to_owned(),
     }

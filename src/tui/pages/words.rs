@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// When the statistics began, since the run did: with a reset, or at once.
 pub(in super::super) fn origin(snapshot: &Snapshot) -> Duration {
-    snapshot.elapsed.saturating_sub(snapshot.measured)
+    snapshot.progress.measured_since()
 }
 
 /// A request's name for people; its control characters are gone.

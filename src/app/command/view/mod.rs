@@ -180,7 +180,7 @@ impl View {
             }
             // The run goes on.
             Some(Wish::Leave) => {}
-            Some(Wish::TogglePause) => self.ask(match snapshot.phase {
+            Some(Wish::TogglePause) => self.ask(match snapshot.progress.phase {
                 RunPhase::Paused => Command::Resume,
                 _ => Command::Pause,
             }),

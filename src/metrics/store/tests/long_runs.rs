@@ -45,14 +45,19 @@ fn hours(hours: u64, every: u64, latency_us: impl Fn(u64, u64) -> u64) -> (Repor
             store.tick(now);
         }
     }
-    let bytes = store.series.heap_bytes() + store.by_name.heap_bytes();
+    let requests = &store.measured.requests;
+    let bytes = requests.series.heap_bytes() + requests.series_by_name.heap_bytes();
     (store.report(Duration::from_secs(hours * 3_600)), bytes)
 }
 
 /// Percentiles of each point over time, of all requests and of each name.
 fn percentiles(report: &Report) -> impl Iterator<Item = (u64, f64)> {
     let all = report.series.iter().flat_map(|point| {
-        let values = [point.p50_ms, point.p95_ms, point.p99_ms];
+        let values = [
+            point.latency.p50_ms,
+            point.latency.p95_ms,
+            point.latency.p99_ms,
+        ];
         values
             .into_iter()
             .flatten()
@@ -95,7 +100,7 @@ fn a_day_that_grows_slower_by_a_fifth_is_drawn_so() {
     let medians: Vec<(u64, f64)> = report
         .series
         .iter()
-        .filter_map(|point| Some((point.second, point.p50_ms?)))
+        .filter_map(|point| Some((point.second, point.latency.p50_ms?)))
         .collect();
     // Joined points have many seconds each; their medians are near that of the spread, which is two.
     let mean =

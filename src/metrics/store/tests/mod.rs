@@ -221,18 +221,27 @@ fn a_snapshot_shows_the_last_ten_seconds_beside_the_whole() {
             early = last.clone();
         }
     }
-    assert_eq!((last.users, last.total.count), (1, 3_300));
-    assert_eq!((last.total.rate, last.total.rate_now), (165.0, 30.0));
-    assert_eq!((last.rows.len(), last.rows[0].rate_now), (3, 10.0));
-    assert_eq!(last.recent.len(), 20);
-    let [p50, p95, p99, max] = early.rows[0].worst_now;
-    assert!(Duration::ZERO < p50 && p50 <= p95 && p99 <= max && max <= early.rows[0].max);
+    assert_eq!((last.users, last.requests.total.count), (1, 3_300));
     assert_eq!(
-        last.rows[0].worst_now,
+        (last.requests.total.rate, last.requests.total.rate_now),
+        (165.0, 30.0)
+    );
+    assert_eq!(
+        (last.requests.rows.len(), last.requests.rows[0].rate_now),
+        (3, 10.0)
+    );
+    assert_eq!(last.recent.len(), 20);
+    let [p50, p95, p99, max] = early.requests.rows[0].worst_now;
+    assert!(Duration::ZERO < p50 && p50 <= p95 && p99 <= max && max <= early.requests.rows[0].max);
+    assert_eq!(
+        last.requests.rows[0].worst_now,
         [Duration::ZERO; 4],
         "all of it began long ago"
     );
-    assert!(last.total.p50 <= last.total.p95 && last.total.p99 <= last.total.max);
+    assert!(
+        last.requests.total.p50 <= last.requests.total.p95
+            && last.requests.total.p99 <= last.requests.total.max
+    );
 }
 
 #[test]
@@ -266,7 +275,7 @@ fn the_histogram_can_be_read_back_by_other_tools() {
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(&report.aggregated.histogram)
         .expect("base64");
-    let histogram: Histogram<u64> = hdrhistogram::serialization::Deserializer::new()
+    let histogram: hdrhistogram::Histogram<u64> = hdrhistogram::serialization::Deserializer::new()
         .deserialize(&mut bytes.as_slice())
         .expect("HdrHistogram V2");
     assert_eq!(histogram.len(), 5_000);

@@ -188,7 +188,7 @@ fn limit(kind: Kind, snapshot: &Snapshot) -> Option<f64> {
             .find(|row| row.threshold.starts_with("rate "))
             .map(|row| row.limit),
         Kind::Users => {
-            let wanted = snapshot.wanted;
+            let wanted = snapshot.progress.wanted;
             let elsewhere = wanted.rate.is_none() && wanted.users != snapshot.users;
             elsewhere.then_some(wanted.users as f64)
         }
@@ -237,10 +237,10 @@ fn title(
             }
         }
         Kind::Latency => {
-            let ok = now.and_then(|point| point.ok_p95_ms);
+            let ok = now.and_then(|point| point.latency.ok_p95_ms);
             let text = ok.map_or_else(|| "-".to_owned(), ms_text);
             part(format!("p95 {text}"), Meaning::Strong);
-            if let Some(failed) = now.and_then(|point| point.failed_p95_ms) {
+            if let Some(failed) = now.and_then(|point| point.latency.failed_p95_ms) {
                 part(format!("✗ {}", ms_text(failed)), Meaning::Bad);
             }
             if let Some(limit) = limit {

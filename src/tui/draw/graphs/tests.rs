@@ -1,7 +1,7 @@
 //! Tests of graphs, by what stands on the screen.
 
 use super::*;
-use crate::metrics::{RunPhase, SeriesPoint, ThresholdRow};
+use crate::metrics::{PointLatency, Progress, RunPhase, SeriesPoint, ThresholdRow};
 use std::sync::Arc;
 
 fn point(second: u64) -> SeriesPoint {
@@ -10,10 +10,13 @@ fn point(second: u64) -> SeriesPoint {
         seconds: 1.0,
         users: 12,
         count: 300,
-        p95_ms: Some(30.0),
-        ok_p95_ms: Some(30.0),
         under_way: 10,
         oldest_ms: 20.0,
+        latency: PointLatency {
+            p95_ms: Some(30.0),
+            ok_p95_ms: Some(30.0),
+            ..PointLatency::default()
+        },
         ..SeriesPoint::default()
     }
 }
@@ -22,9 +25,12 @@ fn point(second: u64) -> SeriesPoint {
 fn seen(points: Vec<SeriesPoint>, phase: RunPhase) -> (State, Snapshot) {
     let now = Duration::from_secs(points.len() as u64);
     let snapshot = Snapshot {
-        phase,
-        elapsed: now,
-        measured: now,
+        progress: Progress {
+            phase,
+            elapsed: now,
+            measured: now,
+            ..Progress::default()
+        },
         users: 12,
         recent: points,
         ..Snapshot::default()
@@ -68,7 +74,7 @@ fn axes_have_numbers_and_times() {
 #[test]
 fn an_outlier_is_clipped_and_told_with_its_value() {
     let mut points: Vec<_> = (0..60).map(point).collect();
-    points[30].ok_p95_ms = Some(6_300.0);
+    points[30].latency.ok_p95_ms = Some(6_300.0);
     let (state, snapshot) = seen(points, RunPhase::Running);
     let (text, _) = drawn(Kind::Latency, &state, &snapshot, true);
     assert!(text.contains("▲6.3s") && text.contains(" 50ms┤"), "{text}");
@@ -92,9 +98,9 @@ fn failures_are_red_at_the_bottom_and_a_sign_without_colours() {
 fn a_killed_site_does_not_look_faster() {
     let mut points: Vec<_> = (0..60).map(point).collect();
     for point in &mut points[40..] {
-        point.p95_ms = Some(0.2);
-        point.ok_p95_ms = None;
-        point.failed_p95_ms = Some(0.2);
+        point.latency.p95_ms = Some(0.2);
+        point.latency.ok_p95_ms = None;
+        point.latency.failed_p95_ms = Some(0.2);
         point.failures = point.count;
     }
     let (state, snapshot) = seen(points, RunPhase::Running);
@@ -109,7 +115,7 @@ fn a_stall_is_seen_while_it_lasts() {
     let mut points: Vec<_> = (0..60).map(point).collect();
     for (after, point) in points[54..].iter_mut().enumerate() {
         point.count = 0;
-        point.ok_p95_ms = None;
+        point.latency.ok_p95_ms = None;
         point.oldest_ms = 1_000.0 * (after as f64 + 1.0);
     }
     let (state, snapshot) = seen(points, RunPhase::Running);
@@ -122,8 +128,8 @@ fn a_stall_is_seen_while_it_lasts() {
 #[test]
 fn a_pause_is_no_silence_and_what_happened_is_marked() {
     let (mut state, mut snapshot) = seen((0..30).map(point).collect(), RunPhase::Paused);
-    snapshot.elapsed = Duration::from_secs(60);
-    snapshot.measured = snapshot.elapsed;
+    snapshot.progress.elapsed = Duration::from_secs(60);
+    snapshot.progress.measured = snapshot.progress.elapsed;
     snapshot.events.push(crate::metrics::Event {
         at_s: 24.0,
         lasted_s: None,

@@ -19,7 +19,7 @@ fn with(names: usize, change: impl FnOnce(&mut Snapshot)) -> Snapshot {
 fn what_is_steered_shows_where_it_goes() {
     let steered = with(1, |snapshot| {
         snapshot.users = 1_738;
-        snapshot.wanted.users = 100;
+        snapshot.progress.wanted.users = 100;
     });
     assert!(look(steered, (80, 24)).contains("1,738 → 100 users"));
 }
@@ -27,13 +27,13 @@ fn what_is_steered_shows_where_it_goes() {
 #[test]
 fn stages_warm_ups_and_iterations_show_how_far_they_are() {
     let staged = with(1, |snapshot| {
-        snapshot.wanted.stage = Some((3, 5));
-        snapshot.wanted.users = 3;
+        snapshot.progress.wanted.stage = Some((3, 5));
+        snapshot.progress.wanted.users = 3;
     });
     let text = look(staged, (120, 40));
     assert!(text.contains("stage 3 of 5 → 3 users"), "{text}");
     let warm = with(1, |snapshot| {
-        snapshot.wanted.warmup_ends = Some(Duration::from_secs(260));
+        snapshot.progress.wanted.warmup_ends = Some(Duration::from_secs(260));
     });
     let text = look(warm, (80, 24));
     assert!(
@@ -41,7 +41,7 @@ fn stages_warm_ups_and_iterations_show_how_far_they_are() {
         "{text}"
     );
     let counted = with(1, |snapshot| {
-        snapshot.wanted = Aim {
+        snapshot.progress.wanted = Aim {
             users: 12,
             iterations: Some(400),
             ..Aim::default()
@@ -63,9 +63,9 @@ fn stages_warm_ups_and_iterations_show_how_far_they_are() {
 #[test]
 fn an_open_run_shows_target_dropped_and_late() {
     let open = with(1, |snapshot| {
-        snapshot.wanted.rate = Some(300.0);
-        snapshot.dropped = 7;
-        snapshot.late_p99 = Duration::from_micros(1_200);
+        snapshot.progress.wanted.rate = Some(300.0);
+        snapshot.arrivals.dropped = 7;
+        snapshot.arrivals.late_p99 = Duration::from_micros(1_200);
     });
     let text = look(open, (120, 40));
     for wanted in [
@@ -154,6 +154,47 @@ fn details_end_where_they_end() {
 }
 
 #[test]
+fn a_search_goes_from_line_to_line_and_begins_anew_at_the_end() {
+    use crossterm::event::{KeyCode, KeyEvent};
+    let run = run(12);
+    let mut state = watched(&run);
+    state.dialog = Dialog::Help;
+    let size = (60, 10);
+    let mut press = |code: KeyCode| {
+        let key = crate::tui::Typed::Key(KeyEvent::from(code));
+        state.take(&key, &run.0);
+        let area = Rect::new(0, 0, size.0, size.1);
+        let mut buffer = Buffer::empty(area);
+        state.layout = draw(&facts(), &state, &run.0, area, &mut buffer);
+        let shown = screen(&state, &run.0, size);
+        let lines: Vec<String> = shown.lines().map(str::to_owned).collect();
+        (state.scroll, lines)
+    };
+    for letter in "/STAT".chars() {
+        press(KeyCode::Char(letter));
+    }
+    let (first, lines) = press(KeyCode::Enter);
+    assert!(lines[1].contains("'STAT' in 2 lines, n next"), "{lines:#?}");
+    assert!(lines[2].contains("reset the statistics"), "{lines:#?}");
+    let (second, lines) = press(KeyCode::Char('n'));
+    assert!(second > first, "{lines:#?}");
+    assert!(
+        lines[2..].iter().any(|line| line.contains("statistics;")),
+        "{lines:#?}"
+    );
+    let rounds: Vec<u16> = (0..3).map(|_| press(KeyCode::Char('n')).0).collect();
+    assert!(
+        rounds.contains(&first),
+        "{rounds:?} after {first}, {second}"
+    );
+    for letter in "/nowhere".chars() {
+        press(KeyCode::Char(letter));
+    }
+    let (_, lines) = press(KeyCode::Enter);
+    assert!(lines[1].contains("'nowhere' in 0 lines"), "{lines:#?}");
+}
+
+#[test]
 fn help_can_be_read_to_its_end_on_a_small_screen() {
     let run = run(1);
     let mut state = watched(&run);
@@ -205,7 +246,7 @@ fn ascii_is_all_that_an_ascii_terminal_gets() {
 #[test]
 fn times_after_a_reset_count_as_the_header_does() {
     let (mut snapshot, report) = run(12);
-    snapshot.elapsed = Duration::from_secs(600);
+    snapshot.progress.elapsed = Duration::from_secs(600);
     let mut state = watched(&(snapshot.clone(), report));
     state.tab = Tab::Errors;
     let text = screen(&state, &snapshot, (120, 40));
@@ -239,7 +280,7 @@ fn the_view_of_a_run_that_is_over_shows_its_report() {
     assert!(text.contains("123,456"), "{text}");
     state.look(&Arc::new(Snapshot::default()));
     assert!(screen(&state, &last, (80, 24)).contains("123,456"));
-    assert_eq!(last.phase, RunPhase::Stopping);
+    assert_eq!(last.progress.phase, RunPhase::Stopping);
     state.tab = Tab::Errors;
     state.dialog = Dialog::Detail(Subject {
         tab: Tab::Errors,

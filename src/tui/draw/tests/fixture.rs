@@ -1,8 +1,9 @@
 //! A run of any number of names, as every screen shows it.
 
 use crate::metrics::{
-    Aim, ErrorRow, Exemplar, Figures, Latency, LiveRow, NameSeries, PhasesMs, Report, RequestRow,
-    RunPhase, ScenarioRow, SeriesPoint, Snapshot, TaskRow, ThresholdRow,
+    Aim, ErrorRow, Exemplar, Figures, Latency, LiveRequests, LiveRow, NameSeries, PhasesMs,
+    PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, ScenarioRow, SeriesPoint,
+    Snapshot, TaskRow, ThresholdRow,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,34 +151,45 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
         count: 200 + 150 * (second % 7),
         failures: 0,
         bytes: 1,
-        p50_ms: Some(1.0),
-        p95_ms: Some(4.0 + (second % 11) as f64),
-        p99_ms: Some(9.0),
-        ok_p95_ms: Some(4.0 + (second % 11) as f64),
         under_way: 3,
         oldest_ms: 8.5,
-        busy: 0.41,
-        lag_ms: 0.12,
-        saturated: second > 128,
+        latency: PointLatency {
+            p50_ms: Some(1.0),
+            p95_ms: Some(4.0 + (second % 11) as f64),
+            p99_ms: Some(9.0),
+            ok_p95_ms: Some(4.0 + (second % 11) as f64),
+            ..PointLatency::default()
+        },
+        generator: PointGenerator {
+            busy: 0.41,
+            lag_ms: 0.12,
+            saturated: second > 128,
+            ..PointGenerator::default()
+        },
         ..SeriesPoint::default()
     };
     let snapshot = Snapshot {
-        phase: RunPhase::Running,
-        wanted: Aim {
-            users: 12,
-            rate: None,
-            ends: Some(Duration::from_secs(600)),
-            lasts: Some(Duration::from_secs(600)),
-            ..Aim::default()
+        progress: Progress {
+            phase: RunPhase::Running,
+            wanted: Aim {
+                users: 12,
+                rate: None,
+                ends: Some(Duration::from_secs(600)),
+                lasts: Some(Duration::from_secs(600)),
+                ..Aim::default()
+            },
+            elapsed: Duration::from_secs(130),
+            played: Duration::from_secs(130),
+            measured: Duration::from_secs(130),
+            ..Progress::default()
         },
-        elapsed: Duration::from_secs(130),
-        played: Duration::from_secs(130),
-        measured: Duration::from_secs(130),
+        requests: LiveRequests {
+            bytes: 400_000_000,
+            ok: [total.p50, total.p95, total.p99],
+            total,
+            rows,
+        },
         users: 12,
-        bytes: 400_000_000,
-        ok: [total.p50, total.p95, total.p99],
-        total,
-        rows,
         errors,
         connections: 96,
         thresholds: vec![ThresholdRow {

@@ -60,10 +60,10 @@ fn watched((snapshot, report): &(Snapshot, Arc<Report>)) -> State {
     let mut state = State::default();
     for second in 1..=10 {
         let mut at = snapshot.clone();
-        at.elapsed = Duration::from_secs(second);
-        at.measured = at.elapsed;
+        at.progress.elapsed = Duration::from_secs(second);
+        at.progress.measured = at.progress.elapsed;
         at.recent.clear();
-        for row in &mut at.rows {
+        for row in &mut at.requests.rows {
             row.count = row.count * second / 10 + second % 3;
         }
         state.look(&Arc::new(at));
@@ -98,7 +98,7 @@ fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
             &screen(&state, snapshot, (80, 24)),
         );
     }
-    let request = run.0.rows[2].clone();
+    let request = run.0.requests.rows[2].clone();
     let subject = |tab, key: String| Dialog::Detail(Subject { tab, key });
     let error = subject(Tab::Errors, error_key(&run.1.errors[0]));
     let dialogs = [

@@ -1,0 +1,88 @@
+//! Loads a plan on a thread of its own: one whose top level is caught in a call that nothing interrupts ends with a
+//! message and hangs nobody. Such a thread is left behind, and the end of the process ends it.
+
+use crate::config::Settings;
+use crate::engine::{Watchdog, complaint_of_loading};
+use crate::error::Error;
+use crate::lua::{self, GivenVariables, Heartbeat, LOADING_TIME, Program};
+use crate::machine;
+use crate::plan::Plan;
+use std::slice;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Processor time after which a top level counts as endless: hooks end one that computes for [`LOADING_TIME`].
+const PATIENCE: Duration = LOADING_TIME.saturating_add(Duration::from_secs(5));
+
+/// Time between two looks of the watchdog.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Stack of the thread in bytes, as large as that of a process's first thread.
+const STACK: usize = 8 << 20;
+
+/// Clock that goes only while the process works: a plan that waits for a slow disk, or that a busy machine gives
+/// little time, is not caught. While a run goes on beside it, its threads work, too; then it goes as others do.
+struct WorkClock {
+    now: Instant,
+    seen: (Instant, Duration),
+}
+
+impl WorkClock {
+    fn new() -> WorkClock {
+        let now = Instant::now();
+        WorkClock {
+            now,
+            seen: (now, machine::process_time()),
+        }
+    }
+
+    fn advance(&mut self) -> Instant {
+        let (moment, used) = self.seen;
+        self.seen = (Instant::now(), machine::process_time());
+        let passed = self.seen.0.duration_since(moment);
+        self.now += passed.min(self.seen.1.saturating_sub(used));
+        self.now
+    }
+}
+
+/// Loads a plan as [`lua::load`] does, and gives it up when its top level cannot be ended.
+pub(super) fn load(
+    name: &str,
+    source: &str,
+    variables: GivenVariables,
+    seed: u64,
+) -> Result<(Arc<Program>, Plan, Settings), Error> {
+    let heartbeat = Arc::<Heartbeat>::default();
+    let mut clock = WorkClock::new();
+    let mut watchdog = Watchdog::with_patience(slice::from_ref(&heartbeat), PATIENCE, clock.now);
+    let (loaded, result) = mpsc::channel();
+    let (of, text) = (name.to_owned(), source.to_owned());
+    let thread = std::thread::Builder::new()
+        .name("loading".to_owned())
+        .stack_size(STACK)
+        .spawn(move || {
+            // Whoever has given it up does not care.
+            let _given_up = loaded.send(lua::load_watched(&of, &text, variables, seed, &heartbeat));
+        })
+        .map_err(|error| Error::cannot("start the thread that loads the plan", error))?;
+    loop {
+        match result.recv_timeout(LOOK) {
+            Ok(loaded) => {
+                // It has nothing left to do.
+                let _ended = thread.join();
+                return loaded;
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(caught) = watchdog.look(clock.advance()) {
+                    return Err(complaint_of_loading(name, caught));
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let fault = "the loading of the plan ended by a fault in lgoose; please report it";
+                return Err(Error::trouble(fault));
+            }
+        }
+    }
+}

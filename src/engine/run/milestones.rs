@@ -1,0 +1,69 @@
+//! Milestones of a run: when it ends by its timetable, the stages on the way, and whether somebody has set the load
+//! instead. Times are those of the timetable, without pauses.
+
+use crate::config::RunConfig;
+use crate::engine::load_model::timetable::stages;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What is ahead by the timetable.
+#[derive(Debug)]
+pub(crate) struct Milestones {
+    end: Option<Duration>,
+    /// Stages to come: when each begins, and its description.
+    to_come: VecDeque<(Duration, String)>,
+    /// The number of stages, those that have begun included; 0 without stages.
+    stages: u64,
+    load_set: bool,
+}
+
+impl Milestones {
+    /// Makes those of a run that ends at that time; `None` for never.
+    pub(crate) fn new(config: &RunConfig, end: Option<Duration>) -> Milestones {
+        let to_come = stages(config);
+        Milestones {
+            end,
+            stages: match to_come.len() {
+                0 => 0,
+                later => later as u64 + 1,
+            },
+            to_come,
+            load_set: false,
+        }
+    }
+
+    /// Returns the end of the timetable; `None` for never.
+    pub(crate) fn end(&self) -> Option<Duration> {
+        self.end
+    }
+
+    /// Returns the number of the current stage, counted from 1, and how many there are; `None` without stages.
+    pub(crate) fn stage(&self) -> Option<(u64, u64)> {
+        let to_come = self.to_come.len() as u64;
+        (self.stages > 0).then(|| (self.stages - to_come, self.stages))
+    }
+
+    /// Takes the next stage that has begun by then: when it did, and its description.
+    pub(crate) fn begun(&mut self, elapsed: Duration) -> Option<(Duration, String)> {
+        self.to_come.pop_front_if(|(due, _)| *due <= elapsed)
+    }
+
+    /// Brings all that is ahead forward.
+    pub(crate) fn skip(&mut self, skipped: Duration) {
+        self.end = self.end.map(|end| end.saturating_sub(skipped));
+        for (due, _) in &mut self.to_come {
+            *due = due.saturating_sub(skipped);
+        }
+    }
+
+    /// Notes that somebody has set the users or the rate: that is wanted from now on, and no stage is to come.
+    pub(crate) fn set_load(&mut self) {
+        self.load_set = true;
+        self.to_come.clear();
+    }
+
+    /// Returns whether somebody has set the users or the rate.
+    pub(crate) fn is_load_set(&self) -> bool {
+        self.load_set
+    }
+}

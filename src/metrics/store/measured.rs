@@ -1,0 +1,114 @@
+//! Everything that a store counts in one measurement, and so what a reset forgets.
+
+use super::super::arrivals::ArrivalLog;
+use super::super::axis::SECOND;
+use super::super::delta::SliceDelta;
+use super::super::errors::ErrorLog;
+use super::super::generator::{Effort, GeneratorLog};
+use super::super::latency::nanoseconds;
+use super::super::measures::MeasureLog;
+use super::super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS};
+use super::super::tally::TaskTally;
+use super::requests::Requests;
+use super::scenarios::Scenarios;
+use super::table::Table;
+use super::time::MeasuredTime;
+use super::warnings::Warnings;
+use std::time::Duration;
+
+/// Figures of the measurement under way.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) requests: Requests,
+    pub(super) tasks: Table<TaskTally>,
+    pub(super) scenarios: Scenarios,
+    pub(super) measures: MeasureLog,
+    pub(super) arrivals: ArrivalLog,
+    pub(super) errors: ErrorLog,
+    pub(super) generator: GeneratorLog,
+}
+
+impl Measured {
+    pub(super) fn new() -> Self {
+        Measured {
+            requests: Requests::new(),
+            tasks: Table::new(),
+            scenarios: Scenarios::default(),
+            measures: MeasureLog::default(),
+            arrivals: ArrivalLog::default(),
+            errors: ErrorLog::default(),
+            generator: GeneratorLog::default(),
+        }
+    }
+
+    /// Adds the parts of a slice that are common to all shards; `shard` is the one whose numbers its rows have, if
+    /// any.
+    pub(super) fn merge(
+        &mut self,
+        shard: Option<usize>,
+        slice: &SliceDelta,
+        warnings: &mut Warnings,
+    ) {
+        self.requests
+            .merge(shard, slice, &mut self.generator, warnings);
+        for (id, row) in slice.tasks.iter().enumerate() {
+            if !row.is_empty() {
+                let (at, overflow) = self.tasks.row(shard, id, &row.label);
+                self.tasks.rows[at].merge(row);
+                if overflow {
+                    warnings.add(TOO_MANY_TASKS.to_owned());
+                }
+            }
+        }
+        if self.measures.merge(&slice.measures) {
+            warnings.add(TOO_MANY_MEASURES.to_owned());
+        }
+        self.arrivals.merge(&slice.arrivals);
+        let second = slice.span.from as f64 / SECOND as f64;
+        self.errors.merge(slice, second);
+        if let Some(border) = slice
+            .border
+            .filter(|_| slice.span.to.is_multiple_of(SECOND))
+        {
+            self.requests.series.stood(slice.span.second(), &border);
+        }
+    }
+
+    /// Adds the effort of a shard in a tick that ended at `covered`. It counts in the second in which most of it was.
+    pub(super) fn merge_effort(
+        &mut self,
+        shard: usize,
+        covered: u64,
+        effort: &Effort,
+        time: &MeasuredTime,
+    ) {
+        let half = nanoseconds(effort.wall) / 2;
+        let middle = covered.min(time.now_ns()).saturating_sub(half);
+        let second = middle.saturating_sub(time.origin_ns()) / SECOND;
+        self.generator.add(second, shard, effort);
+    }
+
+    /// Ends a tick at `now` since the start of the run.
+    pub(super) fn tick(&mut self, now: Duration) {
+        self.scenarios.tick();
+        self.requests.recent.tick(now);
+    }
+
+    /// Closes the seconds of which everything is known.
+    pub(super) fn close(&mut self, time: &MeasuredTime) {
+        let lasted = |from, to| time.lasted(from, to);
+        let until = time.known_of_measurement_ns();
+        self.requests.close(until, lasted, &mut self.generator);
+    }
+
+    /// Forgets everything but names and users at work; `now` is the moment since the start of the run.
+    pub(super) fn reset(&mut self, now: Duration) {
+        self.requests.reset(now);
+        self.tasks.clear();
+        self.scenarios.reset();
+        self.measures.clear();
+        self.arrivals = ArrivalLog::default();
+        self.errors = ErrorLog::default();
+        self.generator = GeneratorLog::default();
+    }
+}

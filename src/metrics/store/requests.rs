@@ -1,0 +1,144 @@
+//! Requests in the store: counts and latencies of each name and of all together, over the whole measurement, over
+//! time and of the last ten seconds. Every slice of a shard's delta is added to all of them at once.
+
+use super::super::by_name::{self, ByName};
+use super::super::delta::SliceDelta;
+use super::super::generator::GeneratorLog;
+use super::super::latency::{self, Exact};
+use super::super::lateness::Latencies;
+use super::super::recent::{Counts, Recent};
+use super::super::recorder::too_many_requests;
+use super::super::series::{self, Series};
+use super::super::tally::RequestTally;
+use super::table::Table;
+use super::warnings::Warnings;
+use hdrhistogram::Histogram;
+use std::time::Duration;
+
+/// Requests of a measurement.
+#[derive(Debug)]
+pub(super) struct Requests {
+    pub(super) by_label: Table<RequestTally>,
+    pub(super) total: RequestTally,
+    pub(super) series: Series,
+    pub(super) series_by_name: ByName,
+    pub(super) recent: Recent,
+    /// Cadences of cycles that were late.
+    pub(super) late: Exact,
+    slice: SliceLatencies,
+}
+
+/// Latencies of all names within a slice: gathered once, then added to the total and the series.
+#[derive(Debug)]
+struct SliceLatencies {
+    all: Histogram<u64>,
+    failed: Histogram<u64>,
+}
+
+impl Requests {
+    pub(super) fn new() -> Self {
+        Requests {
+            by_label: Table::new(),
+            total: RequestTally::default(),
+            series: Series::default(),
+            series_by_name: ByName::default(),
+            recent: Recent::default(),
+            late: Exact::default(),
+            slice: SliceLatencies {
+                all: latency::histogram(),
+                failed: latency::histogram(),
+            },
+        }
+    }
+
+    /// Adds those of a slice; `shard` is the one whose numbers its rows have, if any.
+    pub(super) fn merge(
+        &mut self,
+        shard: Option<usize>,
+        slice: &SliceDelta,
+        generator: &mut GeneratorLog,
+        warnings: &mut Warnings,
+    ) {
+        let second = slice.span.second();
+        let (mut exact, mut failures, mut bytes) = (Exact::default(), 0, 0);
+        for (id, row) in slice.requests.iter().enumerate() {
+            if row.counts.is_empty() {
+                continue;
+            }
+            let (at, overflow) = self.by_label.row(shard, id, &row.label);
+            if overflow {
+                warnings.add(too_many_requests());
+            }
+            self.by_label.rows[at].merge(row);
+            self.total.merge_counts(row);
+            row.all.add_to(&mut self.slice.all);
+            row.failed_at_once.add_to(&mut self.slice.failed);
+            generator.add_service(second, row);
+            exact = exact.merged(&row.counts.all);
+            failures += row.counts.failures_change();
+            bytes += row.counts.bytes;
+            let more = by_name::Addition {
+                exact: row.counts.all,
+                failures: row.counts.failures_change(),
+                latencies: &row.all,
+            };
+            self.series_by_name.add(at, second, more);
+            let counts = Counts {
+                requests: row.counts.count(),
+                failures: row.counts.failures_change(),
+            };
+            self.recent.add(at, counts);
+        }
+        if exact.count > 0 || failures != 0 {
+            self.total.add_latencies(&self.slice.all);
+            let more = series::Addition {
+                exact,
+                failures,
+                bytes,
+                latencies: &self.slice.all,
+                failed: &self.slice.failed,
+            };
+            self.series.add(second, more);
+            self.slice.clear();
+        }
+        self.merge_filled(shard, slice);
+    }
+
+    /// Closes the seconds that are over at `until`, in nanoseconds since the measurement began; `lasted` says how
+    /// much of a time was no pause.
+    pub(super) fn close(
+        &mut self,
+        until: u64,
+        lasted: impl Fn(u64, u64) -> Duration + Copy,
+        generator: &mut GeneratorLog,
+    ) {
+        self.series.close(until, lasted, generator);
+        self.series_by_name.close(until, lasted);
+    }
+
+    /// Forgets everything but the names; `now` is the moment since the start of the run.
+    pub(super) fn reset(&mut self, now: Duration) {
+        self.by_label.clear();
+        self.total = RequestTally::default();
+        self.series = Series::default();
+        self.series_by_name = ByName::default();
+        self.recent = Recent::starting(now);
+        self.late = Exact::default();
+        self.slice.clear();
+    }
+
+    /// Summarizes all latencies of so many users in so much time, if there is a request.
+    pub(super) fn latencies(&self, users: u64, measured: Duration) -> Option<Latencies> {
+        let whole = Latencies::of(&self.total.exact(), &self.total.all)?;
+        Some(whole.by(users, measured))
+    }
+}
+
+impl SliceLatencies {
+    fn clear(&mut self) {
+        self.all.reset();
+        if !self.failed.is_empty() {
+            self.failed.reset();
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Scenarios in the store: the users and iterations of each, and the users of all together.
+
+use super::super::delta::ScenarioDelta;
+use super::super::users::Users;
+use std::sync::Arc;
+
+/// All scenarios, in the order of their first appearance.
+#[derive(Debug, Default)]
+pub(super) struct Scenarios {
+    pub(super) rows: Vec<Scenario>,
+    /// Users of all of them.
+    pub(super) users: Users,
+}
+
+/// Counts of one scenario.
+#[derive(Debug)]
+pub(super) struct Scenario {
+    pub(super) name: Arc<str>,
+    pub(super) users: Users,
+    pub(super) iterations: u64,
+}
+
+impl Scenarios {
+    /// Adds the users and iterations of one scenario on a shard.
+    pub(super) fn merge(&mut self, shard: usize, row: &ScenarioDelta) {
+        let at = self.rows.iter().position(|known| known.name == row.name);
+        let at = at.unwrap_or_else(|| {
+            self.rows.push(Scenario {
+                name: row.name.clone(),
+                users: Users::default(),
+                iterations: 0,
+            });
+            self.rows.len() - 1
+        });
+        let source = (shard, at);
+        self.users.add(source, row.change, row.rise);
+        let scenario = &mut self.rows[at];
+        scenario.users.add(source, row.change, row.rise);
+        scenario.iterations += row.iterations;
+    }
+
+    /// Leaves the users of a shard out until it is back.
+    pub(super) fn lose(&mut self, shard: usize) {
+        self.users.lose(shard);
+        for scenario in &mut self.rows {
+            scenario.users.lose(shard);
+        }
+    }
+
+    /// Counts the users of a shard again.
+    pub(super) fn find(&mut self, shard: usize) {
+        self.users.find(shard);
+        for scenario in &mut self.rows {
+            scenario.users.find(shard);
+        }
+    }
+
+    /// Ends a tick.
+    pub(super) fn tick(&mut self) {
+        self.users.tick();
+        for scenario in &mut self.rows {
+            scenario.users.tick();
+        }
+    }
+
+    /// Forgets peaks and iterations; users at work stay.
+    pub(super) fn reset(&mut self) {
+        self.users.reset();
+        for scenario in &mut self.rows {
+            scenario.users.reset();
+            scenario.iterations = 0;
+        }
+    }
+}

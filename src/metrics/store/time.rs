@@ -1,0 +1,126 @@
+//! The time of a run as the store knows it: how far it has come, since when it is measured, what of that was a
+//! pause, and up to which moment shards have handed over. Driven by the store; moments are since the run began.
+
+use super::super::axis::SECOND;
+use super::super::events::Pauses;
+use super::super::latency::nanoseconds;
+use std::time::Duration;
+
+/// How long the closing of a second waits for a shard that has not handed over: one that is stuck must not hide
+/// what the others do. What it hands over later still counts where it belongs.
+const PATIENCE: u64 = 2 * SECOND;
+
+/// Time of the run and of the measurement under way.
+#[derive(Debug, Default)]
+pub(super) struct MeasuredTime {
+    /// Number of the measurement under way.
+    epoch: u64,
+    /// The last tick, and where the measurement begins.
+    now: Duration,
+    origin: Duration,
+    pauses: Pauses,
+    /// The moment up to which each shard has handed over, in nanoseconds.
+    covered: Vec<u64>,
+}
+
+impl MeasuredTime {
+    /// Sets the number of shards that hand over.
+    pub(super) fn expect(&mut self, shards: usize) {
+        self.covered = vec![0; shards];
+    }
+
+    /// Raises the number of shards that hand over: more take part from now on.
+    pub(super) fn expect_more(&mut self, shards: usize) {
+        let now = self.now_ns();
+        self.covered.resize(shards.max(self.covered.len()), now);
+    }
+
+    /// Notes that a shard which counted as lost goes on to hand over.
+    pub(super) fn uncover(&mut self, shard: usize) {
+        let now = self.now_ns();
+        if let Some(known) = self.covered.get_mut(shard) {
+            *known = now.min(*known);
+        }
+    }
+
+    /// Returns the number of shards that hand over.
+    pub(super) fn shards(&self) -> usize {
+        self.covered.len()
+    }
+
+    /// Notes that a shard has handed over all up to that moment, in nanoseconds.
+    pub(super) fn cover(&mut self, shard: usize, until: u64) {
+        if let Some(known) = self.covered.get_mut(shard) {
+            *known = until.max(*known);
+        }
+    }
+
+    /// Returns the moment up to which everything is known, in nanoseconds since the run began.
+    pub(super) fn known_ns(&self) -> u64 {
+        let now = self.now_ns();
+        let first = self.covered.iter().copied().min().unwrap_or(now);
+        first.max(now.saturating_sub(PATIENCE)).min(now)
+    }
+
+    /// Returns the same since the measurement began.
+    pub(super) fn known_of_measurement_ns(&self) -> u64 {
+        self.known_ns().saturating_sub(self.origin_ns())
+    }
+
+    /// Advances to that moment.
+    pub(super) fn advance(&mut self, now: Duration) {
+        self.now = now;
+    }
+
+    /// Begins measurement number `epoch` at that moment.
+    pub(super) fn restart(&mut self, at: Duration, epoch: u64) {
+        (self.origin, self.epoch) = (at, epoch);
+        self.now = self.now.max(at);
+    }
+
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.now
+    }
+
+    pub(super) fn now_ns(&self) -> u64 {
+        nanoseconds(self.now)
+    }
+
+    /// Returns the beginning of the measurement in nanoseconds.
+    pub(super) fn origin_ns(&self) -> u64 {
+        nanoseconds(self.origin)
+    }
+
+    /// Begins a pause; within one, nothing changes.
+    pub(super) fn pause(&mut self, at: Duration) {
+        self.pauses.begin(nanoseconds(at));
+    }
+
+    /// Ends the pause, and returns when it began in the measurement and how long it lasted, in nanoseconds.
+    pub(super) fn resume(&mut self, at: Duration) -> Option<(u64, u64)> {
+        let at = nanoseconds(at);
+        let since = self.pauses.end(at)?.max(self.origin_ns());
+        Some((since, at - since))
+    }
+
+    /// Returns how long the measurement has gone on until `elapsed`, pauses included.
+    pub(super) fn measured(&self, elapsed: Duration) -> Duration {
+        elapsed.saturating_sub(self.origin)
+    }
+
+    /// Returns how long the measurement has gone on without pauses, by which rates are divided.
+    pub(super) fn active(&self, elapsed: Duration) -> Duration {
+        self.lasted(0, nanoseconds(elapsed).saturating_sub(self.origin_ns()))
+    }
+
+    /// Returns how much of the time between two moments was no pause; both are nanoseconds since the measurement
+    /// began.
+    pub(super) fn lasted(&self, from: u64, to: u64) -> Duration {
+        let origin = self.origin_ns();
+        Duration::from_nanos(self.pauses.lasted(origin + from, origin + to))
+    }
+}

@@ -14,6 +14,9 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
+/// The room for what is to be written that an idle connection keeps.
+const KEPT: usize = 1024;
+
 /// A connection, shared by the requests of one user.
 #[derive(Debug)]
 pub(super) struct Link {
@@ -146,6 +149,9 @@ fn write(
     loop {
         engine.send_bodies();
         if engine.out.is_empty() {
+            if engine.out.capacity() > KEPT {
+                engine.out = Vec::new();
+            }
             return Poll::Ready(Ok(()));
         }
         let mut written = 0;
@@ -171,7 +177,7 @@ fn write(
 /// Says goodbye, as far as that takes no waiting, and closes.
 fn close(engine: &mut Engine, mut stream: NetStream) {
     let mut cx = Context::from_waker(Waker::noop());
-    if engine.pong().is_none() {
+    if !engine.has_ended() {
         engine.say_goodbye(Reason::NO_ERROR);
     }
     // The connection is of no use any more, whatever comes of it.

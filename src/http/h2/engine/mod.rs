@@ -63,7 +63,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// A connection that begins.
+    /// A connection that begins with lgoose's settings.
     pub(super) fn new() -> Engine {
         let mut out = PREFACE.to_vec();
         let mut settings = Vec::new();
@@ -102,6 +102,11 @@ impl Engine {
     /// Whether the connection takes no more requests.
     pub(super) fn is_closing(&self) -> bool {
         self.ended.is_some() || self.leaving.is_some() || self.next_id > LAST_STREAM
+    }
+
+    /// Whether the connection has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_some()
     }
 
     /// Whether the connection has ended, or should, since nobody waits and the server leaves.

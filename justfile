@@ -23,6 +23,7 @@ bench:
     cargo build --release
     benches/cpu.sh
     benches/memory.sh
+    benches/cores.sh
     cargo bench --features internals --bench vm
 
 # lgoose beside other load generators: installs them if they are missing, then measures; for example --only tiny

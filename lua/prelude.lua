@@ -152,20 +152,14 @@ local user = setmetatable({}, {
 -- Globals ------------------------------------------------------------------------------------------------
 
 -- A library as a plan sees it: it can be read and called, not changed.
+local view
 local function read_only(name, library)
-  return setmetatable({}, {
-    __metatable = false,
-    __index = function(_, key)
-      local value = library[key]
-      if value == nil then fail(H.unknown_member(name, tostring(key), library)) end
-      return value
-    end,
-    __newindex = refuses(name),
-    __call = library.__call,
-  })
+  view = view or host("view")(H, fail, refuses)
+  return view(name, library)
 end
 
-local tasks, handlers = {}, {}
+-- The tasks by their position, and what `on` was given by the name of its event.
+local tasks = {}
 
 -- While the file is loaded, declarations are collected in their order; their fields were checked when the
 -- plan was loaded for the first time, and they must be the same: tasks are known by their position.
@@ -178,7 +172,7 @@ local globals = setmetatable({
   end,
   scenario = function(spec) return spec end,
   plan = function() end,
-  on = function(event, handler) handlers[event] = handler end,
+  on = function(event, handler) tasks[event] = handler end,
 }, {
   __index = function(self, name)
     local value, kind = host("global:" .. tostring(name))
@@ -225,16 +219,11 @@ local function with_stack(problem)
   return problem
 end
 
+-- The value that test_start returns is available to every user as `shared`.
 local function run(index, iteration)
   current, User.iteration = index, iteration
-  finish(xpcall(tasks[index], with_stack, user))
+  local value = finish(xpcall(tasks[index], with_stack, user))
+  if index == "test_start" and value ~= nil then H.share(value) end
 end
 
--- The value that test_start returns is available to every user as `shared`.
-local function handle(event)
-  current, User.iteration = event, 1
-  local value = finish(xpcall(handlers[event], with_stack, user))
-  if event == "test_start" and value ~= nil then H.share(value) end
-end
-
-return { handle = handle, env = env, globals = globals, seal = seal, run = run, live = live }
+return { env = env, globals = globals, seal = seal, run = run, live = live }

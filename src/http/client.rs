@@ -4,6 +4,7 @@ use super::config::ClientConfig;
 use super::connect::{Connector, Resolver};
 use super::failure::Failure;
 use super::h1::ReadBuffer;
+use super::h2::{encode_field, is_connection_header};
 use super::message::write_header;
 use super::target::Target;
 use std::cell::{Cell, RefCell};
@@ -18,7 +19,9 @@ pub struct Client {
     pub(super) connector: Connector,
     /// The default headers as they are sent.
     pub(super) header_lines: Vec<u8>,
-    pub(super) read_buffer: ReadBuffer,
+    /// The same as HTTP/2 has them.
+    pub(super) header_fields: Vec<u8>,
+    pub(super) read_buffer: Rc<ReadBuffer>,
     /// The buffer that requests are put together in; taken while one is being written.
     pub(super) write_buffer: RefCell<Vec<u8>>,
     connection_numbers: ConnectionNumbers,
@@ -47,9 +50,12 @@ impl Client {
         index: u64,
         shards: u64,
     ) -> Rc<Client> {
-        let mut header_lines = Vec::new();
+        let (mut header_lines, mut header_fields) = (Vec::new(), Vec::new());
         for (name, value) in &config.headers {
             write_header(&mut header_lines, name, value);
+            if !is_connection_header(name) {
+                encode_field(&mut header_fields, name, value);
+            }
         }
         let connector = Connector::new(resolver, config.local_address);
         #[cfg(test)]
@@ -58,7 +64,8 @@ impl Client {
             config,
             connector,
             header_lines,
-            read_buffer: ReadBuffer::default(),
+            header_fields,
+            read_buffer: Rc::default(),
             write_buffer: RefCell::default(),
             base: RefCell::default(),
             connection_numbers: ConnectionNumbers {

@@ -4,7 +4,8 @@
 
 use super::failure::ErrorClass;
 use super::h1::{ChunkDecoder, EncodedRequest, ReadOutcome, read_start};
-use super::message::{self, BodyLimits, InterimResponses, ResponseHead};
+use super::h2;
+use super::message::{self, BodyLimits, InterimResponses, MAX_HEAD, ResponseHead};
 use super::session::CookieJar;
 use super::target::Target;
 use bytes::{Bytes, BytesMut};
@@ -105,6 +106,16 @@ pub fn cookies<'a>(lines: impl Iterator<Item = &'a [u8]>, from: &str, to: &str) 
     jar.get(&to, "a");
 }
 
+/// Gives a connection of HTTP/2 with two requests under way what a server sends, at once and in pieces of `size` bytes,
+/// which must come to the same.
+pub fn http2(bytes: &[u8], size: usize) {
+    let whole = h2::outcomes_of(bytes, bytes.len(), MAX_BODY);
+    for (_, response) in &whole {
+        assert!(response.len() as u64 <= MAX_BODY + 2 * MAX_HEAD as u64);
+    }
+    assert_eq!(whole, h2::outcomes_of(bytes, size, MAX_BODY));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +151,8 @@ mod tests {
             &["4\r\nWiki\r\n5;a=b\r\npedia\r\n0\r\nx: y\r\n\r\nleft"],
             chunks,
         );
+        let frames = "\0\0\0\u{4}\0\0\0\0\0\0\0\u{6}\u{1}\u{4}\0\0\0\u{1}@\u{1}a\u{1}bH\u{1}2\0\0\u{4}\0\u{1}\0\0\0\u{1}good";
+        changed(&[frames], http2);
         changed(&["goose", "\u{1f}\u{8b}"], |body, _| {
             for header in ["gzip", "deflate", "br", "zstd"] {
                 coding(header, body);

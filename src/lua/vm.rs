@@ -55,7 +55,6 @@ pub struct Vm {
     lua: Lua,
     host: Rc<Host>,
     run: Function,
-    handle: Function,
     live: Table,
     coroutine: Coroutine,
     /// Whether the plan's top level found no row left for this user, which then stops at its first task.
@@ -89,7 +88,8 @@ impl Vm {
         host.random
             .replace(stream(program.seed, setup.random_stream));
         let lua = sandbox::new_state()?;
-        // Nothing of what follows is garbage before the plan runs.
+        // One collection is enough, when the plan is loaded: nearly nothing of what follows is garbage before. A top level
+        // that makes much is collected by Lua itself where it meets the limit on memory.
         lua.gc_stop();
         lua.set_app_data(host.clone());
         let facts = lua.create_table()?;
@@ -104,7 +104,6 @@ impl Vm {
             .into_function()?;
         // Only here: under a limit, every allocation is a protected call.
         host.limits.enforce(&lua)?;
-        lua.gc_restart();
         setup.heartbeat.enter(setup.user, None);
         let loaded = limits::call(&lua, &host.limits, &load);
         setup.heartbeat.leave();
@@ -119,7 +118,7 @@ impl Vm {
             .call::<()>(!stopped_while_loading)?;
         host.recorder.get_or_init(|| setup.recorder.clone());
         let run: Function = prelude.raw_get("run")?;
-        let (live, handle) = (prelude.raw_get("live")?, prelude.raw_get("handle")?);
+        let live = prelude.raw_get("live")?;
         drop((load, prelude));
         sandbox::collect_young(&lua);
         Ok(Vm {
@@ -127,7 +126,6 @@ impl Vm {
             live,
             run,
             stopped_while_loading,
-            handle,
             host,
             lua,
             heartbeat: setup.heartbeat.clone(),
@@ -141,32 +139,30 @@ impl Vm {
             return Step::Op(Op::Stop);
         }
         self.host.task.set(Some(task));
-        self.enter(|vm| &vm.run, (task + 1, iteration))
+        self.enter((task + 1, iteration))
     }
 
     /// Starts the plan's function for an event.
     pub fn start_event(&mut self, event: Event) -> Step {
         self.host.task.set(None);
-        self.enter(|vm| &vm.handle, event.name())
+        self.enter((event.name(), 1))
     }
 
-    fn enter(&mut self, function: fn(&Vm) -> &Function, arguments: impl IntoLuaMulti) -> Step {
-        match self.prepare_thread(function) {
+    fn enter(&mut self, arguments: impl IntoLuaMulti) -> Step {
+        match self.prepare_thread() {
             Ok(()) => self.step(arguments),
             Err(error) => self.failed(&error),
         }
     }
 
     /// Prepares the coroutine for another task.
-    fn prepare_thread(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
+    fn prepare_thread(&mut self) -> mlua::Result<()> {
         if self.ended_by_limit {
-            return self.recover(function);
+            return self.recover();
         }
         // What a task that raised, or that the engine left waiting, has to close is closed here, by its code.
         self.heartbeat.enter(self.host.user, self.host.task.get());
-        let reset = self
-            .coroutine
-            .reset(&self.host.limits, function(self).clone());
+        let reset = self.coroutine.reset(&self.host.limits, self.run.clone());
         self.heartbeat.leave();
         if self.host.limits.is_killed() {
             self.host.limits.reset();
@@ -174,17 +170,17 @@ impl Vm {
             return Ok(());
         }
         // A coroutine that raised while it was closed cannot be reset.
-        self.coroutine = Coroutine::new(&self.lua, function(self).clone())?;
+        self.coroutine = Coroutine::new(&self.lua, self.run.clone())?;
         Ok(())
     }
 
     /// Recovers from a task that a limit has ended. Its coroutine is dropped, not reset: that would run the rest of
     /// the plan's code with hooks off, as they were when the hook raised. A VM that stays full is built
     /// anew, without what the plan kept in it.
-    fn recover(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
+    fn recover(&mut self) -> mlua::Result<()> {
         self.ended_by_limit = false;
         self.host.limits.reset();
-        let replaced = self.replace_thread(function);
+        let replaced = self.replace_thread();
         if replaced.is_ok() && self.used_memory() <= self.host.limits.memory / 4 * 3 {
             return Ok(());
         }
@@ -210,12 +206,12 @@ impl Vm {
         fresh.host.random.swap(&self.host.random);
         fresh.host.task.swap(&self.host.task);
         *self = fresh;
-        self.coroutine = Coroutine::new(&self.lua, function(self).clone())?;
+        self.coroutine = Coroutine::new(&self.lua, self.run.clone())?;
         Ok(())
     }
 
-    fn replace_thread(&mut self, function: fn(&Vm) -> &Function) -> mlua::Result<()> {
-        self.coroutine = Coroutine::new(&self.lua, function(self).clone())?;
+    fn replace_thread(&mut self) -> mlua::Result<()> {
+        self.coroutine = Coroutine::new(&self.lua, self.run.clone())?;
         self.collect()
     }
 

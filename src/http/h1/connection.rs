@@ -10,7 +10,7 @@ use crate::http::message::{Framing, InterimResponses, RawResponse};
 use crate::http::stopwatch::Stopwatch;
 use crate::http::target::Origin;
 use bytes::{BufMut as _, BytesMut};
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::future::poll_fn;
 use std::num::NonZeroU64;
 use std::pin::Pin;
@@ -29,6 +29,13 @@ const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The buffer that all connections of a shard read into. Borrowed only within one poll.
 #[derive(Debug)]
 pub(in crate::http) struct ReadBuffer(RefCell<Box<[u8]>>);
+
+impl ReadBuffer {
+    /// The buffer, for one poll.
+    pub(in crate::http) fn borrow(&self) -> RefMut<'_, Box<[u8]>> {
+        self.0.borrow_mut()
+    }
+}
 
 impl Default for ReadBuffer {
     fn default() -> Self {
@@ -189,7 +196,7 @@ impl Connection {
         partial: &mut BytesMut,
         stopwatch: &mut Stopwatch,
     ) -> Poll<Result<ReadOutcome, Failure>> {
-        let bytes = &mut buffer.0.borrow_mut()[..];
+        let bytes = &mut buffer.borrow()[..];
         let mut filled = ReadBuf::new(bytes);
         match Pin::new(&mut self.stream).poll_read(cx, &mut filled) {
             Poll::Pending => return Poll::Pending,

@@ -5,7 +5,6 @@ use super::connector::ResolveError;
 use crate::http::config::ClientConfig;
 use crate::http::connect::{handshake_error, handshake_failure};
 use crate::http::failure::{ErrorClass, Failure};
-use crate::http::h2;
 use crate::http::target::Origin;
 use crate::http::transport::{ReqwestProxy, Transport};
 use std::error::Error;
@@ -58,7 +57,7 @@ struct Causes<'a> {
     tls: Option<&'a rustls::Error>,
     io: Option<&'a io::Error>,
     http1: Option<&'a hyper::Error>,
-    http2: Option<&'a ::h2::Error>,
+    http2: Option<&'a h2::Error>,
     deepest: Option<&'a (dyn Error + 'static)>,
     /// Whether it came before the TLS handshake.
     before_handshake: bool,
@@ -107,7 +106,7 @@ impl Causes<'_> {
     /// The failure of an exchange over an open connection.
     fn exchanging(&self) -> Failure {
         if let Some(error) = self.http2 {
-            return h2::failure(error);
+            return http2_failure(error);
         }
         match (self.http1, self.io) {
             (Some(error), _) if error.is_parse_too_large() => {
@@ -129,6 +128,27 @@ impl Causes<'_> {
             (_, Some(error)) => Failure::from_io_error(error),
             (_, None) => Failure::new(ErrorClass::Protocol, self.words()),
         }
+    }
+}
+
+/// The failure that an error of HTTP/2 means.
+fn http2_failure(error: &h2::Error) -> Failure {
+    if let Some(error) = error.get_io() {
+        return Failure::from_io_error(error);
+    }
+    match error.reason() {
+        // Only streams above the last one that the server has looked at end so, whatever its reason to leave (RFC
+        // 9113, section 6.8); those below end with the connection.
+        Some(_) if error.is_go_away() && error.is_remote() => Failure::refused_stream(),
+        Some(h2::Reason::REFUSED_STREAM) => Failure::refused_stream(),
+        Some(reason) => {
+            let class = match error.is_remote() {
+                true => ErrorClass::Reset,
+                false => ErrorClass::Protocol,
+            };
+            Failure::from_http2(class, reason.description())
+        }
+        None => Failure::from_http2(ErrorClass::Protocol, error),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h1::{RequestFraming, write_end, write_start};
-use crate::http::h2::is_connection_header;
+use crate::http::h2::{encode_field, encode_start, is_connection_header};
 use crate::http::hop::Hop;
 use crate::http::message::{Request, write_header};
 #[cfg(feature = "reqwest")]
@@ -11,6 +11,7 @@ use crate::http::reqwest::OutgoingRequest;
 use crate::http::target::Target;
 #[cfg(feature = "reqwest")]
 use http::HeaderMap;
+use http::uri::{Authority, InvalidUri};
 use http::{HeaderName, HeaderValue, header};
 
 impl Session {
@@ -58,42 +59,42 @@ impl Session {
         write_end(out, hop, framing)
     }
 
-    /// The head of a request over HTTP/2: no field that belongs to a connection (RFC 9113, section 8.2.2).
-    pub(super) fn http2_head(
+    /// Puts the head block of a request over HTTP/2 together in `out`: no field that belongs to a connection (RFC 9113,
+    /// section 8.2.2).
+    ///
+    /// # Errors
+    /// A [`Failure`] of class `bad url` if the request's own 'Host' is none.
+    pub(super) fn write_http2(
         &self,
+        out: &mut Vec<u8>,
         target: &Target,
         hop: &Hop,
         request: &Request,
-    ) -> Result<http::Request<()>, Failure> {
-        let bad = |error: http::Error| Failure::new(ErrorClass::BadUrl, error.to_string());
-        let scheme = if target.origin.secure {
-            "https"
-        } else {
-            "http"
-        };
+    ) -> Result<(), Failure> {
+        out.clear();
         let host = self.host_header(target, hop, request);
-        let uri = http::Uri::builder()
-            .scheme(scheme)
-            .authority(host.as_bytes())
-            .path_and_query(&*target.path)
-            .build()
-            .map_err(bad)?;
-        let mut head = http::Request::builder()
-            .method(hop.method.clone())
-            .uri(uri)
-            .version(http::Version::HTTP_2)
-            .body(())
-            .map_err(bad)?;
-        self.each_header(target, hop, request, |name, value| {
-            if !is_connection_header(name) {
-                head.headers_mut().append(name, value.clone());
+        if host != target.origin.host_header {
+            let bad = |error: InvalidUri| Failure::new(ErrorClass::BadUrl, error.to_string());
+            Authority::try_from(host.as_bytes()).map_err(bad)?;
+        }
+        let secure = target.origin.secure;
+        encode_start(out, &hop.method, secure, host.as_bytes(), &target.path);
+        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.cross_origin {
+            out.extend_from_slice(&self.client.header_fields);
+            if let Some(cookies) = self.cookies(target) {
+                encode_field(out, &header::COOKIE, &cookies);
             }
-        });
-        hop.content_length().and_then(|length| {
-            head.headers_mut()
-                .insert(header::CONTENT_LENGTH, length.into())
-        });
-        Ok(head)
+        } else {
+            self.each_header(target, hop, request, |name, value| {
+                if !is_connection_header(name) {
+                    encode_field(out, name, value);
+                }
+            });
+        }
+        if let Some(length) = hop.content_length() {
+            encode_field(out, &header::CONTENT_LENGTH, &length.into());
+        }
+        Ok(())
     }
 
     /// A request as reqwest is to send it.

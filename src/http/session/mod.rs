@@ -13,7 +13,7 @@ use super::allowed::AllowedHosts;
 use super::client::Client;
 use super::failure::{ErrorClass, Failure};
 use super::h1::{Connection, EncodedRequest, ReadBuffer};
-use super::h2;
+use super::h2::SharedConnection;
 use super::hop::{Hop, is_redirect, redirect_target};
 use super::message::{self, Exchange, RawResponse, Request, Response};
 use super::progress::Progress;
@@ -203,10 +203,8 @@ impl Session {
                 }
                 Channel::Http2(connection) => {
                     progress.connection = connection.number;
-                    let head = self.http2_head(target, hop, request)?;
-                    let limits = request.limits(self.client.config.max_body);
-                    let exchange = h2::exchange(connection, head, &hop.body, limits, progress);
-                    Box::pin(exchange).await
+                    self.exchange_http2(&connection, target, hop, request, progress)
+                        .await
                 }
                 #[cfg(feature = "reqwest")]
                 Channel::Reqwest(sender) => {
@@ -238,6 +236,24 @@ impl Session {
                 response => return response,
             }
         }
+    }
+
+    /// Sends one hop over a connection of HTTP/2.
+    async fn exchange_http2(
+        &self,
+        connection: &SharedConnection,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+        progress: &mut Progress,
+    ) -> Result<RawResponse, Failure> {
+        let mut block = self.client.write_buffer.take();
+        let written = self.write_http2(&mut block, target, hop, request);
+        let limits = request.limits(self.client.config.max_body);
+        let request = written
+            .map(|()| connection.begin(&block, &hop.method, hop.body.clone(), limits, progress));
+        self.client.write_buffer.replace(block);
+        request?.response().await
     }
 
     /// Sends one hop over a connection of HTTP/1.1, and puts that back if it can be used again.

@@ -144,7 +144,7 @@ impl Pool {
             return Ok((Channel::Http1(connection), false));
         }
         let on_demand = self.on_demand();
-        if let Some(shared) = on_demand.http2(origin).await
+        if let Some(shared) = on_demand.http2(origin)
             && !shared.is_doubtful()
         {
             return Ok((Channel::Http2(shared), true));
@@ -155,7 +155,7 @@ impl Pool {
         }
         progress.stopwatch.enter(|phases| &mut phases.connect);
         let _opening = on_demand.opening.lock().await;
-        if let Some(shared) = on_demand.http2(origin).await {
+        if let Some(shared) = on_demand.http2(origin) {
             if !shared.is_doubtful() || shared.answers().await {
                 progress.stopwatch.lap(|phases| &mut phases.connect);
                 return Ok((Channel::Http2(shared), true));
@@ -174,12 +174,8 @@ impl Pool {
             return Ok((Channel::Http1(connection), false));
         }
         let number = connection.number;
-        progress.stopwatch.enter(|phases| &mut phases.send);
-        progress.connecting = true;
         let stream = connection.into_stream();
-        let shared = SharedConnection::handshake(origin.clone(), number, stream).await;
-        progress.connecting = false;
-        let shared = shared?;
+        let shared = SharedConnection::over(&client.read_buffer, origin.clone(), number, stream);
         if client.config.keep_alive {
             on_demand.http2.borrow_mut().push(shared.clone());
         }
@@ -246,14 +242,11 @@ impl Pool {
 
 impl OnDemand {
     /// The shared connection to `origin`, unless it has ended.
-    async fn http2(&self, origin: &Origin) -> Option<SharedConnection> {
-        poll_fn(|cx| {
-            let mut open = self.http2.borrow_mut();
-            open.retain_mut(|shared| !shared.has_ended(cx));
-            let found = open.iter().find(|shared| shared.origin.same(origin));
-            Poll::Ready(found.cloned())
-        })
-        .await
+    fn http2(&self, origin: &Origin) -> Option<SharedConnection> {
+        let mut open = self.http2.borrow_mut();
+        open.retain(|shared| !shared.has_ended());
+        let found = open.iter().find(|shared| shared.origin.same(origin));
+        found.cloned()
     }
 
     fn is_http1_only(&self, origin: &Origin) -> bool {

@@ -96,10 +96,12 @@ pub(in crate::lua) fn library(lua: &Lua, name: &str) -> mlua::Result<Table> {
     globals.raw_get(name)
 }
 
-/// Makes the collector of a VM that has loaded its plan generational: the short-lived responses of a loop are found at
+/// Starts the collector of a VM that has loaded its plan, and makes it generational: the short-lived responses of a loop are found at
 /// the cost of a look at what is new, and not at the whole VM. The switch runs one full collection, which drops the
 /// code that runs only once.
 pub(in crate::lua) fn collect_young(lua: &Lua) {
+    // Before the switch, which says when the next collection is due.
+    lua.gc_restart();
     lua.gc_set_mode(GcMode::Generational(GcGenParams::default()));
 }
 

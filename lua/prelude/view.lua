@@ -1,0 +1,17 @@
+-- A library as a plan sees it: it can be read and called, not changed. Returns the function that makes one.
+
+local H, fail, refuses = ...
+local setmetatable, tostring = setmetatable, tostring
+
+return function(name, library)
+  return setmetatable({}, {
+    __metatable = false,
+    __index = function(_, key)
+      local value = library[key]
+      if value == nil then fail(H.unknown_member(name, tostring(key), library)) end
+      return value
+    end,
+    __newindex = refuses(name),
+    __call = library.__call,
+  })
+end

@@ -1,0 +1,314 @@
+//! One connection of HTTP/2 without its socket (RFC 9113): frames go in, frames come out, and streams end. It answers
+//! what the server asks of any client (settings, pings, windows), and ends with an error what breaks the protocol.
+
+mod incoming;
+
+use super::frame::{
+    self, CONNECTION_WINDOW, DATA, END_STREAM, GOAWAY, MAX_FRAME, PING, PREFACE, RST_STREAM,
+    Reason, SETTINGS, STREAM_WINDOW, WINDOW_UPDATE,
+};
+use super::hpack::Decoder;
+use super::stream::Stream;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::message::{BodyLimits, MAX_HEAD};
+use bytes::{Buf as _, Bytes};
+use std::task::Waker;
+
+/// The windows that both sides begin with.
+const FIRST_WINDOW: i64 = 65_535;
+/// The bytes to be written above which nothing more is read or made: a server that does not read gets no more answers.
+const MOST_UNWRITTEN: usize = 64 * 1024;
+/// What a ping of lgoose carries.
+const PING_PAYLOAD: [u8; 8] = *b"lgoose??";
+/// The largest number of a stream.
+const LAST_STREAM: u32 = (1 << 31) - 1;
+
+/// A head block that is not complete.
+#[derive(Debug)]
+struct Block {
+    stream: u32,
+    end_stream: bool,
+    bytes: Vec<u8>,
+    continuations: u32,
+}
+
+/// The state of one connection.
+#[derive(Debug)]
+pub(super) struct Engine {
+    /// What is to be written.
+    pub(super) out: Vec<u8>,
+    /// The streams that somebody waits for, in the order in which they were wished for.
+    streams: Vec<Stream>,
+    next_key: u64,
+    next_id: u32,
+    decoder: Decoder,
+    block: Option<Block>,
+    /// The beginning of a frame whose end has not come.
+    partial: Vec<u8>,
+    /// Whether the server has sent its settings, which come first.
+    has_settings: bool,
+    most_streams: usize,
+    first_window: i64,
+    max_frame: usize,
+    send_window: i64,
+    receive_window: i64,
+    /// The last stream that the server will look at, and why it leaves, once it does.
+    leaving: Option<(u32, Reason)>,
+    /// Why the connection has ended.
+    ended: Option<Failure>,
+    /// Whether a ping was answered; `None` while none is under way.
+    ponged: Option<bool>,
+    /// What waits for the answer.
+    pub(super) pinger: Option<Waker>,
+}
+
+impl Engine {
+    /// A connection that begins with lgoose's settings.
+    pub(super) fn new() -> Engine {
+        let mut out = PREFACE.to_vec();
+        let mut settings = Vec::new();
+        for (name, value) in [
+            (frame::ENABLE_PUSH, 0),
+            (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW),
+            (frame::MAX_HEADER_LIST_SIZE, MAX_HEAD as u32),
+        ] {
+            settings.extend_from_slice(&name.to_be_bytes());
+            settings.extend_from_slice(&value.to_be_bytes());
+        }
+        frame::write(&mut out, SETTINGS, 0, 0, &settings);
+        let more = CONNECTION_WINDOW - FIRST_WINDOW as u32;
+        frame::write(&mut out, WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
+        Engine {
+            out,
+            streams: Vec::new(),
+            next_key: 0,
+            next_id: 1,
+            decoder: Decoder::default(),
+            block: None,
+            partial: Vec::new(),
+            has_settings: false,
+            most_streams: usize::MAX,
+            first_window: FIRST_WINDOW,
+            max_frame: MAX_FRAME,
+            send_window: FIRST_WINDOW,
+            receive_window: i64::from(CONNECTION_WINDOW),
+            leaving: None,
+            ended: None,
+            ponged: None,
+            pinger: None,
+        }
+    }
+
+    /// Whether the connection takes no more requests.
+    pub(super) fn is_closing(&self) -> bool {
+        self.ended.is_some() || self.leaving.is_some() || self.next_id > LAST_STREAM
+    }
+
+    /// Whether the connection has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Whether the connection has ended, or should, since nobody waits and the server leaves.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended.is_some() || (self.leaving.is_some() && self.streams.is_empty())
+    }
+
+    /// Whether nobody waits for anything.
+    pub(super) fn is_idle(&self) -> bool {
+        self.streams.is_empty() && self.pinger.is_none()
+    }
+
+    /// Whether so much is to be written that no more may be read.
+    pub(super) fn is_full(&self) -> bool {
+        self.out.len() > MOST_UNWRITTEN
+    }
+
+    /// Begins a request with that head block, and returns the key of its stream.
+    pub(super) fn begin(
+        &mut self,
+        block: &[u8],
+        body: Bytes,
+        is_head: bool,
+        limits: BodyLimits,
+    ) -> u64 {
+        self.next_key += 1;
+        let mut stream = Stream::new(self.next_key, block, body, is_head, limits);
+        if let Some(failure) = &self.ended {
+            stream.end(Err(failure.clone()));
+        } else if self.is_closing() {
+            stream.end(Err(Failure::refused_stream()));
+        }
+        self.streams.push(stream);
+        self.open_streams();
+        self.next_key
+    }
+
+    /// The stream of that key.
+    pub(super) fn stream(&mut self, key: u64) -> Option<&mut Stream> {
+        self.streams.iter_mut().find(|stream| stream.key == key)
+    }
+
+    /// Takes a stream off the connection, which is told if it has not ended there.
+    pub(super) fn take(&mut self, key: u64) -> Option<Stream> {
+        let place = self.streams.iter().position(|stream| stream.key == key)?;
+        let stream = self.streams.remove(place);
+        let is_over = stream.sent && stream.outcome.is_some();
+        if let Some(id) = stream.id
+            && !is_over
+            && self.ended.is_none()
+        {
+            self.reset(id, Reason::CANCEL);
+        }
+        self.open_streams();
+        Some(stream)
+    }
+
+    /// Opens streams for the requests that wait for one, as many as the server allows.
+    fn open_streams(&mut self) {
+        let mut open = self
+            .streams
+            .iter()
+            .filter(|stream| stream.id.is_some() && stream.outcome.is_none())
+            .count();
+        for stream in &mut self.streams {
+            if stream.id.is_some() || stream.outcome.is_some() {
+                continue;
+            }
+            if open >= self.most_streams || self.next_id > LAST_STREAM {
+                return;
+            }
+            let id = self.next_id;
+            self.next_id += 2;
+            open += 1;
+            stream.id = Some(id);
+            stream.send_window = self.first_window;
+            stream.receive_window = i64::from(STREAM_WINDOW);
+            stream.sent = stream.unsent.is_empty();
+            let block = std::mem::take(&mut stream.block);
+            frame::write_headers(&mut self.out, id, stream.sent, &block, self.max_frame);
+            stream.wake();
+        }
+    }
+
+    /// Writes of bodies what the windows allow and the server has read of before.
+    pub(super) fn send_bodies(&mut self) {
+        for stream in &mut self.streams {
+            let Some(id) = stream.id.filter(|_| !stream.sent) else {
+                continue;
+            };
+            while !stream.sent && self.out.len() <= MOST_UNWRITTEN {
+                let window = stream.send_window.min(self.send_window);
+                let length = (stream.unsent.len() as i64)
+                    .min(window)
+                    .min(self.max_frame as i64);
+                if length <= 0 {
+                    break;
+                }
+                (stream.send_window, self.send_window) =
+                    (stream.send_window - length, self.send_window - length);
+                let length = length as usize;
+                stream.sent = length == stream.unsent.len();
+                let flags = if stream.sent { END_STREAM } else { 0 };
+                frame::write(&mut self.out, DATA, flags, id, &stream.unsent[..length]);
+                stream.unsent.advance(length);
+            }
+        }
+    }
+
+    /// Asks the server whether it is there.
+    pub(super) fn ping(&mut self) {
+        self.ponged = Some(false);
+        frame::write(&mut self.out, PING, 0, 0, &PING_PAYLOAD);
+    }
+
+    /// Whether the ping was answered; false if the connection has ended, `None` while it is waited for.
+    pub(super) fn pong(&self) -> Option<bool> {
+        match (self.ponged, &self.ended) {
+            (Some(true), _) => Some(true),
+            (_, Some(_)) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Wakes one of those who wait for a stream, if there is any: it moves the connection on from there.
+    pub(super) fn wake_one(&mut self) -> bool {
+        let mut waiting = self
+            .streams
+            .iter_mut()
+            .filter(|stream| stream.waker.is_some());
+        let next = waiting.next();
+        next.map(Stream::wake).is_some()
+    }
+
+    fn reset(&mut self, stream: u32, reason: Reason) {
+        frame::write(
+            &mut self.out,
+            RST_STREAM,
+            0,
+            stream,
+            &reason.0.to_be_bytes(),
+        );
+    }
+
+    /// Says that lgoose leaves.
+    pub(super) fn say_goodbye(&mut self, reason: Reason) {
+        // The server has opened no stream.
+        let payload = [[0; 4], reason.0.to_be_bytes()].concat();
+        frame::write(&mut self.out, GOAWAY, 0, 0, &payload);
+    }
+
+    /// Ends the connection and all that wait for something on it.
+    pub(super) fn end(&mut self, failure: Failure) {
+        for stream in &mut self.streams {
+            // Whoever waits for a stream has sent nothing.
+            let failure = match stream.id {
+                None if self.leaving.is_some() => Failure::refused_stream(),
+                _ => failure.clone(),
+            };
+            stream.end(Err(failure));
+        }
+        if let Some(pinger) = self.pinger.take() {
+            pinger.wake();
+        }
+        self.ended.get_or_insert(failure);
+    }
+
+    /// Takes note that the server has closed the connection.
+    pub(super) fn closed(&mut self) {
+        let failure = match self.leaving {
+            Some((_, reason)) if reason != Reason::NO_ERROR => {
+                Failure::from_http2(ErrorClass::Reset, reason.description())
+            }
+            _ => Failure::new(ErrorClass::Reset, ""),
+        };
+        self.end(failure);
+    }
+}
+
+/// How a request ended, with what had come of its response.
+#[cfg(any(test, feature = "internals"))]
+type Ending = (Option<Result<(), Failure>>, Vec<u8>);
+
+/// How two requests end on a connection whose server sends `bytes` in pieces of `size` bytes and closes, with what has
+/// come of their responses.
+#[cfg(any(test, feature = "internals"))]
+pub(in crate::http) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> [Ending; 2] {
+    let mut engine = Engine::new();
+    let limits = BodyLimits {
+        max_body,
+        keep_body: true,
+    };
+    let keys = [false, true].map(|is_head| engine.begin(&[0x82], Bytes::new(), is_head, limits));
+    for piece in bytes.chunks(size.max(1)) {
+        engine.read(piece);
+    }
+    engine.closed();
+    keys.map(|key| match engine.take(key) {
+        Some(stream) => (stream.outcome, stream.bytes),
+        None => (None, Vec::new()),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,351 @@
+//! Connections whose frames are made by hand.
+
+use super::*;
+use crate::http::h2::frame::{
+    ACK, CONTINUATION, END_HEADERS, FrameHead, HEAD, HEADERS, PADDED, PRIORITY, PUSH_PROMISE,
+};
+
+const LIMITS: BodyLimits = BodyLimits {
+    max_body: 1 << 30,
+    keep_body: true,
+};
+/// ':status: 200'.
+const OK: &[u8] = &[0x88];
+
+/// A connection whose server has sent its settings, with nothing left to be written.
+fn connected() -> Engine {
+    let mut engine = Engine::new();
+    give(&mut engine, SETTINGS, 0, 0, &[]);
+    engine.out.clear();
+    engine
+}
+
+fn give(engine: &mut Engine, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, kind, flags, stream, payload);
+    engine.read(&bytes);
+}
+
+fn setting(engine: &mut Engine, name: u16, value: u32) {
+    let payload = [&name.to_be_bytes()[..], &value.to_be_bytes()].concat();
+    give(engine, SETTINGS, 0, 0, &payload);
+}
+
+fn get(engine: &mut Engine) -> u64 {
+    engine.begin(&[0x82], Bytes::new(), false, LIMITS)
+}
+
+fn post(engine: &mut Engine, size: usize) -> u64 {
+    engine.begin(&[0x83], vec![b'x'; size].into(), false, LIMITS)
+}
+
+/// The frames that were written since the last time: kind, flags, stream, length.
+fn written(engine: &mut Engine) -> Vec<(u8, u8, u32, usize)> {
+    engine.send_bodies();
+    let out = std::mem::take(&mut engine.out);
+    let (mut rest, mut frames) = (&out[..], Vec::new());
+    while let Some(head) = FrameHead::read(rest) {
+        frames.push((head.kind, head.flags, head.stream, head.length));
+        rest = &rest[HEAD + head.length..];
+    }
+    frames
+}
+
+fn outcome(engine: &mut Engine, key: u64) -> Option<Result<(), Failure>> {
+    engine.stream(key).and_then(|stream| stream.outcome.clone())
+}
+
+fn failure(engine: &mut Engine, key: u64) -> String {
+    match outcome(engine, key) {
+        Some(Err(failure)) => failure.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_response_comes_in_any_pieces() {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, SETTINGS, 0, 0, &[]);
+    frame::write(&mut bytes, HEADERS, 0, 1, &[]);
+    frame::write(&mut bytes, CONTINUATION, END_HEADERS, 1, OK);
+    frame::write(&mut bytes, DATA, PADDED, 1, &[1, b'g', b'o', 0]);
+    frame::write(&mut bytes, 0xee, 0xff, 1, b"unknown");
+    frame::write(&mut bytes, PRIORITY, 0, 1, &[0; 5]);
+    frame::write(&mut bytes, DATA, END_STREAM, 1, b"od");
+    for size in 1..=bytes.len() {
+        let mut engine = Engine::new();
+        let key = get(&mut engine);
+        bytes.chunks(size).for_each(|piece| engine.read(piece));
+        let stream = engine.take(key).expect("it was begun");
+        assert_eq!(stream.outcome, Some(Ok(())), "{size}");
+        assert_eq!(stream.bytes, b"HTTP/1.1 200 \r\n\r\ngood");
+        assert!(engine.is_idle() && !engine.is_closing());
+    }
+}
+
+#[test]
+fn bodies_are_sent_as_the_windows_allow() {
+    let mut engine = connected();
+    setting(&mut engine, frame::INITIAL_WINDOW_SIZE, 20_000);
+    written(&mut engine);
+    let (first, second) = (post(&mut engine, 30_000), post(&mut engine, 60_000));
+    let sent = |frames: Vec<(u8, u8, u32, usize)>| {
+        let data = frames.into_iter().filter(|(kind, ..)| *kind == DATA);
+        data.map(|(_, flags, stream, length)| (stream, length, flags))
+            .collect::<Vec<_>>()
+    };
+    let full = [(1, 16_384, 0), (1, 3_616, 0), (3, 16_384, 0), (3, 3_616, 0)];
+    assert_eq!(sent(written(&mut engine)), full);
+    give(&mut engine, WINDOW_UPDATE, 0, 1, &10_000_u32.to_be_bytes());
+    assert_eq!(sent(written(&mut engine)), [(1, 10_000, END_STREAM)]);
+    // The streams' windows grow by as much as the first one, that of the connection does not.
+    setting(&mut engine, frame::INITIAL_WINDOW_SIZE, 60_000);
+    assert_eq!(sent(written(&mut engine)), [(3, 15_535, 0)]);
+    give(&mut engine, WINDOW_UPDATE, 0, 0, &100_000_u32.to_be_bytes());
+    assert_eq!(
+        sent(written(&mut engine)),
+        [(3, 16_384, 0), (3, 8_081, END_STREAM)]
+    );
+    // Answered before its body was read, the rest is not sent.
+    let third = post(&mut engine, 90_000);
+    written(&mut engine);
+    give(&mut engine, HEADERS, END_HEADERS | END_STREAM, 5, OK);
+    assert_eq!(outcome(&mut engine, third), Some(Ok(())));
+    for key in [first, second, third] {
+        engine.take(key);
+    }
+    let resets = [
+        (RST_STREAM, 0, 1, 4),
+        (RST_STREAM, 0, 3, 4),
+        (RST_STREAM, 0, 5, 4),
+    ];
+    assert_eq!(written(&mut engine), resets);
+}
+
+#[test]
+fn what_was_read_is_given_back_to_the_server() {
+    let mut engine = connected();
+    let key = get(&mut engine);
+    give(&mut engine, HEADERS, END_HEADERS, 1, OK);
+    written(&mut engine);
+    let piece = vec![0; MAX_FRAME];
+    let mut updates = Vec::new();
+    for _ in 0..(CONNECTION_WINDOW as usize / MAX_FRAME) {
+        give(&mut engine, DATA, 0, 1, &piece);
+        updates.extend(
+            written(&mut engine)
+                .into_iter()
+                .map(|(kind, _, stream, _)| (kind, stream)),
+        );
+    }
+    assert_eq!(
+        updates,
+        [1, 1, 0, 1, 1, 1, 0].map(|stream| (WINDOW_UPDATE, stream))
+    );
+    assert_eq!(outcome(&mut engine, key), None);
+}
+
+#[test]
+fn a_server_that_sends_more_than_it_may_is_left() {
+    let mut engine = connected();
+    let key = get(&mut engine);
+    give(&mut engine, HEADERS, END_HEADERS, 1, OK);
+    engine.stream(key).expect("it was begun").receive_window = 10;
+    give(&mut engine, DATA, 0, 1, &[0; 11]);
+    assert_eq!(
+        failure(&mut engine, key),
+        "protocol: http/2: flow-control protocol violated"
+    );
+    assert!(!engine.is_closing(), "only the stream");
+    engine.receive_window = 10;
+    give(&mut engine, DATA, 0, 1, &[0; 11]);
+    assert!(engine.is_over());
+}
+
+#[test]
+fn requests_wait_for_a_stream_in_their_order() {
+    let mut engine = connected();
+    setting(&mut engine, frame::MAX_CONCURRENT_STREAMS, 1);
+    let keys = [get(&mut engine), get(&mut engine), get(&mut engine)];
+    let opened = |engine: &mut Engine| {
+        let frames = written(engine).into_iter();
+        let heads = frames.filter(|(kind, ..)| *kind == HEADERS);
+        heads.map(|(_, _, stream, _)| stream).collect::<Vec<_>>()
+    };
+    assert_eq!(opened(&mut engine), [1]);
+    give(&mut engine, HEADERS, END_HEADERS | END_STREAM, 1, OK);
+    assert_eq!(opened(&mut engine), [3]);
+    engine.take(keys[1]);
+    assert_eq!(opened(&mut engine), [5], "one that was given up makes room");
+    engine.take(keys[2]);
+    setting(&mut engine, frame::MAX_CONCURRENT_STREAMS, 0);
+    let none = get(&mut engine);
+    assert!(opened(&mut engine).is_empty());
+    engine.take(none);
+    assert!(written(&mut engine).is_empty(), "it was never sent");
+}
+
+#[test]
+fn a_server_that_leaves_ends_what_it_will_not_look_at() {
+    let mut engine = connected();
+    let (seen, unseen) = (get(&mut engine), get(&mut engine));
+    give(&mut engine, GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 11]);
+    assert!(failure(&mut engine, unseen).ends_with("refused stream"));
+    assert_eq!(outcome(&mut engine, seen), None);
+    assert!(engine.is_closing() && !engine.is_over());
+    let late = get(&mut engine);
+    assert!(failure(&mut engine, late).ends_with("refused stream"));
+    engine.closed();
+    let told = "connection reset: http/2: detected excessive load generating behavior";
+    assert_eq!(failure(&mut engine, seen), told);
+    assert!(engine.is_over());
+}
+
+#[test]
+fn resets_say_whether_the_request_was_looked_at() {
+    let mut engine = connected();
+    let keys = [get(&mut engine), get(&mut engine)];
+    give(&mut engine, RST_STREAM, 0, 1, &7_u32.to_be_bytes());
+    give(&mut engine, RST_STREAM, 0, 3, &2_u32.to_be_bytes());
+    assert!(failure(&mut engine, keys[0]).ends_with("refused stream"));
+    let told = "connection reset: http/2: unexpected internal error encountered";
+    assert_eq!(failure(&mut engine, keys[1]), told);
+    written(&mut engine);
+    for key in keys {
+        engine.take(key);
+    }
+    assert!(written(&mut engine).is_empty());
+    // What was under way when it ended is ignored.
+    give(&mut engine, HEADERS, END_HEADERS, 1, OK);
+    give(&mut engine, DATA, END_STREAM, 1, b"late");
+    assert!(!engine.is_closing());
+}
+
+#[test]
+fn pings_are_answered_and_lgooses_own_are_heard() {
+    let mut engine = connected();
+    give(&mut engine, PING, 0, 0, b"12345678");
+    assert_eq!(written(&mut engine), [(PING, ACK, 0, 8)]);
+    engine.ping();
+    give(&mut engine, PING, ACK, 0, b"12345678");
+    assert_eq!(engine.pong(), None, "another's");
+    give(&mut engine, PING, ACK, 0, &PING_PAYLOAD);
+    assert_eq!(engine.pong(), Some(true));
+    engine.ping();
+    engine.closed();
+    assert_eq!(engine.pong(), Some(false));
+}
+
+#[test]
+fn what_breaks_the_protocol_ends_the_connection() {
+    type Break = (&'static str, fn(&mut Engine));
+    let breaks: [Break; 24] = [
+        ("frame with invalid size", |engine| {
+            engine.read(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        }),
+        ("unspecific", |engine| give(engine, DATA, 0, 0, b"")),
+        ("unspecific", |engine| {
+            give(engine, HEADERS, END_HEADERS, 0, OK)
+        }),
+        ("unspecific", |engine| {
+            give(engine, HEADERS, END_HEADERS, 2, OK)
+        }),
+        ("unspecific", |engine| {
+            give(engine, HEADERS, END_HEADERS, 99, OK)
+        }),
+        ("unspecific", |engine| give(engine, DATA, 0, 99, b"")),
+        ("unspecific", |engine| {
+            give(engine, RST_STREAM, 0, 99, &[0; 4])
+        }),
+        ("invalid size", |engine| {
+            give(engine, RST_STREAM, 0, 1, &[0; 3])
+        }),
+        ("unspecific", |engine| {
+            give(engine, CONTINUATION, END_HEADERS, 1, OK)
+        }),
+        ("unspecific", |engine| {
+            give(engine, HEADERS, 0, 1, OK);
+            give(engine, PING, 0, 0, &[0; 8]);
+        }),
+        ("excessive load", |engine| {
+            give(engine, HEADERS, 0, 1, OK);
+            (0..100).for_each(|_| give(engine, CONTINUATION, 0, 1, &[]));
+        }),
+        ("excessive load", |engine| {
+            give(engine, HEADERS, 0, 1, OK);
+            (0..20).for_each(|_| give(engine, CONTINUATION, 0, 1, &[0; MAX_FRAME]));
+        }),
+        ("compression", |engine| {
+            give(engine, HEADERS, END_HEADERS, 1, &[0xff])
+        }),
+        ("unspecific", |engine| {
+            give(engine, PUSH_PROMISE, END_HEADERS, 1, &[0; 5])
+        }),
+        ("unspecific", |engine| give(engine, SETTINGS, 0, 1, &[])),
+        ("invalid size", |engine| {
+            give(engine, SETTINGS, 0, 0, &[0; 5])
+        }),
+        ("invalid size", |engine| {
+            give(engine, SETTINGS, ACK, 0, &[0; 6])
+        }),
+        ("flow-control", |engine| {
+            setting(engine, frame::INITIAL_WINDOW_SIZE, 1 << 31)
+        }),
+        ("unspecific", |engine| {
+            setting(engine, frame::MAX_FRAME_SIZE, 1)
+        }),
+        ("unspecific", |engine| {
+            setting(engine, frame::ENABLE_PUSH, 1)
+        }),
+        ("invalid size", |engine| give(engine, PING, 0, 0, &[0; 7])),
+        ("unspecific", |engine| {
+            give(engine, WINDOW_UPDATE, 0, 0, &[0; 4])
+        }),
+        ("flow-control", |engine| {
+            give(engine, WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff])
+        }),
+        ("invalid size", |engine| give(engine, GOAWAY, 0, 0, &[0; 7])),
+    ];
+    for (index, (told, act)) in breaks.into_iter().enumerate() {
+        let mut engine = connected();
+        let key = get(&mut engine);
+        written(&mut engine);
+        act(&mut engine);
+        let failure = failure(&mut engine, key);
+        assert!(
+            failure.starts_with("protocol: http/2: ") && failure.contains(told),
+            "{index}: {failure}"
+        );
+        assert_eq!(
+            written(&mut engine).last().map(|frame| frame.0),
+            Some(GOAWAY),
+            "{index}"
+        );
+        give(&mut engine, PING, 0, 0, &[0; 8]);
+        assert!(written(&mut engine).is_empty(), "{index}: it has ended");
+    }
+    let mut engine = Engine::new();
+    give(&mut engine, PING, 0, 0, &[0; 8]);
+    assert!(engine.is_over(), "settings come first");
+}
+
+#[test]
+fn a_fault_of_a_stream_ends_only_that() {
+    let mut engine = connected();
+    let faulty: [fn(&mut Engine); 4] = [
+        |engine| give(engine, HEADERS, END_HEADERS, 1, &[]),
+        |engine| give(engine, DATA, 0, 3, b"before the head"),
+        |engine| give(engine, WINDOW_UPDATE, 0, 5, &[0; 4]),
+        |engine| give(engine, WINDOW_UPDATE, 0, 7, &[0x7f, 0xff, 0xff, 0xff]),
+    ];
+    let keys = faulty.map(|_| get(&mut engine));
+    let good = get(&mut engine);
+    written(&mut engine);
+    for (act, key) in faulty.into_iter().zip(keys) {
+        act(&mut engine);
+        assert!(failure(&mut engine, key).starts_with("protocol: http/2: "));
+        assert!(matches!(written(&mut engine)[..], [(RST_STREAM, 0, _, 4)]));
+    }
+    give(&mut engine, HEADERS, END_HEADERS | END_STREAM, 9, OK);
+    assert_eq!(outcome(&mut engine, good), Some(Ok(())));
+}

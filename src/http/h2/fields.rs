@@ -1,0 +1,106 @@
+//! The fields of one head block: checked as they are read, and written down as HTTP/1.1 would have sent them.
+
+use crate::http::message::MAX_HEAD;
+
+/// The fields of a block as they are read, written down as lines of HTTP/1.1.
+pub(super) struct Fields<'a> {
+    out: &'a mut Vec<u8>,
+    pub(super) status: Option<u16>,
+    /// The length of the body that they say.
+    pub(super) declared: Option<u64>,
+    /// Whether they are those of a response (RFC 9113, sections 8.2 and 8.3).
+    pub(super) valid: bool,
+    is_trailer: bool,
+    /// Whether a field that is no pseudo-header has come.
+    begun: bool,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of_response(out: &'a mut Vec<u8>) -> Fields<'a> {
+        Fields {
+            out,
+            status: None,
+            declared: None,
+            valid: true,
+            is_trailer: false,
+            begun: false,
+        }
+    }
+
+    pub(super) fn of_trailers(out: &'a mut Vec<u8>) -> Fields<'a> {
+        Fields {
+            is_trailer: true,
+            ..Fields::of_response(out)
+        }
+    }
+
+    /// The most that they take together, as a peer is told with the settings.
+    pub(super) const MOST: usize = MAX_HEAD;
+
+    /// Takes one field.
+    pub(super) fn take(&mut self, name: &[u8], value: &[u8]) {
+        if let Some(name) = name.strip_prefix(b":") {
+            return self.take_pseudo(name, value);
+        }
+        self.begun = true;
+        self.valid &= is_name(name) && is_value(value) && !is_of_connection(name);
+        if !self.valid || self.is_trailer {
+            return;
+        }
+        if name == b"content-length" {
+            let text = std::str::from_utf8(value).unwrap_or_default();
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            let length = text.parse().ok().filter(|_| digits);
+            self.valid &= length.is_some() && self.declared.is_none_or(|same| Some(same) == length);
+            self.declared = length;
+        }
+        self.out.extend_from_slice(name);
+        self.out.extend_from_slice(b": ");
+        self.out.extend_from_slice(value);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    fn take_pseudo(&mut self, name: &[u8], value: &[u8]) {
+        let digits = value.len() == 3 && value.iter().all(u8::is_ascii_digit) && value[0] > b'0';
+        let fits = name == b"status" && self.status.is_none() && !self.begun && !self.is_trailer;
+        self.valid &= digits && fits;
+        if !self.valid {
+            return;
+        }
+        let number = value
+            .iter()
+            .fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
+        self.status = Some(number);
+        self.out.extend_from_slice(b"HTTP/1.1 ");
+        self.out.extend_from_slice(value);
+        self.out.extend_from_slice(b" \r\n");
+    }
+}
+
+/// Whether it is a token without capitals (RFC 9113, section 8.2.1).
+fn is_name(name: &[u8]) -> bool {
+    let fits = |byte: &u8| match byte {
+        b'a'..=b'z' | b'0'..=b'9' => true,
+        _ => b"!#$%&'*+-.^_`|~".contains(byte),
+    };
+    !name.is_empty() && name.iter().all(fits)
+}
+
+/// Whether it has no control characters but tabs.
+fn is_value(value: &[u8]) -> bool {
+    value
+        .iter()
+        .all(|byte| matches!(byte, b' '..=0x7e | 0x80.. | b'\t'))
+}
+
+/// Whether a field belongs to one connection of HTTP/1.1 (RFC 9113, section 8.2.2).
+fn is_of_connection(name: &[u8]) -> bool {
+    let names: [&[u8]; 5] = [
+        b"connection",
+        b"keep-alive",
+        b"proxy-connection",
+        b"transfer-encoding",
+        b"upgrade",
+    ];
+    names.contains(&name)
+}

@@ -1,0 +1,186 @@
+//! A connection of HTTP/2 with its socket. Whoever waits for something on it moves it on, in its own task: a request
+//! costs one write, one read, and no task beside that of its user. Where nobody waits, an attendant does it, which
+//! answers pings while a user thinks and closes what the server has closed.
+
+use super::engine::Engine;
+use super::frame::Reason;
+use crate::http::connect::NetStream;
+use crate::http::failure::Failure;
+use crate::http::h1::ReadBuffer;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker, ready};
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+
+/// The room for what is to be written that an idle connection keeps.
+const KEPT: usize = 1024;
+
+/// A connection, shared by the requests of one user.
+#[derive(Debug)]
+pub(super) struct Link {
+    // None of these is borrowed across an await.
+    pub(super) engine: RefCell<Engine>,
+    /// Empty once the connection has ended.
+    stream: RefCell<Option<NetStream>>,
+    /// The shard's.
+    buffer: Rc<ReadBuffer>,
+    /// The attendant's, once that has begun.
+    attendant: RefCell<Option<Waker>>,
+}
+
+impl Link {
+    /// A connection over that stream, which the first request begins.
+    pub(super) fn over(buffer: Rc<ReadBuffer>, stream: NetStream) -> Rc<Link> {
+        let link = Rc::new(Link {
+            engine: RefCell::new(Engine::new()),
+            stream: RefCell::new(Some(stream)),
+            buffer,
+            attendant: RefCell::new(None),
+        });
+        tokio::task::spawn_local(attend(Rc::downgrade(&link)));
+        link
+    }
+
+    /// Writes and reads what can be at once. The task of `cx` is woken when there is more; none is that has polled before.
+    pub(super) fn poll(&self, cx: &mut Context<'_>) {
+        let mut stream = self.stream.borrow_mut();
+        let mut engine = self.engine.borrow_mut();
+        if let Some(open) = &mut *stream
+            && let Err(failure) = self.go_on(&mut engine, Pin::new(open), cx)
+        {
+            match failure {
+                Some(failure) => engine.end(failure),
+                None => engine.closed(),
+            }
+        }
+        if engine.is_over()
+            && let Some(open) = stream.take()
+        {
+            close(&mut engine, open);
+        }
+    }
+
+    /// Writes and reads until the socket has had enough of both.
+    ///
+    /// # Errors
+    /// The failure that an error of the socket means; `None` if the server has closed.
+    fn go_on(
+        &self,
+        engine: &mut Engine,
+        mut stream: Pin<&mut NetStream>,
+        cx: &mut Context<'_>,
+    ) -> Result<(), Option<Failure>> {
+        let io_error = |error| Some(Failure::from_io_error(&error));
+        loop {
+            let written = write(engine, stream.as_mut(), cx);
+            if let Poll::Ready(Err(error)) = written {
+                return Err(io_error(error));
+            }
+            // A server that reads nothing is not read from.
+            if written.is_pending() && engine.is_full() {
+                return Ok(());
+            }
+            let mut buffer = self.buffer.borrow();
+            let mut filled = ReadBuf::new(&mut buffer);
+            match stream.as_mut().poll_read(cx, &mut filled) {
+                Poll::Pending if engine.out.is_empty() || written.is_pending() => return Ok(()),
+                Poll::Pending => {}
+                Poll::Ready(Err(error)) => return Err(io_error(error)),
+                Poll::Ready(Ok(())) if filled.filled().is_empty() => return Err(None),
+                Poll::Ready(Ok(())) => engine.read(filled.filled()),
+            }
+        }
+    }
+
+    /// Leaves the connection to those who still wait, or to the attendant.
+    pub(super) fn rest(&self) {
+        let wakes = self.engine.borrow_mut().wake_one();
+        if wakes {
+            return;
+        }
+        let attendant = self.attendant.borrow().clone();
+        // One that has not begun polls when it does.
+        if let Some(waker) = attendant {
+            self.poll(&mut Context::from_waker(&waker));
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if let Some(stream) = self.stream.get_mut().take() {
+            close(self.engine.get_mut(), stream);
+        }
+        if let Some(attendant) = self.attendant.get_mut().take() {
+            attendant.wake();
+        }
+    }
+}
+
+/// Moves the connection on while nobody waits for anything on it, until it has ended or nobody has it any more.
+async fn attend(link: Weak<Link>) {
+    poll_fn(|cx| {
+        let Some(link) = link.upgrade() else {
+            return Poll::Ready(());
+        };
+        if link.stream.borrow().is_none() {
+            return Poll::Ready(());
+        }
+        link.attendant.replace(Some(cx.waker().clone()));
+        if link.engine.borrow().is_idle() {
+            link.poll(cx);
+        }
+        match *link.stream.borrow() {
+            Some(_) => Poll::Pending,
+            None => Poll::Ready(()),
+        }
+    })
+    .await;
+}
+
+/// Writes what is there to be written.
+fn write(
+    engine: &mut Engine,
+    mut stream: Pin<&mut NetStream>,
+    cx: &mut Context<'_>,
+) -> Poll<std::io::Result<()>> {
+    loop {
+        engine.send_bodies();
+        if engine.out.is_empty() {
+            if engine.out.capacity() > KEPT {
+                engine.out = Vec::new();
+            }
+            return Poll::Ready(Ok(()));
+        }
+        let mut written = 0;
+        let outcome = loop {
+            if written == engine.out.len() {
+                break Poll::Ready(Ok(()));
+            }
+            match stream.as_mut().poll_write(cx, &engine.out[written..]) {
+                Poll::Ready(Ok(0)) => {
+                    break Poll::Ready(Err(std::io::ErrorKind::WriteZero.into()));
+                }
+                Poll::Ready(Ok(count)) => written += count,
+                Poll::Ready(Err(error)) => break Poll::Ready(Err(error)),
+                Poll::Pending => break Poll::Pending,
+            }
+        };
+        engine.out.drain(..written);
+        ready!(outcome)?;
+        ready!(stream.as_mut().poll_flush(cx))?;
+    }
+}
+
+/// Says goodbye, as far as that takes no waiting, and closes.
+fn close(engine: &mut Engine, mut stream: NetStream) {
+    let mut cx = Context::from_waker(Waker::noop());
+    if !engine.has_ended() {
+        engine.say_goodbye(Reason::NO_ERROR);
+    }
+    // The connection is of no use any more, whatever comes of it.
+    let _written = write(engine, Pin::new(&mut stream), &mut cx);
+    let _closed = Pin::new(&mut stream).poll_shutdown(&mut cx);
+}

@@ -1,0 +1,307 @@
+//! One request and its response on a connection of HTTP/2, from the wish for a stream to its end. Knows no frames but
+//! the fields and bytes that they carry.
+
+use super::fields::Fields;
+use super::frame::{MAX_WINDOW, Reason};
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::message::{BodyLimits, InterimResponses, body_too_large};
+use bytes::Bytes;
+use std::task::Waker;
+
+/// The room for a head and a small body.
+const SMALL: usize = 256;
+
+/// The state of a stream.
+#[derive(Debug)]
+pub(super) struct Stream {
+    /// The number by which the request knows it.
+    pub(super) key: u64,
+    /// The number on the connection; `None` while the server allows no more streams.
+    pub(super) id: Option<u32>,
+    /// The head block, until it is sent.
+    pub(super) block: Vec<u8>,
+    /// What is left to send of the body.
+    pub(super) unsent: Bytes,
+    /// Whether all of the request has been sent.
+    pub(super) sent: bool,
+    pub(super) send_window: i64,
+    /// What the server may still send.
+    pub(super) receive_window: i64,
+    /// The response as HTTP/1.1 would have sent it.
+    pub(super) bytes: Vec<u8>,
+    /// The length of its head, once that has come.
+    pub(super) head: Option<usize>,
+    /// The bytes received that nobody has counted yet.
+    pub(super) uncounted: u64,
+    /// How it ended.
+    pub(super) outcome: Option<Result<(), Failure>>,
+    /// What waits for it.
+    pub(super) waker: Option<Waker>,
+    /// Whether no body follows whatever the head says.
+    bodiless: bool,
+    limits: BodyLimits,
+    /// The length of the body that the head says.
+    declared: Option<u64>,
+    body_length: u64,
+    interim: InterimResponses,
+}
+
+/// How a block of fields ends a stream that does not go on.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// By an error of the protocol.
+    Reset(Reason),
+    /// By what lgoose takes no more of.
+    Refused(Failure),
+}
+
+impl From<Reason> for Fault {
+    fn from(reason: Reason) -> Fault {
+        Fault::Reset(reason)
+    }
+}
+
+impl Stream {
+    /// The stream of a request that is not sent yet. `is_head` says that its method is HEAD.
+    pub(super) fn new(
+        key: u64,
+        block: &[u8],
+        body: Bytes,
+        is_head: bool,
+        limits: BodyLimits,
+    ) -> Stream {
+        Stream {
+            key,
+            id: None,
+            block: block.to_vec(),
+            unsent: body,
+            sent: false,
+            send_window: 0,
+            receive_window: 0,
+            bytes: Vec::new(),
+            head: None,
+            uncounted: 0,
+            outcome: None,
+            waker: None,
+            bodiless: is_head,
+            limits,
+            declared: None,
+            body_length: 0,
+            interim: InterimResponses::default(),
+        }
+    }
+
+    /// Ends the stream, once, and wakes what waits for it.
+    pub(super) fn end(&mut self, outcome: Result<(), Failure>) {
+        if self.outcome.is_none() {
+            self.outcome = Some(outcome);
+        }
+        self.wake();
+    }
+
+    pub(super) fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Adds to what may be sent. False if the server says that it takes more than it can.
+    pub(super) fn widen(&mut self, bytes: i64) -> bool {
+        self.send_window += bytes;
+        self.send_window <= MAX_WINDOW
+    }
+
+    /// Takes a block of fields that `read` reads: the head of an interim or of the final response, or trailers.
+    pub(super) fn take_fields(
+        &mut self,
+        end_stream: bool,
+        read: impl FnOnce(&mut Fields<'_>) -> Option<bool>,
+    ) -> Option<Result<(), Fault>> {
+        if self.head.is_some() {
+            let mut ignored = Vec::new();
+            let mut fields = Fields::of_trailers(&mut ignored);
+            read(&mut fields)?;
+            return Some(match end_stream && fields.valid {
+                true => self.complete(),
+                false => Err(Reason::PROTOCOL_ERROR.into()),
+            });
+        }
+        self.bytes.clear();
+        self.bytes.reserve(SMALL);
+        let mut fields = Fields::of_response(&mut self.bytes);
+        let fits = read(&mut fields)?;
+        let (valid, status, declared) = (fields.valid, fields.status, fields.declared);
+        if !fits {
+            let failure = Failure::new(ErrorClass::TooLarge, "response headers");
+            return Some(Err(Fault::Refused(failure)));
+        }
+        Some(match status.filter(|_| valid) {
+            // There is no upgrade in HTTP/2 (RFC 9113, section 8.6).
+            None | Some(101) => Err(Reason::PROTOCOL_ERROR.into()),
+            Some(100..200) if end_stream => Err(Reason::PROTOCOL_ERROR.into()),
+            Some(100..200) => self.interim.count().map_err(Fault::Refused),
+            Some(status) => {
+                self.bytes.extend_from_slice(b"\r\n");
+                self.head = Some(self.bytes.len());
+                self.uncounted += self.bytes.len() as u64;
+                self.bodiless |= matches!(status, 204 | 304);
+                self.declared = declared;
+                match end_stream {
+                    true => self.complete(),
+                    false => Ok(()),
+                }
+            }
+        })
+    }
+
+    /// Takes a piece of the body.
+    pub(super) fn take_data(&mut self, piece: &[u8], end_stream: bool) -> Result<(), Fault> {
+        if self.head.is_none() || (self.bodiless && !piece.is_empty()) {
+            return Err(Reason::PROTOCOL_ERROR.into());
+        }
+        self.uncounted += piece.len() as u64;
+        self.body_length += piece.len() as u64;
+        if self.body_length > self.limits.max_body {
+            return Err(Fault::Refused(body_too_large(self.limits.max_body)));
+        }
+        if self
+            .declared
+            .is_some_and(|declared| self.body_length > declared)
+        {
+            return Err(Reason::PROTOCOL_ERROR.into());
+        }
+        if self.limits.keep_body {
+            self.bytes.extend_from_slice(piece);
+        }
+        match end_stream {
+            true => self.complete(),
+            false => Ok(()),
+        }
+    }
+
+    fn complete(&mut self) -> Result<(), Fault> {
+        let declared = self.declared.filter(|_| !self.bodiless);
+        if declared.is_some_and(|declared| self.body_length != declared) {
+            return Err(Reason::PROTOCOL_ERROR.into());
+        }
+        self.end(Ok(()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: BodyLimits = BodyLimits {
+        max_body: 10,
+        keep_body: true,
+    };
+
+    fn stream(is_head: bool) -> Stream {
+        Stream::new(1, b"", Bytes::new(), is_head, LIMITS)
+    }
+
+    fn give(stream: &mut Stream, end: bool, given: &[(&str, &str)]) -> Result<(), Fault> {
+        let read = |fields: &mut Fields<'_>| {
+            for (name, value) in given {
+                fields.take(name.as_bytes(), value.as_bytes());
+            }
+            Some(true)
+        };
+        stream.take_fields(end, read).expect("they were read")
+    }
+
+    fn is_malformed(given: &[(&str, &str)]) -> bool {
+        let taken = give(&mut stream(false), false, given);
+        matches!(taken, Err(Fault::Reset(Reason::PROTOCOL_ERROR)))
+    }
+
+    #[test]
+    fn a_response_is_written_as_http_1_1_has_it() {
+        let mut stream = stream(false);
+        assert!(give(&mut stream, false, &[(":status", "103"), ("link", "a")]).is_ok());
+        let fields = [(":status", "200"), ("content-length", "4"), ("x", "")];
+        assert!(give(&mut stream, false, &fields).is_ok());
+        assert!(stream.take_data(b"go", false).is_ok());
+        assert!(stream.take_data(b"od", false).is_ok());
+        assert!(give(&mut stream, true, &[("digest", "z")]).is_ok());
+        assert_eq!(stream.outcome, Some(Ok(())));
+        let text = b"HTTP/1.1 200 \r\ncontent-length: 4\r\nx: \r\n\r\ngood";
+        assert_eq!(stream.bytes, text);
+        assert_eq!(stream.uncounted, text.len() as u64);
+    }
+
+    #[test]
+    fn fields_that_no_response_has_are_refused() {
+        for fields in [
+            &[("x", "no status")][..],
+            &[(":status", "200"), (":status", "200")],
+            &[("x", ""), (":status", "200")],
+            &[(":status", "20")],
+            &[(":status", "099")],
+            &[(":status", "101")],
+            &[(":status", "200"), (":path", "/")],
+            &[(":status", "200"), ("Capital", "")],
+            &[(":status", "200"), ("", "")],
+            &[(":status", "200"), ("a b", "")],
+            &[(":status", "200"), ("x", "a\r\nb")],
+            &[(":status", "200"), ("connection", "close")],
+            &[(":status", "200"), ("transfer-encoding", "chunked")],
+            &[(":status", "200"), ("content-length", "+1")],
+            &[(":status", "200"), ("content-length", "")],
+            &[
+                (":status", "200"),
+                ("content-length", "1"),
+                ("content-length", "2"),
+            ],
+        ] {
+            assert!(is_malformed(fields), "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_is_as_long_as_the_head_says_and_no_longer_than_the_limit() {
+        let begin = |fields: &[(&str, &str)], is_head| {
+            let mut stream = stream(is_head);
+            assert!(give(&mut stream, false, fields).is_ok());
+            stream
+        };
+        let reset = |taken| matches!(taken, Err(Fault::Reset(Reason::PROTOCOL_ERROR)));
+        let four = [(":status", "200"), ("content-length", "4")];
+        assert!(reset(begin(&four, false).take_data(b"good!", false)));
+        assert!(reset(begin(&four, false).take_data(b"goo", true)));
+        assert!(begin(&four, true).take_data(b"", true).is_ok(), "HEAD");
+        assert!(reset(begin(&four, true).take_data(b"good", true)));
+        assert!(reset(
+            begin(&[(":status", "204")], false).take_data(b"x", true)
+        ));
+        assert!(reset(stream(false).take_data(b"x", true)), "no head");
+        let taken = begin(&[(":status", "200")], false).take_data(&[0; 11], false);
+        assert!(
+            matches!(taken, Err(Fault::Refused(failure)) if failure.class == ErrorClass::TooLarge)
+        );
+    }
+
+    #[test]
+    fn interim_responses_and_trailers_have_their_places() {
+        assert!(matches!(
+            give(&mut stream(false), true, &[(":status", "100")]),
+            Err(Fault::Reset(_))
+        ));
+        let mut stream = stream(false);
+        for _ in 0..100 {
+            assert!(give(&mut stream, false, &[(":status", "103")]).is_ok());
+        }
+        let taken = give(&mut stream, false, &[(":status", "103")]);
+        assert!(
+            matches!(taken, Err(Fault::Refused(failure)) if failure.class == ErrorClass::Protocol)
+        );
+        assert!(give(&mut stream, false, &[(":status", "200")]).is_ok());
+        assert!(
+            give(&mut stream, false, &[("x", "")]).is_err(),
+            "trailers end"
+        );
+        assert!(give(&mut stream, true, &[(":status", "200")]).is_err());
+    }
+}

@@ -99,9 +99,10 @@ pub mod report {
     pub use crate::config::Format;
     pub use crate::metrics::{
         Aim, ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
-        EventKind, Exemplar, Figures, GeneratorRow, Latency, LiveRow, LogRow, MachineRow, Metric,
-        MetricKind, PartRow, PhasesMs, Report, RequestRow, RunPhase, RunSettings, ScenarioRow,
-        SeriesPoint, Snapshot, TaskRow, ThresholdRow, Verdict, VerdictResult, join,
+        EventKind, Exemplar, Figures, GeneratorRow, LabelRow, Latency, LiveRow, LiveWorker, LogRow,
+        MachineRow, Metric, MetricKind, PartRow, PhasesMs, Report, RequestRow, RunPhase,
+        RunSettings, ScenarioRow, SeriesPoint, Snapshot, TaskRow, ThresholdRow, Verdict,
+        VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;
     pub use crate::output::render;

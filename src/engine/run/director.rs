@@ -191,6 +191,7 @@ impl Director {
             }
             SignalKind::Ended { departures } => {
                 self.roster.ended(from, departures);
+                self.store.worker_ended(from);
                 self.finish_reset_if_all_reached();
             }
             SignalKind::Lost => {
@@ -199,7 +200,7 @@ impl Director {
                 self.lose(from);
                 self.stop(Cause::Trouble, None);
             }
-            SignalKind::Joined { shards, text } => self.take_in(from, shards, text),
+            SignalKind::Joined { identity, text } => self.take_in(from, identity, text),
             SignalKind::Away(text) => self.miss(from, text),
             SignalKind::Back(text) => self.welcome(from, text),
             SignalKind::Failed(error) => {

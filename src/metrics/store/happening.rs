@@ -25,6 +25,7 @@ impl Store {
     /// Pauses the run at a moment: the time from then on is no part of rates.
     pub(crate) fn pause(&mut self, at: Duration) {
         self.pauses.begin(nanoseconds(at));
+        self.workers.each_store(|store| store.pause(at));
     }
 
     /// Ends the pause.
@@ -39,6 +40,7 @@ impl Store {
     }
 
     fn end_pause(&mut self, at: Duration, text: &str) {
+        self.workers.each_store(|store| store.end_pause(at, text));
         let at = nanoseconds(at);
         if let Some(since) = self.pauses.end(at) {
             let since = since.max(self.origin_ns());

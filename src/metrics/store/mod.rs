@@ -11,6 +11,7 @@ mod portable;
 mod reporting;
 mod showing;
 mod table;
+mod workers;
 
 use super::arrivals::ArrivalLog;
 use super::axis::SECOND;
@@ -36,6 +37,7 @@ use hdrhistogram::Histogram;
 use std::sync::Arc;
 use std::time::Duration;
 use table::Table;
+use workers::Workers;
 
 /// How long the closing of a second waits for a shard that has not handed over: one that is stuck must not hide
 /// what the others do. What it hands over later still counts where it belongs.
@@ -81,6 +83,7 @@ pub(crate) struct Store {
     recording: Option<Recording>,
     wanted: Aim,
     played: Duration,
+    workers: Workers,
     /// The last tick, and where the measurement begins, both since the start of the run.
     now: Duration,
     origin: Duration,
@@ -127,6 +130,7 @@ impl Store {
             recording: None,
             wanted: Aim::default(),
             played: Duration::ZERO,
+            workers: Workers::default(),
             now: Duration::ZERO,
             origin: Duration::ZERO,
         }
@@ -281,6 +285,12 @@ impl Store {
 
     /// Ends a tick at `now` since the start of the run, and returns a snapshot.
     pub(crate) fn tick(&mut self, now: Duration) -> Arc<Snapshot> {
+        self.advance(now);
+        Arc::new(self.snapshot())
+    }
+
+    /// Ends a tick.
+    fn advance(&mut self, now: Duration) {
         self.now = now;
         self.users.tick();
         for scenario in &mut self.scenarios {
@@ -290,8 +300,8 @@ impl Store {
         if let Some(recording) = &mut self.recording {
             recording.tick(now);
         }
+        self.workers.tick(now);
         self.close();
-        Arc::new(self.snapshot())
     }
 
     /// Closes the seconds of which everything is known, and examines them.
@@ -328,7 +338,7 @@ impl Store {
         self.fresh.reset();
         self.fresh_failed.reset();
         self.series = Series::default();
-        self.by_name = ByName::default();
+        self.by_name.reset();
         self.recent = Recent::starting(now);
         self.measures.clear();
         self.arrivals = ArrivalLog::default();
@@ -341,6 +351,7 @@ impl Store {
         if let Some(recording) = &mut self.recording {
             recording.reset();
         }
+        self.workers.reset(now, epoch);
     }
 
     /// Records everything measured from now on for the report, which is that of part `number` of `of`.
@@ -350,6 +361,8 @@ impl Store {
 
     /// Sets the order of rows from now on, as in [`RunIdentity::order`].
     pub(crate) fn order_by(&mut self, order: Vec<(String, String)>) {
+        self.workers
+            .each_store(|store| store.order_by(order.clone()));
         self.identity.order = order;
     }
 

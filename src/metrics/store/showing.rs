@@ -57,12 +57,13 @@ impl Store {
             late_p99: self.arrivals.late_p99(),
             connections: self.generator.connections_now(),
             warnings: self.warnings.clone(),
-            thresholds: self.judges.current(),
+            thresholds: self.current_thresholds(),
             recent: self.series.last(LIVE_POINTS),
             events: self.events.last(LIVE_EVENTS, self.origin_ns()),
             phase: self.phase,
             wanted: self.wanted,
             played: self.played,
+            workers: self.workers.live(self.now, self.origin),
         }
     }
 }

@@ -76,7 +76,7 @@ async fn percentiles_of_regions_of_very_different_latency_are_those_of_one_proce
     let one = play(&settings, &[], |_| {}).await.report;
     let both = play(&settings, &[1, 1], |_| {}).await.report;
     let [one, both] = [&one, &both].map(|report| report.aggregated.latency_ms.expect("requests"));
-    assert!(one.p95 > 100.0 * one.p50, "the regions differ: {one:?}");
+    assert!(one.p95 > 10.0 * one.p50, "the regions differ: {one:?}");
     for (one, both) in [
         (one.p50, both.p50),
         (one.p75, both.p75),

@@ -3,6 +3,7 @@
 use super::report::{
     Check, ErrorRow, Event, Metric, ScenarioRow, SeriesPoint, ThresholdRow, WorkerState,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -99,8 +100,8 @@ pub struct Snapshot {
 pub struct LiveWorker {
     /// Name of the worker.
     pub name: Arc<str>,
-    /// Its labels: `region=eu zone=a`.
-    pub labels: Arc<str>,
+    /// Its labels.
+    pub labels: Arc<BTreeMap<String, String>>,
     /// Version of lgoose there.
     pub version: Arc<str>,
     /// Threads that drive users there.
@@ -127,6 +128,17 @@ pub struct LiveWorker {
     pub offset_within_ms: f64,
     /// State of the worker.
     pub state: WorkerState,
+}
+
+impl LiveWorker {
+    /// Returns its labels on one line: `region=eu zone=a`.
+    pub fn labels_text(&self) -> String {
+        let labels = self.labels.iter();
+        let labels: Vec<String> = labels
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        labels.join(" ")
+    }
 }
 
 /// Figures of one request name in a [`Snapshot`]. Latencies are zero as long as `count` is.

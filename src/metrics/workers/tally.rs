@@ -10,6 +10,7 @@ use super::super::snapshot::LiveWorker;
 use super::super::users::Users;
 use super::WorkerIdentity;
 use super::lately::{RecentRate, Strain};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +18,9 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(in super::super) struct WorkerTally {
     pub(in super::super) identity: WorkerIdentity,
-    /// Name, labels and version as live views show them.
-    shown: [Arc<str>; 3],
+    /// Name and version, and the labels, as live views share them.
+    shown: [Arc<str>; 2],
+    labels: Arc<BTreeMap<String, String>>,
     state: WorkerState,
     /// When it was lost last, since the run began.
     lost_at: Option<Duration>,
@@ -37,13 +39,12 @@ pub(in super::super) struct WorkerTally {
 
 impl WorkerTally {
     pub(in super::super) fn new(identity: WorkerIdentity) -> WorkerTally {
-        let labels: Vec<String> = identity.label_texts().collect();
         WorkerTally {
             shown: [
                 identity.name.as_str().into(),
-                labels.join(" ").into(),
                 identity.version.as_str().into(),
             ],
+            labels: Arc::new(identity.labels.clone()),
             identity,
             state: WorkerState::Running,
             lost_at: None,
@@ -161,12 +162,12 @@ impl WorkerTally {
 
     /// Returns the row for live views; `second` is that of the measurement that is under way.
     pub(in super::super) fn live(&self, second: u64) -> LiveWorker {
-        let [name, labels, version] = self.shown.clone();
+        let [name, version] = self.shown.clone();
         let identity = &self.identity;
         let works = self.state == WorkerState::Running;
         LiveWorker {
             name,
-            labels,
+            labels: self.labels.clone(),
             version,
             threads: identity.threads as u64,
             users: self.users.now(),

@@ -15,7 +15,7 @@ pub(super) fn lines(row: &LiveWorker) -> Lines {
     let mut line =
         |name: &str, text: String| lines.push((Meaning::Plain, format!("{name:<10} {text}")));
     line("state", worker_state(row).to_owned());
-    line("labels", one_line(&row.labels));
+    line("labels", one_line(&row.labels_text()));
     line("version", format!("lgoose {}", one_line(&row.version)));
     line(
         "users",
@@ -52,7 +52,7 @@ pub(super) fn lines(row: &LiveWorker) -> Lines {
         ),
     );
     if row.saturated {
-        let text = "its latencies are partly its own: give it cores, or its users to other workers";
+        let text = "its latencies are partly its own: give it cores, or spread its users over more workers";
         lines.push((Meaning::Warning, text.to_owned()));
     }
     lines

@@ -5,13 +5,24 @@ use super::super::text::one_line;
 use super::words::{ms_text, rate, tight};
 use crate::metrics::{LiveWorker, Snapshot, WorkerState};
 use crate::units::show_count;
+use std::collections::{BTreeSet, HashMap};
+
+/// Columns of texts, and that of the state.
+const TEXTS: [usize; 2] = [0, 1];
+const STATE: usize = 8;
 
 pub(super) fn workers(snapshot: &Snapshot) -> Listing {
-    let workers = snapshot.workers.iter().enumerate();
-    let mut rows: Vec<(u8, Entry)> = workers
-        .map(|(at, row)| (urgency(row), entry(at, row)))
-        .collect();
-    rows.sort_by_key(|(urgency, _)| *urgency);
+    let mut rows: Vec<Entry> = snapshot.workers.iter().enumerate().map(entry).collect();
+    for column in TEXTS {
+        let texts: BTreeSet<&String> = rows.iter().map(|row| &row.cells[column]).collect();
+        // Sorted by a column, the largest comes first: of texts that is the first of the alphabet.
+        let ranks = texts.into_iter().cloned().zip(0..);
+        let ranks: HashMap<String, i32> = ranks.map(|(text, at)| (text, -at)).collect();
+        for row in &mut rows {
+            row.keys[column] = f64::from(ranks[&row.cells[column]]);
+        }
+    }
+    rows.sort_by(|a, b| b.keys[STATE].total_cmp(&a.keys[STATE]));
     Listing {
         title: "Worker",
         columns: vec![
@@ -25,7 +36,7 @@ pub(super) fn workers(snapshot: &Snapshot) -> Listing {
             column("offset", 5),
             column("state", 0),
         ],
-        rows: rows.into_iter().map(|(_, entry)| entry).collect(),
+        rows,
         total: None,
         empty: "all users are in this process".to_owned(),
     }
@@ -54,21 +65,21 @@ pub(in super::super) fn offset(row: &LiveWorker) -> String {
     }
 }
 
-/// The lost come before the saturated, and both before the others.
+/// Returns how much a worker needs a look: a lost one most, then a saturated one.
 fn urgency(row: &LiveWorker) -> u8 {
     match row.state {
-        WorkerState::Lost => 0,
+        WorkerState::Lost => 2,
         _ if row.saturated => 1,
-        _ => 2,
+        _ => 0,
     }
 }
 
-fn entry(at: usize, row: &LiveWorker) -> Entry {
+fn entry((at, row): (usize, &LiveWorker)) -> Entry {
     Entry {
         key: at.to_string(),
         name: one_line(&row.name),
         cells: vec![
-            one_line(&row.labels),
+            one_line(&row.labels_text()),
             one_line(&row.version),
             show_count(row.users),
             rate(row.rate_now),
@@ -87,9 +98,9 @@ fn entry(at: usize, row: &LiveWorker) -> Entry {
             row.busy,
             row.lag.as_secs_f64(),
             row.offset_ms,
-            f64::from(2 - urgency(row)),
+            f64::from(urgency(row)),
         ],
-        bad: urgency(row) < 2,
+        bad: urgency(row) > 0,
         heading: false,
     }
 }

@@ -130,8 +130,8 @@ fn each_worker_has_a_row_with_its_own_figures() {
     let [eu, us] = &snapshot.workers[..] else {
         panic!("two workers: {:?}", snapshot.workers);
     };
-    assert_eq!((&*eu.name, &*eu.labels), ("worker-0", "region=eu"));
-    assert_eq!(&*us.labels, "region=us size=xl");
+    assert_eq!((&*eu.name, &*eu.labels_text()), ("worker-0", "region=eu"));
+    assert_eq!(us.labels_text(), "region=us size=xl");
     assert_eq!((eu.users, eu.requests, eu.rate_now), (1, 1_200, 200.0));
     assert_eq!((us.users, us.failures, us.rate_now), (2, 150, 100.0));
     assert_eq!((eu.busy, us.busy), (0.25, 0.75));

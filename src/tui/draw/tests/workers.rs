@@ -2,6 +2,14 @@
 
 use super::*;
 use crate::metrics::{LiveWorker, WorkerState};
+use std::collections::BTreeMap;
+
+fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let pairs = pairs.iter();
+    pairs
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
+}
 
 /// A run of twelve names on so many workers: one lost, one saturated, one with a hostile name.
 fn gaggle(workers: usize) -> (Snapshot, Arc<Report>) {
@@ -12,12 +20,10 @@ fn gaggle(workers: usize) -> (Snapshot, Arc<Report>) {
             2 => "load-generator-2.eu-central-1.compute.example.com".into(),
             n => format!("worker-{n}").into(),
         },
-        labels: if n.is_multiple_of(2) {
-            "region=eu"
-        } else {
-            "region=us size=xl"
-        }
-        .into(),
+        labels: Arc::new(match n.is_multiple_of(2) {
+            true => labels(&[("region", "eu")]),
+            false => labels(&[("region", "us"), ("size", "xl")]),
+        }),
         version: "0.1.0".into(),
         threads: 4,
         users: 100 + n as u64,
@@ -84,4 +90,24 @@ fn a_run_of_this_process_alone_has_no_page_of_workers() {
     let (on_workers, _) = shown(1_000);
     let text = screen(&watched(&on_workers), &on_workers.0, (120, 40));
     assert!(text.contains("8 Workers"), "{text}");
+}
+
+#[test]
+fn workers_are_sorted_by_figures_and_by_texts() {
+    use crate::tui::listing::Order;
+    let (run, mut state) = shown(6);
+    for (column, reversed, first) in [
+        (0, false, "region=eu"),
+        (0, true, "region=us"),
+        (2, false, "worker-5"),
+        (5, false, "load-generator-2"),
+        (8, false, "worker-3"),
+    ] {
+        state.sorted[Tab::Workers.index()] = Order::Column(column);
+        state.reversed = reversed;
+        let text = screen(&state, &run.0, (120, 40));
+        let mut rows = text.lines().skip_while(|line| !line.starts_with("Worker"));
+        let top = rows.nth(1).unwrap_or_default();
+        assert!(top.contains(first), "{column}: {text}");
+    }
 }

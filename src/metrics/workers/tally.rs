@@ -149,7 +149,7 @@ impl WorkerTally {
             requests: self.exact.count,
             failures: self.failures(),
             bytes: self.bytes,
-            p95_ms: (self.exact.count > 0).then(|| self.p95.as_secs_f64() * 1e3),
+            p95_ms: (self.exact.count > 0).then_some(self.p95.as_secs_f64() * 1e3),
             busy: self.strain.whole.share(),
             lag_ms: self.strain.whole.mean_lag().as_secs_f64() * 1e3,
             saturated_s: self.strain.saturated.as_secs_f64(),

@@ -69,7 +69,8 @@
 ---A limit is text: FIGURE, one of < <= > >=, and a number with its unit, such as "p95 < 300ms". In `thresholds`
 ---it is about all requests; under a name it is about that row of the report: `["GET /cart"] = "failures < 1%"`.
 ---A name is that of requests with or without their method, a task, a transaction, a check or a custom metric;
----`checks` is all checks together. A name that nothing has fails: "no data". Figures:
+---`checks` is all checks together, and a label of workers (`["region=eu"]`) all their requests. A name that nothing
+---has fails: "no data". Figures:
 --- * of requests and tasks: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max (in us, ms, s), failures (in %, or as a
 ---   number), rate (in /s), count
 --- * of checks: checks (in %), failures, rate (in /s), count

@@ -123,7 +123,7 @@ impl EventLog {
 }
 
 /// Times in which a run was paused, in nanoseconds since it began.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Pauses {
     over: Vec<(u64, u64)>,
     since: Option<u64>,

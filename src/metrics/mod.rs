@@ -43,6 +43,7 @@ mod threshold_figures;
 mod thresholds;
 mod under_way;
 mod users;
+mod workers;
 
 pub(crate) use crate::phases::Phases;
 pub(crate) use columns::NameSeries;
@@ -58,9 +59,9 @@ pub use recorder::Recorder;
 pub(crate) use report::Cadence;
 pub use report::{
     ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind,
-    Exemplar, Figures, GeneratorRow, Latency, LogRow, MachineRow, Metric, MetricKind, PartRow,
-    PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings, ScenarioRow,
-    SeriesPoint, TaskRow, ThresholdRow, Verdict, VerdictResult,
+    Exemplar, Figures, GeneratorRow, LabelRow, Latency, LogRow, MachineRow, Metric, MetricKind,
+    PartRow, PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings, ScenarioRow,
+    SeriesPoint, TaskRow, ThresholdRow, Verdict, VerdictResult, WorkerRow, WorkerState,
 };
 pub(crate) use request_log::{
     Chunk, Entry, LogKind, LogMessage, Messages, RequestEntry, RunLogs, TaskEntry,
@@ -68,6 +69,9 @@ pub(crate) use request_log::{
 pub(crate) use sample::{
     Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
-pub use snapshot::{Aim, LiveArrivals, LiveRequests, LiveRow, Progress, RunPhase, Snapshot};
+pub use snapshot::{
+    Aim, LiveArrivals, LiveRequests, LiveRow, LiveWorker, Progress, RunPhase, Snapshot,
+};
 pub(crate) use store::Store;
 pub(crate) use under_way::Flight;
+pub(crate) use workers::WorkerIdentity;

@@ -72,6 +72,10 @@ impl Sketcher {
         quantiles: [f64; N],
     ) -> [Duration; N] {
         self.gather(sketches);
+        self.found(exact, quantiles)
+    }
+
+    fn found<const N: usize>(&self, exact: &Exact, quantiles: [f64; N]) -> [Duration; N] {
         let mut found = [Duration::ZERO; N];
         if exact.count > 0 {
             let values = self.histogram.value_at_quantiles(quantiles);
@@ -81,6 +85,27 @@ impl Sketcher {
             }
         }
         found
+    }
+
+    /// Begins a sketch with what another one holds.
+    pub(super) fn begin(&mut self, sketch: &Sketch) {
+        self.gather([sketch]);
+    }
+
+    /// Adds a burst to what was begun.
+    pub(super) fn more(&mut self, latencies: &Burst) {
+        latencies.each(|us, count| self.add(us, count));
+    }
+
+    /// Ends what was begun: the sketch, and the value at each of the rising `quantiles` as [`Self::quantiles`] finds
+    /// it.
+    pub(super) fn end<const N: usize>(
+        &mut self,
+        exact: &Exact,
+        quantiles: [f64; N],
+    ) -> (Sketch, [Duration; N]) {
+        let found = self.found(exact, quantiles);
+        (self.finish(), found)
     }
 
     fn gather<'a>(&mut self, sketches: impl IntoIterator<Item = &'a Sketch>) {

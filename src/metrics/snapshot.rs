@@ -1,6 +1,9 @@
 //! Snapshot of a run at one tick, for live views. Immutable and shared; a slow view skips some.
 
-use super::report::{Check, ErrorRow, Event, Metric, ScenarioRow, SeriesPoint, ThresholdRow};
+use super::report::{
+    Check, ErrorRow, Event, Metric, ScenarioRow, SeriesPoint, ThresholdRow, WorkerState,
+};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,6 +96,56 @@ pub struct Snapshot {
     pub recent: Vec<SeriesPoint>,
     /// What happened lately in the measurement under way, in order of time; at most 50.
     pub events: Vec<Event>,
+    /// Workers in the order in which they joined; renewed once a second where there are many. Empty in a run of
+    /// this process alone.
+    pub workers: Arc<[LiveWorker]>,
+}
+
+/// Figures of one worker in a [`Snapshot`].
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LiveWorker {
+    /// Name of the worker.
+    pub name: Arc<str>,
+    /// Its labels.
+    pub labels: Arc<BTreeMap<String, String>>,
+    /// Version of lgoose there.
+    pub version: Arc<str>,
+    /// Threads that drive users there.
+    pub threads: u64,
+    /// Users at work now.
+    pub users: u64,
+    /// Requests so far.
+    pub requests: u64,
+    /// Failed requests among them.
+    pub failures: u64,
+    /// Requests per second over the last 10 s.
+    pub rate_now: f64,
+    /// 95th percentile of its latencies so far; zero without requests.
+    pub p95: Duration,
+    /// Share of its latest second that its busiest thread was busy, from 0 to 1.
+    pub busy: f64,
+    /// Mean delay of the timers of its latest thread in that second.
+    pub lag: Duration,
+    /// Whether it and not the target set the latency in that second.
+    pub saturated: bool,
+    /// What its wall clock shows more than the manager's, in milliseconds.
+    pub offset_ms: f64,
+    /// The most by which `offset_ms` may be wrong.
+    pub offset_within_ms: f64,
+    /// State of the worker.
+    pub state: WorkerState,
+}
+
+impl LiveWorker {
+    /// Returns its labels on one line: `region=eu zone=a`.
+    pub fn labels_text(&self) -> String {
+        let labels = self.labels.iter();
+        let labels: Vec<String> = labels
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        labels.join(" ")
+    }
 }
 
 /// Requests in a [`Snapshot`].

@@ -7,7 +7,8 @@
 use super::display::one_line;
 use crate::error::Error;
 use crate::metrics::{
-    Check, Figures, Latency, Metric, MetricKind, Report, ScenarioRow, SeriesPoint, TaskRow,
+    Check, Figures, Latency, Metric, MetricKind, Report, RequestRow, ScenarioRow, SeriesPoint,
+    TaskRow, WorkerRow,
 };
 use csv::Writer;
 use std::path::{Path, PathBuf};
@@ -70,9 +71,10 @@ const SERIES: [&str; 20] = [
 ];
 
 /// Returns a row for each request name, for all requests together (`aggregated`), for each request name of
-/// `test_start` and `test_stop` (`start_stop`), and for each scenario, task, check and custom metric. `count` is
-/// the number of requests, iterations, runs, checked values or recorded values. Rates are per second, latencies in
-/// milliseconds.
+/// `test_start` and `test_stop` (`start_stop`), and for each scenario, task, check and custom metric; in a run on
+/// workers also for each of them, for each of their labels, and for each request name of a label (`label_request`,
+/// with the label in the column of scenarios). `count` is the number of requests, iterations, runs, checked values or
+/// recorded values. Rates are per second, latencies in milliseconds.
 ///
 /// # Errors
 /// None that a report made by lgoose can cause.
@@ -100,6 +102,15 @@ pub(crate) fn names(report: &Report) -> Result<String, Error> {
     }
     for row in &report.metrics {
         table.row(&metric(row))?;
+    }
+    for row in &report.workers {
+        table.row(&worker(row, per_second(row.requests)))?;
+    }
+    for row in &report.by_label {
+        table.row(&request("label", "", &row.label, &row.aggregated))?;
+        for request in &row.requests {
+            table.row(&label_request(&row.label, request))?;
+        }
     }
     table.text()
 }
@@ -177,6 +188,25 @@ fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> Cells {
     ];
     cells.extend(latency(figures.latency_ms));
     cells
+}
+
+fn label_request(label: &str, row: &RequestRow) -> Cells {
+    let mut cells = request("label_request", &row.method, &row.name, &row.figures);
+    cells.push(("scenario", harmless(label)));
+    cells
+}
+
+fn worker(row: &WorkerRow, rate: f64) -> Cells {
+    vec![
+        ("kind", "worker".to_owned()),
+        ("name", harmless(&row.name)),
+        ("count", row.requests.to_string()),
+        ("failures", row.failures.to_string()),
+        ("rate", rate.to_string()),
+        ("bytes", row.bytes.to_string()),
+        ("p95_ms", figure(row.p95_ms)),
+        ("users", row.users.to_string()),
+    ]
 }
 
 fn scenario(row: &ScenarioRow, rate: f64) -> Cells {
@@ -345,7 +375,7 @@ mod tests {
         let text = names(&report).expect("a plain report");
         fixture::assert_harmless(&text);
         let rows = read(&text);
-        assert_eq!(rows.len(), 1 + 6 * fixture::HOSTILE.len());
+        assert_eq!(rows.len(), 1 + 9 * fixture::HOSTILE.len());
         for row in &rows {
             for column in ["scenario", "method", "name"] {
                 let first = row[column].trim_start().chars().next();

@@ -61,7 +61,7 @@ fn reports_keep_to_it_and_have_no_key_that_it_does_not_know() {
     let schema = schema();
     jsonschema::meta::validate(&schema).expect("a schema");
     let validator = jsonschema::validator_for(&closed(&schema)).expect("a schema");
-    for report in [full(), fixture::hostile()] {
+    for report in [full(), fixture::gaggle(), fixture::hostile()] {
         let report = serde_json::to_value(&report).expect("plain data");
         let errors = validator.iter_errors(&report);
         let errors: Vec<String> = errors

@@ -36,11 +36,13 @@ pub(crate) enum Tab {
     Checks,
     /// Log of plans and of lgoose.
     Log,
+    /// Workers, if users run on some.
+    Workers,
 }
 
 impl Tab {
-    /// Tabs in their order.
-    pub(crate) const ALL: [Tab; 7] = [
+    /// Tabs in their order; the last one is there in some runs only.
+    pub(crate) const ALL: [Tab; 8] = [
         Tab::Requests,
         Tab::Latency,
         Tab::Tasks,
@@ -48,7 +50,16 @@ impl Tab {
         Tab::Codes,
         Tab::Checks,
         Tab::Log,
+        Tab::Workers,
     ];
+
+    /// Returns the tabs of a run.
+    pub(crate) fn of(snapshot: &Snapshot) -> &'static [Tab] {
+        match snapshot.workers.is_empty() {
+            true => &Tab::ALL[..Tab::ALL.len() - 1],
+            false => &Tab::ALL,
+        }
+    }
 
     /// Returns the title of the tab.
     pub(crate) fn title(self) -> &'static str {
@@ -60,6 +71,7 @@ impl Tab {
             Tab::Codes => "Codes",
             Tab::Checks => "Checks",
             Tab::Log => "Log",
+            Tab::Workers => "Workers",
         }
     }
 
@@ -122,8 +134,8 @@ pub(crate) struct State {
     /// The page.
     pub tab: Tab,
     /// The key of the selected row of each page; `None` is the first.
-    pub(super) selected: [Option<String>; 7],
-    pub(super) sorted: [Order; 7],
+    pub(super) selected: [Option<String>; Tab::ALL.len()],
+    pub(super) sorted: [Order; Tab::ALL.len()],
     /// Whether the order is turned round.
     pub(super) reversed: bool,
     /// Only rows with this in their name are shown.

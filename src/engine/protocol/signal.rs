@@ -3,8 +3,7 @@
 
 use crate::engine::protocol::departures::Departures;
 use crate::error::Error;
-use crate::metrics::Delivery;
-use std::ops::Range;
+use crate::metrics::{Delivery, WorkerIdentity};
 
 /// A signal of the participant of that number.
 #[derive(Debug)]
@@ -26,8 +25,11 @@ pub(crate) enum SignalKind {
     Ended { departures: Departures },
     /// The shard sends nothing any more, and what it measured last is lost.
     Lost,
-    /// A worker that takes part from now on, with these shards; the participant's number is the next one.
-    Joined { shards: Range<usize>, text: String },
+    /// A worker that takes part from now on; the participant's number is the next one.
+    Joined {
+        identity: WorkerIdentity,
+        text: String,
+    },
     /// Nothing is heard of the worker; it may come back.
     Away(String),
     /// The worker is back.

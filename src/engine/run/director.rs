@@ -166,6 +166,7 @@ impl Director {
             }
             SignalKind::Ended { departures } => {
                 self.roster.ended(from, departures);
+                self.store.worker_ended(from);
                 self.finish_reset_if_all_reached();
             }
             SignalKind::Lost => {
@@ -175,7 +176,7 @@ impl Director {
                 self.stop(Cause::Trouble, None);
             }
             SignalKind::Warning(text) => self.store.warn(text),
-            SignalKind::Joined { shards, text } => self.take_in(from, shards, text),
+            SignalKind::Joined { identity, text } => self.take_in(from, identity, text),
             SignalKind::Away(text) => self.miss(from, text),
             SignalKind::Back(text) => self.welcome(from, text),
             SignalKind::Failed(error) => {

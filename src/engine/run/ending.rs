@@ -64,6 +64,7 @@ impl Director {
     /// Gives a participant up: it is waited for no longer.
     pub(crate) fn lose(&mut self, participant: usize) {
         if self.roster.lost(participant) {
+            self.store.worker_away(participant, self.now());
             self.leave_out(participant);
         }
     }

@@ -175,6 +175,9 @@ pub(crate) async fn run_at(
     }
     let roster = place.roster(context.shards);
     store.expect(roster.shards());
+    for worker in place.workers() {
+        store.add_worker(worker.clone());
+    }
     let reset = Reset::new(&config, &timetable);
     let (directives, _) = watch::channel(Directive {
         phase: Phase::Go,

@@ -29,8 +29,8 @@ pub(crate) struct Reset {
     /// When the measurement would have begun that a stop has called off.
     called_off: Option<Duration>,
     epoch: u64,
-    /// Deltas of the next measurement, kept until all shards have come so far.
-    later: Vec<Delivery>,
+    /// Deltas of the next measurement and who delivered them, kept until all shards have come so far.
+    later: Vec<(usize, Delivery)>,
     warmup: Option<Report>,
     earlier: Vec<Report>,
 }
@@ -214,8 +214,8 @@ impl Director {
                 self.reset.begin(at, cause);
             }
         }
-        self.reset.later.extend(later);
-        self.add(delivery);
+        self.reset.later.extend(later.map(|later| (from, later)));
+        self.add(from, delivery);
         if let (true, Some(under_way)) = (reached, &self.reset.under_way) {
             self.roster.reached(from, under_way.epoch);
         }
@@ -272,8 +272,8 @@ impl Director {
         if measurement.begins != Begins::WithTheRun {
             self.tell(|directive| directive.measurement = measurement);
         }
-        for delivery in std::mem::take(&mut self.reset.later) {
-            self.add(delivery);
+        for (from, delivery) in std::mem::take(&mut self.reset.later) {
+            self.add(from, delivery);
         }
         if let Some(cause) = self.reset.again.take() {
             self.begin_reset(self.now() + AHEAD, cause);
@@ -287,6 +287,9 @@ impl Director {
         for row in &mut report.requests {
             row.series = NameSeries::default();
         }
+        for label in &mut report.by_label {
+            label.series.clear();
+        }
         if self.reset.earlier.len() == MOST_EARLIER {
             self.reset.earlier.remove(0);
             let warning = format!(
@@ -297,13 +300,13 @@ impl Director {
         self.reset.earlier.push(report);
     }
 
-    fn add(&mut self, delivery: Delivery) {
+    fn add(&mut self, from: usize, delivery: Delivery) {
         match delivery {
             Delivery::Shard(delta) => {
                 let emptied = self.store.merge(*delta);
                 self.emptied.push(emptied);
             }
-            Delivery::Worker { delta, .. } => self.store.merge_portable(&delta),
+            Delivery::Worker { delta, .. } => self.store.merge_worker(from, &delta),
         }
     }
 

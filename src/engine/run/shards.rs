@@ -9,8 +9,7 @@ use crate::engine::run::roster::Roster;
 use crate::engine::run::watchdog::Caught;
 use crate::engine::run::workers::WorkerWatch;
 use crate::error::Error;
-use crate::metrics::Delta;
-use std::ops::Range;
+use crate::metrics::{Delta, WorkerIdentity};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -31,8 +30,8 @@ pub(crate) enum Place {
 /// A manager's end of the link to its workers.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// Shards of each worker, by their numbers in the whole run.
-    pub(crate) workers: Vec<Range<usize>>,
+    /// Workers in the order of their numbers.
+    pub(crate) workers: Vec<WorkerIdentity>,
     /// Time between the decision to begin and the beginning, so that all workers hear of it before.
     pub(crate) lead: Duration,
     /// Whether the loss of a worker ends the run.
@@ -115,7 +114,17 @@ impl Place {
     pub(crate) fn roster(&self, shards: usize) -> Roster {
         match self {
             Place::Here { .. } => Roster::new((0..shards).map(|shard| shard..shard + 1)),
-            Place::Workers(link) => Roster::new(link.workers.iter().cloned()),
+            Place::Workers(link) => {
+                Roster::new(link.workers.iter().map(|worker| worker.shards.clone()))
+            }
+        }
+    }
+
+    /// Returns the workers of the run, none if its users are here.
+    pub(crate) fn workers(&self) -> &[WorkerIdentity] {
+        match self {
+            Place::Here { .. } => &[],
+            Place::Workers(link) => &link.workers,
         }
     }
 

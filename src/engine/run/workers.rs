@@ -2,8 +2,7 @@
 
 use crate::engine::run::director::Director;
 use crate::error::Error;
-use crate::metrics::{Cause, EventKind};
-use std::ops::Range;
+use crate::metrics::{Cause, EventKind, WorkerIdentity};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -35,9 +34,10 @@ impl WorkerWatch {
 
 impl Director {
     /// Takes in a worker that joins a run that is under way.
-    pub(crate) fn take_in(&mut self, worker: usize, shards: Range<usize>, text: String) {
-        self.store.expect_more(shards.end);
-        let number = self.roster.join(shards);
+    pub(crate) fn take_in(&mut self, worker: usize, identity: WorkerIdentity, text: String) {
+        self.store.expect_more(identity.shards.end);
+        let number = self.roster.join(identity.shards.clone());
+        self.store.add_worker(identity);
         debug_assert_eq!(
             number, worker,
             "workers are numbered in the order in which they join"
@@ -60,6 +60,7 @@ impl Director {
             self.stop(Cause::Trouble, None);
         }
         self.tell_of_worker(text);
+        self.store.worker_away(worker, self.now());
         self.leave_out(worker);
     }
 
@@ -69,6 +70,7 @@ impl Director {
             return;
         }
         self.tell_of_worker(text);
+        self.store.worker_back(worker);
         for shard in self.roster.shards_of(worker) {
             self.store.find(shard);
         }

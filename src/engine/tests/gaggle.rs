@@ -10,6 +10,7 @@ use crate::engine::run::Run;
 use crate::engine::run::event_user::EventTask;
 use crate::engine::run::shards::{Begun, Link};
 use crate::engine::run::worker::{Work, WorkerEvent, WorkerSignal, run_event_at};
+use crate::metrics::WorkerIdentity;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -33,6 +34,20 @@ fn sent<T: Serialize + DeserializeOwned>(message: &T) -> T {
     postcard::from_bytes(&bytes).expect("what was written")
 }
 
+/// Returns the identity of a worker with that label.
+fn identity(number: usize, shards: &Range<usize>, label: &str) -> WorkerIdentity {
+    let label = label.split_once('=').expect("a key and a value");
+    WorkerIdentity {
+        name: format!("w{number}"),
+        labels: [(label.0.to_owned(), label.1.to_owned())].into(),
+        version: "1.2.3".to_owned(),
+        threads: shards.len(),
+        shards: shards.clone(),
+        offset: -1_500_000,
+        uncertainty: Duration::from_micros(200),
+    }
+}
+
 impl Gaggle {
     /// Makes workers with so many threads each for that run; `sources` are the versions of its plan.
     pub(super) fn new(threads: &[usize], sources: Vec<&'static str>, run: &Run) -> (Link, Gaggle) {
@@ -49,7 +64,12 @@ impl Gaggle {
         let (begun, begins) = oneshot::channel();
         let (events, wanted) = mpsc::unbounded_channel();
         let link = Link {
-            workers: ranges.clone(),
+            workers: ranges
+                .iter()
+                .zip(["region=eu", "region=us"].into_iter().cycle())
+                .enumerate()
+                .map(|(number, (range, label))| identity(number, range, label))
+                .collect(),
             lead: Duration::ZERO,
             stops_on_loss: false,
             signals: received,

@@ -2,6 +2,7 @@
 //! compared with the shape of the load. Time stands still while anything is to be done, so the figures are exact.
 
 mod gaggle;
+mod labels;
 mod lost;
 mod over_time;
 mod pacing;

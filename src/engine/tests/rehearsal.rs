@@ -2,7 +2,7 @@
 //! test, and a site that is a script.
 
 use super::gaggle::Gaggle;
-use crate::config::{Config, RunConfig, Settings};
+use crate::config::{Config, Part, RunConfig, Settings};
 use crate::control::{Command, Control};
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::offer::PlanVersions;
@@ -40,6 +40,8 @@ pub(super) struct Rehearsal {
     pub(super) start_shard: StartShard,
     /// Threads of each worker; empty for a run of one process.
     pub(super) workers: Vec<usize>,
+    /// The part of the load that is run.
+    pub(super) part: Part,
 }
 
 impl Rehearsal {
@@ -53,6 +55,7 @@ impl Rehearsal {
             plan_versions: Vec::new(),
             start_shard: start_beside,
             workers: Vec::new(),
+            part: Part::WHOLE,
         }
     }
 
@@ -62,7 +65,8 @@ impl Rehearsal {
 
     /// Plays the run, and returns the arrivals at the site and the outcome.
     pub(super) async fn play(self) -> (Vec<Arrived>, Outcome) {
-        let Config { run, local, .. } = self.config();
+        let Config { run, mut local, .. } = self.config();
+        local.part = self.part;
         let config = Arc::new(run);
         let begin = Instant::now();
         let log = Arc::<Mutex<Vec<Arrived>>>::default();

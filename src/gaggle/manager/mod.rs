@@ -178,7 +178,7 @@ async fn prepare(
     let (versions, offered) = PlanVersions::open();
     let (loaded, offers) = PlanVersions::open();
     let link = Link {
-        workers: roll.shards(),
+        workers: roll.identities(),
         lead: LEAD,
         stops_on_loss: recruitment.on_loss == WorkerLoss::Stop,
         signals: received,

@@ -339,8 +339,8 @@ impl Pump {
         let new = self.roll.replace(number, presence);
         let name = self.roll.0[new].name().to_owned();
         let text = format!("worker '{name}' took the place of '{lost}'");
-        let shards = self.roll.0[new].shards.clone();
-        self.signal(new, SignalKind::Joined { shards, text });
+        let identity = self.roll.0[new].identity();
+        self.signal(new, SignalKind::Joined { identity, text });
         if let Err(why) = self.bring_in(new).await {
             self.roll.0[new].away = true;
             self.signal(

@@ -3,6 +3,7 @@
 use crate::config::Part;
 use crate::gaggle::clock::Offset;
 use crate::gaggle::messages::{Place, Presence};
+use crate::metrics::WorkerIdentity;
 use std::ops::Range;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -55,8 +56,9 @@ impl Roll {
         self.0.iter().map(|member| member.shards.len()).sum()
     }
 
-    pub(super) fn shards(&self) -> Vec<Range<usize>> {
-        self.0.iter().map(|member| member.shards.clone()).collect()
+    /// Returns the workers as the figures name them.
+    pub(super) fn identities(&self) -> Vec<WorkerIdentity> {
+        self.0.iter().map(Member::identity).collect()
     }
 
     /// Returns the number of the worker with that identity.
@@ -121,6 +123,20 @@ impl Member {
     pub(super) fn name(&self) -> &str {
         &self.presence.name
     }
+
+    /// Returns the worker as the figures name it.
+    pub(super) fn identity(&self) -> WorkerIdentity {
+        let presence = &self.presence;
+        WorkerIdentity {
+            name: presence.name.clone(),
+            labels: presence.labels.clone(),
+            version: presence.version.clone(),
+            threads: presence.threads as usize,
+            shards: self.shards.clone(),
+            offset: self.offset.map_or(0, |offset| offset.wall),
+            uncertainty: Duration::from_nanos(self.offset.map_or(0, |offset| offset.uncertainty)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +159,9 @@ mod tests {
     #[test]
     fn shards_are_dealt_out_by_threads_and_a_replacement_has_new_ones_for_the_same_part() {
         let mut roll = Roll::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)]);
-        assert_eq!((roll.threads(), roll.shards()), (6, vec![0..1, 1..4, 4..6]));
+        let shards = roll.identities().into_iter().map(|worker| worker.shards);
+        assert_eq!(shards.collect::<Vec<_>>(), [0..1, 1..4, 4..6]);
+        assert_eq!(roll.threads(), 6);
         let number = roll.replace(1, worker("d", 3));
         assert_eq!((number, roll.number_of("d")), (3, Some(3)));
         assert_eq!(roll.0[3].place.part, roll.0[1].place.part);

@@ -94,8 +94,27 @@ impl Default for ByName {
 }
 
 impl ByName {
+    /// Makes a series of no name, which stays so.
+    pub(super) fn nothing() -> ByName {
+        ByName {
+            most_bytes: 0,
+            ..ByName::default()
+        }
+    }
+
+    /// Drops all points.
+    pub(super) fn reset(&mut self) {
+        *self = ByName {
+            most_bytes: self.most_bytes,
+            ..ByName::default()
+        };
+    }
+
     /// Adds the requests of one name within a second.
     pub(super) fn add(&mut self, row: usize, second: u64, more: Addition<'_>) {
+        if self.most_bytes == 0 {
+            return;
+        }
         if self.rows.len() <= row {
             self.rows.resize_with(row + 1, Row::default);
         }
@@ -140,7 +159,7 @@ impl ByName {
     /// Closes every second that is over at `until`, in nanoseconds since the measurement began. `lasted` says how
     /// much of a second, given by its two ends, was not spent in a pause.
     pub(super) fn close(&mut self, until: u64, lasted: impl Fn(u64, u64) -> Duration) {
-        while (self.next + 1) * SECOND <= until {
+        while (self.next + 1) * SECOND <= until && self.most_bytes > 0 {
             let second = self.next;
             let stretch = Stretch {
                 second,

@@ -43,8 +43,8 @@ pub struct Effort {
 
 /// Efforts of one shard within a stretch.
 #[derive(Debug, Clone, Copy, Default)]
-struct Stretch {
-    wall: Duration,
+pub(super) struct Stretch {
+    pub(super) wall: Duration,
     busy: Duration,
     starved: Duration,
     lag: Duration,
@@ -89,7 +89,7 @@ pub(super) struct Strain {
 }
 
 impl Stretch {
-    fn add(&mut self, effort: &Effort) {
+    pub(super) fn add(&mut self, effort: &Effort) {
         self.wall += effort.wall;
         self.busy += effort.busy;
         self.starved += effort.starved;
@@ -100,14 +100,15 @@ impl Stretch {
         self.connections = effort.connections;
     }
 
-    fn share(&self) -> f64 {
+    /// Returns the share of the time that it was busy, from 0 to 1.
+    pub(super) fn share(&self) -> f64 {
         match self.wall.is_zero() {
             true => 0.0,
             false => (self.busy.as_secs_f64() / self.wall.as_secs_f64()).min(1.0),
         }
     }
 
-    fn mean_lag(&self) -> Duration {
+    pub(super) fn mean_lag(&self) -> Duration {
         self.lag.checked_div(self.lags).unwrap_or_default()
     }
 }
@@ -156,10 +157,7 @@ impl Second {
                 much(own.p50, all.p50) || much(own.p99, all.p99)
             }
             _ if self.delays.are_probed() => false,
-            _ => {
-                let late = lag >= LATE && latencies.is_some_and(|all| lag >= all.p50 / 10);
-                self.lasted() >= LEAST && (busy >= BUSY || late)
-            }
+            _ => is_strained(self.lasted(), busy, lag, latencies.map(|all| all.p50)),
         };
         Strain {
             busy,
@@ -173,6 +171,18 @@ impl Second {
         let walls = self.stretches.iter().map(|stretch| stretch.wall);
         walls.max().unwrap_or_default()
     }
+}
+
+/// Returns whether threads set the latency themselves in a stretch of that length, as far as that can be told
+/// without a probe; `median` is that of the latencies.
+pub(super) fn is_strained(
+    lasted: Duration,
+    busy: f64,
+    lag: Duration,
+    median: Option<Duration>,
+) -> bool {
+    let late = lag >= LATE && median.is_some_and(|median| lag >= median / 10);
+    lasted >= LEAST && (busy >= BUSY || late)
 }
 
 impl GeneratorLog {

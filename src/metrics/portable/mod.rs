@@ -13,7 +13,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use super::delta::{Border, Delta, SliceDelta, Source};
+use super::delta::{Border, Delta, ScenarioDelta, SliceDelta, Source};
 use super::generator::Effort;
 use super::latency::{Exact, MOST_COUNT};
 use super::measures::{Kind, Measure};
@@ -67,6 +67,18 @@ pub(super) struct Population {
     pub(super) iterations: u64,
     pub(super) change: i64,
     pub(super) rise: i64,
+}
+
+impl Population {
+    /// Returns the row of the scenario of that name.
+    pub(super) fn named(&self, name: &str) -> ScenarioDelta {
+        ScenarioDelta {
+            name: name.into(),
+            iterations: self.iterations,
+            change: self.change,
+            rise: self.rise,
+        }
+    }
 }
 
 impl From<&Delta> for PortableDelta {

@@ -12,6 +12,7 @@ mod part;
 mod series;
 mod settings;
 mod verdict;
+mod worker;
 
 use super::columns::NameSeries;
 pub use super::events::{Event, EventKind};
@@ -25,6 +26,7 @@ pub use part::PartRow;
 pub use series::{PointGenerator, PointLatency, SeriesPoint};
 pub use settings::{MachineRow, RunSettings};
 pub use verdict::{Verdict, VerdictResult};
+pub use worker::{LabelRow, WorkerRow, WorkerState};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -111,6 +113,12 @@ pub struct Report {
     /// How hard lgoose itself worked; `null` if it was not measured.
     #[serde(default)]
     pub generator: Option<GeneratorRow>,
+    /// Workers in the order in which they joined; only in runs that were spread over some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerRow>,
+    /// The figures of each label that workers have, at most 50; likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_label: Vec<LabelRow>,
     /// Report of the time before the figures began to count (`--warmup`); only in runs that had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Box<Report>>,

@@ -25,6 +25,7 @@ impl Store {
     /// Pauses the run at a moment: the time from then on is no part of rates.
     pub(crate) fn pause(&mut self, at: Duration) {
         self.time.pause(at);
+        self.workers.each_store(|store| store.pause(at));
     }
 
     /// Ends the pause.
@@ -39,6 +40,7 @@ impl Store {
     }
 
     fn end_pause(&mut self, at: Duration, text: &str) {
+        self.workers.each_store(|store| store.end_pause(at, text));
         if let Some((since, lasted)) = self.time.resume(at) {
             self.events
                 .add(since, Some(lasted), EventKind::Pause, text.to_owned());

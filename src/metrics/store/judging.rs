@@ -2,7 +2,7 @@
 
 use super::super::report::{Report, ThresholdRow};
 use super::super::threshold_figures::{Subject, ThresholdFigures};
-use super::super::thresholds::{ALL_CHECKS, Judges, View, is_called};
+use super::super::thresholds::{ALL_CHECKS, Judges, Unjudged, View, is_called};
 use super::{Store, latency};
 use crate::error::nearest;
 use crate::threshold::{Among, Figure, Threshold};
@@ -12,23 +12,35 @@ impl Store {
     /// Sets the thresholds that are judged from now on.
     pub(crate) fn judge_by(&mut self, thresholds: Vec<Threshold>) {
         self.judges = Judges::new(thresholds);
+        self.judge_labels();
     }
 
     /// Suspends judgement until the next reset: what comes until then is left out.
     pub(crate) fn hold_judgement(&mut self) {
         self.judges.hold();
+        self.workers.each_store(Store::hold_judgement);
     }
 
     /// Notes that the load goes down from that time since the start of the run: nothing that follows breaks a
     /// stretch or stops the run.
     pub(crate) fn load_ended(&mut self, at: Duration) {
-        let at = latency::nanoseconds(at).saturating_sub(self.time.origin_ns());
-        self.judges.end(at);
+        let since = latency::nanoseconds(at).saturating_sub(self.time.origin_ns());
+        self.judges.end(since);
+        self.workers.each_store(|store| store.load_ended(at));
     }
 
     /// Returns the broken threshold that ends the run, if there is one.
     pub(crate) fn stopping_threshold(&self) -> Option<ThresholdRow> {
-        self.judges.stopping()
+        let own = self.judges.stopping();
+        own.or_else(|| self.workers.stopping_threshold())
+    }
+
+    /// Returns all thresholds with their current figures.
+    pub(super) fn current_thresholds(&self) -> Vec<ThresholdRow> {
+        let mut rows = self.judges.current();
+        let labels = self.workers.current_thresholds();
+        put_rows_of_labels(&mut rows, labels);
+        rows
     }
 
     /// Lets the judges look at everything until so many nanoseconds after the measurement began.
@@ -48,31 +60,61 @@ impl Store {
         })
     }
 
-    /// Puts the verdicts into a report, with the reason for those that could not be judged.
-    pub(super) fn judge(&self, until: u64, report: &mut Report) {
+    /// Judges the run up to `elapsed` since its start, and puts the verdicts into its report; `labels` are those of
+    /// labels.
+    pub(super) fn judge(&self, elapsed: Duration, report: &mut Report, labels: Vec<Verdicts>) {
+        let own = self.verdicts(elapsed);
+        report.thresholds = own.rows;
+        report.warnings.extend(own.warnings);
+        for label in &labels {
+            report.warnings.extend(label.warnings.iter().cloned());
+        }
+        let labels = labels.into_iter().map(|label| label.rows);
+        put_rows_of_labels(&mut report.thresholds, labels.collect());
+    }
+
+    /// Returns the verdicts up to `elapsed` since the start of the run.
+    pub(super) fn verdicts(&self, elapsed: Duration) -> Verdicts {
+        let until = latency::nanoseconds(elapsed).saturating_sub(self.time.origin_ns());
         let (rows, unjudged) = self.with_view(until, |view| self.judges.verdicts(view));
-        report.thresholds = rows;
-        for unjudged in unjudged {
+        let warnings = unjudged.into_iter().filter_map(|unjudged| {
+            let why = self.why_unjudged(&unjudged, until)?;
             let threshold = unjudged.threshold;
-            let why = match (unjudged.why, &threshold.name) {
-                (Some(why), _) => why.to_owned(),
-                (None, _)
-                    if threshold
-                        .after
-                        .is_some_and(|after| latency::nanoseconds(after) >= until) =>
-                {
-                    "the run was over before the part of it that 'after' leaves in".to_owned()
-                }
-                (None, Some(name)) if self.threshold_figures(threshold).is_none() => {
-                    self.nobody(name)
-                }
-                _ => continue,
-            };
-            let name = threshold.name.as_deref();
-            let name = name.map_or_else(String::new, |name| format!("{name}: "));
-            report.warnings.push(format!(
+            let name = unjudged
+                .name
+                .map_or_else(String::new, |name| format!("{name}: "));
+            Some(format!(
                 "the threshold '{name}{threshold}' has no data: {why}"
-            ));
+            ))
+        });
+        let warnings = warnings.collect();
+        Verdicts { rows, warnings }
+    }
+
+    /// Explains why a threshold could not be judged, if that is known.
+    fn why_unjudged(&self, unjudged: &Unjudged<'_>, until: u64) -> Option<String> {
+        let threshold = unjudged.threshold;
+        if threshold
+            .name
+            .as_deref()
+            .is_some_and(|name| self.workers.knows(name))
+        {
+            // It is judged by the figures of that label.
+            return None;
+        }
+        let after = threshold.after.map(latency::nanoseconds);
+        match (unjudged.why, &threshold.name) {
+            (Some(why), _) => Some(why.to_owned()),
+            (None, _) if after.is_some_and(|after| after >= until) => {
+                Some("the run was over before the part of it that 'after' leaves in".to_owned())
+            }
+            (None, Some(name)) if self.threshold_figures(threshold).is_none() => {
+                Some(self.nobody(name))
+            }
+            (None, None) if unjudged.name.is_some() => {
+                Some("no worker with that label has made a request".to_owned())
+            }
+            _ => None,
         }
     }
 
@@ -128,12 +170,36 @@ impl Store {
         let tasks = self.measured.tasks.names.labels().iter();
         let names = full
             .chain(tasks.map(|label| label.name.to_string()))
-            .chain(self.measured.measures.names());
+            .chain(self.measured.measures.names())
+            .chain(self.workers.label_texts());
         let names: Vec<String> = names.collect();
         let hint = match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("; did you mean '{near}'?"),
             None => String::new(),
         };
-        format!("no request, task, check or metric of that name was seen{hint}")
+        match self.workers.is_empty() {
+            true => format!("no request, task, check or metric of that name was seen{hint}"),
+            false => {
+                format!("no request, task, check, metric or label of workers has that name{hint}")
+            }
+        }
+    }
+}
+
+/// Verdicts on thresholds, and the reasons for those that could not be judged.
+#[derive(Debug)]
+pub(super) struct Verdicts {
+    rows: Vec<ThresholdRow>,
+    warnings: Vec<String>,
+}
+
+/// Replaces the rows that name a label by those of its own figures, which are in the same order.
+fn put_rows_of_labels(rows: &mut [ThresholdRow], labels: Vec<Vec<ThresholdRow>>) {
+    for judged in labels {
+        let name = judged.first().and_then(|row| row.name.clone());
+        let named = rows.iter_mut().filter(|row| row.name == name);
+        for (row, judged) in named.zip(judged) {
+            *row = judged;
+        }
     }
 }

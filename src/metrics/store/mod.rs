@@ -16,6 +16,7 @@ mod showing;
 mod table;
 mod time;
 mod warnings;
+mod workers;
 
 use super::delta::{Delta, SliceDelta};
 use super::events::EventLog;
@@ -34,6 +35,7 @@ use std::time::Duration;
 use table::Table;
 use time::MeasuredTime;
 use warnings::Warnings;
+use workers::Workers;
 
 /// Everything measured in a run; grows with the number of names, not of requests.
 #[derive(Debug)]
@@ -50,6 +52,7 @@ pub(crate) struct Store {
     warnings: Warnings,
     /// Recording for the report of a part.
     recording: Option<Recording>,
+    workers: Workers,
 }
 
 impl Store {
@@ -66,6 +69,7 @@ impl Store {
             judges: Judges::default(),
             warnings: Warnings::default(),
             recording: None,
+            workers: Workers::default(),
         }
     }
 
@@ -158,13 +162,19 @@ impl Store {
 
     /// Ends a tick at `now` since the start of the run, and returns a snapshot.
     pub(crate) fn tick(&mut self, now: Duration) -> Arc<Snapshot> {
+        self.advance(now);
+        Arc::new(self.snapshot())
+    }
+
+    /// Ends a tick.
+    fn advance(&mut self, now: Duration) {
         self.time.advance(now);
         self.measured.tick(now);
         if let Some(recording) = &mut self.recording {
             recording.tick(now);
         }
+        self.workers.tick(now);
         self.close();
-        Arc::new(self.snapshot())
     }
 
     /// Closes the seconds of which everything is known, and examines them.
@@ -185,6 +195,7 @@ impl Store {
         if let Some(recording) = &mut self.recording {
             recording.reset();
         }
+        self.workers.reset(now, epoch);
     }
 
     /// Records everything measured from now on for the report, which is that of part `number` of `of`.
@@ -194,6 +205,8 @@ impl Store {
 
     /// Sets the order of rows from now on, as in [`RunIdentity::order`].
     pub(crate) fn order_by(&mut self, order: Vec<(String, String)>) {
+        self.workers
+            .each_store(|store| store.order_by(order.clone()));
         self.identity.order = order;
     }
 

@@ -1,6 +1,5 @@
 //! Merges what other processes measured.
 
-use super::super::delta::ScenarioDelta;
 use super::super::portable::PortableDelta;
 use super::Store;
 use std::time::Duration;
@@ -12,22 +11,10 @@ impl Store {
             if *epoch < self.time.epoch() {
                 continue;
             }
-            self.merge_slice(None, &slice.to_delta(*epoch, *from));
-            for ((shard, _, name), row) in &slice.scenarios {
-                let row = ScenarioDelta {
-                    name: name.as_str().into(),
-                    iterations: row.iterations,
-                    change: row.change,
-                    rise: row.rise,
-                };
-                self.measured.scenarios.merge(*shard as usize, &row);
-            }
-            for (shard, quiet) in &slice.quiet {
-                self.silences.add(*shard as usize, &[*quiet]);
-            }
+            self.merge_slice_of_shards(slice, &slice.to_delta(*epoch, *from));
         }
         for ((covered, shard), stand) in &delta.stands {
-            self.merge_stand(*shard as usize, *covered, &stand.effort, stand.quiet);
+            self.merge_stand_of(*shard as usize, *covered, stand);
         }
         for warning in &delta.warnings {
             self.warn(warning.clone());

@@ -16,17 +16,33 @@ use std::time::Duration;
 impl Store {
     /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
     pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
+        self.close_at(elapsed);
+        self.complete(elapsed, true)
+    }
+
+    /// Closes what is over at `elapsed` since the start of the run.
+    pub(super) fn close_at(&mut self, elapsed: Duration) {
         self.time.advance(elapsed);
         self.close();
-        self.build(elapsed, true)
     }
 
     /// Reports the run up to the last tick as live views need it: without the latencies of points over time.
     pub(crate) fn report_so_far(&mut self) -> Report {
-        self.build(self.time.now(), false)
+        self.complete(self.time.now(), false)
     }
 
-    fn build(&mut self, elapsed: Duration, whole: bool) -> Report {
+    /// Builds the report with its workers, their labels and the verdicts.
+    fn complete(&mut self, elapsed: Duration, whole: bool) -> Report {
+        let mut report = self.build(elapsed, whole);
+        let (by_label, verdicts) = self.workers.labels(elapsed, whole);
+        report.workers = self.workers.rows(self.time.origin());
+        report.by_label = by_label;
+        self.judge(elapsed, &mut report, verdicts);
+        report
+    }
+
+    /// Builds a report without a verdict.
+    pub(super) fn build(&mut self, elapsed: Duration, whole: bool) -> Report {
         let part = match whole {
             true => self.part(elapsed),
             false => None,
@@ -106,7 +122,6 @@ impl Store {
         report
             .tasks
             .sort_by_key(|row| self.identity.place_of_task(row));
-        self.judge(until, &mut report);
         report
     }
 

@@ -121,7 +121,7 @@ impl Requests {
         self.by_label.clear();
         self.total = RequestTally::default();
         self.series = Series::default();
-        self.series_by_name = ByName::default();
+        self.series_by_name.reset();
         self.recent = Recent::starting(now);
         self.late = Exact::default();
         self.slice.clear();

@@ -39,6 +39,12 @@ impl Scenarios {
         scenario.iterations += row.iterations;
     }
 
+    /// Returns the number of a scenario, 0 for one that was not seen.
+    pub(super) fn number_of(&self, name: &str) -> usize {
+        let place = self.rows.iter().position(|known| *known.name == *name);
+        place.unwrap_or_default()
+    }
+
     /// Leaves the users of a shard out until it is back.
     pub(super) fn lose(&mut self, shard: usize) {
         self.users.lose(shard);

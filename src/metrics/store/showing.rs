@@ -59,9 +59,10 @@ impl Store {
             },
             connections: self.measured.generator.connections_now(),
             warnings: self.warnings.all().clone(),
-            thresholds: self.judges.current(),
+            thresholds: self.current_thresholds(),
             recent: self.measured.requests.series.last(LIVE_POINTS),
             events: self.events.last(LIVE_EVENTS, self.time.origin_ns()),
+            workers: self.workers.live(self.time.now(), self.time.origin()),
         }
     }
 }

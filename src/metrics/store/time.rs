@@ -4,6 +4,7 @@
 use super::super::axis::SECOND;
 use super::super::events::Pauses;
 use super::super::latency::nanoseconds;
+use std::ops::Range;
 use std::time::Duration;
 
 /// How long the closing of a second waits for a shard that has not handed over: one that is stuck must not hide
@@ -33,6 +34,28 @@ impl MeasuredTime {
     pub(super) fn expect_more(&mut self, shards: usize) {
         let now = self.now_ns();
         self.covered.resize(shards.max(self.covered.len()), now);
+    }
+
+    /// Makes these shards some that hand over; others below them do not.
+    pub(super) fn expect_of(&mut self, shards: Range<usize>) {
+        let now = self.now_ns();
+        self.covered
+            .resize(shards.end.max(self.covered.len()), u64::MAX);
+        self.covered[shards].fill(now);
+    }
+
+    /// Returns the same time for figures to which no shard adds yet.
+    pub(super) fn without_shards(&self) -> MeasuredTime {
+        MeasuredTime {
+            covered: Vec::new(),
+            pauses: self.pauses.clone(),
+            ..*self
+        }
+    }
+
+    /// Returns where the measurement begins.
+    pub(super) fn origin(&self) -> Duration {
+        self.origin
     }
 
     /// Notes that a shard which counted as lost goes on to hand over.

@@ -29,6 +29,8 @@ pub(super) struct Judges {
 #[derive(Debug)]
 struct Judge {
     threshold: Threshold,
+    /// The name that rows show: the threshold's own, or the label that its figures are all of.
+    name: Option<String>,
     /// Figures that it gathers itself; without them it looks at those of the whole run.
     gathered: Option<Gathered>,
     /// Figure at the latest look.
@@ -55,6 +57,8 @@ pub(super) struct View<'a> {
 #[derive(Debug)]
 pub(super) struct Unjudged<'a> {
     pub(super) threshold: &'a Threshold,
+    /// The name that its row shows.
+    pub(super) name: Option<&'a str>,
     pub(super) why: Option<&'static str>,
 }
 
@@ -63,6 +67,24 @@ impl Judges {
         Judges {
             judges: thresholds.into_iter().map(Judge::new).collect(),
             ..Judges::default()
+        }
+    }
+
+    /// Returns the judges of those thresholds whose name is a label, for figures that are all of that label.
+    pub(super) fn of_label(&self, label: &str) -> Judges {
+        let named = self.judges.iter();
+        let named = named.filter(|judge| judge.name.as_deref() == Some(label));
+        let whole = named.map(|judge| Judge {
+            name: judge.name.clone(),
+            ..Judge::new(Threshold {
+                name: None,
+                ..judge.threshold.clone()
+            })
+        });
+        Judges {
+            judges: whole.collect(),
+            ended: self.ended,
+            held: self.held,
         }
     }
 
@@ -96,8 +118,12 @@ impl Judges {
 
     /// Drops what was seen, and judges from now on.
     pub(super) fn reset(&mut self) {
-        let judges = std::mem::take(self).judges;
-        *self = Judges::new(judges.into_iter().map(|judge| judge.threshold).collect());
+        let judges = std::mem::take(self).judges.into_iter();
+        let anew = judges.map(|judge| Judge {
+            name: judge.name,
+            ..Judge::new(judge.threshold)
+        });
+        self.judges = anew.collect();
     }
 
     /// Returns the first broken threshold that ends the run.
@@ -127,7 +153,12 @@ impl Judges {
             };
             if !matches!(seen, Ok(Some(_))) {
                 let why = seen.err();
-                unjudged.push(Unjudged { threshold, why });
+                let name = judge.name.as_deref();
+                unjudged.push(Unjudged {
+                    threshold,
+                    name,
+                    why,
+                });
             }
             rows.push(judge.row(seen.unwrap_or(None)));
         }
@@ -139,6 +170,7 @@ impl Judge {
     fn new(threshold: Threshold) -> Judge {
         Judge {
             gathered: Gathered::wanted(&threshold),
+            name: threshold.name.clone(),
             threshold,
             now: None,
             worst: None,
@@ -227,7 +259,7 @@ impl Judge {
         let holds = value.is_some_and(|value| threshold.holds(value));
         ThresholdRow {
             threshold: threshold.to_string(),
-            name: threshold.name.clone(),
+            name: self.name.clone(),
             value,
             limit: threshold.limit,
             unit: threshold.unit.text().to_owned(),

@@ -2,6 +2,7 @@
 
 use super::figures::{per_second, rate, time, with_share};
 use super::line::one_line;
+use super::workers;
 use crate::metrics::{Figures, GeneratorRow, Report};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
@@ -32,6 +33,9 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ("seed", report.seed.to_string()),
         ("version", format!("lgoose {}", one_line(&report.version))),
     ];
+    if let Some(workers) = workers::fact(report) {
+        lines.insert(3, ("workers", workers));
+    }
     if total.retries > 0 {
         let text = format!(
             "{}, on connections that the site had closed",

@@ -3,8 +3,8 @@
 use super::data::{events, saturated, wall_s};
 use super::distribution::{self, STEPS};
 use super::escape::text as escaped;
-use crate::metrics::{Report, SeriesPoint};
-use crate::output::display::{rate, time};
+use crate::metrics::{LabelRow, Report, SeriesPoint};
+use crate::output::display::{cut_middle, one_line, rate, time};
 use crate::units::{show_count, show_long};
 use std::time::Duration;
 
@@ -52,6 +52,28 @@ pub(super) fn latency(report: &Report) -> String {
     chart(report, &lines, &time)
 }
 
+/// Draws a figure over time with a line for each label, those with the most requests if there are many.
+pub(super) fn labels(
+    report: &Report,
+    of: fn(&SeriesPoint) -> Option<f64>,
+    show: &dyn Fn(f64) -> String,
+) -> String {
+    const LOOKS: [&str; 8] = ["k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"];
+    let mut labels: Vec<&LabelRow> = report.by_label.iter().collect();
+    labels.sort_by_key(|row| std::cmp::Reverse(row.aggregated.count));
+    let shown = labels.iter().take(LOOKS.len());
+    let names = shown
+        .clone()
+        .map(|row| escaped(&cut_middle(&one_line(&row.label), 40)));
+    let names: Vec<String> = names.collect();
+    let lines: Vec<Line<'_>> = shown
+        .zip(&names)
+        .zip(LOOKS)
+        .map(|((row, name), look)| (look, name.as_str(), thinned(&row.series, of)))
+        .collect();
+    chart(report, &lines, show)
+}
+
 /// Draws the distribution of all latencies on a logarithmic scale.
 pub(super) fn distribution(report: &Report) -> String {
     let steps = distribution::steps(&report.aggregated.histogram);
@@ -89,8 +111,11 @@ pub(super) fn distribution(report: &Report) -> String {
 
 /// Returns the values with the moments in the middle of their stretches; long runs are thinned out.
 fn over_time(report: &Report, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Vec<(f64, f64)> {
-    let points: Vec<(f64, f64)> = report
-        .series
+    thinned(&report.series, of)
+}
+
+fn thinned(series: &[SeriesPoint], of: impl Fn(&SeriesPoint) -> Option<f64>) -> Vec<(f64, f64)> {
+    let points: Vec<(f64, f64)> = series
         .iter()
         .filter_map(|point| Some((point.second as f64 + point.seconds / 2.0, of(point)?)))
         .collect();

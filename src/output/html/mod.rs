@@ -12,6 +12,7 @@ mod measures;
 mod summary;
 mod table;
 mod tables;
+mod workers;
 
 use crate::metrics::Report;
 use base64::Engine as _;
@@ -100,8 +101,12 @@ fn charts(report: &Report) -> String {
     } else {
         String::new()
     };
+    let by_label = workers::label_charts(report).into_iter();
+    let by_label: String = by_label
+        .map(|(id, title, plot)| figure(id, title, false, &plot))
+        .collect();
     format!(
-        "<section id=\"charts\" aria-label=\"Charts\">\n{note}<div class=\"charts\">\n{}{}{}{}{by_name}{}</div>\n</section>\n",
+        "<section id=\"charts\" aria-label=\"Charts\">\n{note}<div class=\"charts\">\n{}{}{}{}{by_label}{by_name}{}</div>\n</section>\n",
         figure(
             "chart-rate",
             "Requests per second",

@@ -2,9 +2,11 @@
 //! what is of a moment says so: `users_now`, `rate_now`.
 
 use crate::metrics::{
-    Check, ErrorRow, LiveRow, Metric, RunPhase, ScenarioRow, SeriesPoint, Snapshot, ThresholdRow,
+    Check, ErrorRow, LiveRow, LiveWorker, Metric, RunPhase, ScenarioRow, SeriesPoint, Snapshot,
+    ThresholdRow, WorkerState,
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A snapshot in the terms of a report.
@@ -32,6 +34,29 @@ pub(super) struct Live<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     arrivals: Option<Arrivals>,
     connections_now: u64,
+    /// Only in a run on workers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    workers: Vec<Worker<'a>>,
+}
+
+/// A worker; what is not of a moment has the names of a report's row.
+#[derive(Debug, Serialize)]
+struct Worker<'a> {
+    name: &'a str,
+    labels: &'a BTreeMap<String, String>,
+    version: &'a str,
+    threads: u64,
+    users_now: u64,
+    requests: u64,
+    failures: u64,
+    rate_now: f64,
+    p95_ms: Option<f64>,
+    busy_now: f64,
+    lag_now_ms: f64,
+    saturated_now: bool,
+    offset_ms: f64,
+    offset_within_ms: f64,
+    state: WorkerState,
 }
 
 /// What is wanted of the run.
@@ -138,6 +163,30 @@ impl<'a> Live<'a> {
                 dropped: snapshot.arrivals.dropped,
             }),
             connections_now: snapshot.connections,
+            workers: snapshot.workers.iter().map(Worker::of).collect(),
+        }
+    }
+}
+
+impl Worker<'_> {
+    fn of(row: &LiveWorker) -> Worker<'_> {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        Worker {
+            name: &row.name,
+            labels: &row.labels,
+            version: &row.version,
+            threads: row.threads,
+            users_now: row.users,
+            requests: row.requests,
+            failures: row.failures,
+            rate_now: row.rate_now,
+            p95_ms: (row.requests > 0).then(|| ms(row.p95)),
+            busy_now: row.busy,
+            lag_now_ms: ms(row.lag),
+            saturated_now: row.saturated,
+            offset_ms: row.offset_ms,
+            offset_within_ms: row.offset_within_ms,
+            state: row.state,
         }
     }
 }
@@ -215,6 +264,12 @@ mod tests {
             thresholds: report.thresholds.clone(),
             recent: report.series.clone(),
             warnings: report.warnings.clone().into(),
+            workers: [LiveWorker {
+                requests: 1,
+                labels: fixture::gaggle().workers[0].labels.clone().into(),
+                ..LiveWorker::default()
+            }]
+            .into(),
             ..Snapshot::default()
         }
     }
@@ -266,7 +321,7 @@ mod tests {
             .map(|error| format!("{}: {error}", error.instance_path()))
             .collect();
         assert!(errors.is_empty(), "{errors:#?}");
-        let mut report = fixture::report();
+        let mut report = fixture::gaggle();
         report.arrivals = Some(crate::metrics::ArrivalsRow {
             started: 1,
             dropped: 0,
@@ -287,6 +342,11 @@ mod tests {
             "/scenarios/users_now",
             "/users_now",
             "/wanted",
+            "/workers/busy_now",
+            "/workers/lag_now_ms",
+            "/workers/rate_now",
+            "/workers/saturated_now",
+            "/workers/users_now",
         ];
         assert_eq!(more, of_a_moment, "keys that no report has");
     }
@@ -305,6 +365,9 @@ mod tests {
         assert_eq!(live["aggregated"]["bytes"], 99);
         let users = Snapshot::default();
         let text = snapshot(&users).expect("plain data");
-        assert!(!text.contains("arrivals"), "{text}");
+        assert!(
+            !text.contains("arrivals") && !text.contains("workers"),
+            "{text}"
+        );
     }
 }

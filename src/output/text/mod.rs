@@ -5,6 +5,7 @@
 mod omission;
 mod sections;
 mod table;
+mod workers;
 
 use crate::metrics::{ErrorRow, Report, Snapshot};
 use crate::output::display::{cut_middle, facts, one_line, rate, with_share, wrapped};
@@ -23,7 +24,7 @@ pub(crate) struct TableOptions {
 }
 
 /// Renders the end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, checks and
-/// metrics, thresholds, coordinated omission, overview.
+/// metrics, thresholds, coordinated omission, labels, workers, overview.
 ///
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
 /// cut, so on less than 80 columns lines may be longer than the terminal.
@@ -32,6 +33,7 @@ pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> St
     let mut measures = sections::measures(report);
     measures.extend(sections::thresholds(report));
     measures.extend(omission::table(report));
+    measures.extend(workers::tables(report));
     let widths = blocks.iter().chain(&measures).map(Table::natural_width);
     let natural = widths.max().unwrap_or(0);
     let page = natural.max(PLAIN_WIDTH).min(width);

@@ -93,7 +93,10 @@ impl Table {
         for row in &self.rows {
             match row {
                 Row::Rule => out.push_str(&rule(full)),
-                Row::Heading(name, note) => out.push_str(&spread(name, note, full)),
+                Row::Heading(name, note) => {
+                    out.push_str(spread(name, note, full).trim_end());
+                    out.push('\n');
+                }
                 Row::Cells(name, cells) if tight => {
                     let cells: Vec<String> = cells.iter().map(|cell| tightened(cell)).collect();
                     out.push_str(&line(name, &cells));

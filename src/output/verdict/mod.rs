@@ -172,7 +172,7 @@ fn flattered(report: &Report, row: &ThresholdRow) -> Option<String> {
     })
 }
 
-/// Returns how many requests or tasks with the threshold's name failed, and how many there were.
+/// Returns how many requests or tasks with the threshold's name, or of workers with that label, failed, and how many there were.
 fn failures_of(report: &Report, name: Option<&str>) -> (u64, u64) {
     let Some(name) = name else {
         return (report.aggregated.failures, report.aggregated.count);
@@ -187,7 +187,10 @@ fn failures_of(report: &Report, name: Option<&str>) -> (u64, u64) {
     let task = name.strip_prefix("task ").unwrap_or(name);
     let tasks = report.tasks.iter().filter(|row| row.name == task);
     let tasks = || tasks.map(|row| (row.failures, row.runs)).reduce(add);
-    requests.or_else(tasks).unwrap_or_default()
+    let mut labels = report.by_label.iter();
+    let label = labels.find(|row| row.label == name);
+    let label = || label.map(|row| (row.aggregated.failures, row.aggregated.count));
+    requests.or_else(tasks).or_else(label).unwrap_or_default()
 }
 
 /// Returns the verdict as one line.

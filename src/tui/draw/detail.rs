@@ -1,12 +1,14 @@
 //! All there is to a row, as lines of text.
 
 use super::super::listing::{Column, Entry};
-use super::super::pages::{error_key, moment, ms_text, origin, rate, request_key, tight, unsorted};
+use super::super::pages::{
+    error_key, moment, ms_text, origin, rate, request_key, tight, unsorted, worker_of,
+};
 use super::super::state::{State, Subject, Tab};
 use super::super::style::Meaning;
 use super::super::text::one_line;
-use super::distribution;
 use super::paint::Lines;
+use super::{distribution, worker};
 use crate::metrics::{ErrorRow, Exemplar, Figures, LiveRow, PhasesMs, Report, Snapshot};
 use crate::units::{show_count, show_size};
 use std::time::Duration;
@@ -56,6 +58,11 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
                 lines.extend(distribution::lines(&request.figures));
             }
             return lines;
+        }
+        Tab::Workers => {
+            if let Some(row) = worker_of(snapshot, &subject.key) {
+                return worker::lines(row);
+            }
         }
         _ => {}
     }

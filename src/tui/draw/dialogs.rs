@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// Keys and their effects; drawn in two columns where there is room.
 const KEYS: [(&str, &str); 22] = [
-    ("1–7 ⇥ ← →", "page"),
+    ("⇥ ← →", "page"),
     ("↑ ↓ j k", "row; also PgUp PgDn g G"),
     ("↵", "details (/ search, y copy)"),
     ("e", "errors of the request"),
@@ -46,8 +46,13 @@ const FIGURES: &str = "Figures count from the beginning or the last reset of the
 /// Columns of one column of help.
 const HALF: usize = 38;
 
-pub(super) fn help(width: u16) -> Lines {
+/// Returns the help for a view of so many pages.
+pub(super) fn help(width: u16, pages: usize) -> Lines {
     let key = |(key, what): &(&str, &str)| {
+        let key = match *what {
+            "page" => format!("1–{pages} {key}"),
+            _ => (*key).to_owned(),
+        };
         let padding = " ".repeat(10_usize.saturating_sub(key.width()));
         format!("{key}{padding} {what}")
     };

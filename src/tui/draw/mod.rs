@@ -9,10 +9,11 @@ mod graphs;
 mod header;
 mod page;
 mod paint;
+mod worker;
 
 use super::ViewContext;
 use super::layout::Layout;
-use super::state::{Dialog, State};
+use super::state::{Dialog, State, Tab};
 use super::style::Styles;
 use crate::metrics::Snapshot;
 use paint::{Lines, cut, cut_below};
@@ -68,7 +69,7 @@ fn scrolled_text(state: &State, snapshot: &Snapshot, width: u16) -> Lines {
     match &state.dialog {
         Dialog::Detail(subject) => detail::lines(state, snapshot, subject),
         Dialog::Warnings => dialogs::warnings(snapshot),
-        _ => dialogs::help(width),
+        _ => dialogs::help(width, Tab::of(snapshot).len()),
     }
 }
 

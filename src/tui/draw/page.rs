@@ -30,7 +30,7 @@ pub(super) fn tabs(
     buffer: &mut Buffer,
     styles: Styles,
 ) {
-    let mut titles: Vec<String> = Tab::ALL
+    let mut titles: Vec<String> = Tab::of(snapshot)
         .iter()
         .enumerate()
         .map(|(at, tab)| {

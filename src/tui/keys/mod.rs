@@ -95,15 +95,18 @@ impl State {
     }
 
     fn press_on_page(&mut self, key: KeyCode, snapshot: &Snapshot) -> Option<Wish> {
-        let tab = self.tab.index();
+        let (tab, tabs) = (self.tab.index(), Tab::of(snapshot));
         let page = self.layout.rows.room.max(1) as isize;
         match key {
-            KeyCode::Char(digit @ '1'..='7') => self.tab = Tab::ALL[digit as usize - '1' as usize],
+            KeyCode::Char(digit @ '1'..='9') => {
+                let wanted = tabs.get(digit as usize - '1' as usize);
+                self.tab = wanted.copied().unwrap_or(self.tab);
+            }
             KeyCode::Tab | KeyCode::Right | KeyCode::Char('l') => {
-                self.tab = Tab::ALL[(tab + 1) % 7]
+                self.tab = tabs[(tab + 1) % tabs.len()]
             }
             KeyCode::BackTab | KeyCode::Left | KeyCode::Char('h') => {
-                self.tab = Tab::ALL[(tab + 6) % 7]
+                self.tab = tabs[(tab + tabs.len() - 1) % tabs.len()]
             }
             KeyCode::Down | KeyCode::Char('j') => self.select(1, snapshot),
             KeyCode::Up | KeyCode::Char('k') => self.select(-1, snapshot),
@@ -214,6 +217,7 @@ impl State {
             _ => Order::Name,
         };
         self.notice = match *sorted {
+            Order::Plan if self.tab == Tab::Workers => "those in trouble first".to_owned(),
             Order::Plan => "in the order of the plan".to_owned(),
             Order::Name => "sorted by name; S reverses".to_owned(),
             Order::Column(at) => format!("sorted by {}; S reverses", columns[at].title),

@@ -4,12 +4,14 @@ mod checks;
 mod reported;
 mod requests;
 mod words;
+mod workers;
 
 use super::listing::Listing;
 use super::state::{State, Tab};
 use crate::metrics::{Report, Snapshot};
 pub(super) use checks::is_broken;
 pub(super) use words::{error_key, moment, ms_text, origin, rate, request_key, tight};
+pub(super) use workers::{offset as worker_offset, state as worker_state, worker_of};
 
 /// The rows of the state's tab, sorted and filtered as it says.
 pub(super) fn listing(state: &State, snapshot: &Snapshot) -> Listing {
@@ -31,5 +33,6 @@ pub(super) fn unsorted(state: &State, tab: Tab, snapshot: &Snapshot) -> Listing 
         Tab::Codes => reported::codes(report),
         Tab::Checks => checks::checks(snapshot),
         Tab::Log => Listing::default(),
+        Tab::Workers => workers::workers(snapshot),
     }
 }

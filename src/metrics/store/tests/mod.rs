@@ -2,6 +2,7 @@
 
 mod long_runs;
 mod percentiles;
+mod workers;
 
 use super::*;
 use crate::metrics::{Failure, Phases, Recorder, Report, Sample, TaskRun};

@@ -114,3 +114,19 @@ fn of_an_error_with_help_the_verdict_has_the_first_line() {
     assert_eq!(verdict.text, "failed: cannot write 'log.csv'");
     assert_eq!(verdict.exit_code, exit::TROUBLE);
 }
+
+#[test]
+fn a_threshold_on_a_label_that_broke_fails_the_run_while_the_whole_passes() {
+    let mut report = fixture::gaggle();
+    report.thresholds.truncate(1);
+    report.thresholds.push(crate::metrics::ThresholdRow {
+        name: Some("region=us".to_owned()),
+        passed: false,
+        ..report.thresholds[0].clone()
+    });
+    assert!(report.thresholds[0].passed);
+    let verdict = judge(&report, None);
+    assert_eq!(verdict.result, VerdictResult::Failed);
+    assert_eq!(verdict.exit_code, exit::VERDICT);
+    assert!(verdict.reasons[0].contains("region=us: p95"), "{verdict:?}");
+}

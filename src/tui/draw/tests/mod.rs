@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod fixture;
+mod workers;
 
 use super::super::pages::error_key;
 use super::super::state::{Subject, Tab};
@@ -88,7 +89,7 @@ fn every_size_shows_any_number_of_names() {
 fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
     let run = run(12);
     let snapshot = &run.0;
-    for tab in Tab::ALL {
+    for tab in Tab::of(snapshot).iter().copied() {
         let mut state = watched(&run);
         state.tab = tab;
         state.say(" INFO plan: [/front] hello");

@@ -4,11 +4,11 @@
 //! Names and messages are formatted as code: no character in them has a meaning, nobody is mentioned and nothing is
 //! linked.
 
-use super::display::{
-    cut_middle, metric_cells, moment, one_line, request_name, share, threshold_figure,
-    threshold_name, time, with_share,
-};
 use crate::metrics::{Figures, Latency, Report, VerdictResult};
+use crate::output::display::{
+    cut_middle, labels_text, metric_cells, moment, one_line, request_name, share, threshold_figure,
+    threshold_name, time, with_share, worker_state, workers_shown,
+};
 use crate::units::{show_count, show_duration, three_digits};
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ pub(crate) fn to_markdown(report: &Report) -> String {
     thresholds(report, &mut out);
     checks(report, &mut out);
     metrics(report, &mut out);
+    labels(report, &mut out);
+    workers(report, &mut out);
     errors(report, &mut out);
     out += &format!(
         "\nlgoose {} · {} · seed {}\n",
@@ -191,6 +193,44 @@ fn metrics(report: &Report, out: &mut String) {
     table("metrics|values|value|min|max|p50|p90|p95|p99", rows, out);
 }
 
+fn labels(report: &Report, out: &mut String) {
+    let rows = report.by_label.iter().map(|row| {
+        let all = &row.aggregated;
+        let mut cells = vec![
+            name(&row.label),
+            show_count(row.workers),
+            show_count(all.count),
+            with_share(all.failures, all.count),
+            three_digits(all.rate),
+        ];
+        cells.extend(times(all, |row| [row.p50, row.p95, row.p99]));
+        cells
+    });
+    table("labels|workers|#|failed|req/s|p50|p95|p99", rows, out);
+}
+
+fn workers(report: &Report, out: &mut String) {
+    let (rows, more) = workers_shown(report);
+    let rows = rows.into_iter().map(|row| {
+        vec![
+            name(&row.name),
+            name(&labels_text(row)),
+            show_count(row.users),
+            show_count(row.requests),
+            with_share(row.failures, row.requests),
+            row.p95_ms.map_or_else(|| "-".to_owned(), time),
+            format!("{:.0}%", row.busy * 100.0),
+            time(row.lag_ms),
+            worker_state(row),
+        ]
+    });
+    let columns = "workers|<labels|users|#|failed|p95|busy|lag|<state";
+    table(columns, rows, out);
+    if more > 0 {
+        *out += &format!("\nand {} more workers\n", show_count(more as u64));
+    }
+}
+
 fn errors(report: &Report, out: &mut String) {
     let rows = report.errors.iter().map(|row| {
         let line = row.line.as_deref().unwrap_or_default();
@@ -292,109 +332,4 @@ fn cut(text: &str, longest: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::fixture;
-    use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-
-    /// The cells of every table, and all text.
-    fn read(markdown: &str) -> (Vec<Vec<Vec<String>>>, String) {
-        let mut tables: Vec<Vec<Vec<String>>> = Vec::new();
-        let (mut cell, mut all) = (None, String::new());
-        for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
-            match event {
-                Event::Start(Tag::Table(_)) => tables.push(Vec::new()),
-                Event::Start(Tag::TableHead | Tag::TableRow) => {
-                    tables.last_mut().expect("in a table").push(Vec::new());
-                }
-                Event::Start(Tag::TableCell) => cell = Some(String::new()),
-                Event::End(TagEnd::TableCell) => {
-                    let row = tables.last_mut().and_then(|table| table.last_mut());
-                    row.expect("in a row").extend(cell.take());
-                }
-                Event::Text(text) | Event::Code(text) => match &mut cell {
-                    Some(cell) => cell.push_str(&text),
-                    None => all += &text,
-                },
-                Event::InlineHtml(tag) => {
-                    assert!(["<code>", "</code>"].contains(&&*tag), "{tag}");
-                }
-                Event::Html(html) => panic!("{html}"),
-                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                    panic!("a link to {dest_url}")
-                }
-                _ => {}
-            }
-        }
-        (tables, all)
-    }
-
-    #[test]
-    fn the_fixed_report_is_the_checked_in_one() {
-        let text = to_markdown(&fixture::report());
-        fixture::golden("report.md", &text);
-    }
-
-    #[test]
-    fn a_reader_of_markdown_finds_the_tables() {
-        let report = fixture::report();
-        let (tables, text) = read(&to_markdown(&report));
-        let titles: Vec<&str> = tables.iter().map(|table| &*table[0][0]).collect();
-        assert_eq!(
-            titles,
-            [
-                "requests",
-                "scenarios",
-                "tasks",
-                "test start and stop",
-                "thresholds",
-                "checks",
-                "metrics",
-                "errors"
-            ]
-        );
-        let header = &tables[0][0];
-        assert_eq!(header[5..8], ["p50", "p95", "p99"]);
-        assert_eq!(tables[0][2][0], "GET front page");
-        assert_eq!(tables[0][2][1], "13,192");
-        assert_eq!(tables[0].len(), 2 + report.requests.len());
-        assert_eq!(tables[7][2][2], "timeout after 60 s");
-        assert!(
-            text.contains("failed") && text.contains("woke up 14 ms late"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn hostile_texts_are_nothing_but_text() {
-        let report = fixture::hostile();
-        let markdown = to_markdown(&report);
-        fixture::assert_harmless(&markdown);
-        assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
-        let (tables, _) = read(&markdown);
-        for (table, extra) in tables.iter().zip([2, 1, 1, 1, 1, 1, 1, 1]) {
-            assert_eq!(
-                table.len(),
-                extra + fixture::HOSTILE.len(),
-                "{:?}",
-                table[0]
-            );
-        }
-        for (row, hostile) in tables[7][1..].iter().zip(&*fixture::HOSTILE) {
-            assert_eq!(row[0], cut_middle(&one_line(hostile), LONGEST_NAME).trim());
-        }
-        assert!(!markdown.contains("@everyone") || markdown.contains("`@everyone"));
-    }
-
-    #[test]
-    fn of_many_names_the_rest_is_counted() {
-        let mut report = fixture::report();
-        report.requests = vec![report.requests[0].clone(); 2_001];
-        let markdown = to_markdown(&report);
-        assert!(
-            markdown.contains("\nand 1,952 more requests\n"),
-            "{markdown}"
-        );
-        assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
-    }
-}
+mod tests;

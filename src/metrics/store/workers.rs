@@ -1,0 +1,298 @@
+//! Workers in the store: a tally of each, and exact figures of each of their labels.
+//!
+//! A label's figures are a store of their own, into which the same slices are merged. It costs some 0.7 MiB and 0.3 MiB
+//! a request name, and up to 2 MiB for an hour of points; merging a delta takes as long again for each label of its
+//! worker.
+
+use super::super::by_name::ByName;
+use super::super::delta::SliceDelta;
+use super::super::latency::nanoseconds;
+use super::super::portable::{PortableDelta, Slice, Stand};
+use super::super::report::{LabelRow, ThresholdRow, WorkerRow};
+use super::super::sketch::Sketcher;
+use super::super::snapshot::LiveWorker;
+use super::super::workers::{WorkerIdentity, WorkerTally};
+use super::Store;
+use super::judging::Verdicts;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most labels that have figures of their own.
+const MOST_LABELS: usize = 50;
+/// Workers of which every snapshot has new rows; those of more are renewed once a second.
+const FEW: usize = 100;
+
+/// Workers of a run.
+#[derive(Debug, Default)]
+pub(super) struct Workers {
+    tallies: Vec<WorkerTally>,
+    labels: Vec<Label>,
+    sketcher: Option<Box<Sketcher>>,
+    /// Rows for live views, and when they were made.
+    live: Arc<[LiveWorker]>,
+    live_at: Duration,
+}
+
+/// Figures of the workers with one label.
+#[derive(Debug)]
+struct Label {
+    /// `region=eu`
+    text: String,
+    /// Its workers by their numbers, in rising order.
+    members: Vec<usize>,
+    store: Box<Store>,
+}
+
+impl Workers {
+    /// Does the same with the store of every label.
+    pub(super) fn each_store(&mut self, mut change: impl FnMut(&mut Store)) {
+        for label in &mut self.labels {
+            change(&mut label.store);
+        }
+    }
+
+    fn each_store_of(&mut self, worker: usize, mut change: impl FnMut(&mut Store)) {
+        let labels = self.labels.iter_mut();
+        for label in labels.filter(|label| label.members.binary_search(&worker).is_ok()) {
+            change(&mut label.store);
+        }
+    }
+
+    /// Returns whether a label has figures of its own.
+    pub(super) fn knows(&self, text: &str) -> bool {
+        self.labels.iter().any(|label| label.text == text)
+    }
+
+    /// Returns whether the run has no worker but this process.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tallies.is_empty()
+    }
+
+    /// Returns the labels that have figures of their own.
+    pub(super) fn label_texts(&self) -> impl Iterator<Item = String> {
+        self.labels.iter().map(|label| label.text.clone())
+    }
+
+    /// Returns the first broken threshold of a label that ends the run.
+    pub(super) fn stopping_threshold(&self) -> Option<ThresholdRow> {
+        let mut labels = self.labels.iter();
+        labels.find_map(|label| label.store.stopping_threshold())
+    }
+
+    /// Returns the thresholds of each label with their current figures.
+    pub(super) fn current_thresholds(&self) -> Vec<Vec<ThresholdRow>> {
+        let labels = self.labels.iter();
+        labels.map(|label| label.store.judges.current()).collect()
+    }
+
+    /// Ends a tick at `now` since the start of the run.
+    pub(super) fn tick(&mut self, now: Duration) {
+        for tally in &mut self.tallies {
+            tally.tick();
+        }
+        self.each_store(|store| store.advance(now));
+    }
+
+    /// Returns the rows for a snapshot at `now`; the measurement began at `origin`.
+    pub(super) fn live(&mut self, now: Duration, origin: Duration) -> Arc<[LiveWorker]> {
+        let many = self.tallies.len() > FEW;
+        let since = now.saturating_sub(self.live_at);
+        let stale = self.live.len() != self.tallies.len() || since >= Duration::from_secs(1);
+        if stale || !many && !self.tallies.is_empty() {
+            let second = now.saturating_sub(origin).as_secs();
+            let rows = self.tallies.iter().map(|tally| tally.live(second));
+            (self.live, self.live_at) = (rows.collect(), now);
+        }
+        self.live.clone()
+    }
+
+    pub(super) fn rows(&self, origin: Duration) -> Vec<WorkerRow> {
+        self.tallies.iter().map(|tally| tally.row(origin)).collect()
+    }
+
+    /// Returns the rows of labels up to `elapsed` since the start of the run, in the order of the alphabet, and the
+    /// verdicts on them. A `whole` report is the last one.
+    pub(super) fn labels(
+        &mut self,
+        elapsed: Duration,
+        whole: bool,
+    ) -> (Vec<LabelRow>, Vec<Verdicts>) {
+        let reports = self.labels.iter_mut().map(|label| {
+            if whole {
+                label.store.close_at(elapsed);
+            }
+            let report = label.store.build(elapsed, false);
+            let row = LabelRow {
+                label: label.text.clone(),
+                workers: label.members.len() as u64,
+                requests: report.requests,
+                aggregated: report.aggregated,
+                series: report.series,
+            };
+            (row, label.store.verdicts(elapsed))
+        });
+        let (mut rows, verdicts): (Vec<LabelRow>, Vec<Verdicts>) = reports.unzip();
+        rows.sort_by(|a, b| a.label.cmp(&b.label));
+        (rows, verdicts)
+    }
+
+    /// Forgets what was counted so far; the measurement begins at `now`.
+    pub(super) fn reset(&mut self, now: Duration, epoch: u64) {
+        for tally in &mut self.tallies {
+            tally.reset();
+        }
+        self.each_store(|store| store.reset(now, epoch));
+    }
+}
+
+impl Store {
+    /// Adds a worker, whose figures come by [`Store::merge_worker`]. Workers are numbered in the order of the calls.
+    pub(crate) fn add_worker(&mut self, identity: WorkerIdentity) {
+        let number = self.workers.tallies.len();
+        for text in identity.label_texts() {
+            let known = self
+                .workers
+                .labels
+                .iter()
+                .position(|label| label.text == text);
+            let at = match known {
+                Some(at) => at,
+                None if self.workers.labels.len() == MOST_LABELS => {
+                    self.warn(format!(
+                        "workers have more than {MOST_LABELS} labels: the first {MOST_LABELS} have figures of their own"
+                    ));
+                    continue;
+                }
+                None => {
+                    let store = Box::new(self.store_of_label(&text));
+                    self.workers.labels.push(Label {
+                        text,
+                        members: Vec::new(),
+                        store,
+                    });
+                    self.workers.labels.len() - 1
+                }
+            };
+            let label = &mut self.workers.labels[at];
+            label.members.push(number);
+            // Other shards have nothing to add to it.
+            label.store.time.expect_of(identity.shards.clone());
+        }
+        self.workers.tallies.push(WorkerTally::new(identity));
+    }
+
+    /// Makes the store of a label, at this moment of the run.
+    fn store_of_label(&self, label: &str) -> Store {
+        let mut store = Store::new(self.identity.clone());
+        store.judges = self.judges.of_label(label);
+        store.measured.requests.series_by_name = ByName::nothing();
+        store.time = self.time.without_shards();
+        store
+    }
+
+    /// Lets the stores of labels judge what names them.
+    pub(super) fn judge_labels(&mut self) {
+        for label in &mut self.workers.labels {
+            label.store.judges = self.judges.of_label(&label.text);
+        }
+    }
+
+    /// Adds what the shards of one worker measured, to the run, to that worker and to each of its labels.
+    pub(crate) fn merge_worker(&mut self, worker: usize, delta: &PortableDelta) {
+        let mut workers = std::mem::take(&mut self.workers);
+        let mut sketcher = workers.sketcher.take().unwrap_or_default();
+        let mut tally = workers.tallies.get_mut(worker);
+        if let Some(tally) = &tally {
+            tally.begin(&mut sketcher);
+        }
+        for ((epoch, from), slice) in &delta.slices {
+            if *epoch < self.time.epoch() {
+                continue;
+            }
+            let rows = slice.to_delta(*epoch, *from);
+            self.merge_slice_of_shards(slice, &rows);
+            if let Some(tally) = &mut tally {
+                tally.add_slice(&rows, &mut sketcher);
+                for ((shard, _, name), row) in &slice.scenarios {
+                    let scenario = self.measured.scenarios.number_of(name);
+                    tally.add_users(*shard as usize, scenario, row.change, row.rise);
+                }
+            }
+            let labels = workers.labels.iter_mut();
+            for label in labels.filter(|label| label.members.binary_search(&worker).is_ok()) {
+                label.store.merge_slice_of_shards(slice, &rows);
+            }
+        }
+        if let Some(tally) = &mut tally {
+            tally.end(&mut sketcher);
+        }
+        for ((covered, shard), stand) in &delta.stands {
+            let shard = *shard as usize;
+            self.merge_stand_of(shard, *covered, stand);
+            if let Some(tally) = &mut tally {
+                let half = nanoseconds(stand.effort.wall) / 2;
+                let middle = (*covered).min(self.time.now_ns()).saturating_sub(half);
+                tally.add_effort(shard, middle, &stand.effort);
+            }
+        }
+        workers.each_store_of(worker, |store| {
+            for ((covered, shard), stand) in &delta.stands {
+                store.merge_stand_of(*shard as usize, *covered, stand);
+            }
+        });
+        for warning in &delta.warnings {
+            self.warn(warning.clone());
+        }
+        workers.sketcher = Some(sketcher);
+        self.workers = workers;
+    }
+
+    /// Adds a slice of several shards, of which `rows` are those that are common to all.
+    pub(super) fn merge_slice_of_shards(&mut self, slice: &Slice, rows: &SliceDelta) {
+        self.merge_slice(None, rows);
+        for ((shard, _, name), row) in &slice.scenarios {
+            self.measured
+                .scenarios
+                .merge(*shard as usize, &row.named(name));
+        }
+        for (shard, quiet) in &slice.quiet {
+            self.silences.add(*shard as usize, &[*quiet]);
+        }
+    }
+
+    pub(super) fn merge_stand_of(&mut self, shard: usize, covered: u64, stand: &Stand) {
+        self.merge_stand(shard, covered, &stand.effort, stand.quiet);
+    }
+
+    /// Notes that nothing is heard of a worker any more, `at` that time since the start of the run. What it has
+    /// delivered counts.
+    pub(crate) fn worker_away(&mut self, worker: usize, at: Duration) {
+        let Some(tally) = self.workers.tallies.get_mut(worker) else {
+            return;
+        };
+        tally.lose(at);
+        let shards = tally.identity.shards.clone();
+        self.workers.each_store_of(worker, |store| {
+            shards.clone().for_each(|shard| store.lose(shard))
+        });
+    }
+
+    /// Notes that a worker that was away is back.
+    pub(crate) fn worker_back(&mut self, worker: usize) {
+        let Some(tally) = self.workers.tallies.get_mut(worker) else {
+            return;
+        };
+        tally.find();
+        let shards = tally.identity.shards.clone();
+        self.workers.each_store_of(worker, |store| {
+            shards.clone().for_each(|shard| store.find(shard))
+        });
+    }
+
+    /// Notes that a worker has handed everything over.
+    pub(crate) fn worker_ended(&mut self, worker: usize) {
+        if let Some(tally) = self.workers.tallies.get_mut(worker) {
+            tally.finish();
+        }
+    }
+}

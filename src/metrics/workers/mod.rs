@@ -1,0 +1,41 @@
+//! Workers of a run that is spread over machines: who they are, and a light tally of each.
+//!
+//! The [`Store`](super::Store) has one tally a worker, for tables; a run may have thousands of them. Exact figures
+//! are those of the whole run and of each label.
+
+mod lately;
+mod tally;
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+pub(super) use tally::WorkerTally;
+
+/// Facts about a worker that are known when it joins a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WorkerIdentity {
+    /// Name of the worker.
+    pub name: String,
+    /// Labels of the worker: `region` is `eu`.
+    pub labels: BTreeMap<String, String>,
+    /// Version of lgoose there.
+    pub version: String,
+    /// Threads that drive users there.
+    pub threads: usize,
+    /// Shards of the worker, by their numbers in the whole run.
+    pub shards: Range<usize>,
+    /// What its wall clock shows more than the manager's, in nanoseconds.
+    pub offset: i64,
+    /// The most by which `offset` may be wrong.
+    pub uncertainty: Duration,
+}
+
+impl WorkerIdentity {
+    /// Returns its labels as thresholds and reports write them: `region=eu`.
+    pub(super) fn label_texts(&self) -> impl Iterator<Item = String> {
+        self.labels
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+    }
+}

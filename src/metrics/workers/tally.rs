@@ -1,0 +1,190 @@
+//! Tally of one worker: some hundred bytes, and a sketch of its latencies.
+
+use super::super::axis::SECOND;
+use super::super::delta::SliceDelta;
+use super::super::generator::Effort;
+use super::super::latency::Exact;
+use super::super::report::{WorkerRow, WorkerState};
+use super::super::sketch::{Sketch, Sketcher};
+use super::super::snapshot::LiveWorker;
+use super::super::users::Users;
+use super::WorkerIdentity;
+use super::lately::{RecentRate, Strain};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Figures of one worker.
+#[derive(Debug)]
+pub(in super::super) struct WorkerTally {
+    pub(in super::super) identity: WorkerIdentity,
+    /// Name and version, and the labels, as live views share them.
+    shown: [Arc<str>; 2],
+    labels: Arc<BTreeMap<String, String>>,
+    state: WorkerState,
+    /// When it was lost last, since the run began.
+    lost_at: Option<Duration>,
+    users: Users,
+    exact: Exact,
+    /// Failures; negative where a verdict was taken back.
+    failures: i64,
+    bytes: u64,
+    sketch: Sketch,
+    /// Median and 95th percentile of its latencies.
+    p50: Duration,
+    p95: Duration,
+    rate: RecentRate,
+    strain: Strain,
+}
+
+impl WorkerTally {
+    pub(in super::super) fn new(identity: WorkerIdentity) -> WorkerTally {
+        WorkerTally {
+            shown: [
+                identity.name.as_str().into(),
+                identity.version.as_str().into(),
+            ],
+            labels: Arc::new(identity.labels.clone()),
+            identity,
+            state: WorkerState::Running,
+            lost_at: None,
+            users: Users::default(),
+            exact: Exact::default(),
+            failures: 0,
+            bytes: 0,
+            sketch: Sketch::default(),
+            p50: Duration::ZERO,
+            p95: Duration::ZERO,
+            rate: RecentRate::default(),
+            strain: Strain::default(),
+        }
+    }
+
+    /// Begins to add what it delivered, of which the latencies are gathered in `sketcher` until [`Self::end`].
+    pub(in super::super) fn begin(&self, sketcher: &mut Sketcher) {
+        sketcher.begin(&self.sketch);
+    }
+
+    /// Adds the requests of a slice.
+    pub(in super::super) fn add_slice(&mut self, slice: &SliceDelta, sketcher: &mut Sketcher) {
+        let second = slice.span.second();
+        for row in slice.requests.iter().filter(|row| !row.counts.is_empty()) {
+            self.exact = self.exact.merged(&row.counts.all);
+            self.failures += row.counts.failures_change();
+            self.bytes += row.counts.bytes;
+            self.rate.add(second, row.counts.count());
+            sketcher.more(&row.all);
+        }
+    }
+
+    /// Ends what [`Self::begin`] began.
+    pub(in super::super) fn end(&mut self, sketcher: &mut Sketcher) {
+        let (sketch, [p50, p95]) = sketcher.end(&self.exact, [0.5, 0.95]);
+        (self.sketch, self.p50, self.p95) = (sketch, p50, p95);
+    }
+
+    /// Adds the users of a scenario on one of its shards, as [`Users::add`] does.
+    pub(in super::super) fn add_users(
+        &mut self,
+        shard: usize,
+        scenario: usize,
+        change: i64,
+        rise: i64,
+    ) {
+        self.users.add((shard, scenario), change, rise);
+    }
+
+    /// Adds the effort of one of its shards, whose middle was so many nanoseconds after the run began.
+    pub(in super::super) fn add_effort(&mut self, shard: usize, middle: u64, effort: &Effort) {
+        let shard = shard.saturating_sub(self.identity.shards.start);
+        let most = self.identity.shards.len().saturating_sub(1);
+        let second = middle / SECOND;
+        self.strain.add(shard.min(most), second, effort, self.p50);
+    }
+
+    pub(in super::super) fn tick(&mut self) {
+        self.users.tick();
+    }
+
+    /// Drops what was counted so far; its users and its state stay.
+    pub(in super::super) fn reset(&mut self) {
+        self.users.reset();
+        self.exact = Exact::default();
+        (self.failures, self.bytes) = (0, 0);
+        self.sketch = Sketch::default();
+        (self.p50, self.p95) = (Duration::ZERO, Duration::ZERO);
+        self.rate = RecentRate::default();
+        self.strain.reset();
+    }
+
+    pub(in super::super) fn lose(&mut self, at: Duration) {
+        (self.state, self.lost_at) = (WorkerState::Lost, Some(at));
+        for shard in self.identity.shards.clone() {
+            self.users.lose(shard);
+        }
+    }
+
+    pub(in super::super) fn find(&mut self) {
+        self.state = WorkerState::Running;
+        for shard in self.identity.shards.clone() {
+            self.users.find(shard);
+        }
+    }
+
+    pub(in super::super) fn finish(&mut self) {
+        self.find();
+        self.state = WorkerState::Done;
+    }
+
+    /// Returns the row for reports; the measurement began at `origin` since the start of the run.
+    pub(in super::super) fn row(&self, origin: Duration) -> WorkerRow {
+        let identity = &self.identity;
+        let since = |at: Duration| at.as_secs_f64() - origin.as_secs_f64();
+        WorkerRow {
+            name: identity.name.clone(),
+            labels: identity.labels.clone(),
+            version: identity.version.clone(),
+            threads: identity.threads as u64,
+            users: self.users.peak(),
+            requests: self.exact.count,
+            failures: self.failures(),
+            bytes: self.bytes,
+            p95_ms: (self.exact.count > 0).then_some(self.p95.as_secs_f64() * 1e3),
+            busy: self.strain.whole.share(),
+            lag_ms: self.strain.whole.mean_lag().as_secs_f64() * 1e3,
+            saturated_s: self.strain.saturated.as_secs_f64(),
+            offset_ms: identity.offset as f64 / 1e6,
+            offset_within_ms: identity.uncertainty.as_secs_f64() * 1e3,
+            lost_at_s: self.lost_at.map(since),
+            state: self.state,
+        }
+    }
+
+    /// Returns the row for live views; `second` is that of the measurement that is under way.
+    pub(in super::super) fn live(&self, second: u64) -> LiveWorker {
+        let [name, version] = self.shown.clone();
+        let identity = &self.identity;
+        let works = self.state == WorkerState::Running;
+        LiveWorker {
+            name,
+            labels: self.labels.clone(),
+            version,
+            threads: identity.threads as u64,
+            users: self.users.now(),
+            requests: self.exact.count,
+            failures: self.failures(),
+            rate_now: self.rate.rate(second),
+            p95: self.p95,
+            busy: if works { self.strain.busy } else { 0.0 },
+            lag: self.strain.lag,
+            saturated: works && self.strain.saturated_now,
+            offset_ms: identity.offset as f64 / 1e6,
+            offset_within_ms: identity.uncertainty.as_secs_f64() * 1e3,
+            state: self.state,
+        }
+    }
+
+    fn failures(&self) -> u64 {
+        self.failures.max(0) as u64
+    }
+}

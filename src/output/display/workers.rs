@@ -1,0 +1,74 @@
+//! Workers in a report as people read them: those that need a look first, and their state in words.
+
+use super::figures::{moment, time};
+use super::line::one_line;
+use crate::metrics::{Report, WorkerRow, WorkerState};
+use crate::units::{counted, show_count};
+
+/// The most workers in a table for people.
+pub(crate) const MOST_WORKERS: usize = 20;
+
+/// Returns the workers for a table and how many are left out: the lost first, then the saturated.
+pub(crate) fn workers_shown(report: &Report) -> (Vec<&WorkerRow>, usize) {
+    let mut rows: Vec<&WorkerRow> = report.workers.iter().collect();
+    rows.sort_by_key(|row| (row.state != WorkerState::Lost, !is_saturated(row)));
+    let more = rows.len().saturating_sub(MOST_WORKERS);
+    rows.truncate(MOST_WORKERS);
+    (rows, more)
+}
+
+/// Returns whether the worker itself set the latency for some time.
+pub(crate) fn is_saturated(row: &WorkerRow) -> bool {
+    row.saturated_s > 0.0
+}
+
+/// Returns its labels on one line: `region=eu zone=a`.
+pub(crate) fn labels_text(row: &WorkerRow) -> String {
+    let labels = row.labels.iter();
+    let labels: Vec<String> = labels
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    one_line(&labels.join(" "))
+}
+
+/// Returns its state in words: `done`, `lost at 31.5 s, saturated for 12.0 s`.
+pub(crate) fn worker_state(row: &WorkerRow) -> String {
+    let mut text = match (row.state, row.lost_at_s) {
+        (WorkerState::Lost, Some(at)) => format!("lost at {}", moment(at.max(0.0))),
+        (state, Some(at)) => format!("{}, was lost at {}", state.text(), moment(at.max(0.0))),
+        (state, None) => state.text().to_owned(),
+    };
+    if is_saturated(row) {
+        text += &format!(", saturated for {}", moment(row.saturated_s));
+    }
+    text
+}
+
+/// Returns the offset of a clock: `-3.25 ms ±125 µs`; without how well it is known where there is little room.
+pub(crate) fn offset_text(offset_ms: f64, within_ms: Option<f64>) -> String {
+    let sign = if offset_ms < 0.0 { "-" } else { "" };
+    let within = within_ms.map_or_else(String::new, |ms| format!(" ±{}", time(ms)));
+    format!("{sign}{}{within}", time(offset_ms.abs()))
+}
+
+/// Returns how many workers there were and what befell them: `3 · 1 lost · 1 saturated`.
+pub(super) fn fact(report: &Report) -> Option<String> {
+    if report.workers.is_empty() {
+        return None;
+    }
+    let workers = || report.workers.iter();
+    let threads = workers().map(|row| row.threads).sum();
+    let mut text = format!(
+        "{} · {}",
+        show_count(report.workers.len() as u64),
+        counted(threads, "thread")
+    );
+    let lost = workers().filter(|row| row.state == WorkerState::Lost);
+    let saturated = workers().filter(|row| is_saturated(row));
+    for (count, word) in [(lost.count(), "lost"), (saturated.count(), "saturated")] {
+        if count > 0 {
+            text += &format!(" · {} {word}", show_count(count as u64));
+        }
+    }
+    Some(text)
+}

@@ -1,8 +1,7 @@
 //! Workers in the store: a tally of each, and exact figures of each of their labels.
 //!
-//! A label's figures are a store of their own, into which the same slices are merged. It costs some 0.7 MiB and 0.3 MiB
-//! a request name, and up to 2 MiB for an hour of points; merging a delta takes as long again for each label of its
-//! worker.
+//! A label's figures are a store of their own, into which the same slices are merged: it has the histograms of a run,
+//! but no series of single names, and merging a delta takes as long again for each label of its worker.
 
 use super::super::by_name::ByName;
 use super::super::delta::SliceDelta;

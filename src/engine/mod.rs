@@ -31,5 +31,7 @@ pub(crate) use run::shards::Place;
 pub(crate) use run::shards::{Begun, Link};
 pub(crate) use run::watchdog::{Watchdog, complaint_of_loading};
 #[cfg(feature = "gaggle")]
-pub(crate) use run::worker::{Work, WorkerEvent, WorkerSignal, run_event_here};
+pub(crate) use run::worker::{Work, WorkerSignal};
+#[cfg(feature = "gaggle")]
+pub(crate) use run::worker_event::{WorkerEvent, run_event_here};
 pub(crate) use run::{Run, run_at};

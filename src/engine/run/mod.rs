@@ -18,6 +18,7 @@ pub(super) mod shards;
 mod steer;
 pub(super) mod watchdog;
 pub(super) mod worker;
+pub(super) mod worker_event;
 mod workers;
 
 use crate::config::{LocalConfig, Part, RunConfig};

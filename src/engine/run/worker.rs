@@ -4,13 +4,9 @@
 use crate::engine::protocol::context::{RunContext, context};
 use crate::engine::protocol::departures::Departures;
 use crate::engine::protocol::directive::{Directive, Phase};
-use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::{Signal, SignalKind};
 use crate::engine::run::Run;
 use crate::engine::run::director::at;
-use crate::engine::run::event_user::{
-    EventEnd, EventOrder, EventTask, StartEvent, start_event_thread,
-};
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::memory::{self, MemoryWatch};
 use crate::engine::run::roster::Roster;
@@ -18,11 +14,10 @@ use crate::engine::run::watchdog::complaint;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
 use crate::metrics::{Delivery, PortableDelta};
-use crate::plan::Event;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 /// Time between two hand-overs, and by how much they come after the ends of seconds: shards hand over at those.
@@ -352,86 +347,4 @@ impl Worker {
         // Whoever sends it on may have given up.
         let _unheard = self.signals.send(signal);
     }
-}
-
-/// Result of an event that ran on a worker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct WorkerEvent {
-    raised: Option<(String, Option<String>)>,
-    cut_off: bool,
-    /// Encoded by [`PortableDelta::encode`].
-    bytes: Vec<u8>,
-    /// The value that `test_start` returned for all users, as JSON.
-    pub(crate) shared: Option<String>,
-}
-
-impl WorkerEvent {
-    /// Returns the end of the event as a director has it.
-    ///
-    /// # Errors
-    /// Trouble with figures that cannot be read.
-    pub(crate) fn end(self) -> Result<EventEnd, Error> {
-        Ok(EventEnd {
-            raised: self.raised.map(|(message, line)| crate::lua::Raised {
-                message,
-                line,
-                backtrace: None,
-            }),
-            cut_off: self.cut_off,
-            delivery: Delivery::Worker {
-                delta: Box::new(PortableDelta::decode(&self.bytes)?),
-                reached: 0,
-            },
-        })
-    }
-}
-
-/// Runs the plan's function for an event on this worker.
-///
-/// # Errors
-/// Trouble that keeps its user from starting, or ended its thread.
-pub(crate) async fn run_event_here(
-    run: Run,
-    event: Event,
-    ordered: watch::Receiver<EventOrder>,
-) -> Result<WorkerEvent, Error> {
-    run_event_at(start_event_thread, run, event, ordered).await
-}
-
-/// Works like [`run_event_here`], with a given way to start the event's user.
-pub(crate) async fn run_event_at(
-    start: StartEvent,
-    run: Run,
-    event: Event,
-    ordered: watch::Receiver<EventOrder>,
-) -> Result<WorkerEvent, Error> {
-    let plan_version: Arc<PlanVersion> = run.plan_version.clone();
-    let context = context(
-        run.config,
-        run.local,
-        run.client,
-        run.resolver,
-        run.run_logs,
-    );
-    let (result, ended) = oneshot::channel();
-    start(EventTask {
-        context: Arc::new(context),
-        plan_version: plan_version.clone(),
-        event,
-        ordered,
-        heartbeat: Arc::default(),
-        result,
-    })?;
-    let fault = |_| Error::trouble(format!("{} ended by a fault in lgoose", event.name()));
-    let ended = ended.await.map_err(fault)??;
-    let bytes = match &ended.delivery {
-        Delivery::Shard(delta) => PortableDelta::from(&**delta).encode(),
-        Delivery::Worker { delta, .. } => delta.encode(),
-    };
-    Ok(WorkerEvent {
-        raised: ended.raised.map(|raised| (raised.message, raised.line)),
-        cut_off: ended.cut_off,
-        bytes,
-        shared: plan_version.program.shared(),
-    })
 }

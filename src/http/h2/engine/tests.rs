@@ -4,6 +4,8 @@ use super::*;
 use crate::http::h2::frame::{
     ACK, CONTINUATION, END_HEADERS, FrameHead, HEAD, HEADERS, PADDED, PRIORITY, PUSH_PROMISE,
 };
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
 
 const LIMITS: BodyLimits = BodyLimits {
     max_body: 1 << 30,
@@ -348,4 +350,43 @@ fn a_fault_of_a_stream_ends_only_that() {
     }
     give(&mut engine, HEADERS, END_HEADERS | END_STREAM, 9, OK);
     assert_eq!(outcome(&mut engine, good), Some(Ok(())));
+}
+
+#[test]
+fn any_frames_come_to_the_same_in_any_pieces() {
+    for seed in 0..3_000 {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, SETTINGS, 0, 0, &[]);
+        for _ in 0..random.random_range(1..12) {
+            let kind = [
+                0,
+                0,
+                1,
+                1,
+                1,
+                3,
+                4,
+                6,
+                7,
+                8,
+                9,
+                random.random_range(0..=255),
+            ];
+            let kind = kind[random.random_range(0..kind.len())];
+            let flags = random.random::<u8>() & if random.random_bool(0.9) { 0x05 } else { 0xff };
+            let stream = [0, 1, 1, 3, 3, random.random_range(0..9)][random.random_range(0..6)];
+            let mut payload = vec![0; random.random_range(0..40)];
+            random.fill(&mut payload[..]);
+            if kind == HEADERS && random.random_bool(0.7) {
+                payload = [OK, b"\x40\x01a\x01b", b"\xbe", b"\x00\x01c\x81\x1f"].concat();
+                payload.truncate(random.random_range(0..=payload.len()));
+            }
+            frame::write(&mut bytes, kind, flags, stream, &payload);
+        }
+        let whole = outcomes_of(&bytes, bytes.len(), 100);
+        for size in [1, 7, random.random_range(1..50)] {
+            assert_eq!(outcomes_of(&bytes, size, 100), whole, "seed {seed}, {size}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::broadcast;
 use tracing_subscriber::Layer as _;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -45,7 +45,7 @@ pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
     // What the connection to a broker does is told where it matters.
     let levels = Targets::new()
         .with_default(level)
-        .with_target("async_nats", level.min(tracing::Level::ERROR));
+        .with_target("async_nats", LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(Lines)
         .with_ansi(false)

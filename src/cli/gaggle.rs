@@ -11,16 +11,16 @@ use std::time::Duration;
 #[command(next_help_heading = "Workers")]
 pub(crate) struct Nats {
     /// File with the credentials for the broker, as 'nsc' writes it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "LGOOSE_NATS_CREDS", hide_env = true)]
     pub nats_creds: Option<PathBuf>,
     /// Certificates to trust for the broker, PEM
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "LGOOSE_NATS_CA", hide_env = true)]
     pub nats_ca: Option<PathBuf>,
     /// Certificate to show the broker, PEM
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "LGOOSE_NATS_CERT", hide_env = true)]
     pub nats_cert: Option<PathBuf>,
     /// Key of that certificate, PEM [default: the same file]
-    #[arg(long, value_name = "FILE", requires = "nats_cert")]
+    #[arg(long, value_name = "FILE", env = "LGOOSE_NATS_KEY", hide_env = true)]
     pub nats_key: Option<PathBuf>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Workers {
     #[arg(long, value_name = "N", value_parser = at_least_one::<usize>, conflicts_with_all = ["once", "part"])]
     pub workers: Option<usize>,
     /// The broker that joins them: nats://[TOKEN@ or USER:PASSWORD@]HOST[:4222], or tls://…
-    #[arg(long, value_name = "URL", requires = "workers", hide_env_values = true)]
+    #[arg(long, value_name = "URL", hide_env_values = true)]
     pub nats: Option<String>,
     /// How the broker is reached.
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(crate) enum OnLoss {
 #[derive(Debug, Args)]
 #[command(
     after_help = "A worker needs no files: plan, modules and data come from whoever starts a run with '--workers'. It runs one \
-        after another until Ctrl-C, and stops its users when it has not reached the broker for 50 s. It runs any plan that \
+        after another until Ctrl-C, and stops its users when it has not reached the broker for 40 s. It runs any plan that \
         the broker's accounts let through: '--allow-host' bounds where it can send."
 )]
 pub(crate) struct Worker {

@@ -4,13 +4,15 @@
 mod brief;
 #[cfg(feature = "gaggle")]
 mod gaggle;
+mod one_request;
 mod outputs;
 mod run;
 mod values;
 
 #[cfg(feature = "gaggle")]
 pub(crate) use gaggle::{Gaggle, Nats, OnLoss, Worker, Workers};
-pub(crate) use run::{OneRequest, Run};
+pub(crate) use one_request::OneRequest;
+pub(crate) use run::Run;
 
 use crate::config::Output;
 use crate::error::exit;
@@ -179,6 +181,11 @@ fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
     let typed = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
     let (url, host) = (run.url().is_some(), typed("host"));
     let lonely = ["method", "body"].into_iter().find(|name| typed(name));
+    #[cfg(feature = "gaggle")]
+    if typed("nats") && run.gaggle.workers.is_none() {
+        let told = "'--nats' names the broker of a run on workers: say how many with '--workers'";
+        return Err(command().error(ErrorKind::MissingRequiredArgument, told));
+    }
     let told = match (url, host, lonely) {
         (true, true, _) => "a URL and '--host' both say whom to load: give one of them".to_owned(),
         (false, _, Some(name)) => {

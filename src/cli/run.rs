@@ -1,10 +1,10 @@
 //! Options of `lgoose PLAN`, grouped as the help shows them. An option that a plan may set too is a line of
 //! [`Run::settings`].
 
+use super::one_request::OneRequest;
 use super::outputs::Outputs;
 use super::values::{
-    TestPlan, at_least_one, header, some, test_plan, threshold, users, variable, variable_name,
-    whole,
+    TestPlan, at_least_one, some, test_plan, threshold, users, variable, variable_name, whole,
 };
 use crate::config::{Client, Http, Part, Pin, Proxy, Settings, Spacing, Stage, address};
 use crate::threshold::Threshold;
@@ -198,21 +198,6 @@ pub(crate) struct Target {
     /// Let a user that is redirected to another host continue there
     #[arg(long)]
     pub sticky_follow: bool,
-}
-
-/// Options of the request to a URL that stands for a plan.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Request")]
-pub(crate) struct OneRequest {
-    /// A header of every request, such as 'Accept: text/html' (repeatable)
-    #[arg(long, value_name = "'NAME: VALUE'", value_parser = header)]
-    pub header: Vec<(String, String)>,
-    /// With a URL: the method [default: GET, or POST with a body]
-    #[arg(long, value_name = "METHOD")]
-    pub method: Option<String>,
-    /// With a URL: the body, or @FILE
-    #[arg(long, value_name = "TEXT")]
-    pub body: Option<String>,
 }
 
 /// Options of the screen, during the run and at its end.

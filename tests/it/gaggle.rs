@@ -479,3 +479,107 @@ fn no_output_shows_the_token() {
     .concat();
     assert!(!all.contains("s3cret"), "{all}");
 }
+
+#[test]
+fn a_plan_sees_the_variables_of_its_manager_and_none_of_a_workers() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let server = Server::start();
+    let path = plan(
+        "gaggle_variables.lua",
+        "task { function(user)\n  \
+           user:get(\"/\" .. tostring(env \"LATE\") .. \"/\" .. tostring(env \"LGOOSE_NATS\"), { name = \"all\" })\n\
+         end }",
+    );
+    let _worker = worker(&broker, "w1", &[]);
+    let url = server.url();
+    let arguments = [
+        &*path,
+        "-H",
+        &url,
+        "--workers",
+        "1",
+        "-u",
+        "1",
+        "-i",
+        "1",
+        "-o",
+        "json=-",
+        "--env-allow",
+        "LATE",
+    ];
+    let running = Lgoose::new(arguments)
+        .env("LGOOSE_NATS", &broker.url())
+        .env("LATE", "here")
+        .start();
+    report_of(running.end());
+    assert_eq!(server.requests(), ["GET /here/nil"]);
+}
+
+#[test]
+fn a_worker_that_is_told_to_end_says_so_and_hands_everything_over() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, path) = (Server::start(), plan("gaggle_leaves.lua", STEADY));
+    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
+    let options = ["-u", "10", "-r", "1000", "-t", "8s"];
+    let running = managed(&broker, &path, &server, "2", &options);
+    wait_until("users work", || server.received() > 500);
+    first.signal(Signal::TERM);
+    let (report, warnings) = report_of(running.end());
+    let told = "worker 'w1' was told to end before the run was over";
+    assert!(
+        warnings.iter().any(|text| text.contains(told)),
+        "{warnings:?}"
+    );
+    assert_eq!(report.sent(), server.received(), "{warnings:?}");
+    assert_eq!(users_at(&report, 6), 5);
+    assert_eq!(first.end().code, 0);
+}
+
+#[test]
+fn labels_of_workers_are_compared_and_judged() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, path) = (Server::start(), plan("gaggle_labels.lua", STEADY));
+    let _workers = [
+        worker(&broker, "w1", &["--label", "region=eu"]),
+        worker(&broker, "w2", &["--label", "region=us"]),
+    ];
+    let options = [
+        "-u",
+        "6",
+        "-r",
+        "1000",
+        "-t",
+        "2s",
+        "--threshold",
+        "region=eu: p95 < 1us",
+        "--threshold",
+        "region=us: p95 < 50s",
+    ];
+    let ended = managed(&broker, &path, &server, "2", &options).end();
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("a report");
+    let passed: Vec<_> = report["thresholds"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| (row["name"].as_str(), row["passed"].as_bool()))
+        .collect();
+    let expected = [
+        (Some("region=eu"), Some(false)),
+        (Some("region=us"), Some(true)),
+    ];
+    assert_eq!(passed, expected);
+    let count = |row: &serde_json::Value| row["aggregated"]["count"].as_u64().expect("a count");
+    let labels = report["by_label"].as_array().expect("rows");
+    let sum: u64 = labels.iter().map(count).sum();
+    assert_eq!((labels.len(), sum), (2, count(&report)));
+    let names = report["workers"].as_array().expect("rows").iter();
+    let names: Vec<_> = names.map(|row| row["name"].as_str()).collect();
+    assert_eq!(names, [Some("w1"), Some("w2")]);
+}

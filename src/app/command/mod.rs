@@ -202,9 +202,8 @@ fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>
         versions: parts.versions,
     };
     begun.move_to(site, threads);
-    tell(&format!(
-        "run {run} begins with {threads} threads on its workers"
-    ));
+    let threads = crate::units::counted(threads as u64, "thread");
+    tell(&format!("run {run} begins with {threads} on its workers"));
     Ok(Some(dismissal))
 }
 

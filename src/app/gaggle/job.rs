@@ -1,7 +1,7 @@
 //! A job: everything that a worker needs to load the plan that the manager has, packed.
 
 use crate::app::client::client;
-use crate::config::{Config, LocalConfig, Logs, Part, RunConfig, ScreenConfig, Show};
+use crate::config::{Config, LocalConfig, Logs, Part, Proxy, RunConfig, ScreenConfig, Show};
 use crate::engine::{self, PlanVersion};
 use crate::error::{Error, Trouble};
 use crate::gaggle::Offer;
@@ -95,8 +95,11 @@ impl Job {
         target: &str,
         files: TlsFiles,
     ) -> Result<Job, Error> {
+        let program = &version.program;
+        // Those that its tasks name count as much as those that its top level has read.
+        program.take_up(&lua::variables_asked(program));
         Ok(Job {
-            bundle: version.program.bundle()?,
+            bundle: program.bundle()?,
             config: RunConfig::clone(&version.config),
             name: name.to_owned(),
             target: target.to_owned(),
@@ -147,6 +150,9 @@ pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
     job.files.unpack(&folder, &mut config.local)?;
     let (mut client, resolver) = client(&config)?;
     client.allowed = AllowedHosts::new(&terms.allowed);
+    if !terms.allowed.is_empty() {
+        names_are_addresses(&config.run)?;
+    }
     for host in &job.hosts {
         let allowed = crate::http::check_allowed(host, &client.allowed);
         allowed.map_err(|failure| Error::trouble(failure.detail))?;
@@ -165,6 +171,18 @@ pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
         resolver: Arc::new(resolver),
         run_logs: None,
     })
+}
+
+/// Checks that requests go where the names of hosts say: with '--allow-host' a name is all that is looked at.
+fn names_are_addresses(config: &RunConfig) -> Result<(), Error> {
+    let flag = match (&config.proxy, config.resolve.is_empty()) {
+        (Proxy::None, true) => return Ok(()),
+        (Proxy::None, false) => "--resolve",
+        _ => "--proxy",
+    };
+    Err(Error::trouble(format!(
+        "it sends to the hosts of its '--allow-host' only, and '{flag}' would lead elsewhere"
+    )))
 }
 
 fn local(part: Part, terms: &Terms) -> LocalConfig {

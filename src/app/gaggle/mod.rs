@@ -12,7 +12,7 @@ use super::prepare::{Prepared, target};
 use crate::cli;
 use crate::config::Config;
 use crate::engine::PlanVersion;
-use crate::error::{Error, Trouble};
+use crate::error::{Diagnostic, Error};
 use crate::gaggle::{Address, Leave, Manager, Recruitment, WorkerLoss};
 use job::{Job, TlsFiles};
 use server::Server;
@@ -83,6 +83,11 @@ pub(super) async fn hire(
         return Ok(None);
     };
     fits(&prepared.config)?;
+    for (site, url) in prepared.sites.served() {
+        tell(&format!(
+            "{site} is at {url} on this machine: workers on others do not reach it"
+        ));
+    }
     let (address, server) = match &flags.nats {
         Some(url) => (address(url, &flags.reached)?, None),
         None => {
@@ -131,13 +136,14 @@ fn fits(config: &Config) -> Result<(), Error> {
     if let Some((log, _)) = config.local.logs.files().next() {
         let told =
             format!("'--{log}-log' is kept by single machines only so far, and workers are others");
-        return Err(Trouble::new(told)
+        return Err(Diagnostic::new(told)
             .help("leave it out with '--workers'")
             .into());
     }
     if config.local.local_address.is_some() {
-        let told =
-            Trouble::new("'--local-address' is an address of one machine, and workers are others");
+        let told = Diagnostic::new(
+            "'--local-address' is an address of one machine, and workers are others",
+        );
         return Err(told.help("leave it out with '--workers'").into());
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The broker that lgoose starts for one run: the `nats-server` of this machine, with a random token.
 
-use crate::error::{Error, Trouble};
+use crate::error::{Diagnostic, Error, Trouble};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ fn parse(listen: &str) -> Result<SocketAddr, Error> {
         ip.map(|ip| SocketAddr::new(ip, 0))
     });
     address.map_err(|_| {
-        Trouble::new(format!("'{listen}' is no address to listen on"))
+        Diagnostic::new(format!("'{listen}' is no address to listen on"))
             .help("write it as 0.0.0.0:4222")
             .into()
     })

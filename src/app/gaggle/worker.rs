@@ -8,6 +8,7 @@ use crate::control::Control;
 use crate::error::{Error, exit};
 use crate::gaggle::{Broker, Presence, serve};
 use crate::machine;
+use crate::units::counted;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,13 +40,14 @@ pub(in crate::app) fn work(flags: &cli::Worker) -> Result<u8, Error> {
     let address = address(&flags.url, &flags.reached)?;
     let runtime = runtime()?;
     let name = format!("lgoose worker {}", presence.name);
+    tracing::info!(target: "lgoose::gaggle", "connecting to the broker at {}", address.url());
     let broker = runtime.block_on(Broker::connect(&address, &name, PATIENCE))?;
     tracing::info!(
         target: "lgoose::gaggle",
-        "worker '{}' waits for runs at {} with {} threads",
+        "worker '{}' waits for runs at {} with {}",
         presence.name,
         broker.url(),
-        threads
+        counted(threads as u64, "thread")
     );
     let (handle, control) = Control::open();
     guard::attend(&handle);

@@ -15,7 +15,7 @@ use crate::engine::run::reset::Reset;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::Shards;
-use crate::engine::run::workers::WorkerWatch;
+use crate::engine::run::worker_watch::WorkerWatch;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
 use crate::metrics::{Aim, Cause, Delta, EventKind, Progress, Report, RunPhase, Snapshot, Store};

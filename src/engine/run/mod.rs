@@ -19,6 +19,7 @@ mod steer;
 pub(super) mod watchdog;
 pub(super) mod worker;
 pub(super) mod worker_event;
+mod worker_watch;
 mod workers;
 
 use crate::config::{LocalConfig, Part, RunConfig};
@@ -38,7 +39,6 @@ use crate::engine::run::milestones::Milestones;
 use crate::engine::run::reset::Reset;
 use crate::engine::run::settings::{settings_of, thresholds};
 use crate::engine::run::shards::Place;
-use crate::engine::run::workers::WorkerWatch;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
@@ -213,7 +213,10 @@ pub(crate) async fn run_at(
     // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
     shards.join(director.lifecycle.is_aborting());
     // Waiting for those who may come back is no part of the run.
-    let alone = director.workers.as_ref().and_then(WorkerWatch::alone_since);
+    let alone = director
+        .workers
+        .as_ref()
+        .and_then(|workers| workers.alone_since);
     let elapsed = alone.unwrap_or_else(Instant::now) - context.begin;
     director
         .store

@@ -110,7 +110,7 @@ impl Roster {
     /// Returns whether nobody who takes part has anything left to do under that directive.
     pub(crate) fn all_idle(&self, version: u64) -> bool {
         let mut present = self.present();
-        present.all(|shard| shard.state == State::Idle(version))
+        !self.is_over() && present.all(|shard| shard.state == State::Idle(version))
     }
 
     /// Notes that a participant has handed everything over.

@@ -7,7 +7,7 @@ use crate::engine::run::event_user::{EventTask, StartEvent, start_event_thread};
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::roster::Roster;
 use crate::engine::run::watchdog::Caught;
-use crate::engine::run::workers::WorkerWatch;
+use crate::engine::run::worker_watch::WorkerWatch;
 use crate::error::Error;
 use crate::metrics::{Delta, WorkerIdentity};
 use std::sync::Arc;

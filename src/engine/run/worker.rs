@@ -45,6 +45,8 @@ pub(crate) enum WorkerSignal {
         version: u64,
         departures: Departures,
     },
+    /// Somebody there has told it to end: its users stop.
+    Leaving,
     /// It cannot go on, and why.
     Failed(String),
     /// Its last user has gone and everything was handed over: its last signal.
@@ -72,6 +74,9 @@ impl WorkerSignal {
                 version,
                 departures,
             },
+            WorkerSignal::Leaving => SignalKind::Away(format!(
+                "worker '{worker}' was told to end before the run was over: its users stop"
+            )),
             WorkerSignal::Failed(text) => {
                 SignalKind::Failed(Error::trouble(format!("worker '{worker}': {text}")))
             }

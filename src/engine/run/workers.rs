@@ -9,29 +9,6 @@ use tokio::time::Instant;
 /// Time that workers of which nothing is heard have to come back when no other is left.
 const RETURN: Duration = Duration::from_secs(10);
 
-/// What a director knows of its workers as a whole.
-#[derive(Debug)]
-pub(crate) struct WorkerWatch {
-    /// Whether the loss of a worker ends the run.
-    stops_on_loss: bool,
-    /// Since when nothing has been heard of any worker, while some may come back.
-    alone_since: Option<Instant>,
-}
-
-impl WorkerWatch {
-    pub(crate) fn new(stops_on_loss: bool) -> WorkerWatch {
-        WorkerWatch {
-            stops_on_loss,
-            alone_since: None,
-        }
-    }
-
-    /// Returns since when nothing has been heard of any worker, while some may come back.
-    pub(crate) fn alone_since(&self) -> Option<Instant> {
-        self.alone_since
-    }
-}
-
 impl Director {
     /// Takes in a worker that joins a run that is under way.
     pub(crate) fn take_in(&mut self, worker: usize, identity: WorkerIdentity, text: String) {

@@ -1,6 +1,7 @@
 //! Connection to the broker: made anew by itself when it breaks, and everything that lgoose asks of JetStream.
 
-use super::address::{Address, Credentials};
+use super::address::Address;
+use super::options::{AGAIN, Contact, cannot_connect, options};
 use crate::error::{Error, Trouble};
 use crate::gaggle::messages::{self, Reply, Request};
 use crate::gaggle::names;
@@ -10,30 +11,18 @@ use async_nats::jetstream::context::{CreateStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, StorageType};
 use async_nats::jetstream::{self, ErrorCode};
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, RequestErrorKind, Subscriber};
+use async_nats::{Client, ConnectErrorKind, RequestErrorKind, Subscriber};
 use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Time that one attempt to connect may take.
-const CONNECT: Duration = Duration::from_secs(5);
-/// Time between two attempts.
-const AGAIN: Duration = Duration::from_millis(500);
 /// Time for which a repeated message is recognized by the broker itself.
 const REPEATS: Duration = Duration::from_secs(120);
 /// Time after which the broker forgets a run that nobody has ended.
 const FORGET: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// Time that an answer of the broker may take.
 const ANSWER: Duration = Duration::from_secs(5);
-
-/// Contact with the broker, as it is now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::gaggle) enum Contact {
-    Up,
-    /// Broken since then.
-    Down(Instant),
-}
 
 /// A connection to a broker. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -312,94 +301,4 @@ impl Broker {
             .because(error)
             .into()
     }
-}
-
-async fn options(
-    address: &Address,
-    name: &str,
-    contact: watch::Sender<Contact>,
-) -> Result<ConnectOptions, Error> {
-    let mut options = ConnectOptions::new()
-        .name(name)
-        .connection_timeout(CONNECT)
-        .ping_interval(Duration::from_secs(5))
-        .reconnect_delay_callback(|attempts| match attempts {
-            0 | 1 => Duration::ZERO,
-            _ => AGAIN,
-        })
-        .event_callback(move |event| {
-            let contact = contact.clone();
-            async move { note(&contact, &event) }
-        });
-    if address.is_tls() || address.ca.is_some() || address.cert.is_some() {
-        options = options.require_tls(true);
-    }
-    if let Some(ca) = &address.ca {
-        options = options.add_root_certificates(ca.clone());
-    }
-    if let Some(cert) = &address.cert {
-        let key = address.key.as_ref().unwrap_or(cert);
-        options = options.add_client_certificate(cert.clone(), key.clone());
-    }
-    if let Some(creds) = &address.creds {
-        let read = options.credentials_file(creds).await;
-        return read.map_err(|error| {
-            Trouble::cannot("read the credentials for the broker")
-                .with_path(creds)
-                .because(error)
-                .into()
-        });
-    }
-    Ok(match address.credentials() {
-        Credentials::None => options,
-        Credentials::Token(token) => options.token(token.to_owned()),
-        Credentials::Password(user, password) => {
-            options.user_and_password(user.to_owned(), password.to_owned())
-        }
-    })
-}
-
-fn note(contact: &watch::Sender<Contact>, event: &Event) {
-    match event {
-        Event::Connected => {
-            contact.send_replace(Contact::Up);
-        }
-        Event::Disconnected | Event::Closed => {
-            contact.send_if_modified(|contact| {
-                let was_up = *contact == Contact::Up;
-                if was_up {
-                    *contact = Contact::Down(Instant::now());
-                }
-                was_up
-            });
-        }
-        Event::ServerError(error) => {
-            tracing::warn!(target: "lgoose::gaggle", "the broker says: {error}")
-        }
-        Event::LameDuckMode | Event::Draining | Event::SlowConsumer(_) | Event::ClientError(_) => {}
-    }
-}
-
-fn cannot_connect(address: &Address, error: &async_nats::ConnectError) -> Error {
-    let trouble = Trouble::cannot("connect to the broker").with_address(address.url());
-    let source = |error: &async_nats::ConnectError| {
-        let inner = std::error::Error::source(error);
-        inner.map_or_else(|| error.to_string(), ToString::to_string)
-    };
-    match error.kind() {
-        ConnectErrorKind::AuthorizationViolation => trouble
-            .because("it does not take these credentials")
-            .help("give the token or user and password in the URL, or a file with '--nats-creds'"),
-        ConnectErrorKind::Authentication => trouble
-            .because(source(error))
-            .help("check the file of '--nats-creds'"),
-        ConnectErrorKind::Tls => trouble
-            .because(source(error))
-            .help("check its certificate, '--nats-ca', '--nats-cert' and '--nats-key'"),
-        ConnectErrorKind::Io | ConnectErrorKind::TimedOut | ConnectErrorKind::Dns => trouble
-            .because(source(error))
-            .help("start 'nats-server -js' there, or check host and port"),
-        _ => trouble.because(source(error)),
-    }
-    .into()
 }

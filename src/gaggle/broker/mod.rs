@@ -2,7 +2,8 @@
 
 mod address;
 mod connection;
+mod options;
 
 pub(crate) use address::Address;
 pub(crate) use connection::Broker;
-pub(super) use connection::Contact;
+pub(super) use options::Contact;

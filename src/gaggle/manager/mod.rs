@@ -1,9 +1,13 @@
 //! A manager: finds workers, gives them the plan, and joins them to the director of the run.
 
+mod events;
 mod hand_out;
 mod pump;
 mod recruit;
+mod replacement;
 mod roll;
+mod streams;
+mod terms;
 
 use crate::engine::{Link, Offers, PlanVersion, PlanVersions};
 use crate::error::Error;
@@ -15,41 +19,15 @@ use roll::Roll;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot, watch};
+use terms::{Pack, Tell};
+pub(crate) use terms::{Recruitment, WorkerLoss};
+use tokio::sync::{mpsc, oneshot};
 
 /// Time that connecting to the broker may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Time between the decision to begin and the beginning.
 const LEAD: Duration = Duration::from_secs(1);
-
-/// What becomes of a run that loses a worker.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum WorkerLoss {
-    /// The others go on.
-    #[default]
-    Continue,
-    /// A free worker takes its shards.
-    Replace,
-    /// The run ends.
-    Stop,
-}
-
-/// What is wanted of workers.
-#[derive(Debug, Clone)]
-pub(crate) struct Recruitment {
-    /// How many workers take part.
-    pub(crate) workers: usize,
-    /// How long they are waited for.
-    pub(crate) timeout: Duration,
-    pub(crate) on_loss: WorkerLoss,
-}
-
-/// Function that packs a version of the plan for workers: what their [`Load`](super::Load) takes.
-pub(crate) type Pack = Arc<dyn Fn(&PlanVersion) -> Result<Vec<u8>, Error> + Send + Sync>;
-
-/// Function that says how recruiting goes on.
-pub(crate) type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
 /// A manager whose workers are ready to begin.
 #[derive(Debug)]
@@ -155,7 +133,7 @@ async fn prepare(
     let run = run_name();
     broker.make_stream(&run).await?;
     let clock = Clock::start();
-    let beating = pump::beat(&broker, &run, clock).await?;
+    let beating = streams::beat(&broker, &run, clock).await?;
     let recruited = recruit::recruit(&broker, &run, &recruitment, &tell).await;
     let handed_out = async {
         let mut roll = Roll::new(recruited?);
@@ -213,6 +191,3 @@ fn run_name() -> String {
     let letter = |_| LETTERS[rand::random_range(0..LETTERS.len())] as char;
     (0..8).map(letter).collect()
 }
-
-/// Value that a task waits for to change, for whoever needs the latest alone.
-type Latest<T> = watch::Receiver<T>;

@@ -1,6 +1,6 @@
 //! Recruiting: finds free workers at the broker and claims as many as are wanted.
 
-use super::{Recruitment, Tell};
+use super::terms::{Recruitment, Tell};
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::{self, Presence, Request, RequestKind};
@@ -72,6 +72,7 @@ pub(super) async fn recruit(
     let mut others: BTreeMap<String, String> = BTreeMap::new();
     let mut told = None;
     loop {
+        others.clear();
         for (worker, _) in present(broker).await? {
             if claimed.len() == recruitment.workers {
                 break;
@@ -85,7 +86,10 @@ pub(super) async fn recruit(
                     Err(format!("runs lgoose {}, and this is {own}", worker.version))
                 }
                 Some(other) => Err(format!("works for run {other}")),
-                None => claim(broker, run, &worker).await,
+                None => claim(broker, run, &worker).await.map_err(|why| {
+                    let why = why.strip_prefix("it ").unwrap_or(&why);
+                    why.to_owned()
+                }),
             };
             match refused {
                 Ok(()) => {
@@ -93,7 +97,7 @@ pub(super) async fn recruit(
                     claimed.push(worker);
                 }
                 Err(why) => {
-                    others.insert(worker.id, format!("'{}' {why}", worker.name));
+                    others.insert(worker.id, format!("'{}': it {why}", worker.name));
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Duty of a worker: one run, from its claim to its last figures.
 
+use super::clocks::compare_clocks;
 use super::following::{Following, Versions};
 use super::outbox::hand_over;
 use super::{Load, Offer, refuse};
@@ -7,25 +8,24 @@ use crate::config::Part;
 use crate::engine::{self, EventOrder, Work, WorkerSignal};
 use crate::error::Error;
 use crate::gaggle::broker::{Broker, Contact};
-use crate::gaggle::clock::{Clock, Offset, ROUND_TRIPS, Reading};
+use crate::gaggle::clock::{Clock, Offset};
 use crate::gaggle::messages::{self, Place, Presence, Reply, RequestKind, Revised};
 use crate::gaggle::names;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc::{self, WeakUnboundedSender};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, interval};
 
 /// Time without the broker after which users are stopped: no load without somebody who can stop it.
-const ALONE: Duration = Duration::from_secs(50);
+const ALONE: Duration = Duration::from_secs(40);
 /// Time without a sign of the manager after which a run without an end is stopped.
 const UNLED: Duration = Duration::from_secs(60);
 /// Time without a sign of the manager after which a run that has not begun, or is over here, is given up.
 const NOT_BEGUN: Duration = Duration::from_secs(30);
-/// Time that the manager's clock may take to answer.
-const CLOCK: Duration = Duration::from_secs(2);
 
 /// A run that this worker works for.
 pub(super) struct Duty {
@@ -45,6 +45,8 @@ pub(super) struct Duty {
     first_shard: u64,
     prepared: Prepared,
     following: Option<Following>,
+    /// Takes signals as long as users work.
+    signals: Option<WeakUnboundedSender<WorkerSignal>>,
     event_orders: Option<watch::Sender<EventOrder>>,
     /// What goes on beside requests.
     tasks: JoinSet<Result<Finished, Error>>,
@@ -103,6 +105,7 @@ impl Duty {
             first_shard: 0,
             prepared: Prepared::default(),
             following: None,
+            signals: None,
             event_orders: None,
             tasks: JoinSet::new(),
             released: false,
@@ -262,7 +265,10 @@ impl Duty {
                 order,
             } => Some(self.begin(at, since_origin, revision, &order)),
             RequestKind::Dismiss => {
-                self.leave();
+                match &mut self.following {
+                    Some(following) => following.leave(),
+                    None => self.released = true,
+                }
                 Some(Reply::Done)
             }
             RequestKind::Release => {
@@ -275,10 +281,17 @@ impl Duty {
         }
     }
 
-    /// Stops users as the end of the run does.
+    /// Stops users because this worker was told to end.
     pub(super) fn leave(&mut self) {
         match &mut self.following {
-            Some(following) => following.leave(),
+            Some(following) => {
+                let signals = self.signals.as_ref().and_then(WeakUnboundedSender::upgrade);
+                if let Some(signals) = signals.filter(|_| following.goes_on()) {
+                    // It is told where there is still somebody to send it on.
+                    let _over = signals.send(WorkerSignal::Leaving);
+                }
+                following.leave();
+            }
             None => self.released = true,
         }
     }
@@ -368,6 +381,7 @@ impl Duty {
             Ok(Finished::Work)
         });
         let directives = following.directives();
+        self.signals = Some(signals.downgrade());
         self.tasks.spawn(async move {
             let failed = signals.clone();
             if let Err(error) = work.run(directives, signals).await {
@@ -381,22 +395,4 @@ impl Duty {
         self.begun = true;
         Reply::Done
     }
-}
-
-/// Compares the own clock with the manager's; `None` if that does not answer.
-async fn compare_clocks(broker: &Broker, run: &str, clock: Clock) -> Option<Offset> {
-    let mut best: Option<Offset> = None;
-    for _ in 0..ROUND_TRIPS {
-        let before = clock.read();
-        let answer = broker.ask(names::clock(run), Vec::new(), CLOCK).await;
-        let after = clock.read();
-        let Ok(reading) = messages::decode::<Reading>(&answer.ok()?) else {
-            return None;
-        };
-        let offset = Offset::of(before, reading, after);
-        if best.is_none_or(|best| offset.uncertainty < best.uncertainty) {
-            best = Some(offset);
-        }
-    }
-    best
 }

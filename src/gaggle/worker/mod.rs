@@ -1,5 +1,6 @@
 //! A worker: waits for runs at the broker and works for one after another.
 
+mod clocks;
 mod duty;
 mod following;
 mod outbox;

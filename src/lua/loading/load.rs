@@ -7,6 +7,8 @@ use crate::lua::diagnostics;
 use crate::lua::limits::Heartbeat;
 use crate::lua::plan_files::{Bundle, GivenVariables, Program, compile};
 use crate::plan::Plan;
+#[cfg(any(test, feature = "gaggle"))]
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -49,11 +51,16 @@ pub(crate) fn load_watched(
 /// As [`load`], and trouble with unpacking it.
 #[cfg(any(test, feature = "gaggle"))]
 pub(crate) fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    let (variables, folder) = (bundle.variables.clone(), bundle.unpack()?);
+    let folder = bundle.unpack()?;
+    // Of the environment here the plan sees nothing: it is somebody else's.
+    let variables = GivenVariables {
+        given: bundle.variables.clone(),
+        allowed: Some(BTreeSet::new()),
+    };
     load_from(
         &bundle.name,
         &bundle.source,
-        variables.into(),
+        variables,
         bundle.seed,
         Some(folder),
         &Arc::default(),

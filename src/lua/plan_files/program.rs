@@ -103,6 +103,14 @@ impl Program {
         Ok(())
     }
 
+    /// Takes up variables that the plan may ask for later, so that a bundle has them.
+    pub fn take_up(&self, variables: &[String]) {
+        for name in variables {
+            // One that is not set stays so.
+            let _unset = self.variables.get(name);
+        }
+    }
+
     /// Computes the SHA-256, in hexadecimal digits, over the plan's text and over each module and data file that was
     /// read so far, sorted by their paths as seen from the plan. The plan's own name and folder do not matter.
     pub fn digest(&self) -> String {

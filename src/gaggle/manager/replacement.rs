@@ -1,0 +1,58 @@
+//! Replacement of a worker that is lost: a free one takes its place.
+
+use super::hand_out::hand_to;
+use super::pump::{ANSWER, Pump};
+use super::recruit::claim_one;
+use crate::engine::SignalKind;
+use crate::gaggle::messages::RequestKind;
+use tokio::time::Instant;
+
+impl Pump {
+    /// Lets a free worker take the place of another.
+    pub(super) async fn replace(&mut self, number: usize) {
+        let known: Vec<String> = self
+            .roll
+            .0
+            .iter()
+            .map(|one| one.presence.id.clone())
+            .collect();
+        let threads = self.roll.0[number].shards.len() as u64;
+        let lost = self.roll.0[number].name().to_owned();
+        let Some(presence) = claim_one(&self.broker, &self.run, threads, &known).await else {
+            let text = format!("no free worker could take the place of '{lost}'");
+            return self.signal(number, SignalKind::Warning(text));
+        };
+        let new = self.roll.replace(number, presence);
+        let name = self.roll.0[new].name().to_owned();
+        let text = format!("worker '{name}' took the place of '{lost}'");
+        let identity = self.roll.0[new].identity();
+        self.signal(new, SignalKind::Joined { identity, text });
+        if let Err(why) = self.bring_in(new).await {
+            self.roll.0[new].away = true;
+            self.signal(
+                new,
+                SignalKind::Away(format!("worker '{name}' did not begin: {why}")),
+            );
+        }
+    }
+
+    /// Gives a worker that joins a run under way all that the others have.
+    async fn bring_in(&mut self, number: usize) -> Result<(), String> {
+        let (version, packed) = &self.packed;
+        let member = &self.roll.0[number];
+        let offset = hand_to(&self.broker, &self.run, member, packed, 0).await?;
+        if *version > 0 {
+            hand_to(&self.broker, &self.run, member, packed, *version).await?;
+        }
+        let id = member.presence.id.clone();
+        if let Some(shared) = &self.shared {
+            let share = self.request(RequestKind::Share(shared.clone()));
+            self.broker.request(&id, &share, ANSWER).await?;
+        }
+        let begin = self.begin_request();
+        self.broker.request(&id, &begin, ANSWER).await?;
+        self.roll.0[number].offset = offset;
+        self.roll.0[number].heard = Instant::now();
+        Ok(())
+    }
+}

@@ -1,0 +1,27 @@
+//! Comparison of a worker's clock with the manager's, by requests.
+
+use crate::gaggle::broker::Broker;
+use crate::gaggle::clock::{Clock, Offset, ROUND_TRIPS, Reading};
+use crate::gaggle::{messages, names};
+use std::time::Duration;
+
+/// Time that the manager's clock may take to answer.
+const CLOCK: Duration = Duration::from_secs(2);
+
+/// Compares the own clock with the manager's; `None` if that does not answer.
+pub(super) async fn compare_clocks(broker: &Broker, run: &str, clock: Clock) -> Option<Offset> {
+    let mut best: Option<Offset> = None;
+    for _ in 0..ROUND_TRIPS {
+        let before = clock.read();
+        let answer = broker.ask(names::clock(run), Vec::new(), CLOCK).await;
+        let after = clock.read();
+        let Ok(reading) = messages::decode::<Reading>(&answer.ok()?) else {
+            return None;
+        };
+        let offset = Offset::of(before, reading, after);
+        if best.is_none_or(|best| offset.uncertainty < best.uncertainty) {
+            best = Some(offset);
+        }
+    }
+    best
+}

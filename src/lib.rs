@@ -127,6 +127,11 @@ pub mod internals {
 
     pub use crate::metrics::Recorder;
 
+    #[cfg(feature = "gaggle")]
+    pub mod gaggle {
+        //! Workers that only deliver figures.
+        pub use crate::gaggle::simulate;
+    }
     pub mod html {
         //! Pages.
         pub use crate::html::{

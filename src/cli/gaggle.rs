@@ -41,18 +41,13 @@ pub(crate) struct Workers {
     #[command(flatten)]
     pub reached: Nats,
     /// Where a broker that lgoose starts listens, such as 0.0.0.0:4222 [default: 127.0.0.1 and a free port]
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        requires = "workers",
-        conflicts_with = "nats"
-    )]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "nats")]
     pub nats_listen: Option<String>,
     /// How long to wait for workers [default: 60s]
-    #[arg(long, value_name = "D", value_parser = units::duration, requires = "workers")]
+    #[arg(long, value_name = "D", value_parser = units::duration)]
     pub workers_timeout: Option<Duration>,
     /// What a worker's loss means: 'continue' without it, 'replace' it by a free one, or 'stop' [default: continue]
-    #[arg(long, value_name = "WHAT", requires = "workers")]
+    #[arg(long, value_name = "WHAT")]
     pub on_worker_loss: Option<OnLoss>,
 }
 

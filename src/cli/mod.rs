@@ -182,9 +182,13 @@ fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
     let (url, host) = (run.url().is_some(), typed("host"));
     let lonely = ["method", "body"].into_iter().find(|name| typed(name));
     #[cfg(feature = "gaggle")]
-    if typed("nats") && run.gaggle.workers.is_none() {
-        let told = "'--nats' names the broker of a run on workers: say how many with '--workers'";
-        return Err(command().error(ErrorKind::MissingRequiredArgument, told));
+    if run.gaggle.workers.is_none() {
+        let of_workers = ["nats", "nats_listen", "workers_timeout", "on_worker_loss"];
+        if let Some(flag) = of_workers.into_iter().find(|name| typed(name)) {
+            let flag = flag.replace('_', "-");
+            let told = format!("'--{flag}' is for a run on workers: say how many with '--workers'");
+            return Err(command().error(ErrorKind::MissingRequiredArgument, told));
+        }
     }
     let told = match (url, host, lonely) {
         (true, true, _) => "a URL and '--host' both say whom to load: give one of them".to_owned(),

@@ -63,6 +63,14 @@ impl Clock {
 }
 
 impl Offset {
+    /// No distance.
+    #[cfg(feature = "internals")]
+    pub(super) const NONE: Offset = Offset {
+        monotonic: 0,
+        wall: 0,
+        uncertainty: 0,
+    };
+
     /// Returns the distance by one round trip: the own clock before and after it, and the manager's in between.
     pub(super) fn of(before: Reading, manager: Reading, after: Reading) -> Offset {
         let round_trip = after.monotonic.saturating_sub(before.monotonic);

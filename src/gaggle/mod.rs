@@ -9,9 +9,13 @@ mod clock;
 mod manager;
 mod messages;
 mod names;
+#[cfg(feature = "internals")]
+mod simulation;
 mod worker;
 
 pub(crate) use broker::{Address, Broker};
 pub(crate) use manager::{Leave, Manager, Recruitment, WorkerLoss, present};
 pub(crate) use messages::Presence;
+#[cfg(feature = "internals")]
+pub use simulation::simulate;
 pub(crate) use worker::{Offer, serve};

@@ -5,7 +5,28 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 61] = [
+const MISFITS: [(&str, &str, &[&str]); 66] = [
+    (
+        "--workers",
+        "0",
+        &["'0' is not a whole number of at least 1"],
+    ),
+    (
+        "--nats",
+        "nats://broker",
+        &["say how many with '--workers'"],
+    ),
+    (
+        "--nats-listen",
+        "0.0.0.0",
+        &["say how many with '--workers'"],
+    ),
+    ("--workers-timeout", "soon", &["'soon' is not a duration"]),
+    (
+        "--on-worker-loss",
+        "panic",
+        &["continue", "replace", "stop"],
+    ),
     ("--users", "0", &["'0' is not a whole number of at least 1"]),
     (
         "--hatch-rate",
@@ -116,7 +137,11 @@ const MISFITS: [(&str, &str, &[&str]); 61] = [
 
 /// Exempt flags: those without a value that choose what is shown, one that takes any path, and those that every program
 /// has.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 18] = [
+    "--nats-creds",
+    "--nats-ca",
+    "--nats-cert",
+    "--nats-key",
     "--exit",
     "--headless",
     "--watch",

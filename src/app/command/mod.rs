@@ -130,8 +130,10 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     if let Some(path) = &flags.screen.log_file {
         log::write_to(path)?;
     }
-    for shortage in preflight::preflight(prepared) {
-        warn(&shortage);
+    if !on_workers(flags) {
+        for shortage in preflight::preflight(prepared) {
+            warn(&shortage);
+        }
     }
     for (name, url) in prepared.sites.served() {
         tell(flags, &format!("{name} is served at {url} for this run"));
@@ -181,6 +183,17 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     Ok(code)
 }
 
+/// Whether users run on other machines, whose limits are their own.
+fn on_workers(flags: &cli::Run) -> bool {
+    #[cfg(feature = "gaggle")]
+    return flags.gaggle.workers.is_some();
+    #[cfg(not(feature = "gaggle"))]
+    {
+        let _here = flags;
+        false
+    }
+}
+
 /// Moves the users to workers, if the flags want that; what it returns is to be ended after the run.
 #[cfg(feature = "gaggle")]
 fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>, Error> {
@@ -190,7 +203,12 @@ fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>
             tracing::info!(target: "lgoose::gaggle", "{text}");
         }
     };
-    let hiring = gaggle::hire(&flags.gaggle, begun.prepared(), tell);
+    if !on_workers(flags) {
+        return Ok(None);
+    }
+    // Whoever was claimed is let go before the process ends.
+    guard::attend(begun.handle());
+    let hiring = gaggle::hire(&flags.gaggle, begun.prepared(), tell, guard::interrupted());
     let Some(hired) = runtime()?.block_on(hiring)? else {
         return Ok(None);
     };

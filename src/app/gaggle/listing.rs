@@ -86,10 +86,15 @@ fn text(workers: &[(Presence, Duration)], runs: &[String], now: Duration) -> Str
             .iter()
             .filter(|(worker, _)| worker.run.as_ref() == Some(run))
             .count();
-        text += &format!(
-            "\nrun {run}: {}",
-            crate::units::counted(count as u64, "worker")
-        );
+        text += &match count {
+            0 => format!(
+                "\nrun {run}: nobody works for it; its manager has gone, and the broker forgets it within a day"
+            ),
+            count => format!(
+                "\nrun {run}: {}",
+                crate::units::counted(count as u64, "worker")
+            ),
+        };
     }
     text.trim_end().to_owned()
 }

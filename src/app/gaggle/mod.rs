@@ -70,7 +70,7 @@ pub(super) struct ManagerParts {
     pub(super) versions: crate::engine::PlanVersions,
 }
 
-/// Waits for the workers that the flags want, and gives them the plan; `None` if they want none.
+/// Waits for the workers that the flags want until `stop`, and gives them the plan; `None` if they want none.
 ///
 /// # Errors
 /// Trouble with the broker, too few workers, a plan that one of them refuses; a mistake in the flags.
@@ -78,6 +78,7 @@ pub(super) async fn hire(
     flags: &cli::Workers,
     prepared: &Prepared,
     tell: impl Fn(&str) + Send + Sync + 'static,
+    stop: impl Future<Output = ()>,
 ) -> Result<Option<Hired>, Error> {
     let Some(workers) = flags.workers else {
         return Ok(None);
@@ -126,6 +127,7 @@ pub(super) async fn hire(
         Arc::new(plan_version),
         Arc::new(pack),
         Box::new(tell),
+        stop,
     )
     .await?;
     Ok(Some(Hired { manager, server }))

@@ -9,8 +9,9 @@ use tokio::time::Instant;
 /// Time between two questions to the kernel.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Time between two counts by address, each of which has the kernel list all sockets.
+/// Time between two counts by address, each of which has the kernel list all sockets; of few that costs nothing.
 const EVERY_COUNT: Duration = Duration::from_secs(10);
+const FEW: u64 = 1_000;
 
 #[derive(Debug)]
 pub(crate) struct PortWatch {
@@ -37,7 +38,9 @@ impl PortWatch {
         if !is_scarce(ports, at_most) {
             return None;
         }
-        self.next = now + EVERY_COUNT;
+        if at_most > FEW {
+            self.next = now + EVERY_COUNT;
+        }
         let warning = scarcity(ports, &machine::busiest_destination()?)?;
         self.ports = None;
         Some(warning)

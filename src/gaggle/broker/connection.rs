@@ -20,7 +20,7 @@ use tokio::time::Instant;
 /// Time for which a repeated message is recognized by the broker itself.
 const REPEATS: Duration = Duration::from_secs(120);
 /// Time after which the broker forgets a run that nobody has ended.
-const FORGET: Duration = Duration::from_secs(7 * 24 * 3_600);
+const FORGET: Duration = Duration::from_secs(24 * 3_600);
 /// Time that an answer of the broker may take.
 const ANSWER: Duration = Duration::from_secs(5);
 

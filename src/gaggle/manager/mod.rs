@@ -62,17 +62,18 @@ impl Leave {
 }
 
 impl Manager {
-    /// Connects, waits for workers and gives them the plan. Everything goes on by a thread of its own; what it waits for
-    /// ends when the future is dropped.
+    /// Connects, waits for workers and gives them the plan, unless `stop` comes before. Everything goes on by a thread of
+    /// its own.
     ///
     /// # Errors
-    /// Trouble with the broker; too few workers, by name; a plan that a worker refuses, by name.
+    /// Trouble with the broker; too few workers, by name; a plan that a worker refuses, by name; the stop.
     pub(crate) async fn recruit(
         address: Address,
         recruitment: Recruitment,
         plan_version: Arc<PlanVersion>,
         pack: Pack,
         tell: Tell,
+        stop: impl Future<Output = ()>,
     ) -> Result<Manager, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -84,15 +85,9 @@ impl Manager {
             .name("gaggle".to_owned())
             .spawn(move || {
                 let lead = async move {
-                    let prepared = prepare(&address, recruitment, &plan_version, pack, tell);
-                    tokio::pin!(prepared);
                     let mut ends = ends;
-                    let prepared = tokio::select! {
-                        prepared = &mut prepared => prepared,
-                        // Nobody waits for it any more.
-                        _ = &mut ends => return,
-                    };
-                    match prepared {
+                    let asked = (recruitment, pack, tell);
+                    match prepare(&address, asked, &plan_version, &mut ends).await {
                         Ok((pump, parts)) => {
                             if ready.send(Ok(parts)).is_ok() {
                                 pump.run(ends).await;
@@ -108,7 +103,16 @@ impl Manager {
             })
             .map_err(|error| Error::cannot("start a thread", error))?;
         let fault = |_| Error::trouble("the link to the workers ended by a fault in lgoose");
-        let (run, link, offers, versions, threads) = recruited.await.map_err(fault)??;
+        let recruited = tokio::select! {
+            recruited = recruited => recruited.map_err(fault)?,
+            () = stop => {
+                drop(over);
+                // It lets go whom it has claimed.
+                let _panicked = thread.join();
+                return Err(Error::trouble("stopped before the run began: nothing was sent"));
+            }
+        };
+        let (run, link, offers, versions, threads) = recruited?;
         Ok(Manager {
             run,
             link,
@@ -122,26 +126,30 @@ impl Manager {
 
 type Parts = (String, Link, Offers, PlanVersions, usize);
 
+/// Makes all ready for the run, unless `ends` says before that nobody waits for it any more.
 async fn prepare(
     address: &Address,
-    recruitment: Recruitment,
+    (recruitment, pack, tell): (Recruitment, Pack, Tell),
     plan_version: &Arc<PlanVersion>,
-    pack: Pack,
-    tell: Tell,
+    ends: &mut oneshot::Receiver<()>,
 ) -> Result<(Pump, Parts), Error> {
     let broker = Broker::connect(address, "lgoose manager", CONNECT).await?;
     let run = run_name();
     broker.make_stream(&run).await?;
     let clock = Clock::start();
     let beating = streams::beat(&broker, &run, clock).await?;
-    let recruited = recruit::recruit(&broker, &run, &recruitment, &tell).await;
     let handed_out = async {
-        let mut roll = Roll::new(recruited?);
+        let recruited = recruit::recruit(&broker, &run, &recruitment, &tell).await?;
+        let mut roll = Roll::new(recruited);
         let packed = pack(plan_version)?;
         hand_out::hand_out(&broker, &run, &mut roll, &packed, 0).await?;
         Ok::<_, Error>((roll, packed))
     };
-    let (roll, packed) = match handed_out.await {
+    let handed_out = tokio::select! {
+        handed_out = handed_out => handed_out,
+        _ = ends => Err(Error::trouble("nobody waits for the run any more")),
+    };
+    let (roll, packed) = match handed_out {
         Ok(handed_out) => handed_out,
         Err(error) => {
             recruit::release_all(&broker, &run).await;

@@ -131,6 +131,8 @@ impl Pump {
                 }
             };
             tokio::select! {
+                // What has come is heard before anybody counts as lost.
+                biased;
                 _ = &mut over => break,
                 begun = begins => {
                     self.begins = None;

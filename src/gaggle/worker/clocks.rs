@@ -9,7 +9,11 @@ use std::time::Duration;
 const CLOCK: Duration = Duration::from_secs(2);
 
 /// Compares the own clock with the manager's; `None` if that does not answer.
-pub(super) async fn compare_clocks(broker: &Broker, run: &str, clock: Clock) -> Option<Offset> {
+pub(in crate::gaggle) async fn compare_clocks(
+    broker: &Broker,
+    run: &str,
+    clock: Clock,
+) -> Option<Offset> {
     let mut best: Option<Offset> = None;
     for _ in 0..ROUND_TRIPS {
         let before = clock.read();

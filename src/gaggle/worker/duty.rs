@@ -1,14 +1,15 @@
 //! Duty of a worker: one run, from its claim to its last figures.
 
 use super::clocks::compare_clocks;
-use super::following::{Following, Versions};
+use super::following::Following;
 use super::outbox::hand_over;
+use super::tasks::{Finished, Prepared};
 use super::{Load, Offer, refuse};
 use crate::config::Part;
 use crate::engine::{self, EventOrder, Work, WorkerSignal};
 use crate::error::Error;
 use crate::gaggle::broker::{Broker, Contact};
-use crate::gaggle::clock::{Clock, Offset};
+use crate::gaggle::clock::Clock;
 use crate::gaggle::messages::{self, Place, Presence, Reply, RequestKind, Revised};
 use crate::gaggle::names;
 use async_nats::Subscriber;
@@ -53,28 +54,6 @@ pub(super) struct Duty {
     /// Whether the manager wants nothing more of it.
     released: bool,
     begun: bool,
-}
-
-/// What was prepared before users begin.
-#[derive(Default)]
-struct Prepared {
-    run: Option<engine::Run>,
-    versions: Versions,
-    offset: Option<Offset>,
-}
-
-/// A task beside requests that has finished.
-enum Finished {
-    /// A version of the plan was loaded, or refused.
-    Loading {
-        number: u64,
-        loaded: Box<Result<engine::Run, Error>>,
-        offset: Option<Offset>,
-        inbox: String,
-    },
-    Event,
-    /// Users have gone, or all figures were handed over.
-    Work,
 }
 
 impl Duty {
@@ -138,10 +117,11 @@ impl Duty {
                     let up = changed.is_ok() && *self.contact.borrow_and_update() == Contact::Up;
                     if up {
                         // What was missed meanwhile.
-                        let subject = names::order(&self.run);
-                        if let Some(bytes) = self.broker.last(&self.run, &subject).await {
-                            self.follow(&bytes);
-                        }
+                        let (broker, run) = (self.broker.clone(), self.run.clone());
+                        self.tasks.spawn(async move {
+                            let order = broker.last(&run, &names::order(&run)).await;
+                            Ok(Finished::Order(order))
+                        });
                     }
                 }
                 Some(finished) = self.tasks.join_next() => match finished {
@@ -323,14 +303,15 @@ impl Duty {
     }
 
     async fn finished(&mut self, finished: Finished) {
-        let Finished::Loading {
-            number,
-            loaded,
-            offset,
-            inbox,
-        } = finished
-        else {
-            return;
+        let (number, loaded, offset, inbox) = match finished {
+            Finished::Loading {
+                number,
+                loaded,
+                offset,
+                inbox,
+            } => (number, loaded, offset, inbox),
+            Finished::Order(Some(order)) => return self.follow(&order),
+            Finished::Order(None) | Finished::Event | Finished::Work => return,
         };
         let reply = match (*loaded, number, offset) {
             (Err(error), ..) => refuse(&error.to_string()),

@@ -4,6 +4,7 @@ mod clocks;
 mod duty;
 mod following;
 mod outbox;
+mod tasks;
 
 use crate::config::Part;
 use crate::control::{Call, Calls, Command, Done, Refusal};
@@ -13,6 +14,8 @@ use crate::gaggle::broker::Broker;
 use crate::gaggle::clock::Clock;
 use crate::gaggle::messages::{self, Presence, Reply, Request, RequestKind};
 use crate::gaggle::names;
+#[cfg(feature = "internals")]
+pub(super) use clocks::compare_clocks;
 use duty::Duty;
 use futures_util::StreamExt as _;
 use std::sync::Arc;

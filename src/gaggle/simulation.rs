@@ -1,0 +1,214 @@
+//! Simulated workers for benchmarks of a manager: they answer like workers, drive no users, and deliver the figures of
+//! as many requests as they are told each second.
+
+use super::broker::Broker;
+use super::clock::{Clock, Offset};
+use super::messages::{self, Numbered, Place, Presence, Reply, Request, RequestKind, Revised};
+use super::names;
+use super::worker::compare_clocks;
+use crate::engine::WorkerSignal;
+use crate::error::Error;
+use crate::gaggle::Address;
+use crate::metrics::{Effort, Phases, PortableDelta, Recorder, Sample};
+use futures_util::StreamExt as _;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// Names of requests.
+const NAMES: usize = 12;
+/// Different deliveries of a second; workers share them.
+const PATTERNS: u64 = 16;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Serves one run as so many workers of one thread, each with so many requests a second; returns how many requests were
+/// delivered in all.
+///
+/// # Errors
+/// Trouble with the broker.
+pub fn simulate(url: &str, workers: usize, requests: usize) -> Result<u64, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::cannot("start the runtime", error))?;
+    runtime.block_on(serve(url, workers, requests))
+}
+
+async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error> {
+    let broker = Broker::connect(&Address::parse(url)?, "simulation", SECOND * 5).await?;
+    let clock = Clock::start();
+    let mut hellos = broker.listen(names::HELLO.to_owned()).await?;
+    let mut asked = broker.listen(names::worker("*")).await?;
+    let mut orders = broker.listen(names::order("*")).await?;
+    let mut claimed: BTreeMap<String, String> = BTreeMap::new();
+    let mut places: BTreeMap<String, Place> = BTreeMap::new();
+    let mut offset: Option<Offset> = None;
+    let (stop, stopped) = watch::channel(false);
+    let delivered = Arc::new(AtomicU64::new(0));
+    let mut working = tokio::task::JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(hello) = hellos.next() => if let Some(inbox) = hello.reply {
+                for number in 0..workers {
+                    let presence = presence(number, &claimed);
+                    broker.send(inbox.to_string(), messages::encode(&presence)).await;
+                }
+            },
+            Some(message) = asked.next() => {
+                let Some(inbox) = message.reply else {
+                    continue;
+                };
+                let id = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
+                let request: Request = messages::decode(&message.payload)?;
+                let reply = match request.kind {
+                    RequestKind::Claim => {
+                        claimed.insert(id, request.run);
+                        Reply::Done
+                    }
+                    RequestKind::Load { place, .. } => {
+                        if offset.is_none() {
+                            offset = compare_clocks(&broker, &request.run, clock).await;
+                        }
+                        places.extend(place.map(|place| (id, place)));
+                        Reply::Loaded(offset)
+                    }
+                    RequestKind::Begin { at, .. } => {
+                        let begin = clock.moment(at, &offset.unwrap_or(Offset::NONE));
+                        let worker = Worker {
+                            broker: broker.clone(),
+                            run: request.run,
+                            first_shard: places.get(&id).map_or(0, |place| place.first_shard),
+                            id,
+                            begin,
+                            requests,
+                            delivered: delivered.clone(),
+                        };
+                        working.spawn(worker.work(stopped.clone()));
+                        Reply::Done
+                    }
+                    RequestKind::Release => {
+                        claimed.remove(&id);
+                        if claimed.is_empty() && working.is_empty() {
+                            broker.send(inbox.to_string(), messages::encode(&Reply::Done)).await;
+                            return Ok(delivered.load(Ordering::Relaxed));
+                        }
+                        Reply::Done
+                    }
+                    _ => Reply::Done,
+                };
+                broker.send(inbox.to_string(), messages::encode(&reply)).await;
+            }
+            Some(order) = orders.next() => {
+                let revised: Revised = messages::decode(&order.payload)?;
+                stop.send_replace(!revised.order.goes_on());
+            }
+            Some(_) = working.join_next() => {}
+        }
+    }
+}
+
+fn presence(number: usize, claimed: &BTreeMap<String, String>) -> Presence {
+    let id = format!("{number:016x}");
+    let region = ["eu", "us", "ap"][number % 3];
+    Presence {
+        run: claimed.get(&id).cloned(),
+        name: format!("w{number}"),
+        id,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        labels: [("region".to_owned(), region.to_owned())].into(),
+        threads: 1,
+        cores: 1,
+        wall: 0,
+    }
+}
+
+struct Worker {
+    broker: Broker,
+    run: String,
+    id: String,
+    first_shard: u64,
+    begin: Instant,
+    requests: usize,
+    delivered: Arc<AtomicU64>,
+}
+
+impl Worker {
+    async fn work(self, mut stopped: watch::Receiver<bool>) {
+        let subject = names::signals(&self.run, &self.id);
+        // As real ones are: a little after the second, each at its own time.
+        let after = Duration::from_micros(60_000 + self.first_shard * 137 % 300_000);
+        let mut recorder = Recorder::new(0).of_run(self.begin, self.begin, None);
+        recorder.user_started("visitor", self.begin);
+        let (mut sequence, mut second) = (0, 0);
+        let mut ends = false;
+        while !ends {
+            second += 1;
+            let due = self.begin + SECOND * second + after;
+            tokio::select! {
+                () = tokio::time::sleep_until(due.into()) => {}
+                _ = stopped.wait_for(|stopped| *stopped) => ends = true,
+            }
+            if !ends {
+                self.record(&mut recorder, second);
+                self.delivered
+                    .fetch_add(self.requests as u64, Ordering::Relaxed);
+            }
+            let delta = PortableDelta::from(&recorder.take()).shift_shards(self.first_shard);
+            let bytes = delta.encode();
+            let figures = WorkerSignal::Figures { reached: 0, bytes };
+            let last = ends.then(|| WorkerSignal::Ended {
+                departures: Default::default(),
+            });
+            for signal in [Some(figures), last].into_iter().flatten() {
+                sequence += 1;
+                let bytes = messages::encode(&Numbered { sequence, signal });
+                let id = format!("{}:{sequence}", self.id);
+                while self
+                    .broker
+                    .keep(subject.clone(), &id, bytes.clone())
+                    .await
+                    .is_err()
+                {}
+            }
+        }
+    }
+
+    /// Records the requests of a second that is over, with latencies that are spread over decades.
+    fn record(&self, recorder: &mut Recorder, second: u32) {
+        let from = self.begin + SECOND * (second - 1);
+        let step = SECOND / (self.requests as u32 + 1);
+        let pattern = self.first_shard % PATTERNS + u64::from(second);
+        for number in 0..self.requests {
+            let at = from + step * number as u32;
+            let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (pattern << 17);
+            let part = (mixed >> 40) as f64 / (1_u64 << 24) as f64;
+            let latency = Duration::from_secs_f64(0.001 * (part * 5.0).exp().min(100.0)).min(step);
+            let name = format!("page {}", number % NAMES);
+            let request = recorder.request("GET", &name);
+            let flight = recorder.request_begins(at);
+            recorder.request_ends(flight, at, latency, true);
+            recorder.record(&Sample {
+                request,
+                begin: at,
+                latency,
+                delay: None,
+                phases: Phases::default(),
+                status: 200,
+                redirects: 0,
+                retries: 0,
+                bytes: 500,
+                failure: None,
+                context: None,
+            });
+        }
+        recorder.effort(Effort {
+            wall: SECOND,
+            busy: SECOND / 3,
+            connections: 10,
+            ..Effort::default()
+        });
+        recorder.come_to(self.begin + SECOND * second);
+    }
+}

@@ -88,12 +88,14 @@ mod lua;
 mod machine;
 mod metrics;
 mod output;
+mod packed;
 mod phases;
 mod plan;
 mod threshold;
 #[cfg(feature = "tui")]
 mod tui;
 mod units;
+mod wildcard;
 
 pub mod report {
     //! What a run leaves behind: the [`Report`], its parts, and the formats that it is written in.

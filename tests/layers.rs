@@ -21,13 +21,15 @@ html      nothing
 machine   nothing
 console   nothing
 files     nothing
+packed    nothing
 phases    nothing
+wildcard  nothing
 threshold error units
-metrics   phases threshold units error
+metrics   packed phases threshold units error
 control   metrics error units
 config    threshold error units
-http      files phases error units
-plan      config error units
+http      files phases wildcard error units
+plan      config wildcard error units
 cli       threshold config error units
 lua       plan config http html metrics files error units
 engine    lua plan config http metrics control machine error units

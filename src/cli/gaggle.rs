@@ -24,6 +24,22 @@ pub(crate) struct Nats {
     pub nats_key: Option<PathBuf>,
 }
 
+/// A broker, and how it is reached.
+#[derive(Debug, Args)]
+pub(crate) struct Broker {
+    /// The broker: nats://[TOKEN@ or USER:PASSWORD@]HOST[:4222], or tls://…; also from LGOOSE_NATS
+    #[arg(
+        value_name = "URL",
+        env = "LGOOSE_NATS",
+        hide_env = true,
+        hide_env_values = true
+    )]
+    pub url: String,
+    /// How the broker is reached.
+    #[command(flatten)]
+    pub reached: Nats,
+}
+
 /// Options of a run whose users are on other machines.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Workers")]
@@ -67,14 +83,9 @@ pub(crate) enum OnLoss {
         the broker's accounts let through: '--allow-host' bounds where it can send."
 )]
 pub(crate) struct Worker {
-    /// The broker: nats://[TOKEN@ or USER:PASSWORD@]HOST[:4222], or tls://…; also from LGOOSE_NATS
-    #[arg(
-        value_name = "URL",
-        env = "LGOOSE_NATS",
-        hide_env = true,
-        hide_env_values = true
-    )]
-    pub url: String,
+    /// The broker.
+    #[command(flatten)]
+    pub broker: Broker,
     /// The name in tables and reports [default: the machine's]
     #[arg(long)]
     pub name: Option<String>,
@@ -93,23 +104,4 @@ pub(crate) struct Worker {
     /// Memory that the process may take [default: most of what the machine has]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
-    /// How the broker is reached.
-    #[command(flatten)]
-    pub reached: Nats,
-}
-
-/// `lgoose gaggle`.
-#[derive(Debug, Args)]
-pub(crate) struct Gaggle {
-    /// The broker: nats://[TOKEN@ or USER:PASSWORD@]HOST[:4222], or tls://…; also from LGOOSE_NATS
-    #[arg(
-        value_name = "URL",
-        env = "LGOOSE_NATS",
-        hide_env = true,
-        hide_env_values = true
-    )]
-    pub url: String,
-    /// How the broker is reached.
-    #[command(flatten)]
-    pub reached: Nats,
 }

@@ -10,7 +10,7 @@ mod run;
 mod values;
 
 #[cfg(feature = "gaggle")]
-pub(crate) use gaggle::{Gaggle, Nats, OnLoss, Worker, Workers};
+pub(crate) use gaggle::{Broker, Nats, OnLoss, Worker, Workers};
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
 
@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Worker(Worker),
     /// List the workers and the runs at a broker
     #[cfg(feature = "gaggle")]
-    Gaggle(Gaggle),
+    Gaggle(Broker),
     /// Print what a shell needs to complete lgoose's options, such as: lgoose completions bash >>~/.bashrc
     Completions {
         /// The shell

@@ -53,6 +53,12 @@ impl Error {
         Trouble::cannot(action).because(source).into()
     }
 
+    /// Returns its text without the word that begins it, for a sentence that goes on with it.
+    pub(crate) fn text(&self) -> String {
+        let text = self.to_string();
+        text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+    }
+
     /// Returns the exit code for this error.
     pub fn exit_code(&self) -> u8 {
         match self {

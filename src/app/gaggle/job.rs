@@ -7,15 +7,15 @@ use crate::error::{Error, Trouble};
 use crate::gaggle::Offer;
 use crate::http::AllowedHosts;
 use crate::lua::{self, Bundle};
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use crate::packed::{pack, unpack};
 use serde::{Deserialize, Serialize};
-use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
+
+/// The most bytes that a plan may have with all its files: more than any that travels well.
+const MOST_UNPACKED: u64 = 4 << 30;
 
 /// A plan, the configuration of its run, and the files that both need.
 #[derive(Debug, Serialize, Deserialize)]
@@ -110,20 +110,14 @@ impl Job {
 
     /// Packs the job for sending.
     pub(super) fn pack(&self) -> Vec<u8> {
-        let plain = postcard::to_stdvec(self).expect("memory takes what is written");
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-        let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
-        written.expect("memory takes what is written")
+        pack(Vec::new(), self)
     }
 
     fn unpack(packed: &[u8]) -> Result<Job, Error> {
-        let cannot = |error: &dyn std::fmt::Display| {
-            Error::cannot("read the plan that the manager sent", error.to_string())
-        };
-        let mut plain = Vec::new();
-        let read = DeflateDecoder::new(packed).read_to_end(&mut plain);
-        read.map_err(|error| cannot(&error))?;
-        postcard::from_bytes(&plain).map_err(|error| cannot(&error))
+        let job = unpack(packed, MOST_UNPACKED);
+        job.map_err(|error| {
+            Error::cannot("read the bytes of the plan that the manager sent", error)
+        })
     }
 }
 

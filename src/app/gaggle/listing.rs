@@ -14,8 +14,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// Trouble with the broker.
-pub(in crate::app) fn list(flags: &cli::Gaggle) -> Result<String, Error> {
-    let address = address(&flags.url, &flags.reached)?;
+pub(in crate::app) fn list(broker: &cli::Broker) -> Result<String, Error> {
+    let address = address(&broker.url, &broker.reached)?;
     runtime()?.block_on(async {
         let broker = Broker::connect(&address, "lgoose gaggle", CONNECT).await?;
         let workers = present(&broker).await?;

@@ -37,7 +37,7 @@ pub(in crate::app) fn work(flags: &cli::Worker) -> Result<u8, Error> {
         memory: flags.memory,
         allowed: flags.allow_host.clone(),
     };
-    let address = address(&flags.url, &flags.reached)?;
+    let address = address(&flags.broker.url, &flags.broker.reached)?;
     let runtime = runtime()?;
     let name = format!("lgoose worker {}", presence.name);
     tracing::info!(target: "lgoose::gaggle", "connecting to the broker at {}", address.url());

@@ -50,11 +50,6 @@ impl Order {
         }
     }
 
-    /// Returns whether the run has an end by its timetable.
-    pub(crate) fn has_end(&self) -> bool {
-        self.end.is_some()
-    }
-
     /// Whether users are to run.
     pub(crate) fn goes_on(&self) -> bool {
         self.phase == Phase::Go

@@ -277,9 +277,11 @@ impl Worker {
             SignalKind::Ended { departures } => self.roster.ended(from, departures),
             SignalKind::Lost => {
                 self.roster.lost(from);
-                self.fail("a thread of users ended by a fault in lgoose");
+                self.fail(&Error::trouble(
+                    "a thread of users ended by a fault in lgoose",
+                ));
             }
-            SignalKind::Failed(error) => self.fail(error),
+            SignalKind::Failed(error) => self.fail(&error),
             // Of workers alone.
             SignalKind::Delivery { .. }
             | SignalKind::Warning(_)
@@ -290,10 +292,8 @@ impl Worker {
     }
 
     /// Tells the manager why this worker cannot go on, and ends what still runs here.
-    fn fail(&mut self, why: impl ToString) {
-        let why = why.to_string();
-        let why = why.strip_prefix("error: ").unwrap_or(&why).to_owned();
-        self.send(WorkerSignal::Failed(why));
+    fn fail(&mut self, why: &Error) {
+        self.send(WorkerSignal::Failed(why.text()));
         if self.until.is_none() {
             self.until = Some(Instant::now() + LAST_HAND_OVER);
             self.tell(Phase::Abort);
@@ -314,7 +314,7 @@ impl Worker {
             self.caught = true;
             let plan_version = self.orders.borrow().plan_version.clone();
             self.roster.lost(caught.shard);
-            self.fail(complaint(&plan_version.plan, &self.name, caught));
+            self.fail(&complaint(&plan_version.plan, &self.name, caught));
         }
     }
 

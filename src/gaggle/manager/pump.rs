@@ -265,7 +265,10 @@ impl Pump {
             Ok(kind) => {
                 match kind {
                     SignalKind::Ended { .. } => self.roll.0[number].ended = true,
-                    SignalKind::Away(_) => self.leaving.push(number),
+                    SignalKind::Away(_) => {
+                        self.roll.0[number].left = true;
+                        self.leaving.push(number);
+                    }
                     _ => {}
                 }
                 self.signal(number, kind);

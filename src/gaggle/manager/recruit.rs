@@ -6,7 +6,7 @@ use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::{self, Presence, Request, RequestKind};
 use crate::gaggle::names;
 use crate::units::counted;
-use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -14,6 +14,36 @@ use tokio::time::Instant;
 const HELLO: Duration = Duration::from_millis(400);
 /// Time that a worker has to answer a claim.
 const CLAIM: Duration = Duration::from_secs(5);
+
+/// Version of this lgoose.
+const OWN: &str = env!("CARGO_PKG_VERSION");
+
+/// A worker that was not claimed.
+struct Other {
+    name: String,
+    why: Why,
+}
+
+/// Reasons why a worker was not claimed.
+enum Why {
+    /// It is of that version.
+    Version(String),
+    /// It works for that run.
+    Busy(String),
+    /// It refuses, or does not answer: a sentence.
+    Refused(String),
+}
+
+impl fmt::Display for Other {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "worker '{}': ", self.name)?;
+        match &self.why {
+            Why::Version(version) => write!(f, "it runs lgoose {version}, and this is {OWN}"),
+            Why::Busy(run) => write!(f, "it works for run {run}"),
+            Why::Refused(why) => f.write_str(why),
+        }
+    }
+}
 
 /// Returns all workers that answer now, with the time that each took.
 ///
@@ -40,7 +70,7 @@ pub(super) async fn claim_one(
     for (worker, _) in present(broker).await.ok()? {
         let fits = worker.run.is_none()
             && worker.threads >= threads
-            && worker.version == env!("CARGO_PKG_VERSION")
+            && worker.version == OWN
             && !left_out.contains(&worker.id);
         if fits && claim(broker, run, &worker).await.is_ok() {
             return Some(Presence { threads, ..worker });
@@ -69,10 +99,9 @@ pub(super) async fn recruit(
 ) -> Result<Vec<Presence>, Error> {
     let until = Instant::now() + recruitment.timeout;
     let mut claimed: Vec<Presence> = Vec::new();
-    let mut others: BTreeMap<String, String> = BTreeMap::new();
     let mut told = None;
     loop {
-        others.clear();
+        let mut others: Vec<Other> = Vec::new();
         for (worker, _) in present(broker).await? {
             if claimed.len() == recruitment.workers {
                 break;
@@ -80,33 +109,27 @@ pub(super) async fn recruit(
             if claimed.iter().any(|known| known.id == worker.id) {
                 continue;
             }
-            let own = env!("CARGO_PKG_VERSION");
-            let refused = match &worker.run {
-                _ if worker.version != own => {
-                    Err(format!("runs lgoose {}, and this is {own}", worker.version))
-                }
-                Some(other) => Err(format!("works for run {other}")),
-                None => claim(broker, run, &worker).await.map_err(|why| {
-                    let why = why.strip_prefix("it ").unwrap_or(&why);
-                    why.to_owned()
-                }),
+            let why = match &worker.run {
+                _ if worker.version != OWN => Why::Version(worker.version),
+                Some(other) => Why::Busy(other.clone()),
+                None => match claim(broker, run, &worker).await {
+                    Ok(()) => {
+                        claimed.push(worker);
+                        continue;
+                    }
+                    Err(why) => Why::Refused(why),
+                },
             };
-            match refused {
-                Ok(()) => {
-                    others.remove(&worker.id);
-                    claimed.push(worker);
-                }
-                Err(why) => {
-                    others.insert(worker.id, format!("'{}': it {why}", worker.name));
-                }
-            }
+            others.push(Other {
+                name: worker.name,
+                why,
+            });
         }
         if claimed.len() == recruitment.workers {
-            for other in others
-                .values()
-                .filter(|other| other.contains("runs lgoose"))
-            {
-                tell(&format!("worker {other}: it was left out"));
+            for other in &others {
+                if let Why::Version(_) = other.why {
+                    tell(&format!("{other}: it was left out"));
+                }
             }
             return Ok(claimed);
         }
@@ -125,11 +148,7 @@ pub(super) async fn recruit(
     }
 }
 
-fn too_few(
-    recruitment: &Recruitment,
-    claimed: &[Presence],
-    others: &BTreeMap<String, String>,
-) -> Error {
+fn too_few(recruitment: &Recruitment, claimed: &[Presence], others: &[Other]) -> Error {
     let seconds = recruitment.timeout.as_secs_f64();
     let wanted = counted(recruitment.workers as u64, "worker");
     let mut text = format!("of {wanted}, {} came within {seconds} s", claimed.len());
@@ -140,8 +159,8 @@ fn too_few(
             .collect();
         text += &format!(": {}", names.join(", "));
     }
-    for other in others.values() {
-        text += &format!("; worker {other}");
+    for other in others {
+        text += &format!("; {other}");
     }
     Trouble::new(text)
         .help("start more with 'lgoose worker URL', ask for fewer, or wait longer with '--workers-timeout'")

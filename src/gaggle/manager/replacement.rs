@@ -3,6 +3,7 @@
 use super::hand_out::hand_to;
 use super::pump::{ANSWER, Pump};
 use super::recruit::claim_one;
+use super::roll::Member;
 use crate::engine::SignalKind;
 use crate::gaggle::messages::RequestKind;
 use tokio::time::Instant;
@@ -22,24 +23,27 @@ impl Pump {
             let text = format!("no free worker could take the place of '{lost}'");
             return self.signal(number, SignalKind::Warning(text));
         };
-        let new = self.roll.replace(number, presence);
-        let name = self.roll.0[new].name().to_owned();
-        let text = format!("worker '{name}' took the place of '{lost}'");
-        let identity = self.roll.0[new].identity();
-        self.signal(new, SignalKind::Joined { identity, text });
-        if let Err(why) = self.bring_in(new).await {
-            self.roll.0[new].away = true;
-            self.signal(
-                new,
-                SignalKind::Away(format!("worker '{name}' did not begin: {why}")),
-            );
+        let name = presence.name.clone();
+        let mut member = self.roll.successor(number, presence);
+        if let Err(why) = self.bring_in(&mut member).await {
+            let release = self.request(RequestKind::Release);
+            // Whoever is gone needs no release.
+            let _gone = self
+                .broker
+                .request(&member.presence.id, &release, ANSWER)
+                .await;
+            let text = format!("worker '{name}' could not take the place of '{lost}': {why}");
+            return self.signal(number, SignalKind::Warning(text));
         }
+        let identity = member.identity();
+        let new = self.roll.replace(number, member);
+        let text = format!("worker '{name}' took the place of '{lost}'");
+        self.signal(new, SignalKind::Joined { identity, text });
     }
 
     /// Gives a worker that joins a run under way all that the others have.
-    async fn bring_in(&mut self, number: usize) -> Result<(), String> {
+    async fn bring_in(&self, member: &mut Member) -> Result<(), String> {
         let (version, packed) = &self.packed;
-        let member = &self.roll.0[number];
         let offset = hand_to(&self.broker, &self.run, member, packed, 0).await?;
         if *version > 0 {
             hand_to(&self.broker, &self.run, member, packed, *version).await?;
@@ -51,8 +55,8 @@ impl Pump {
         }
         let begin = self.begin_request();
         self.broker.request(&id, &begin, ANSWER).await?;
-        self.roll.0[number].offset = offset;
-        self.roll.0[number].heard = Instant::now();
+        member.offset = offset;
+        member.heard = Instant::now();
         Ok(())
     }
 }

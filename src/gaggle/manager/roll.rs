@@ -27,6 +27,8 @@ pub(super) struct Member {
     pub(super) away: bool,
     /// Whether it has sent its last signal.
     pub(super) ended: bool,
+    /// Whether it was told to end, and will answer no more.
+    pub(super) left: bool,
     /// Whether another worker has taken its place.
     pub(super) replaced: bool,
 }
@@ -66,27 +68,26 @@ impl Roll {
         self.0.iter().position(|member| member.presence.id == id)
     }
 
-    /// Adds a worker that takes the place of another; its shards in the figures are new ones.
-    pub(super) fn replace(&mut self, number: usize, presence: Presence) -> usize {
-        self.0[number].replaced = true;
-        let first_shard = self
-            .0
-            .iter()
-            .map(|member| member.shards.end)
-            .max()
-            .unwrap_or(0);
+    /// Makes the member that is to take the place of another: the same part of the load, new shards in the figures.
+    pub(super) fn successor(&self, number: usize, presence: Presence) -> Member {
+        let ends = self.0.iter().map(|member| member.shards.end);
         let place = Place {
             part: self.0[number].place.part,
-            first_shard: first_shard as u64,
+            first_shard: ends.max().unwrap_or(0) as u64,
         };
-        self.0.push(Member::new(presence, place));
+        Member::new(presence, place)
+    }
+
+    /// Puts a member in the place of another, and returns its number.
+    pub(super) fn replace(&mut self, number: usize, member: Member) -> usize {
+        self.0[number].replaced = true;
+        self.0.push(member);
         self.0.len() - 1
     }
 
-    /// Returns the identity of a worker that can be asked for something.
+    /// Returns a worker that can be asked for something.
     pub(super) fn any_present(&self) -> Option<&Member> {
-        let mut present = self.0.iter().filter(|member| !member.away);
-        present.next()
+        self.0.iter().find(|member| !member.away && !member.left)
     }
 
     /// Returns those of whom nothing has been heard since `since` or for too long, each once.
@@ -116,6 +117,7 @@ impl Member {
             heard: Instant::now(),
             away: false,
             ended: false,
+            left: false,
             replaced: false,
         }
     }
@@ -162,7 +164,8 @@ mod tests {
         let shards = roll.identities().into_iter().map(|worker| worker.shards);
         assert_eq!(shards.collect::<Vec<_>>(), [0..1, 1..4, 4..6]);
         assert_eq!(roll.threads(), 6);
-        let number = roll.replace(1, worker("d", 3));
+        let successor = roll.successor(1, worker("d", 3));
+        let number = roll.replace(1, successor);
         assert_eq!((number, roll.number_of("d")), (3, Some(3)));
         assert_eq!(roll.0[3].place.part, roll.0[1].place.part);
         assert_eq!(roll.0[3].shards, 6..9);

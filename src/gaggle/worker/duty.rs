@@ -168,7 +168,7 @@ impl Duty {
         if let (Some(following), Ok(revised)) =
             (&mut self.following, messages::decode::<Revised>(bytes))
         {
-            following.follow(&revised);
+            following.follow(&revised, &self.prepared.versions);
         }
     }
 
@@ -217,7 +217,7 @@ impl Duty {
                 self.tasks.spawn(async move {
                     let reply = match engine::run_event_here(run, event, ordered).await {
                         Ok(ended) => Reply::Event(Box::new(ended)),
-                        Err(error) => refuse(&error.to_string()),
+                        Err(error) => refuse(error.text()),
                     };
                     broker.send(inbox, messages::encode(&reply)).await;
                     Ok(Finished::Event)
@@ -234,7 +234,7 @@ impl Duty {
                 let run = self.prepared.run.as_ref();
                 Some(match run.map(|run| run.plan_version.program.share(&json)) {
                     Some(Ok(())) => Reply::Done,
-                    Some(Err(error)) => refuse(&error.to_string()),
+                    Some(Err(error)) => refuse(error.text()),
                     None => refuse("no plan was loaded"),
                 })
             }
@@ -314,10 +314,11 @@ impl Duty {
             Finished::Order(None) | Finished::Event | Finished::Work => return,
         };
         let reply = match (*loaded, number, offset) {
-            (Err(error), ..) => refuse(&error.to_string()),
+            (Err(error), ..) => refuse(error.text()),
             (Ok(_), 0, None) => refuse("it cannot reach the manager to compare clocks"),
             (Ok(run), ..) => {
-                self.prepared.versions.add(run.plan_version.clone());
+                let version = run.plan_version.clone();
+                self.prepared.versions.insert(number, version);
                 if number == 0 {
                     self.prepared.offset = offset;
                     self.prepared.run = Some(run);
@@ -342,8 +343,7 @@ impl Duty {
             // The answer to the first request was lost.
             return Reply::Done;
         }
-        let versions = self.prepared.versions.clone();
-        let Some(following) = Following::begin(revision, order, versions) else {
+        let Some(following) = Following::begin(revision, order, &self.prepared.versions) else {
             return refuse("the run's version of the plan was not loaded");
         };
         let work = Work::on_threads(
@@ -366,9 +366,7 @@ impl Duty {
         self.tasks.spawn(async move {
             let failed = signals.clone();
             if let Err(error) = work.run(directives, signals).await {
-                let why = error.to_string();
-                let why = why.strip_prefix("error: ").unwrap_or(&why).to_owned();
-                let _over = failed.send(WorkerSignal::Failed(why));
+                let _over = failed.send(WorkerSignal::Failed(error.text()));
             }
             Ok(Finished::Work)
         });

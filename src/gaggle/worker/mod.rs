@@ -93,19 +93,19 @@ pub(crate) async fn serve(
                                     duty = Some(new);
                                     Reply::Done
                                 }
-                                Err(error) => refuse(&error.to_string()),
+                                Err(error) => refuse(error.text()),
                             }
                         }
-                        (Some(duty), RequestKind::Claim) => refuse(&format!("it works for run {}", duty.run())),
+                        (Some(duty), RequestKind::Claim) => refuse(format!("it works for run {}", duty.run())),
                         (Some(duty), kind) if duty.run() == request.run => match duty.take(kind, &inbox) {
                             Some(reply) => reply,
                             // It is sent when it is known.
                             None => continue,
                         },
                         (_, RequestKind::Release | RequestKind::Dismiss) => Reply::Done,
-                        (_, _) => refuse(&format!("it does not work for run {}", request.run)),
+                        (_, _) => refuse(format!("it does not work for run {}", request.run)),
                     },
-                    Err(error) => refuse(&error.to_string()),
+                    Err(error) => refuse(error.text()),
                 };
                 broker.send(inbox, messages::encode(&reply)).await;
             }
@@ -126,7 +126,6 @@ pub(crate) async fn serve(
     }
 }
 
-fn refuse(why: &str) -> Reply {
-    let why = why.strip_prefix("error: ").unwrap_or(why);
-    Reply::Refused(why.to_owned())
+fn refuse(why: impl Into<String>) -> Reply {
+    Reply::Refused(why.into())
 }

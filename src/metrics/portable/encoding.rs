@@ -1,12 +1,9 @@
-//! Encodes portable deltas: a version, then postcard, deflated; cut into pieces where they would be too long for
+//! Encodes portable deltas: a version, then what is packed; cut into pieces where they would be too long for
 //! one message.
 
 use super::{PortableDelta, Slice};
 use crate::error::{Error, Trouble};
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
-use std::io::{Read as _, Write as _};
+use crate::packed::{pack, unpack};
 
 /// Version of the encoding; decoding refuses any other.
 const VERSION: u8 = 1;
@@ -18,10 +15,7 @@ const MOST_DECODED: u64 = 256 << 20;
 impl PortableDelta {
     /// Encodes the delta.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let plain = postcard::to_stdvec(self).expect("memory takes what is written");
-        let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::fast());
-        let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
-        written.expect("memory takes what is written")
+        pack(vec![VERSION], self)
     }
 
     /// Decodes the bytes that [`PortableDelta::encode`] made.
@@ -39,15 +33,7 @@ impl PortableDelta {
                 .help("use the same lgoose on both sides")
                 .into());
         }
-        let mut plain = Vec::new();
-        let mut decoder = DeflateDecoder::new(deflated).take(MOST_DECODED + 1);
-        decoder
-            .read_to_end(&mut plain)
-            .map_err(|error| cannot().because(error))?;
-        if plain.len() as u64 > MOST_DECODED {
-            return Err(cannot().because("they are too long").into());
-        }
-        postcard::from_bytes(&plain).map_err(|error| cannot().because(error).into())
+        unpack(deflated, MOST_DECODED).map_err(|error| cannot().because(error).into())
     }
 
     /// Encodes the delta in pieces of at most so many bytes each, as far as single rows are not longer. Each can be

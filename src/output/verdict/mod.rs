@@ -294,9 +294,7 @@ fn test_stop(ending: Option<&Ending>) -> Option<String> {
 
 /// Returns the first line of an error, without its help.
 fn first_line(trouble: &Error) -> String {
-    let text = trouble.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    one_line(first.strip_prefix("error: ").unwrap_or(first))
+    one_line(trouble.text().lines().next().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -527,10 +527,12 @@ fn a_worker_that_is_told_to_end_says_so_and_hands_everything_over() {
     };
     let (server, path) = (Server::start(), plan("gaggle_leaves.lua", STEADY));
     let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
-    let options = ["-u", "10", "-r", "1000", "-t", "8s"];
+    let options = ["-u", "10", "-r", "1000", "-t", "10s"];
     let running = managed(&broker, &path, &server, "2", &options);
     wait_until("users work", || server.received() > 500);
     first.signal(Signal::TERM);
+    assert_eq!(first.end().code, 0);
+    assert!(!running.has_ended(), "the others go on");
     let (report, warnings) = report_of(running.end());
     let told = "worker 'w1' was told to end before the run was over";
     assert!(
@@ -539,7 +541,6 @@ fn a_worker_that_is_told_to_end_says_so_and_hands_everything_over() {
     );
     assert_eq!(report.sent(), server.received(), "{warnings:?}");
     assert_eq!(users_at(&report, 6), 5);
-    assert_eq!(first.end().code, 0);
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(super) struct Duty {
     event_orders: Option<watch::Sender<EventOrder>>,
     /// What goes on beside requests.
     tasks: JoinSet<Result<Finished, Error>>,
-    /// Whether the manager wants nothing more of it.
+    /// Whether nobody wants more of it than what it still has to hand over.
     released: bool,
     begun: bool,
 }
@@ -245,10 +245,7 @@ impl Duty {
                 order,
             } => Some(self.begin(at, since_origin, revision, &order)),
             RequestKind::Dismiss => {
-                match &mut self.following {
-                    Some(following) => following.leave(),
-                    None => self.released = true,
-                }
+                self.dismiss();
                 Some(Reply::Done)
             }
             RequestKind::Release => {
@@ -261,18 +258,22 @@ impl Duty {
         }
     }
 
-    /// Stops users because this worker was told to end.
+    /// Ends the duty because this worker was told to end, and says so.
     pub(super) fn leave(&mut self) {
-        match &mut self.following {
-            Some(following) => {
-                let signals = self.signals.as_ref().and_then(WeakUnboundedSender::upgrade);
-                if let Some(signals) = signals.filter(|_| following.goes_on()) {
-                    // It is told where there is still somebody to send it on.
-                    let _over = signals.send(WorkerSignal::Leaving);
-                }
-                following.leave();
-            }
-            None => self.released = true,
+        let signals = self.signals.as_ref().and_then(WeakUnboundedSender::upgrade);
+        let works = self.following.as_ref().is_some_and(Following::goes_on);
+        if let Some(signals) = signals.filter(|_| works) {
+            // It is told where there is still somebody to send it on.
+            let _over = signals.send(WorkerSignal::Leaving);
+        }
+        self.dismiss();
+    }
+
+    /// Stops users as the end of the run does; the duty ends when all was handed over.
+    fn dismiss(&mut self) {
+        self.released = true;
+        if let Some(following) = &mut self.following {
+            following.leave();
         }
     }
 

@@ -43,6 +43,16 @@ fn managed(broker: &Broker, path: &str, server: &Server, workers: &str, more: &[
         .start()
 }
 
+/// Starts a run of ten users on two workers, and waits until they work.
+fn under_load(broker: &Broker, name: &str, more: &[&str]) -> (Server, [Running; 2], Running) {
+    let (server, path) = (Server::start(), plan(&format!("gaggle_{name}.lua"), STEADY));
+    let workers = ["w1", "w2"].map(|name| worker(broker, name, &[]));
+    let options = [&["-u", "10", "-r", "1000"][..], more].concat();
+    let running = managed(broker, &path, &server, "2", &options);
+    wait_until("users work", || server.received() > 500);
+    (server, workers, running)
+}
+
 fn report_of(ended: Ended) -> (Report, Vec<String>) {
     let report = read(ended);
     let warnings = report.json["warnings"].as_array().expect("a list");
@@ -163,11 +173,7 @@ fn a_worker_that_is_killed_loses_only_what_it_had_not_delivered() {
     let Some(broker) = Broker::start() else {
         return;
     };
-    let (server, path) = (Server::start(), plan("gaggle_killed.lua", STEADY));
-    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
-    let options = ["-u", "10", "-r", "1000", "-t", "12s"];
-    let running = managed(&broker, &path, &server, "2", &options);
-    wait_until("users work", || server.received() > 500);
+    let (server, [first, _second], running) = under_load(&broker, "killed", &["-t", "12s"]);
     first.signal(Signal::KILL);
     let (report, warnings) = report_of(running.end());
     let (counted, received) = (report.sent(), server.received());
@@ -189,20 +195,11 @@ fn a_free_worker_takes_the_place_of_one_that_is_lost() {
     let Some(broker) = Broker::start() else {
         return;
     };
-    let (server, path) = (Server::start(), plan("gaggle_replaced.lua", STEADY));
-    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
-    let options = [
-        "-u",
-        "10",
-        "-r",
-        "1000",
-        "-t",
-        "14s",
-        "--on-worker-loss",
-        "replace",
-    ];
-    let running = managed(&broker, &path, &server, "2", &options);
-    wait_until("users work", || server.received() > 500);
+    let (_server, [first, _second], running) = under_load(
+        &broker,
+        "replaced",
+        &["-t", "14s", "--on-worker-loss", "replace"],
+    );
     let _third = worker(&broker, "w3", &[]);
     first.signal(Signal::KILL);
     let (report, warnings) = report_of(running.end());
@@ -218,20 +215,11 @@ fn the_loss_of_a_worker_ends_the_run_if_that_is_wanted() {
     let Some(broker) = Broker::start() else {
         return;
     };
-    let (server, path) = (Server::start(), plan("gaggle_stopped.lua", STEADY));
-    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
-    let options = [
-        "-u",
-        "4",
-        "-r",
-        "1000",
-        "-t",
-        "50s",
-        "--on-worker-loss",
-        "stop",
-    ];
-    let running = managed(&broker, &path, &server, "2", &options);
-    wait_until("users work", || server.received() > 100);
+    let (_server, [first, _second], running) = under_load(
+        &broker,
+        "stopped",
+        &["-t", "50s", "--on-worker-loss", "stop"],
+    );
     first.signal(Signal::KILL);
     let ended = running.end();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
@@ -247,11 +235,7 @@ fn a_broker_that_is_killed_and_comes_back_loses_nothing() {
     let Some(mut broker) = Broker::start() else {
         return;
     };
-    let (server, path) = (Server::start(), plan("gaggle_broker.lua", STEADY));
-    let _workers = [worker(&broker, "w1", &[]), worker(&broker, "w2", &[])];
-    let options = ["-u", "10", "-r", "1000", "-t", "14s"];
-    let running = managed(&broker, &path, &server, "2", &options);
-    wait_until("users work", || server.received() > 500);
+    let (server, _workers, running) = under_load(&broker, "broker", &["-t", "14s"]);
     broker.kill();
     pass(Duration::from_secs(4));
     broker.restart();
@@ -265,11 +249,7 @@ fn a_worker_that_stood_still_is_back_and_delivers() {
     let Some(broker) = Broker::start() else {
         return;
     };
-    let (server, path) = (Server::start(), plan("gaggle_still.lua", STEADY));
-    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
-    let options = ["-u", "10", "-r", "1000", "-t", "16s"];
-    let running = managed(&broker, &path, &server, "2", &options);
-    wait_until("users work", || server.received() > 500);
+    let (server, [first, _second], running) = under_load(&broker, "still", &["-t", "16s"]);
     first.signal(Signal::STOP);
     pass(Duration::from_secs(8));
     first.signal(Signal::CONT);
@@ -525,11 +505,7 @@ fn a_worker_that_is_told_to_end_says_so_and_hands_everything_over() {
     let Some(broker) = Broker::start() else {
         return;
     };
-    let (server, path) = (Server::start(), plan("gaggle_leaves.lua", STEADY));
-    let (first, _second) = (worker(&broker, "w1", &[]), worker(&broker, "w2", &[]));
-    let options = ["-u", "10", "-r", "1000", "-t", "10s"];
-    let running = managed(&broker, &path, &server, "2", &options);
-    wait_until("users work", || server.received() > 500);
+    let (server, [first, _second], running) = under_load(&broker, "leaves", &["-t", "10s"]);
     first.signal(Signal::TERM);
     assert_eq!(first.end().code, 0);
     assert!(!running.has_ended(), "the others go on");

@@ -203,21 +203,25 @@ fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>
             tracing::info!(target: "lgoose::gaggle", "{text}");
         }
     };
-    if !on_workers(flags) {
-        return Ok(None);
-    }
-    // Whoever was claimed is let go before the process ends.
-    guard::attend(begun.handle());
-    let hiring = gaggle::hire(&flags.gaggle, begun.prepared(), tell, guard::interrupted());
-    let Some(hired) = runtime()?.block_on(hiring)? else {
+    let Some(workers) = flags.gaggle.workers else {
         return Ok(None);
     };
-    let (run, threads) = (hired.manager.run.clone(), hired.manager.threads);
-    let (parts, dismissal) = hired.split();
+    // Whoever was claimed is let go before the process ends.
+    guard::attend(begun.handle());
+    let stop = guard::interrupted();
+    let hiring = gaggle::hire(workers, &flags.gaggle, begun.prepared(), tell, stop);
+    let (manager, dismissal) = runtime()?.block_on(hiring)?;
+    let threads: usize = manager
+        .link
+        .workers
+        .iter()
+        .map(|worker| worker.threads)
+        .sum();
+    let run = manager.run;
     let site = Site {
-        place: crate::engine::Place::Workers(parts.link),
-        offers: parts.offers,
-        versions: parts.versions,
+        place: crate::engine::Place::Workers(manager.link),
+        offers: manager.offers,
+        versions: manager.versions,
     };
     begun.move_to(site, threads);
     let threads = crate::units::counted(threads as u64, "thread");

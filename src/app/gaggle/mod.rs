@@ -22,37 +22,11 @@ use std::time::Duration;
 /// Time that workers have to come, unless said.
 const WORKERS_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Workers that are ready to begin a run.
-pub(super) struct Hired {
-    pub(super) manager: Manager,
-    /// The broker, if it was started for this run.
-    server: Option<Server>,
-}
-
 /// What is left to end when a run on workers is over.
 pub(super) struct Dismissal {
     leave: Leave,
+    /// The broker, if it was started for this run.
     server: Option<Server>,
-}
-
-impl Hired {
-    /// Splits off what ends the link to the workers.
-    pub(super) fn split(self) -> (ManagerParts, Dismissal) {
-        let Hired { manager, server } = self;
-        let Manager {
-            link,
-            offers,
-            versions,
-            leave,
-            ..
-        } = manager;
-        let parts = ManagerParts {
-            link,
-            offers,
-            versions,
-        };
-        (parts, Dismissal { leave, server })
-    }
 }
 
 impl Dismissal {
@@ -63,26 +37,17 @@ impl Dismissal {
     }
 }
 
-/// The ends of the link to workers that a run needs.
-pub(super) struct ManagerParts {
-    pub(super) link: crate::engine::Link,
-    pub(super) offers: crate::engine::Offers,
-    pub(super) versions: crate::engine::PlanVersions,
-}
-
-/// Waits for the workers that the flags want until `stop`, and gives them the plan; `None` if they want none.
+/// Waits for so many workers until `stop`, and gives them the plan.
 ///
 /// # Errors
 /// Trouble with the broker, too few workers, a plan that one of them refuses; a mistake in the flags.
 pub(super) async fn hire(
+    workers: usize,
     flags: &cli::Workers,
     prepared: &Prepared,
     tell: impl Fn(&str) + Send + Sync + 'static,
     stop: impl Future<Output = ()>,
-) -> Result<Option<Hired>, Error> {
-    let Some(workers) = flags.workers else {
-        return Ok(None);
-    };
+) -> Result<(Manager, Dismissal), Error> {
     fits(&prepared.config)?;
     for (site, url) in prepared.sites.served() {
         tell(&format!(
@@ -121,7 +86,7 @@ pub(super) async fn hire(
         let job = Job::of(version, &name, &target, files.clone())?;
         Ok(job.pack())
     };
-    let manager = Manager::recruit(
+    let (manager, leave) = Manager::recruit(
         address,
         recruitment,
         Arc::new(plan_version),
@@ -130,7 +95,7 @@ pub(super) async fn hire(
         stop,
     )
     .await?;
-    Ok(Some(Hired { manager, server }))
+    Ok((manager, Dismissal { leave, server }))
 }
 
 /// Checks that nothing is wanted that belongs to one machine.

@@ -37,7 +37,7 @@ impl Pump {
             .collect();
         let asked = self.request(RequestKind::Event(event));
         let (shared, told) = oneshot::channel();
-        let (broker, run) = (self.broker.clone(), self.run.clone());
+        let (broker, run) = (self.line.broker.clone(), self.line.run.clone());
         let running = async move {
             let asking = broker.request(&id, &asked, EVENT);
             tokio::pin!(asking);

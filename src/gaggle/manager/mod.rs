@@ -12,13 +12,13 @@ mod terms;
 use crate::engine::{Link, Offers, PlanVersion, PlanVersions};
 use crate::error::Error;
 use crate::gaggle::broker::{Address, Broker};
-use crate::gaggle::clock::Clock;
-use pump::{Ends, Pump};
+use pump::{Ends, PackedPlan, Pump};
 pub(crate) use recruit::present;
 use roll::Roll;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use streams::Line;
 use terms::{Pack, Tell};
 pub(crate) use terms::{Recruitment, WorkerLoss};
 use tokio::sync::{mpsc, oneshot};
@@ -29,7 +29,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Time between the decision to begin and the beginning.
 const LEAD: Duration = Duration::from_secs(1);
 
-/// A manager whose workers are ready to begin.
+/// The ends of the link to workers that are ready to begin.
 #[derive(Debug)]
 pub(crate) struct Manager {
     /// Name of the run.
@@ -40,9 +40,6 @@ pub(crate) struct Manager {
     pub(crate) offers: Offers,
     /// For whoever loads the plan anew.
     pub(crate) versions: PlanVersions,
-    /// Threads of all workers together.
-    pub(crate) threads: usize,
-    pub(crate) leave: Leave,
 }
 
 /// Ends the manager's connection.
@@ -74,7 +71,7 @@ impl Manager {
         pack: Pack,
         tell: Tell,
         stop: impl Future<Output = ()>,
-    ) -> Result<Manager, Error> {
+    ) -> Result<(Manager, Leave), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -88,8 +85,8 @@ impl Manager {
                     let mut ends = ends;
                     let asked = (recruitment, pack, tell);
                     match prepare(&address, asked, &plan_version, &mut ends).await {
-                        Ok((pump, parts)) => {
-                            if ready.send(Ok(parts)).is_ok() {
+                        Ok((pump, manager)) => {
+                            if ready.send(Ok(manager)).is_ok() {
                                 pump.run(ends).await;
                             }
                         }
@@ -112,19 +109,9 @@ impl Manager {
                 return Err(Error::trouble("stopped before the run began: nothing was sent"));
             }
         };
-        let (run, link, offers, versions, threads) = recruited?;
-        Ok(Manager {
-            run,
-            link,
-            offers,
-            versions,
-            threads,
-            leave: Leave { over, thread },
-        })
+        Ok((recruited?, Leave { over, thread }))
     }
 }
-
-type Parts = (String, Link, Offers, PlanVersions, usize);
 
 /// Makes all ready for the run, unless `ends` says before that nobody waits for it any more.
 async fn prepare(
@@ -132,17 +119,17 @@ async fn prepare(
     (recruitment, pack, tell): (Recruitment, Pack, Tell),
     plan_version: &Arc<PlanVersion>,
     ends: &mut oneshot::Receiver<()>,
-) -> Result<(Pump, Parts), Error> {
+) -> Result<(Pump, Manager), Error> {
     let broker = Broker::connect(address, "lgoose manager", CONNECT).await?;
     let run = run_name();
     broker.make_stream(&run).await?;
-    let clock = Clock::start();
-    let beating = streams::beat(&broker, &run, clock).await?;
+    let line = Line::open(broker, run).await?;
+    let (broker, run) = (&line.broker, &line.run);
     let handed_out = async {
-        let recruited = recruit::recruit(&broker, &run, &recruitment, &tell).await?;
+        let recruited = recruit::recruit(broker, run, &recruitment, &tell).await?;
         let mut roll = Roll::new(recruited);
         let packed = pack(plan_version)?;
-        hand_out::hand_out(&broker, &run, &mut roll, &packed, 0).await?;
+        hand_out::hand_out(broker, run, &mut roll, &packed, 0).await?;
         Ok::<_, Error>((roll, packed))
     };
     let handed_out = tokio::select! {
@@ -152,24 +139,28 @@ async fn prepare(
     let (roll, packed) = match handed_out {
         Ok(handed_out) => handed_out,
         Err(error) => {
-            recruit::release_all(&broker, &run).await;
-            broker.remove_stream(&run).await;
+            recruit::release_all(broker, run).await;
+            broker.remove_stream(run).await;
             return Err(error);
         }
     };
-    let threads = roll.threads();
     let (signals, received) = mpsc::unbounded_channel();
     let (begun, begins) = oneshot::channel();
     let (events, wanted) = mpsc::unbounded_channel();
     let (versions, offered) = PlanVersions::open();
     let (loaded, offers) = PlanVersions::open();
-    let link = Link {
-        workers: roll.identities(),
-        lead: LEAD,
-        stops_on_loss: recruitment.on_loss == WorkerLoss::Stop,
-        signals: received,
-        begun,
-        events,
+    let manager = Manager {
+        run: run.clone(),
+        link: Link {
+            workers: roll.identities(),
+            lead: LEAD,
+            stops_on_loss: recruitment.on_loss == WorkerLoss::Stop,
+            signals: received,
+            begun,
+            events,
+        },
+        offers,
+        versions,
     };
     let ends = Ends {
         signals,
@@ -179,18 +170,12 @@ async fn prepare(
         loaded,
     };
     let replaces = recruitment.on_loss == WorkerLoss::Replace;
-    let pump = Pump::new(
-        broker,
-        run.clone(),
-        clock,
-        roll,
-        ends,
-        beating,
+    let plan = PackedPlan {
         pack,
-        packed,
-        replaces,
-    );
-    Ok((pump, (run, link, offers, versions, threads)))
+        number: 0,
+        bytes: packed,
+    };
+    Ok((Pump::new(line, roll, ends, plan, replaces), manager))
 }
 
 /// Returns a name for a run that no other has.

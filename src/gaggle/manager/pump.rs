@@ -2,20 +2,18 @@
 
 use super::hand_out::hand_out;
 use super::roll::Roll;
-use super::streams::{Failing, publish, read};
+use super::streams::{Failing, Line, publish, read};
 use super::terms::{Latest, Pack};
 use crate::control::Refusal;
 use crate::engine::{
     Begun, Directive, EventTask, Offer, Offers, Order, PlanVersions, Signal, SignalKind,
 };
 use crate::error::Error;
-use crate::gaggle::broker::{Broker, Contact};
-use crate::gaggle::clock::Clock;
+use crate::gaggle::broker::Contact;
 use crate::gaggle::messages::{self, Numbered, Request, RequestKind, Revised};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 /// Time that a worker has to answer.
@@ -32,21 +30,23 @@ pub(super) struct Ends {
     pub(super) loaded: PlanVersions,
 }
 
+/// The version of the plan that workers run, packed.
+pub(super) struct PackedPlan {
+    pub(super) pack: Pack,
+    pub(super) number: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
 /// Joins the director of a run to its workers.
 pub(super) struct Pump {
-    pub(super) broker: Broker,
-    pub(super) run: String,
-    clock: Clock,
+    pub(super) line: Line,
     pub(super) roll: Roll,
     signals: mpsc::UnboundedSender<Signal>,
     begins: Option<oneshot::Receiver<Begun>>,
     events: mpsc::UnboundedReceiver<EventTask>,
     offered: Offers,
     loaded: PlanVersions,
-    beating: JoinHandle<()>,
-    pack: Pack,
-    /// The version of the plan that workers run, packed.
-    pub(super) packed: (u64, Vec<u8>),
+    pub(super) plan: PackedPlan,
     replaces: bool,
     /// The value that `test_start` returned, as JSON.
     pub(super) shared: Option<String>,
@@ -60,34 +60,22 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is of another kind, and there is one caller"
-    )]
     pub(super) fn new(
-        broker: Broker,
-        run: String,
-        clock: Clock,
+        line: Line,
         roll: Roll,
         ends: Ends,
-        beating: JoinHandle<()>,
-        pack: Pack,
-        packed: Vec<u8>,
+        plan: PackedPlan,
         replaces: bool,
     ) -> Pump {
         Pump {
-            broker,
-            run,
-            clock,
+            line,
             roll,
             signals: ends.signals,
             begins: Some(ends.begins),
             events: ends.events,
             offered: ends.offered,
             loaded: ends.loaded,
-            beating,
-            pack,
-            packed: (0, packed),
+            plan,
             replaces,
             shared: None,
             begun: None,
@@ -99,19 +87,19 @@ impl Pump {
 
     /// Pumps until the run is over, then lets the workers go.
     pub(super) async fn run(mut self, mut over: oneshot::Receiver<()>) {
-        let mut contact = self.broker.contact();
+        let mut contact = self.line.broker.contact();
         let mut look = tokio::time::interval(Duration::from_millis(250));
         let (sender, mut received) = mpsc::unbounded_channel();
         let (told, mut troubles) = mpsc::unbounded_channel();
         let reading = read(
-            self.broker.clone(),
-            self.run.clone(),
+            self.line.broker.clone(),
+            self.line.run.clone(),
             sender,
             Failing::new(told.clone()),
         );
         let publishing = publish(
-            self.broker.clone(),
-            self.run.clone(),
+            self.line.broker.clone(),
+            self.line.run.clone(),
             self.order.subscribe(),
             Failing::new(told),
         );
@@ -162,7 +150,7 @@ impl Pump {
         reading.abort();
         publishing.abort();
         self.release().await;
-        self.beating.abort();
+        self.line.close();
     }
 
     /// Gives a new order to all workers.
@@ -177,11 +165,11 @@ impl Pump {
     async fn begin(&mut self, begun: Begun) -> Latest<Directive> {
         let mut directives = begun.directives;
         self.tell(Order::from(&*directives.borrow_and_update()));
-        self.begun = Some((self.clock.at(begun.at.into_std()), begun.since_origin));
+        self.begun = Some((self.line.clock.at(begun.at.into_std()), begun.since_origin));
         let numbers: Vec<usize> = (0..self.roll.0.len()).collect();
         let asked = numbers.into_iter().map(|number| {
             let begin = self.begin_request();
-            let (broker, id) = (&self.broker, &self.roll.0[number].presence.id);
+            let (broker, id) = (&self.line.broker, &self.roll.0[number].presence.id);
             async move { (number, broker.request(id, &begin, ANSWER).await) }
         });
         let answers = futures_util::future::join_all(asked).await;
@@ -214,7 +202,7 @@ impl Pump {
 
     pub(super) fn request(&self, kind: RequestKind) -> Request {
         Request {
-            run: self.run.clone(),
+            run: self.line.run.clone(),
             kind,
         }
     }
@@ -279,7 +267,7 @@ impl Pump {
 
     /// Lets a worker that another has replaced come to its end.
     fn dismiss(&self, number: usize) {
-        let (broker, request) = (self.broker.clone(), self.request(RequestKind::Dismiss));
+        let (broker, request) = (self.line.broker.clone(), self.request(RequestKind::Dismiss));
         let id = self.roll.0[number].presence.id.clone();
         tokio::spawn(async move {
             let _gone_again = broker.request(&id, &request, ANSWER).await;
@@ -318,8 +306,15 @@ impl Pump {
         } = offer;
         let number = plan_version.number;
         let loaded = async {
-            let packed = (self.pack)(&plan_version)?;
-            hand_out(&self.broker, &self.run, &mut self.roll, &packed, number).await?;
+            let packed = (self.plan.pack)(&plan_version)?;
+            hand_out(
+                &self.line.broker,
+                &self.line.run,
+                &mut self.roll,
+                &packed,
+                number,
+            )
+            .await?;
             Ok::<_, Error>(packed)
         };
         let packed = match loaded.await {
@@ -329,7 +324,7 @@ impl Pump {
                 return;
             }
         };
-        self.packed = (number, packed);
+        (self.plan.number, self.plan.bytes) = (number, packed);
         let loaded = self.loaded.clone();
         tokio::spawn(async move {
             let _unheard = reply.send(loaded.offer(plan_version).await);
@@ -340,10 +335,13 @@ impl Pump {
     async fn release(&mut self) {
         let request = self.request(RequestKind::Release);
         let present = self.roll.0.iter().filter(|member| !member.away);
-        let asked =
-            present.map(|member| self.broker.request(&member.presence.id, &request, ANSWER));
+        let asked = present.map(|member| {
+            self.line
+                .broker
+                .request(&member.presence.id, &request, ANSWER)
+        });
         // Whoever is gone needs no release.
         let _gone = futures_util::future::join_all(asked).await;
-        self.broker.remove_stream(&self.run).await;
+        self.line.broker.remove_stream(&self.line.run).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Replacement of a worker that is lost: a free one takes its place.
 
 use super::hand_out::hand_to;
-use super::pump::{ANSWER, Pump};
+use super::pump::{ANSWER, PackedPlan, Pump};
 use super::recruit::claim_one;
 use super::roll::Member;
 use crate::engine::SignalKind;
@@ -19,7 +19,8 @@ impl Pump {
             .collect();
         let threads = self.roll.0[number].shards.len() as u64;
         let lost = self.roll.0[number].name().to_owned();
-        let Some(presence) = claim_one(&self.broker, &self.run, threads, &known).await else {
+        let Some(presence) = claim_one(&self.line.broker, &self.line.run, threads, &known).await
+        else {
             let text = format!("no free worker could take the place of '{lost}'");
             return self.signal(number, SignalKind::Warning(text));
         };
@@ -29,6 +30,7 @@ impl Pump {
             let release = self.request(RequestKind::Release);
             // Whoever is gone needs no release.
             let _gone = self
+                .line
                 .broker
                 .request(&member.presence.id, &release, ANSWER)
                 .await;
@@ -43,18 +45,18 @@ impl Pump {
 
     /// Gives a worker that joins a run under way all that the others have.
     async fn bring_in(&self, member: &mut Member) -> Result<(), String> {
-        let (version, packed) = &self.packed;
-        let offset = hand_to(&self.broker, &self.run, member, packed, 0).await?;
-        if *version > 0 {
-            hand_to(&self.broker, &self.run, member, packed, *version).await?;
+        let PackedPlan { number, bytes, .. } = &self.plan;
+        let offset = hand_to(&self.line.broker, &self.line.run, member, bytes, 0).await?;
+        if *number > 0 {
+            hand_to(&self.line.broker, &self.line.run, member, bytes, *number).await?;
         }
         let id = member.presence.id.clone();
         if let Some(shared) = &self.shared {
             let share = self.request(RequestKind::Share(shared.clone()));
-            self.broker.request(&id, &share, ANSWER).await?;
+            self.line.broker.request(&id, &share, ANSWER).await?;
         }
         let begin = self.begin_request();
-        self.broker.request(&id, &begin, ANSWER).await?;
+        self.line.broker.request(&id, &begin, ANSWER).await?;
         member.offset = offset;
         member.heard = Instant::now();
         Ok(())

@@ -54,10 +54,6 @@ impl Roll {
         Roll(members.collect())
     }
 
-    pub(super) fn threads(&self) -> usize {
-        self.0.iter().map(|member| member.shards.len()).sum()
-    }
-
     /// Returns the workers as the figures name them.
     pub(super) fn identities(&self) -> Vec<WorkerIdentity> {
         self.0.iter().map(Member::identity).collect()
@@ -163,7 +159,6 @@ mod tests {
         let mut roll = Roll::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)]);
         let shards = roll.identities().into_iter().map(|worker| worker.shards);
         assert_eq!(shards.collect::<Vec<_>>(), [0..1, 1..4, 4..6]);
-        assert_eq!(roll.threads(), 6);
         let successor = roll.successor(1, worker("d", 3));
         let number = roll.replace(1, successor);
         assert_eq!((number, roll.number_of("d")), (3, Some(3)));

@@ -6,6 +6,7 @@ use crate::gaggle::broker::{Broker, Contact};
 use crate::gaggle::clock::Clock;
 use crate::gaggle::messages::{self, Revised};
 use crate::gaggle::names;
+use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -51,30 +52,50 @@ impl Failing {
     }
 }
 
-/// Answers questions for the time and gives signs of life from now on.
-///
-/// # Errors
-/// Trouble with the broker.
-pub(super) async fn beat(
-    broker: &Broker,
-    run: &str,
-    clock: Clock,
-) -> Result<JoinHandle<()>, Error> {
-    let mut asked = broker.listen(names::clock(run)).await?;
-    let (broker, beat) = (broker.clone(), names::beat(run));
-    Ok(tokio::spawn(async move {
-        let mut tick = tokio::time::interval(BEAT);
-        loop {
-            tokio::select! {
-                biased;
-                Some(question) = asked.next() => if let Some(inbox) = question.reply {
-                    let reading = messages::encode(&clock.read());
-                    broker.send(inbox.to_string(), reading).await;
-                },
-                _ = tick.tick() => broker.send(beat.clone(), Vec::new()).await,
-            }
+/// A manager's line to the broker, on which it gives the time and signs of life.
+pub(super) struct Line {
+    pub(super) broker: Broker,
+    /// Name of the run.
+    pub(super) run: String,
+    pub(super) clock: Clock,
+    beating: JoinHandle<()>,
+}
+
+impl Line {
+    /// Answers questions for the time and gives signs of life from now on.
+    ///
+    /// # Errors
+    /// Trouble with the broker.
+    pub(super) async fn open(broker: Broker, run: String) -> Result<Line, Error> {
+        let clock = Clock::start();
+        let asked = broker.listen(names::clock(&run)).await?;
+        let beating = tokio::spawn(beat(broker.clone(), names::beat(&run), clock, asked));
+        Ok(Line {
+            broker,
+            run,
+            clock,
+            beating,
+        })
+    }
+
+    /// Gives no more signs of life.
+    pub(super) fn close(self) {
+        self.beating.abort();
+    }
+}
+
+async fn beat(broker: Broker, beat: String, clock: Clock, mut asked: Subscriber) {
+    let mut tick = tokio::time::interval(BEAT);
+    loop {
+        tokio::select! {
+            biased;
+            Some(question) = asked.next() => if let Some(inbox) = question.reply {
+                let reading = messages::encode(&clock.read());
+                broker.send(inbox.to_string(), reading).await;
+            },
+            _ = tick.tick() => broker.send(beat.clone(), Vec::new()).await,
         }
-    }))
+    }
 }
 
 /// Reads all signals of a run in order, from the first on. What is broken off begins anew where it was, and at once when

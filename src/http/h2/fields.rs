@@ -94,7 +94,7 @@ fn is_value(value: &[u8]) -> bool {
 }
 
 /// Whether a field belongs to one connection of HTTP/1.1 (RFC 9113, section 8.2.2).
-fn is_of_connection(name: &[u8]) -> bool {
+pub(super) fn is_of_connection(name: &[u8]) -> bool {
     let names: [&[u8]; 5] = [
         b"connection",
         b"keep-alive",

@@ -25,6 +25,7 @@ use super::message::{BodyLimits, RawResponse, ResponseHead};
 use super::progress::Progress;
 use super::target::Origin;
 use bytes::Bytes;
+use fields::is_of_connection;
 use http::{HeaderName, Method, header};
 use link::Link;
 use liveness::Liveness;
@@ -44,7 +45,8 @@ pub(super) struct SharedConnection {
 }
 
 impl SharedConnection {
-    /// The connection of that number to `origin` over an open stream, read into the shard's buffer. lgoose's settings go with the first request.
+    /// The connection of that number to `origin` over an open stream, read into the shard's buffer. lgoose's settings go
+    /// with the first request.
     pub(super) fn over(
         buffer: &Rc<ReadBuffer>,
         origin: Rc<Origin>,
@@ -202,15 +204,7 @@ impl Drop for OpenRequest<'_> {
     }
 }
 
-/// Whether a header field belongs to one connection of HTTP/1.1 (RFC 9113, section 8.2.2).
+/// Whether a header field is not sent over HTTP/2: its connection has no use for it, or `:authority` stands for it.
 pub(super) fn is_connection_header(name: &HeaderName) -> bool {
-    [
-        header::CONNECTION,
-        header::TRANSFER_ENCODING,
-        header::UPGRADE,
-        header::HOST,
-        HeaderName::from_static("keep-alive"),
-        HeaderName::from_static("proxy-connection"),
-    ]
-    .contains(name)
+    *name == header::HOST || is_of_connection(name.as_str().as_bytes())
 }

@@ -107,8 +107,7 @@ impl Engine {
         if id.is_multiple_of(2) || id >= self.next_id {
             return Err(Reason::PROTOCOL_ERROR);
         }
-        let waits = |stream: &&mut Stream| stream.id == Some(id) && stream.outcome.is_none();
-        Ok(self.streams.iter_mut().find(waits))
+        Ok(waiting(&mut self.streams, id))
     }
 
     /// Does what has become of a stream: one with a fault ends.
@@ -213,8 +212,7 @@ impl Engine {
 
     /// Takes a whole head block, which is read in any case: later ones may refer to its fields.
     fn take_block(&mut self, id: u32, end_stream: bool, block: &[u8]) -> Result<(), Reason> {
-        let waits = |stream: &&mut Stream| stream.id == Some(id) && stream.outcome.is_none();
-        let Some(stream) = self.streams.iter_mut().find(waits) else {
+        let Some(stream) = waiting(&mut self.streams, id) else {
             let read = self.decoder.decode(block, 0, |_, _| {});
             return read.map(|_| ()).map_err(|_| Reason::COMPRESSION_ERROR);
         };
@@ -356,6 +354,12 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The stream of that number, if somebody waits for it.
+fn waiting(streams: &mut [Stream], id: u32) -> Option<&mut Stream> {
+    let mut waiting = streams.iter_mut().filter(|stream| stream.outcome.is_none());
+    waiting.find(|stream| stream.id == Some(id))
 }
 
 /// A head whose frame is not too long.

@@ -74,4 +74,4 @@ pub use snapshot::{
 };
 pub(crate) use store::Store;
 pub(crate) use under_way::Flight;
-pub(crate) use workers::WorkerIdentity;
+pub(crate) use workers::{WorkerIdentity, labels_text};

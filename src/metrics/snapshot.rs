@@ -3,6 +3,7 @@
 use super::report::{
     Check, ErrorRow, Event, Metric, ScenarioRow, SeriesPoint, ThresholdRow, WorkerState,
 };
+use super::workers::labels_text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -140,11 +141,7 @@ pub struct LiveWorker {
 impl LiveWorker {
     /// Returns its labels on one line: `region=eu zone=a`.
     pub fn labels_text(&self) -> String {
-        let labels = self.labels.iter();
-        let labels: Vec<String> = labels
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
-        labels.join(" ")
+        labels_text(&self.labels)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::app::runtime;
 use crate::cli;
 use crate::error::Error;
 use crate::gaggle::{Broker, Presence, present};
+use crate::metrics::labels_text;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time that connecting to the broker may take.
@@ -38,11 +39,6 @@ fn text(workers: &[(Presence, Duration)], runs: &[String], now: Duration) -> Str
         // The answer was given about half of the round trip ago, and asking took the longest answer's time.
         let offset = (worker.wall as f64 - now.as_nanos() as f64) / 1e6;
         let known = took.as_secs_f64() * 1e3;
-        let labels: Vec<String> = worker
-            .labels
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
         rows.push([
             worker.name.clone(),
             worker
@@ -56,7 +52,7 @@ fn text(workers: &[(Presence, Duration)], runs: &[String], now: Duration) -> Str
                 true => "within 1 s".to_owned(),
                 false => format!("{:+.1} s", offset / 1e3),
             },
-            labels.join(" "),
+            labels_text(&worker.labels),
         ]);
     }
     let width = |column: usize| {

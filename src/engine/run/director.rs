@@ -16,13 +16,14 @@ use crate::engine::run::roster::Roster;
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::Shards;
 use crate::engine::run::worker_watch::WorkerWatch;
+use crate::engine::timing::interval;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
 use crate::metrics::{Aim, Cause, Delta, EventKind, Progress, Report, RunPhase, Snapshot, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 /// Time between two snapshots.
 const TICK: Duration = Duration::from_millis(250);
@@ -64,8 +65,7 @@ impl Director {
     ) {
         // A little after the shards', so that what they hand over is in it.
         let mut tick = tokio::time::interval_at(self.context.begin + AFTER_SHARDS, TICK);
-        let mut look = tokio::time::interval(memory::EVERY);
-        look.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut look = interval(memory::EVERY);
         while !self.is_over() {
             let clock = self.directives.borrow().clock;
             let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));

@@ -10,6 +10,7 @@ use crate::engine::run::memory::{self, MemoryWatch};
 use crate::engine::run::settings::settings_of;
 use crate::engine::run::shards::EventPlace;
 use crate::engine::run::watchdog::{Watchdog, complaint_of_event};
+use crate::engine::timing::interval;
 use crate::error::Error;
 use crate::lua::{Heartbeat, Raised};
 use crate::metrics::{Delivery, Report, Store};
@@ -17,7 +18,7 @@ use crate::plan::Event;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 /// Time that an event's function which was cut off has to hand over its figures. One that computes and never waits cannot
 /// be cut off: its thread is left behind, and the process ends it.
@@ -207,13 +208,6 @@ pub(crate) async fn run_event(
         )),
     }
     Ok(happened)
-}
-
-/// Makes an interval whose late ticks are left out.
-fn interval(period: Duration) -> tokio::time::Interval {
-    let mut interval = tokio::time::interval(period);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    interval
 }
 
 /// Returns the text of an error in an event's function; it begins with the place of the error.

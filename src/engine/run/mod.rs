@@ -72,6 +72,19 @@ pub(crate) struct Run {
     pub run_logs: Option<RunLogs>,
 }
 
+impl Run {
+    /// Makes the context of the run, which begins now.
+    pub(crate) fn into_context(self) -> RunContext {
+        context(
+            self.config,
+            self.local,
+            self.client,
+            self.resolver,
+            self.run_logs,
+        )
+    }
+}
+
 /// Result of a run.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -118,13 +131,7 @@ pub(crate) async fn run_at(
         store.record_part(part.number(), part.of());
     }
     let name = run.name.clone();
-    let mut context = Arc::new(context(
-        run.config,
-        run.local,
-        run.client,
-        run.resolver,
-        run.run_logs,
-    ));
+    let mut context = Arc::new(run.into_context());
     let (timetable, end) = Timetable::of(&config);
     snapshots.send_replace(Some(Arc::new(Snapshot {
         progress: Progress {

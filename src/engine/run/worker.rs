@@ -1,7 +1,7 @@
 //! A worker's side of a run on many machines: its shards, what they measured added up and handed over once a second,
 //! and what only this machine can tell. Knows its orders, and nothing of who gives them.
 
-use crate::engine::protocol::context::{RunContext, context};
+use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::departures::Departures;
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::signal::{Signal, SignalKind};
@@ -12,13 +12,14 @@ use crate::engine::run::memory::{self, MemoryWatch};
 use crate::engine::run::roster::Roster;
 use crate::engine::run::watchdog::complaint;
 use crate::engine::timing::standstill::Standstill;
+use crate::engine::timing::{interval, interval_at};
 use crate::error::Error;
 use crate::metrics::{Delivery, PortableDelta};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 /// Time between two hand-overs, and by how much they come after the ends of seconds: shards hand over at those.
 const HAND_OVER: Duration = Duration::from_secs(1);
@@ -97,32 +98,11 @@ pub(crate) struct Work {
     pub(crate) first_shard: u64,
     /// The most bytes of one signal with figures.
     pub(crate) most_bytes: usize,
-    pub(crate) start_shard: StartShard,
     /// The worker's name.
     pub(crate) worker: String,
 }
 
 impl Work {
-    /// Makes the work of that worker, with its users on threads.
-    pub(crate) fn on_threads(
-        run: Run,
-        worker: String,
-        begin: Instant,
-        since_origin: Duration,
-        first_shard: u64,
-        most_bytes: usize,
-    ) -> Work {
-        Work {
-            run,
-            begin,
-            since_origin,
-            first_shard,
-            most_bytes,
-            start_shard: start_thread,
-            worker,
-        }
-    }
-
     /// Runs the users of this worker as its orders say, and sends what they measured, until the last has gone.
     ///
     /// # Errors
@@ -132,9 +112,21 @@ impl Work {
         orders: watch::Sender<Directive>,
         signals: mpsc::UnboundedSender<WorkerSignal>,
     ) -> Result<(), Error> {
+        self.run_by(start_thread, orders, signals).await
+    }
+
+    /// Works like [`Work::run`], with a given way to start shards.
+    pub(crate) async fn run_by(
+        self,
+        start_shard: StartShard,
+        orders: watch::Sender<Directive>,
+        signals: mpsc::UnboundedSender<WorkerSignal>,
+    ) -> Result<(), Error> {
         let name = self.run.name.clone();
-        let context = Arc::new(self.context());
-        let (mut local, received) = LocalShards::start(self.start_shard, &context, &orders)?;
+        let origin = self.begin.checked_sub(self.since_origin);
+        let context = self.run.into_context().beginning(self.begin);
+        let context = Arc::new(context.with_origin(origin.unwrap_or(self.begin)));
+        let (mut local, received) = LocalShards::start(start_shard, &context, &orders)?;
         let shards = context.shards;
         let mut worker = Worker {
             name,
@@ -157,20 +149,6 @@ impl Work {
         local.join(worker.until.is_some());
         worker.end();
         Ok(())
-    }
-
-    fn context(&self) -> RunContext {
-        let run = self.run.clone();
-        let origin = self.begin.checked_sub(self.since_origin);
-        context(
-            run.config,
-            run.local,
-            run.client,
-            run.resolver,
-            run.run_logs,
-        )
-        .beginning(self.begin)
-        .with_origin(origin.unwrap_or(self.begin))
     }
 }
 
@@ -208,12 +186,9 @@ impl Worker {
         mut received: mpsc::UnboundedReceiver<Signal>,
     ) {
         let begin = self.context.begin;
-        let mut hand_over = tokio::time::interval_at(begin + HAND_OVER + AFTER_SECONDS, HAND_OVER);
-        hand_over.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut look = tokio::time::interval(LOOK);
-        look.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut look_at_memory = tokio::time::interval(memory::EVERY);
-        look_at_memory.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut hand_over = interval_at(begin + HAND_OVER + AFTER_SECONDS, HAND_OVER);
+        let mut look = interval(LOOK);
+        let mut look_at_memory = interval(memory::EVERY);
         let mut orders = self.orders.subscribe();
         while !self.roster.is_over() {
             let (end, until) = (self.end_of_timetable(), self.until);
@@ -321,19 +296,23 @@ impl Worker {
     /// Hands over everything measured since the last time.
     fn hand_over(&mut self) {
         let pending = std::mem::take(&mut self.pending);
-        let all = self.epochs.iter().enumerate();
-        let present = self.roster.missing();
-        let reached = all.filter(|(shard, _)| present.contains(shard));
-        let reached = reached.map(|(_, epoch)| *epoch).min();
-        let reached = reached
-            .or_else(|| self.epochs.iter().copied().min())
-            .unwrap_or(0);
+        let reached = self.reached();
         let pieces = pending.pieces(self.most_bytes);
         let last = pieces.len() - 1;
         for (at, bytes) in pieces.into_iter().enumerate() {
             let reached = if at == last { reached } else { 0 };
             self.send(WorkerSignal::Figures { reached, bytes });
         }
+    }
+
+    /// Returns the latest measurement that all shards have come to which are still at work; all of them, if none is.
+    fn reached(&self) -> u64 {
+        let mut shards = self.roster.missing();
+        if shards.is_empty() {
+            shards = (0..self.epochs.len()).collect();
+        }
+        let epochs = shards.into_iter().map(|shard| self.epochs[shard]);
+        epochs.min().unwrap_or(0)
     }
 
     fn leave_behind(&mut self) {

@@ -1,6 +1,5 @@
 //! Events of a run whose users are on workers: one of the workers runs the plan's function, and its result travels.
 
-use crate::engine::protocol::context::context;
 use crate::engine::run::Run;
 use crate::engine::run::event_user::{
     EventEnd, EventOrder, EventTask, StartEvent, start_event_thread,
@@ -64,13 +63,7 @@ pub(crate) async fn run_event_at(
     ordered: watch::Receiver<EventOrder>,
 ) -> Result<WorkerEvent, Error> {
     let plan_version = run.plan_version.clone();
-    let context = context(
-        run.config,
-        run.local,
-        run.client,
-        run.resolver,
-        run.run_logs,
-    );
+    let context = run.into_context();
     let (result, ended) = oneshot::channel();
     start(EventTask {
         context: Arc::new(context),

@@ -18,6 +18,7 @@ use crate::engine::shard::channels::Channels;
 use crate::engine::shard::effort::Meter;
 use crate::engine::shard::probe::probe;
 use crate::engine::timing::alarm::Alarm;
+use crate::engine::timing::interval_at;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
@@ -28,7 +29,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::{JoinError, JoinSet, LocalSet};
 use tokio::time::Instant;
-use tokio::time::MissedTickBehavior;
 
 /// Time between two hand-overs of figures.
 const TICK: Duration = Duration::from_millis(250);
@@ -139,9 +139,8 @@ impl Shard {
             tokio::task::spawn_local(probe(self.meter.lateness()));
         }
         // In step with the borders of the first measurement, so that a tick is seldom about two seconds.
-        let mut tick = tokio::time::interval_at(self.context.begin + TICK, TICK);
         // One late tick is one, not as many as it took the place of.
-        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut tick = interval_at(self.context.begin + TICK, TICK);
         while self.going || !self.users.is_empty() {
             self.rest(channels);
             self.publish_room();

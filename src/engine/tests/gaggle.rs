@@ -148,11 +148,11 @@ impl Gaggle {
             since_origin: begun.since_origin,
             first_shard: self.ranges[number].start as u64,
             most_bytes: 2_000,
-            start_shard: start_beside,
             worker: format!("w{number}"),
         };
         tokio::task::spawn_local(async move {
-            work.run(directives, sender).await.expect("it starts");
+            let working = work.run_by(start_beside, directives, sender);
+            working.await.expect("it starts");
         });
         let signals = self.signals.clone();
         tokio::task::spawn_local(async move {

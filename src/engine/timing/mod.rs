@@ -3,3 +3,18 @@
 pub(super) mod alarm;
 pub(super) mod standstill;
 pub(super) mod timers;
+
+use std::time::Duration;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+
+/// Makes an interval that begins now and whose late ticks are left out.
+pub(super) fn interval(period: Duration) -> Interval {
+    interval_at(Instant::now(), period)
+}
+
+/// Makes an interval that begins at that moment and whose late ticks are left out.
+pub(super) fn interval_at(begin: Instant, period: Duration) -> Interval {
+    let mut interval = tokio::time::interval_at(begin, period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    interval
+}

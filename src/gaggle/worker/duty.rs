@@ -347,14 +347,14 @@ impl Duty {
         let Some(following) = Following::begin(revision, order, &self.prepared.versions) else {
             return refuse("the run's version of the plan was not loaded");
         };
-        let work = Work::on_threads(
-            run.clone(),
-            self.presence.name.clone(),
-            self.clock.moment(at, offset).into(),
+        let work = Work {
+            run: run.clone(),
+            worker: self.presence.name.clone(),
+            begin: self.clock.moment(at, offset).into(),
             since_origin,
-            self.first_shard,
-            self.broker.most_bytes(),
-        );
+            first_shard: self.first_shard,
+            most_bytes: self.broker.most_bytes(),
+        };
         let (signals, received) = mpsc::unbounded_channel::<WorkerSignal>();
         let (broker, name) = (self.broker.clone(), self.run.clone());
         let handing_over = hand_over(broker, name, self.presence.id.clone(), received);

@@ -34,8 +34,16 @@ pub(crate) struct WorkerIdentity {
 impl WorkerIdentity {
     /// Returns its labels as thresholds and reports write them: `region=eu`.
     pub(super) fn label_texts(&self) -> impl Iterator<Item = String> {
-        self.labels
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
+        label_texts(&self.labels)
     }
+}
+
+/// Returns labels as thresholds and reports write them: `region=eu`.
+pub(crate) fn label_texts(labels: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
+    labels.iter().map(|(key, value)| format!("{key}={value}"))
+}
+
+/// Returns labels on one line: `region=eu zone=a`.
+pub(crate) fn labels_text(labels: &BTreeMap<String, String>) -> String {
+    label_texts(labels).collect::<Vec<_>>().join(" ")
 }

@@ -2,7 +2,7 @@
 
 use super::figures::{moment, time};
 use super::line::one_line;
-use crate::metrics::{Report, WorkerRow, WorkerState};
+use crate::metrics::{self, Report, WorkerRow, WorkerState};
 use crate::units::{counted, show_count};
 
 /// The most workers in a table for people.
@@ -24,11 +24,7 @@ pub(crate) fn is_saturated(row: &WorkerRow) -> bool {
 
 /// Returns its labels on one line: `region=eu zone=a`.
 pub(crate) fn labels_text(row: &WorkerRow) -> String {
-    let labels = row.labels.iter();
-    let labels: Vec<String> = labels
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    one_line(&labels.join(" "))
+    one_line(&metrics::labels_text(&row.labels))
 }
 
 /// Returns its state in words: `done`, `lost at 31.5 s, saturated for 12.0 s`.

@@ -3,14 +3,20 @@
 
 use super::embed::{Running, Test};
 use super::prepare::Prepared;
+#[cfg(feature = "tui")]
+use super::prepare::target;
 use super::reload::{Reloader, Source};
 use super::signals::Signals;
 use crate::control::{Control, Handle, Stage};
+#[cfg(feature = "gaggle")]
+use crate::engine::PlanVersion;
 use crate::engine::{self, Offers, Outcome, PlanVersions};
 use crate::error::Error;
 use crate::metrics::{Cause, RunLogs};
 use crate::output;
 use crate::output::log::{LogWriter, Written};
+#[cfg(feature = "gaggle")]
+use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Runs tests one after another, and says what it is doing to whoever asks.
@@ -142,6 +148,9 @@ pub(super) struct Site {
     pub(super) place: engine::Place,
     pub(super) offers: Offers,
     pub(super) versions: PlanVersions,
+    /// What stands for the plan and the target of a run that is attached to.
+    #[cfg(feature = "gaggle")]
+    pub(super) stand_in: Option<(Arc<PlanVersion>, String)>,
 }
 
 impl Default for Site {
@@ -152,6 +161,8 @@ impl Default for Site {
             place: engine::Place::threads(),
             offers,
             versions,
+            #[cfg(feature = "gaggle")]
+            stand_in: None,
         }
     }
 }
@@ -163,6 +174,16 @@ impl Begun {
 
     pub(super) fn prepared(&self) -> &Prepared {
         &self.prepared
+    }
+
+    /// Returns the target as views and reports show it.
+    #[cfg(feature = "tui")]
+    pub(super) fn target(&self) -> String {
+        #[cfg(feature = "gaggle")]
+        if let Some((_, target)) = &self.site.stand_in {
+            return target.clone();
+        }
+        target(&self.prepared)
     }
 
     /// Moves the users to workers that drive them with so many threads.
@@ -259,10 +280,20 @@ async fn conduct<F: Future<Output = Error>>(
         place,
         offers,
         versions: plan_versions,
+        #[cfg(feature = "gaggle")]
+        stand_in,
     } = site;
     let (config, program) = (prepared.config.clone(), prepared.program.clone());
     let has_end = config.run.run_time.is_some() || config.run.iterations.is_some();
-    let (run, sites) = prepared.into_run(run_logs);
+    #[cfg_attr(
+        not(feature = "gaggle"),
+        expect(unused_mut, reason = "every plan is at hand")
+    )]
+    let (mut run, sites) = prepared.into_run(run_logs);
+    #[cfg(feature = "gaggle")]
+    if let Some((plan_version, target)) = stand_in {
+        (run.plan_version, run.target) = (plan_version, target);
+    }
     let reloading = async {
         match source {
             Some(source) => {

@@ -1,6 +1,7 @@
 //! Options of a run on many machines: those of its manager, its workers, and of whoever looks at them.
 
 use super::values::{at_least_one, label};
+use crate::config::Output;
 use crate::units;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -73,6 +74,33 @@ pub(crate) enum OnLoss {
     Continue,
     Replace,
     Stop,
+}
+
+/// `lgoose attach`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A run whose manager gives signs of life is watched: Ctrl-C leaves it, and it goes on. One whose manager is \
+        lost is led from here on: it can be steered and stopped, and its report is written at its end. The figures are \
+        those of the whole run, since the broker has kept them. Afterwards the exit code is that of the run."
+)]
+pub(crate) struct Attach {
+    /// The run, as 'lgoose gaggle' lists it
+    pub run: String,
+    /// The broker.
+    #[command(flatten)]
+    pub broker: Broker,
+    /// Write a report, as 'lgoose PLAN' does (repeatable)
+    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
+    pub output: Vec<Output>,
+    /// Print lines instead of the live view
+    #[arg(long)]
+    pub headless: bool,
+    /// Leave the live view when the run is over
+    #[arg(long)]
+    pub exit: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 /// `lgoose worker`.

@@ -10,11 +10,13 @@ mod run;
 mod values;
 
 #[cfg(feature = "gaggle")]
-pub(crate) use gaggle::{Broker, Nats, OnLoss, Worker, Workers};
+pub(crate) use gaggle::{Attach, Broker, Nats, OnLoss, Worker, Workers};
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
 
 use crate::config::Output;
+#[cfg(feature = "gaggle")]
+use crate::error::{Diagnostic, Error};
 use crate::error::exit;
 use crate::units;
 use clap::error::ErrorKind;
@@ -101,6 +103,9 @@ pub(crate) enum Command {
     /// List the workers and the runs at a broker
     #[cfg(feature = "gaggle")]
     Gaggle(Broker),
+    /// Watch a run on workers from anywhere, or go on with one whose manager is lost
+    #[cfg(feature = "gaggle")]
+    Attach(Attach),
     /// Print what a shell needs to complete lgoose's options, such as: lgoose completions bash >>~/.bashrc
     Completions {
         /// The shell
@@ -206,12 +211,30 @@ fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
 fn apart(cli: &Cli) -> Result<(), clap::Error> {
     let outputs = match &cli.command {
         Some(Command::Report(saved)) => &saved.output,
+        #[cfg(feature = "gaggle")]
+        Some(Command::Attach(attach)) => &attach.output,
         _ => &cli.run.outputs.output,
     };
     match Output::clash(outputs) {
         Some(told) => Err(command().error(ErrorKind::ArgumentConflict, told)),
         None => Ok(()),
     }
+}
+
+/// Returns what a run that is attached to is shown by: the flags of a run of which only these were typed.
+///
+/// # Errors
+/// An environment variable that has a mistake.
+#[cfg(feature = "gaggle")]
+pub(crate) fn run_attached(attach: &Attach) -> Result<Run, Error> {
+    let matches = command().try_get_matches_from(["lgoose"]);
+    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let mut run = cli.map_err(|error| Diagnostic::new(error.to_string()))?.run;
+    run.outputs.output.clone_from(&attach.output);
+    run.screen.headless |= attach.headless;
+    run.screen.exit |= attach.exit;
+    run.screen.quiet |= attach.quiet;
+    Ok(run)
 }
 
 /// Returns the one-screen help.

@@ -16,6 +16,8 @@ mod user;
 #[cfg(feature = "gaggle")]
 pub(crate) use protocol::directive::{Directive, Phase};
 #[cfg(feature = "gaggle")]
+pub(crate) use protocol::journal::{Entry, Moment, Past, PlanFacts, Told, What};
+#[cfg(feature = "gaggle")]
 pub(crate) use protocol::offer::Offer;
 pub(crate) use protocol::offer::{Offers, PlanVersions};
 #[cfg(feature = "gaggle")]

@@ -3,13 +3,13 @@
 
 use super::clock::Offset;
 use crate::config::Part;
-use crate::engine::{EventOrder, Order, WorkerEvent, WorkerSignal};
+use crate::engine::{EventOrder, Order, PlanFacts, Told, WorkerEvent, WorkerSignal};
 use crate::error::{Error, Trouble};
 use crate::plan::Event;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Version of the protocol; the first byte of every message.
 const PROTOCOL: u8 = 1;
@@ -124,6 +124,70 @@ pub(super) enum Reply {
 pub(super) struct Revised {
     pub(super) revision: u64,
     pub(super) order: Order,
+}
+
+/// All that another manager needs to go on with a run, beside what comes after it in the stream.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// Version of lgoose.
+    pub(super) version: String,
+    pub(super) facts: RunFacts,
+    /// How long after the record users begin.
+    pub(super) ahead: Duration,
+    /// How long after the origin of the times in logs that is.
+    pub(super) since_origin: Duration,
+    /// Figures of `test_start`, encoded.
+    pub(super) test_start: Option<Vec<u8>>,
+    pub(super) members: Vec<RecordedMember>,
+    /// Whether workers that are lost are replaced.
+    pub(super) replaces: bool,
+}
+
+/// What whoever shows a run has to know of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RunFacts {
+    /// Name of the plan.
+    pub(crate) name: String,
+    /// The target as reports show it.
+    pub(crate) target: String,
+    /// When the manager began, by its clock.
+    pub(crate) started: SystemTime,
+    pub(crate) plan: PlanFacts,
+    /// Whether the loss of a worker ends the run.
+    pub(crate) stops_on_loss: bool,
+}
+
+/// A worker of a run, as it is recorded.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct RecordedMember {
+    pub(super) presence: Presence,
+    pub(super) place: Place,
+    pub(super) offset: Option<Offset>,
+}
+
+/// A line of a run's journal, numbered from 1.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Line {
+    pub(super) number: u64,
+    /// Time since the run began.
+    pub(super) at: Duration,
+    pub(super) kind: LineKind,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum LineKind {
+    /// The director was told.
+    Told(Told),
+    /// Nothing was heard of the worker of that number.
+    Away { worker: usize, text: String },
+    /// A warning about the worker of that number.
+    Warning { worker: usize, text: String },
+    /// A worker took the place of another.
+    Joined {
+        in_place_of: usize,
+        member: RecordedMember,
+        text: String,
+    },
 }
 
 /// A worker's signal, numbered from 1.

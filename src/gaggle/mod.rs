@@ -14,7 +14,7 @@ mod simulation;
 mod worker;
 
 pub(crate) use broker::{Address, Broker};
-pub(crate) use manager::{Leave, Manager, Recruitment, WorkerLoss, present};
+pub(crate) use manager::{About, Attached, Leave, Manager, Recruitment, WorkerLoss, present};
 pub(crate) use messages::Presence;
 #[cfg(feature = "internals")]
 pub use simulation::simulate;

@@ -23,6 +23,30 @@ pub(super) fn order(run: &str) -> String {
     format!("lgoose.run.{run}.down.order")
 }
 
+/// Returns the subject of what another manager needs to go on with a run.
+pub(super) fn record(run: &str) -> String {
+    format!("lgoose.run.{run}.kept.record")
+}
+
+/// Returns the subject of what the director of a run is told beside signals.
+pub(super) fn journal(run: &str) -> String {
+    format!("lgoose.run.{run}.kept.journal")
+}
+
+/// Returns the subject on which whoever leads a run says so.
+pub(super) fn lead(run: &str) -> String {
+    format!("lgoose.run.{run}.kept.lead")
+}
+
+/// Returns all that the stream of a run keeps.
+pub(super) fn kept(run: &str) -> Vec<String> {
+    vec![
+        all_signals(run),
+        order(run),
+        format!("lgoose.run.{run}.kept.*"),
+    ]
+}
+
 /// Returns the subject of the manager's sign of life, once a second.
 pub(super) fn beat(run: &str) -> String {
     format!("lgoose.run.{run}.down.beat")

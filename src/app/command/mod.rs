@@ -10,16 +10,14 @@ mod url_plan;
 mod view;
 
 use super::places::{self, Place};
-use super::prepare::{self, target};
+use super::prepare;
+use super::reload::Source;
 use super::signals::Signals;
 #[cfg(feature = "demo")]
 use super::sites::site_named;
-use super::supervisor::Supervisor;
+use super::supervisor::{Begun, Supervisor};
 #[cfg(feature = "gaggle")]
-use super::{
-    gaggle,
-    supervisor::{Begun, Site},
-};
+use super::{gaggle, supervisor::Site};
 
 use super::{guard, loading, log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
@@ -94,6 +92,8 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             say(&gaggle::list(&flags)?)?;
             Ok(exit::OK)
         }
+        #[cfg(feature = "gaggle")]
+        Some(cli::Command::Attach(flags)) => attach(&flags),
         Some(cli::Command::Completions { shell }) => {
             put(cli::completions(shell))?;
             Ok(exit::OK)
@@ -142,14 +142,45 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let config = prepared.config.clone();
     #[cfg(feature = "gaggle")]
     let dismissal = hire(&mut begun, flags)?;
-    let prepared = begun.prepared();
+    let source = Some(flags::source(path, flags));
+    conduct(begun, &config, source, flags, || {
+        #[cfg(feature = "gaggle")]
+        if let Some(dismissal) = dismissal {
+            dismissal.now();
+        }
+    })
+}
+
+/// Watches a run on workers, and leads it once nobody else does.
+#[cfg(feature = "gaggle")]
+fn attach(attach: &cli::Attach) -> Result<u8, Error> {
+    let flags = cli::run_attached(attach)?;
+    let supervisor = Supervisor::new(Signals::Obeyed);
+    let stop = guard::interrupted();
+    let attaching = gaggle::attach(&attach.run, &attach.broker, stop);
+    let (run, dismissal) = runtime()?.block_on(attaching)?;
+    tell(&flags, &run.told);
+    let mut begun = supervisor.begin(|| Ok(run.prepared))?;
+    begun.move_to(run.site, run.threads);
+    let config = begun.prepared().config.clone();
+    writable::try_places(&flags.outputs.output, &config)?;
+    conduct(begun, &config, None, &flags, || dismissal.now())
+}
+
+/// Runs what has begun to its end, calls `dismiss`, writes the outputs, and returns the exit code.
+fn conduct(
+    begun: Begun,
+    config: &Config,
+    source: Option<Source>,
+    flags: &cli::Run,
+    dismiss: impl FnOnce(),
+) -> Result<u8, Error> {
     let handle = begun.handle().clone();
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
     guard::note_files_due(to_files || config.local.logs.files().next().is_some());
-    let source = flags::source(path, flags);
     #[cfg(feature = "tui")]
     let mut view = {
-        let run = (prepared.name.clone(), target(prepared));
+        let run = (begun.prepared().name.clone(), begun.target());
         let view = match screen::wants_view(flags) {
             true => View::open(run, flags, begun.handle().clone()),
             false => None,
@@ -160,13 +191,10 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let over = over(view.as_mut());
     #[cfg(not(feature = "tui"))]
     let over = std::future::ready(());
-    let running = begun.run(Some(source), |handle| show(handle, over, &config, flags));
+    let running = begun.run(source, |handle| show(handle, over, config, flags));
     let runtime = runtime()?;
     let outcome = runtime.block_on(running);
-    #[cfg(feature = "gaggle")]
-    if let Some(dismissal) = dismissal {
-        dismissal.now();
-    }
+    dismiss();
     let outcome = outcome?;
     let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
         guard::note_files_due(false);
@@ -177,7 +205,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
             screen::aside(&line);
         }
     }
-    let code = runtime.block_on(conclude(&outcome, written, &handle, &config, flags));
+    let code = runtime.block_on(conclude(&outcome, written, &handle, config, flags));
     // A plan that is being loaded again keeps nobody waiting.
     runtime.shutdown_background();
     Ok(code)
@@ -222,6 +250,7 @@ fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>
         place: crate::engine::Place::Workers(manager.link),
         offers: manager.offers,
         versions: manager.versions,
+        stand_in: None,
     };
     begun.move_to(site, threads);
     let threads = crate::units::counted(threads as u64, "thread");

@@ -1,10 +1,12 @@
 //! The commands for runs on many machines, and the way from a plan here to the same plan on a worker.
 
+mod attaching;
 mod job;
 mod listing;
 mod server;
 mod worker;
 
+pub(super) use attaching::attach;
 pub(super) use listing::list;
 pub(super) use worker::work;
 
@@ -13,7 +15,7 @@ use crate::cli;
 use crate::config::Config;
 use crate::engine::PlanVersion;
 use crate::error::{Diagnostic, Error};
-use crate::gaggle::{Address, Leave, Manager, Recruitment, WorkerLoss};
+use crate::gaggle::{About, Address, Leave, Manager, Recruitment, WorkerLoss};
 use job::{Job, TlsFiles};
 use server::Server;
 use std::sync::Arc;
@@ -80,7 +82,11 @@ pub(super) async fn hire(
         prepared.hosts.clone(),
         Arc::new(prepared.config.run.clone()),
     );
-    let (name, target) = (prepared.name.clone(), target(prepared));
+    let about = About {
+        name: prepared.name.clone(),
+        target: target(prepared),
+    };
+    let About { name, target } = about.clone();
     let files = TlsFiles::read(&prepared.config.local)?;
     let pack = move |version: &PlanVersion| {
         let job = Job::of(version, &name, &target, files.clone())?;
@@ -89,7 +95,7 @@ pub(super) async fn hire(
     let (manager, leave) = Manager::recruit(
         address,
         recruitment,
-        Arc::new(plan_version),
+        (Arc::new(plan_version), about),
         Arc::new(pack),
         Box::new(tell),
         stop,

@@ -4,6 +4,7 @@
 pub(super) mod context;
 pub(super) mod departures;
 pub(super) mod directive;
+pub(super) mod journal;
 pub(super) mod offer;
 pub(super) mod order;
 pub(super) mod plan_version;

@@ -158,7 +158,7 @@ pub(crate) async fn run_event(
                     continue;
                 }
                 Call::Report(reply) => {
-                    let settings = settings_of(config, &context.local, &plan_version.program);
+                    let settings = settings_of(config, &context.local, plan_version);
                     // Whoever asked may not care any more.
                     let _ignored = reply.send(Arc::new(Report {
                         settings: Some(settings),

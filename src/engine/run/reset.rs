@@ -168,6 +168,15 @@ impl Director {
         Ok(())
     }
 
+    /// Takes over when shards were told that the measurement under way begins.
+    pub(crate) fn measured_as(&mut self, measurement: Measurement) {
+        if let (Some(under_way), Begins::At(at)) = (&mut self.reset.under_way, measurement.begins)
+            && under_way.epoch == measurement.epoch
+        {
+            under_way.at = at;
+        }
+    }
+
     /// Prepares a stop: a measurement that was asked for begins now, or it never would; one that the timetable has
     /// ahead is called off.
     pub(crate) fn reset_before_stop(&mut self) {

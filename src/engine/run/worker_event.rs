@@ -17,7 +17,7 @@ pub(crate) struct WorkerEvent {
     raised: Option<(String, Option<String>)>,
     cut_off: bool,
     /// Encoded by [`PortableDelta::encode`].
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// The value that `test_start` returned for all users, as JSON.
     pub(crate) shared: Option<String>,
 }

@@ -8,7 +8,7 @@ use crate::gaggle::names;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::context::{CreateStreamErrorKind, PublishErrorKind};
-use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::message::{PublishMessage, StreamMessage};
 use async_nats::jetstream::stream::{Config, StorageType};
 use async_nats::jetstream::{self, ErrorCode};
 use async_nats::{Client, ConnectErrorKind, RequestErrorKind, Subscriber};
@@ -192,7 +192,7 @@ impl Broker {
     pub(in crate::gaggle) async fn make_stream(&self, run: &str) -> Result<(), Error> {
         let config = Config {
             name: names::stream(run),
-            subjects: vec![names::all_signals(run), names::order(run)],
+            subjects: names::kept(run),
             storage: StorageType::File,
             duplicate_window: REPEATS,
             max_age: FORGET,
@@ -264,31 +264,62 @@ impl Broker {
     }
 
     /// Returns the last message that a run's stream keeps of a subject.
-    pub(in crate::gaggle) async fn last(&self, run: &str, subject: &str) -> Option<Vec<u8>> {
+    pub(in crate::gaggle) async fn last(&self, run: &str, subject: &str) -> Option<StreamMessage> {
         let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
         let last = stream.ok()?.get_last_raw_message_by_subject(subject).await;
-        Some(last.ok()?.payload.to_vec())
+        last.ok()
     }
 
-    /// Returns all signals of a run in the order in which they were kept, from that number of the stream on.
+    /// Returns what the stream of a run keeps of these subjects, in order, from that number on; all with `""`. The second
+    /// field is the broker's time now, in nanoseconds since 1970.
     ///
     /// # Errors
     /// Trouble with a broker that does not give them.
-    pub(in crate::gaggle) async fn signals(&self, run: &str, from: u64) -> Result<Ordered, Error> {
+    pub(in crate::gaggle) async fn kept(
+        &self,
+        run: &str,
+        subjects: &str,
+        from: u64,
+    ) -> Result<(Ordered, i128), Error> {
         let cannot = |error: &dyn std::fmt::Display| {
             self.cannot("read the run's figures at the broker", error.to_string())
         };
         let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
         let stream = stream.map_err(|error| cannot(&error))?;
         let consumer = stream.create_consumer(OrderedConfig {
-            filter_subject: names::all_signals(run),
+            filter_subject: subjects.to_owned(),
             deliver_policy: DeliverPolicy::ByStartSequence {
                 start_sequence: from.max(1),
             },
             ..OrderedConfig::default()
         });
         let consumer = consumer.await.map_err(|error| cannot(&error))?;
-        consumer.messages().await.map_err(|error| cannot(&error))
+        let now = consumer.cached_info().created.unix_timestamp_nanos();
+        let messages = consumer.messages().await.map_err(|error| cannot(&error))?;
+        Ok((messages, now))
+    }
+
+    /// Says in the stream of a run that `leader` leads it, unless somebody has since the message `after`; returns whether
+    /// it does.
+    ///
+    /// # Errors
+    /// Trouble with a broker that does not keep it.
+    pub(in crate::gaggle) async fn lead(
+        &self,
+        run: &str,
+        leader: &str,
+        after: u64,
+    ) -> Result<bool, Error> {
+        let message = PublishMessage::build()
+            .expected_last_subject_sequence(after)
+            .payload(leader.to_owned().into());
+        let cannot = |error| self.cannot("take the lead of the run", error);
+        let sent = self.jetstream.send_publish(names::lead(run), message).await;
+        match sent.map_err(cannot)?.await {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(false),
+            Err(error) => Err(cannot(error)),
+        }
     }
 
     fn cannot(

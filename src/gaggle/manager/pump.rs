@@ -1,28 +1,36 @@
 //! Pump between the director of a run and its workers: directives go down as orders, signals come up.
 
 use super::hand_out::hand_out;
+use super::journal::{Chronicle, keep};
+use super::playback::Playback;
 use super::roll::Roll;
-use super::streams::{Failing, Line, publish, read};
+use super::streams::{Failing, Line, Message, publish, read};
 use super::terms::{Latest, Pack};
 use crate::control::Refusal;
 use crate::engine::{
-    Begun, Directive, EventTask, Offer, Offers, Order, PlanVersions, Signal, SignalKind,
+    Begun, Directive, Entry, EventTask, Offer, Offers, Order, PlanVersions, Signal, SignalKind,
 };
 use crate::error::Error;
 use crate::gaggle::broker::Contact;
-use crate::gaggle::messages::{self, Numbered, Request, RequestKind, Revised};
+use crate::gaggle::messages::{self, LineKind, Record, Request, RequestKind, Revised, RunFacts};
+use crate::gaggle::names;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// Time that a worker has to answer.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
+/// Messages that are read ahead of what the director has heard.
+const READ_AHEAD: usize = 4_096;
+
 /// The pump's ends of the channels to the director and to whoever loads the plan anew.
 pub(super) struct Ends {
     pub(super) signals: mpsc::UnboundedSender<Signal>,
-    pub(super) begins: oneshot::Receiver<Begun>,
+    pub(super) journal: mpsc::UnboundedReceiver<Entry>,
+    pub(super) begins: Option<oneshot::Receiver<Begun>>,
     pub(super) events: mpsc::UnboundedReceiver<EventTask>,
     /// Versions of the plan that workers are to load.
     pub(super) offered: Offers,
@@ -41,21 +49,21 @@ pub(super) struct PackedPlan {
 pub(super) struct Pump {
     pub(super) line: Line,
     pub(super) roll: Roll,
-    signals: mpsc::UnboundedSender<Signal>,
-    begins: Option<oneshot::Receiver<Begun>>,
-    events: mpsc::UnboundedReceiver<EventTask>,
-    offered: Offers,
-    loaded: PlanVersions,
-    pub(super) plan: PackedPlan,
-    replaces: bool,
+    ends: Ends,
+    /// The plan as workers get it; `None` where it is not at hand.
+    pub(super) plan: Option<PackedPlan>,
+    pub(super) chronicle: Chronicle,
+    lines: Option<mpsc::UnboundedReceiver<messages::Line>>,
     /// The value that `test_start` returned, as JSON.
     pub(super) shared: Option<String>,
     /// When users began, on the clock of the manager, and since the origin of the logs.
-    begun: Option<(u64, Duration)>,
+    begun: Option<(Instant, Duration)>,
     /// Workers that were told to end, and are to be replaced if that is wanted.
     leaving: Vec<usize>,
     /// The latest order.
     order: watch::Sender<Option<Revised>>,
+    /// Number in the stream of the first signal that has not been heard.
+    next: u64,
     up_since: Instant,
 }
 
@@ -65,22 +73,47 @@ impl Pump {
         roll: Roll,
         ends: Ends,
         plan: PackedPlan,
-        replaces: bool,
+        (facts, replaces): (RunFacts, bool),
     ) -> Pump {
+        let (sender, lines) = mpsc::unbounded_channel();
         Pump {
             line,
             roll,
-            signals: ends.signals,
-            begins: Some(ends.begins),
-            events: ends.events,
-            offered: ends.offered,
-            loaded: ends.loaded,
-            plan,
-            replaces,
+            ends,
+            plan: Some(plan),
+            chronicle: Chronicle {
+                facts,
+                replaces,
+                test_start: None,
+                number: 0,
+                lines: sender,
+            },
+            lines: Some(lines),
             shared: None,
             begun: None,
             leaving: Vec::new(),
             order: watch::channel(None).0,
+            next: 1,
+            up_since: Instant::now(),
+        }
+    }
+
+    /// Makes the pump of a run that was played to the present.
+    pub(super) fn of(line: Line, playback: Playback, ends: Ends, record: Record) -> Pump {
+        let (sender, lines) = mpsc::unbounded_channel();
+        let since_origin = record.since_origin;
+        Pump {
+            plan: None,
+            chronicle: playback.chronicle(record, sender),
+            begun: Some((playback.begin, since_origin)),
+            order: watch::channel(playback.order).0,
+            next: playback.next,
+            roll: playback.roll,
+            line,
+            ends,
+            lines: Some(lines),
+            shared: None,
+            leaving: Vec::new(),
             up_since: Instant::now(),
         }
     }
@@ -89,25 +122,36 @@ impl Pump {
     pub(super) async fn run(mut self, mut over: oneshot::Receiver<()>) {
         let mut contact = self.line.broker.contact();
         let mut look = tokio::time::interval(Duration::from_millis(250));
-        let (sender, mut received) = mpsc::unbounded_channel();
+        let (sender, mut received) = mpsc::channel(READ_AHEAD);
         let (told, mut troubles) = mpsc::unbounded_channel();
-        let reading = read(
-            self.line.broker.clone(),
-            self.line.run.clone(),
-            sender,
+        let (broker, run) = (&self.line.broker, &self.line.run);
+        let subjects = names::all_signals(run);
+        let (reader, next) = (broker.clone(), self.next);
+        let (name, failing) = (run.clone(), Failing::new(told.clone()));
+        let reading =
+            async move { read(reader, (name, &*subjects), next, sender, failing).await };
+        let publishing = publish(
+            broker.clone(),
+            run.clone(),
+            self.order.subscribe(),
             Failing::new(told.clone()),
         );
-        let publishing = publish(
-            self.line.broker.clone(),
-            self.line.run.clone(),
-            self.order.subscribe(),
-            Failing::new(told),
-        );
-        let (reading, publishing) = (tokio::spawn(reading), tokio::spawn(publishing));
+        let lines = self.lines.take();
+        let (keeper, name) = (broker.clone(), run.clone());
+        let keeping = async move {
+            if let Some(lines) = lines {
+                keep(keeper, name, lines, Failing::new(told)).await;
+            }
+        };
+        let mut beside = JoinSet::new();
+        beside.spawn(reading);
+        beside.spawn(publishing);
+        beside.spawn(keeping);
         let mut directives: Option<Latest<Directive>> = None;
+        let mut leads = true;
         loop {
             let begins = async {
-                match &mut self.begins {
+                match &mut self.ends.begins {
                     Some(begins) => begins.await,
                     None => std::future::pending().await,
                 }
@@ -122,8 +166,13 @@ impl Pump {
                 // What has come is heard before anybody counts as lost.
                 biased;
                 _ = &mut over => break,
+                Some(trouble) = self.line.deposed.recv() => {
+                    self.signal(0, SignalKind::Failed(trouble));
+                    leads = false;
+                    break;
+                }
                 begun = begins => {
-                    self.begins = None;
+                    self.ends.begins = None;
                     if let Ok(begun) = begun {
                         directives = Some(self.begin(begun).await);
                     }
@@ -135,10 +184,13 @@ impl Pump {
                     }
                     _ => directives = None,
                 },
-                Some((worker, bytes)) = received.recv() => self.hear(&worker, &bytes),
+                Some(Entry { at, told }) = self.ends.journal.recv() => {
+                    self.chronicle.write(at, LineKind::Told(told));
+                }
+                Some(message) = received.recv() => self.hear(&message),
                 Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
-                Some(task) = self.events.recv() => self.event(task).await,
-                Some(offer) = self.offered.next() => self.hand_out(offer).await,
+                Some(task) = self.ends.events.recv() => self.event(task).await,
+                Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
                 _ = contact.changed() => if *contact.borrow_and_update() == Contact::Up {
                     self.up_since = Instant::now();
                 },
@@ -147,9 +199,10 @@ impl Pump {
                 },
             }
         }
-        reading.abort();
-        publishing.abort();
-        self.release().await;
+        drop(beside);
+        if leads {
+            self.release().await;
+        }
         self.line.close();
     }
 
@@ -161,11 +214,20 @@ impl Pump {
         });
     }
 
-    /// Tells all workers when users begin, and what they are to do.
+    /// Tells all workers when users begin, and what they are to do, unless they know.
     async fn begin(&mut self, begun: Begun) -> Latest<Directive> {
         let mut directives = begun.directives;
-        self.tell(Order::from(&*directives.borrow_and_update()));
-        self.begun = Some((self.line.clock.at(begun.at.into_std()), begun.since_origin));
+        let order = Order::from(&*directives.borrow_and_update());
+        if self.begun.is_some() {
+            let known = self.order.borrow().clone();
+            if known.is_none_or(|known| known.order != order) {
+                self.tell(order);
+            }
+            return directives;
+        }
+        self.tell(order);
+        self.begun = Some((begun.at, begun.since_origin));
+        self.record(begun.at, begun.since_origin).await;
         let numbers: Vec<usize> = (0..self.roll.0.len()).collect();
         let asked = numbers.into_iter().map(|number| {
             let begin = self.begin_request();
@@ -182,14 +244,27 @@ impl Pump {
                     self.roll.0[number].name()
                 );
                 self.roll.0[number].away = true;
-                self.signal(number, SignalKind::Away(text));
+                self.signal_as_seen(number, SignalKind::Away(text));
             }
         }
         directives
     }
 
+    /// Keeps what another manager needs to go on with the run.
+    async fn record(&mut self, begin: Instant, since_origin: Duration) {
+        let ahead = begin.saturating_duration_since(Instant::now());
+        let (broker, run) = (&self.line.broker, &self.line.run);
+        let times = (ahead, since_origin);
+        let kept = self.chronicle.begin(broker, run, &self.roll, times).await;
+        if let Err(error) = kept {
+            let text = format!("if this manager is lost, no other can go on with the run: {error}");
+            self.warn(&text);
+        }
+    }
+
     pub(super) fn begin_request(&self) -> Request {
-        let (at, since_origin) = self.begun.unwrap_or_default();
+        let (at, since_origin) = self.begun.expect("a run that begins has a beginning");
+        let at = self.line.clock.at(at.into_std());
         let latest = self.order.borrow().clone();
         let Revised { revision, order } = latest.expect("a run that begins has an order");
         self.request(RequestKind::Begin {
@@ -209,11 +284,29 @@ impl Pump {
 
     pub(super) fn signal(&self, from: usize, kind: SignalKind) {
         // The director is at its end.
-        let _over = self.signals.send(Signal { from, kind });
+        let _over = self.ends.signals.send(Signal { from, kind });
+    }
+
+    /// Gives a warning to views and the report.
+    pub(super) fn warn(&self, text: &str) {
+        self.signal(0, SignalKind::Warning(text.to_owned()));
+    }
+
+    /// Tells the director what this manager has seen of a worker, which no signal of that shows.
+    pub(super) fn signal_as_seen(&mut self, from: usize, kind: SignalKind) {
+        self.chronicle.write_of(self.now(), from, &kind);
+        self.signal(from, kind);
+    }
+
+    /// Returns the time since the run began.
+    pub(super) fn now(&self) -> Duration {
+        self.begun
+            .map_or(Duration::ZERO, |(begin, _)| begin.elapsed())
     }
 
     /// Passes a worker's signal on to the director, once.
-    fn hear(&mut self, worker: &str, bytes: &[u8]) {
+    fn hear(&mut self, message: &Message) {
+        let worker = names::worker_of_signals(&message.subject).unwrap_or_default();
         let Some(number) = self.roll.number_of(worker) else {
             return;
         };
@@ -221,47 +314,15 @@ impl Pump {
         let member = &mut self.roll.0[number];
         let silent = now.duration_since(member.heard);
         member.heard = now;
-        let name = member.presence.name.clone();
-        let numbered = match messages::decode::<Numbered>(bytes) {
-            Ok(numbered) => numbered,
-            Err(error) => return self.signal(number, SignalKind::Failed(error)),
-        };
-        let Numbered { sequence, signal } = numbered;
-        if sequence <= member.sequence {
-            return;
+        let heard = self.roll.hear(number, &message.bytes, silent);
+        for signal in heard.signals {
+            self.signal(number, signal.kind);
         }
-        let missing = sequence - member.sequence - 1;
-        member.sequence = sequence;
-        if std::mem::take(&mut member.away) {
-            let seconds = silent.as_secs_f64();
-            let text = format!(
-                "worker '{name}' is back after {seconds:.0} s; what it measured meanwhile counts"
-            );
-            let replaced = member.replaced;
-            self.signal(number, SignalKind::Back(text));
-            if replaced {
-                self.dismiss(number);
-            }
+        if heard.is_back && self.roll.0[number].replaced {
+            self.dismiss(number);
         }
-        if missing > 0 {
-            let text = format!(
-                "{missing} deliveries of worker '{name}' are missing: it could not keep them for so long"
-            );
-            self.signal(number, SignalKind::Warning(text));
-        }
-        match signal.kind(sequence, &name) {
-            Ok(kind) => {
-                match kind {
-                    SignalKind::Ended { .. } => self.roll.0[number].ended = true,
-                    SignalKind::Away(_) => {
-                        self.roll.0[number].left = true;
-                        self.leaving.push(number);
-                    }
-                    _ => {}
-                }
-                self.signal(number, kind);
-            }
-            Err(error) => self.signal(number, SignalKind::Failed(error)),
+        if heard.leaves {
+            self.leaving.push(number);
         }
     }
 
@@ -281,13 +342,12 @@ impl Pump {
         }
         let mut lost = std::mem::take(&mut self.leaving);
         for number in self.roll.newly_away(self.up_since) {
-            let name = self.roll.0[number].name().to_owned();
-            let text = format!("worker '{name}' was lost: nothing has been heard of it for 5 s");
-            self.signal(number, SignalKind::Away(text));
+            let text = self.roll.0[number].lost();
+            self.signal_as_seen(number, SignalKind::Away(text));
             lost.push(number);
         }
         for number in lost {
-            if self.replaces && self.order_goes_on() {
+            if self.chronicle.replaces && self.order_goes_on() {
                 self.replace(number).await;
             }
         }
@@ -305,8 +365,12 @@ impl Pump {
             reply,
         } = offer;
         let number = plan_version.number;
+        let Some(plan) = &mut self.plan else {
+            let _unheard = reply.send(Err(Refusal::NoReload));
+            return;
+        };
         let loaded = async {
-            let packed = (self.plan.pack)(&plan_version)?;
+            let packed = (plan.pack)(&plan_version)?;
             hand_out(
                 &self.line.broker,
                 &self.line.run,
@@ -324,8 +388,8 @@ impl Pump {
                 return;
             }
         };
-        (self.plan.number, self.plan.bytes) = (number, packed);
-        let loaded = self.loaded.clone();
+        (plan.number, plan.bytes) = (number, packed);
+        let loaded = self.ends.loaded.clone();
         tokio::spawn(async move {
             let _unheard = reply.send(loaded.offer(plan_version).await);
         });

@@ -2,14 +2,15 @@
 
 use crate::config::Part;
 use crate::gaggle::clock::Offset;
-use crate::gaggle::messages::{Place, Presence};
+use crate::engine::{Signal, SignalKind};
+use crate::gaggle::messages::{self, Numbered, Place, Presence};
 use crate::metrics::WorkerIdentity;
 use std::ops::Range;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Time without a signal after which a worker counts as away.
-const SILENCE: Duration = Duration::from_millis(4_500);
+pub(super) const SILENCE: Duration = Duration::from_millis(4_500);
 
 /// A worker of the run.
 #[derive(Debug)]
@@ -31,6 +32,17 @@ pub(super) struct Member {
     pub(super) left: bool,
     /// Whether another worker has taken its place.
     pub(super) replaced: bool,
+}
+
+/// What a signal of a worker means.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// For the director.
+    pub(super) signals: Vec<Signal>,
+    /// Whether the worker was away before.
+    pub(super) is_back: bool,
+    /// Whether it was told to end.
+    pub(super) leaves: bool,
 }
 
 /// All workers of the run, by their numbers.
@@ -62,6 +74,53 @@ impl Roll {
     /// Returns the number of the worker with that identity.
     pub(super) fn number_of(&self, id: &str) -> Option<usize> {
         self.0.iter().position(|member| member.presence.id == id)
+    }
+
+    /// Takes a signal of a worker of which nothing was heard for that time, once by its number.
+    pub(super) fn hear(&mut self, number: usize, bytes: &[u8], silent: Duration) -> Heard {
+        let mut heard = Heard::default();
+        let mut tell = |kind| heard.signals.push(Signal { from: number, kind });
+        let member = &mut self.0[number];
+        let name = member.presence.name.clone();
+        let Numbered { sequence, signal } = match messages::decode(bytes) {
+            Ok(numbered) => numbered,
+            Err(error) => {
+                tell(SignalKind::Failed(error));
+                return heard;
+            }
+        };
+        if sequence <= member.sequence {
+            return heard;
+        }
+        let missing = sequence - member.sequence - 1;
+        member.sequence = sequence;
+        if std::mem::take(&mut member.away) {
+            let seconds = silent.as_secs_f64();
+            tell(SignalKind::Back(format!(
+                "worker '{name}' is back after {seconds:.0} s; what it measured meanwhile counts"
+            )));
+            heard.is_back = true;
+        }
+        if missing > 0 {
+            tell(SignalKind::Warning(format!(
+                "{missing} deliveries of worker '{name}' are missing: it could not keep them for so long"
+            )));
+        }
+        match signal.kind(sequence, &name) {
+            Ok(kind) => {
+                match kind {
+                    SignalKind::Ended { .. } => member.ended = true,
+                    SignalKind::Away(_) => {
+                        member.left = true;
+                        heard.leaves = true;
+                    }
+                    _ => {}
+                }
+                tell(kind);
+            }
+            Err(error) => tell(SignalKind::Failed(error)),
+        }
+        heard
     }
 
     /// Makes the member that is to take the place of another: the same part of the load, new shards in the figures.
@@ -102,7 +161,7 @@ impl Roll {
 }
 
 impl Member {
-    fn new(presence: Presence, place: Place) -> Member {
+    pub(super) fn new(presence: Presence, place: Place) -> Member {
         let first = place.first_shard as usize;
         Member {
             shards: first..first + presence.threads as usize,
@@ -116,6 +175,14 @@ impl Member {
             left: false,
             replaced: false,
         }
+    }
+
+    /// Returns what is told when nothing is heard of it any more.
+    pub(super) fn lost(&self) -> String {
+        format!(
+            "worker '{}' was lost: nothing has been heard of it for 5 s",
+            self.name()
+        )
     }
 
     pub(super) fn name(&self) -> &str {

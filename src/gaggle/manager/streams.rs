@@ -33,7 +33,7 @@ impl Failing {
     }
 
     /// Notes a failure, and tells of it once it has lasted too long.
-    fn note(&mut self, broker: &Broker, error: Error) {
+    pub(super) fn note(&mut self, broker: &Broker, error: Error) {
         tracing::debug!(target: "lgoose::gaggle", "{error}");
         if *broker.contact().borrow() != Contact::Up {
             self.since = None;
@@ -47,7 +47,7 @@ impl Failing {
         }
     }
 
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.since = None;
     }
 }
@@ -58,24 +58,39 @@ pub(super) struct Line {
     /// Name of the run.
     pub(super) run: String,
     pub(super) clock: Clock,
+    /// Gives trouble when another manager leads the run.
+    pub(super) deposed: mpsc::UnboundedReceiver<Error>,
     beating: JoinHandle<()>,
 }
 
 impl Line {
-    /// Answers questions for the time and gives signs of life from now on.
+    /// Takes the lead of a run, unless somebody has since the message `after` of its stream; then answers questions for
+    /// the time and gives signs of life. `None` if somebody has.
     ///
     /// # Errors
     /// Trouble with the broker.
-    pub(super) async fn open(broker: Broker, run: String) -> Result<Line, Error> {
+    pub(super) async fn open(broker: Broker, run: &str, after: u64) -> Result<Option<Line>, Error> {
+        let leader = format!("{:016x}", rand::random::<u64>());
         let clock = Clock::start();
-        let asked = broker.listen(names::clock(&run)).await?;
-        let beating = tokio::spawn(beat(broker.clone(), names::beat(&run), clock, asked));
-        Ok(Line {
+        let asked = broker.listen(names::clock(run)).await?;
+        let beats = broker.listen(names::beat(run)).await?;
+        if !broker.lead(run, &leader, after).await? {
+            return Ok(None);
+        }
+        let (told, deposed) = mpsc::unbounded_channel();
+        let lead = Lead {
+            broker: broker.clone(),
+            run: run.to_owned(),
+            leader,
+            told,
+        };
+        Ok(Some(Line {
             broker,
-            run,
+            run: run.to_owned(),
             clock,
-            beating,
-        })
+            deposed,
+            beating: tokio::spawn(lead.beat(clock, asked, beats)),
+        }))
     }
 
     /// Gives no more signs of life.
@@ -84,34 +99,71 @@ impl Line {
     }
 }
 
-async fn beat(broker: Broker, beat: String, clock: Clock, mut asked: Subscriber) {
-    let mut tick = tokio::time::interval(BEAT);
-    loop {
-        tokio::select! {
-            biased;
-            Some(question) = asked.next() => if let Some(inbox) = question.reply {
-                let reading = messages::encode(&clock.read());
-                broker.send(inbox.to_string(), reading).await;
-            },
-            _ = tick.tick() => broker.send(beat.clone(), Vec::new()).await,
+/// The lead of a run, until another manager has it.
+struct Lead {
+    broker: Broker,
+    run: String,
+    leader: String,
+    told: mpsc::UnboundedSender<Error>,
+}
+
+impl Lead {
+    async fn beat(self, clock: Clock, mut asked: Subscriber, mut beats: Subscriber) {
+        let beat = names::beat(&self.run);
+        let mut tick = tokio::time::interval(BEAT);
+        loop {
+            tokio::select! {
+                biased;
+                Some(question) = asked.next() => if let Some(inbox) = question.reply {
+                    let reading = messages::encode(&clock.read());
+                    self.broker.send(inbox.to_string(), reading).await;
+                },
+                Some(heard) = beats.next() => if heard.payload != self.leader && self.is_deposed().await {
+                    // The run is at its end here.
+                    let _over = self.told.send(Error::trouble(
+                        "another manager has taken the run over, because nothing was heard of this one",
+                    ));
+                    return;
+                },
+                _ = tick.tick() => self.broker.send(beat.clone(), self.leader.clone().into_bytes()).await,
+            }
         }
+    }
+
+    /// Whether another manager has taken the lead since.
+    async fn is_deposed(&self) -> bool {
+        let last = self.broker.last(&self.run, &names::lead(&self.run)).await;
+        last.is_some_and(|last| last.payload != self.leader)
     }
 }
 
-/// Reads all signals of a run in order, from the first on. What is broken off begins anew where it was, and at once when
-/// the broker is back: a reader would notice only after half a minute.
+/// A message that the stream of a run keeps.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) subject: String,
+    pub(super) bytes: Vec<u8>,
+    /// Its number in the stream.
+    pub(super) sequence: u64,
+    /// When the broker got it, in nanoseconds since 1970.
+    pub(super) kept_at: i128,
+    /// Whether no other follows now.
+    pub(super) is_last: bool,
+}
+
+/// Reads what the stream of a run keeps of these subjects in order, from that number on. What is broken off begins anew
+/// where it was, and at once when the broker is back: a reader would notice only after half a minute.
 pub(super) async fn read(
     broker: Broker,
-    run: String,
-    heard: mpsc::UnboundedSender<(String, Vec<u8>)>,
+    (run, subjects): (String, &str),
+    mut next: u64,
+    heard: mpsc::Sender<Message>,
     mut failing: Failing,
 ) {
     let mut contact = broker.contact();
-    let mut next = 1;
     loop {
         contact.mark_unchanged();
-        let mut signals = match broker.signals(&run, next).await {
-            Ok(signals) => signals,
+        let mut kept = match broker.kept(&run, subjects, next).await {
+            Ok((kept, _)) => kept,
             Err(error) => {
                 failing.note(&broker, error);
                 tokio::time::sleep(AGAIN).await;
@@ -121,7 +173,7 @@ pub(super) async fn read(
         failing.forget();
         loop {
             let message = tokio::select! {
-                message = signals.next() => message,
+                message = kept.next() => message,
                 changed = contact.changed() => match changed {
                     Ok(()) if *contact.borrow() != Contact::Up => continue,
                     _ => break,
@@ -129,12 +181,18 @@ pub(super) async fn read(
             };
             match message {
                 Some(Ok(message)) => {
-                    if let Ok(info) = message.info() {
-                        next = info.stream_sequence + 1;
-                    }
-                    let worker = names::worker_of_signals(&message.subject).unwrap_or_default();
-                    let signal = (worker.to_owned(), message.payload.to_vec());
-                    if heard.send(signal).is_err() {
+                    let Ok(info) = message.info() else {
+                        continue;
+                    };
+                    next = info.stream_sequence + 1;
+                    let message = Message {
+                        subject: message.subject.to_string(),
+                        bytes: message.payload.to_vec(),
+                        sequence: info.stream_sequence,
+                        kept_at: info.published.unix_timestamp_nanos(),
+                        is_last: info.pending == 0,
+                    };
+                    if heard.send(message).await.is_err() {
                         return;
                     }
                 }

@@ -28,6 +28,15 @@ pub(crate) struct Recruitment {
     pub(crate) on_loss: WorkerLoss,
 }
 
+/// How a run is named in views and reports.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    /// Name of the plan.
+    pub(crate) name: String,
+    /// The target as reports show it.
+    pub(crate) target: String,
+}
+
 /// Function that packs a version of the plan for workers: what their [`Load`](super::super::Load) takes.
 pub(crate) type Pack = Arc<dyn Fn(&PlanVersion) -> Result<Vec<u8>, Error> + Send + Sync>;
 

@@ -120,7 +120,7 @@ impl Duty {
                         let (broker, run) = (self.broker.clone(), self.run.clone());
                         self.tasks.spawn(async move {
                             let order = broker.last(&run, &names::order(&run)).await;
-                            Ok(Finished::Order(order))
+                            Ok(Finished::Order(order.map(|order| order.payload.to_vec())))
                         });
                     }
                 }

@@ -166,8 +166,8 @@ impl Store {
         Arc::new(self.snapshot())
     }
 
-    /// Ends a tick.
-    fn advance(&mut self, now: Duration) {
+    /// Ends a tick at `now` since the start of the run, for which nobody wants a snapshot.
+    pub(crate) fn advance(&mut self, now: Duration) {
         self.time.advance(now);
         self.measured.tick(now);
         if let Some(recording) = &mut self.recording {

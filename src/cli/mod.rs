@@ -15,9 +15,9 @@ pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
 
 use crate::config::Output;
+use crate::error::exit;
 #[cfg(feature = "gaggle")]
 use crate::error::{Diagnostic, Error};
-use crate::error::exit;
 use crate::units;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;

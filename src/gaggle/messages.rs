@@ -167,8 +167,10 @@ pub(super) struct RecordedMember {
 
 /// A line of a run's journal, numbered from 1.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Line {
+pub(super) struct JournalLine {
     pub(super) number: u64,
+    /// The manager that wrote it.
+    pub(super) leader: String,
     /// Time since the run began.
     pub(super) at: Duration,
     pub(super) kind: LineKind,

@@ -7,6 +7,7 @@ mod accuracy_corrected;
 mod accuracy_over_time;
 #[cfg(target_os = "linux")]
 mod accuracy_own_part;
+mod attach;
 mod broker;
 mod bytes;
 mod command_line;

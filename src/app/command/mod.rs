@@ -159,7 +159,9 @@ fn attach(attach: &cli::Attach) -> Result<u8, Error> {
     let stop = guard::interrupted();
     let attaching = gaggle::attach(&attach.run, &attach.broker, stop);
     let (run, dismissal) = runtime()?.block_on(attaching)?;
-    tell(&flags, &run.told);
+    if !flags.screen.quiet {
+        tracing::info!(target: "lgoose::gaggle", "{}", run.told);
+    }
     let mut begun = supervisor.begin(|| Ok(run.prepared))?;
     begun.move_to(run.site, run.threads);
     let config = begun.prepared().config.clone();

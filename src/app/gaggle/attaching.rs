@@ -73,8 +73,14 @@ pub(in crate::app) async fn attach(
         sites: Sites::default(),
     };
     let told = match is_led {
-        true => format!("run {run} of {} is watched; its manager steers it", facts.name),
-        false => format!("run {run} of {} has lost its manager: it is led from here", facts.name),
+        true => format!(
+            "run {run} of {}: watched, while its manager steers it",
+            facts.name
+        ),
+        false => format!(
+            "run {run} of {}: nothing is heard of its manager",
+            facts.name
+        ),
     };
     let attached = AttachedRun {
         prepared,

@@ -84,7 +84,7 @@ fn text(workers: &[(Presence, Duration)], runs: &[String], now: Duration) -> Str
             .count();
         text += &match count {
             0 => format!(
-                "\nrun {run}: nobody works for it; its manager has gone, and the broker forgets it within a day"
+                "\nrun {run}: nobody works for it; if its manager is lost, 'lgoose attach {run} URL' makes its report, within a day"
             ),
             count => format!(
                 "\nrun {run}: {}",

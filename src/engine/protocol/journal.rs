@@ -38,6 +38,8 @@ pub(crate) enum Told {
     PlanVersion(PlanFacts),
     /// `test_stop` began.
     TestStop,
+    /// Another manager took the run over.
+    TakenOver,
 }
 
 /// What a director has to know of a version of the plan; no secret is in it.
@@ -161,7 +163,10 @@ mod tests {
         let version = PlanVersion::new(program, plan, Vec::new(), Arc::new(config)).numbered(3);
         let facts = PlanFacts::from(&version);
         let told = serde_json::to_string(&facts).expect("plain data");
-        assert!(!told.contains("hidden") && told.contains("proxy:8080"), "{told}");
+        assert!(
+            !told.contains("hidden") && told.contains("proxy:8080"),
+            "{told}"
+        );
         let stand_in = facts.stand_in().expect("a stand-in");
         assert_eq!(stand_in.order(), version.order());
         assert_eq!((stand_in.number, stand_in.digest()), (3, digest));

@@ -38,4 +38,6 @@ pub(crate) enum SignalKind {
     Warning(String),
     /// The participant cannot go on.
     Failed(Error),
+    /// Another manager leads the run, and why.
+    Deposed(Error),
 }

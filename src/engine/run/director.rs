@@ -234,6 +234,7 @@ impl Director {
                 self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
             }
+            SignalKind::Deposed(error) => self.depose(error),
         }
     }
 
@@ -322,13 +323,7 @@ impl Director {
     pub(super) fn report_now(&mut self) -> Arc<Report> {
         let directive = self.directives.borrow();
         let plan_version = &directive.plan_version;
-        let settings = || {
-            settings_of(
-                &plan_version.config,
-                &self.context.local,
-                plan_version,
-            )
-        };
+        let settings = || settings_of(&plan_version.config, &self.context.local, plan_version);
         self.live_report.get(&mut self.store, settings)
     }
 

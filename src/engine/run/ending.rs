@@ -128,7 +128,8 @@ impl Director {
         }
     }
 
-    fn note(&mut self, cause: Cause, threshold: Option<String>) {
+    /// Notes why the run ends here.
+    pub(crate) fn note(&mut self, cause: Cause, threshold: Option<String>) {
         let at = self.directives.borrow().clock.elapsed(self.now());
         self.lifecycle.note_stop(Stopped {
             cause,

@@ -9,6 +9,7 @@ use crate::engine::run::director::{AFTER_SHARDS, Director, Due, TICK};
 use crate::engine::run::life::Life;
 use crate::error::Error;
 use crate::metrics::{Cause, EventKind};
+use crate::plan::Event;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -29,6 +30,8 @@ pub(crate) struct Journal {
     order: Option<Order>,
     /// Whether `test_stop` has begun under another director.
     test_stop_begun: bool,
+    /// Whether another manager leads the run now.
+    deposed: bool,
 }
 
 /// How the playing of a run has ended.
@@ -89,9 +92,18 @@ impl Director {
                 },
             }
         };
-        if played != Played::Leads {
-            return played;
+        match played {
+            Played::Leads => self.lead_on(),
+            Played::Ended if self.has_test_stop() => self.store.warn(
+                "the run was watched beside its manager: what test_stop measured is in the report of that".to_owned(),
+            ),
+            Played::Ended | Played::Left => {}
         }
+        played
+    }
+
+    /// Leads the run from here on.
+    fn lead_on(&mut self) {
         self.follow_last_order();
         if let Some(at) = self.all_silent_since() {
             // The last of them is given up as if somebody had waited for it then.
@@ -109,14 +121,34 @@ impl Director {
             self.stop(Cause::Trouble, None);
         }
         self.journal.playing = None;
-        let text = "another manager took the run over: the one before was lost".to_owned();
-        self.store.warn(text.clone());
         let at = self.journal.over_at.unwrap_or_else(|| self.now());
-        self.store.happened(at, EventKind::Worker, text);
-        played
+        self.journal.note(at, || Told::TakenOver);
+        self.taken_over(at);
     }
 
-    /// Returns whether `test_stop` may still be run by this director.
+    fn taken_over(&mut self, at: Duration) {
+        let text = "another manager took the run over: the one before was lost".to_owned();
+        self.store.warn(text.clone());
+        self.store.happened(at, EventKind::Worker, text);
+    }
+
+    fn has_test_stop(&self) -> bool {
+        let directive = self.directives.borrow();
+        directive
+            .plan_version
+            .plan
+            .events
+            .contains(&Event::TestStop)
+    }
+
+    /// Leaves the run to another manager.
+    pub(crate) fn depose(&mut self, why: Error) {
+        self.journal.deposed = true;
+        self.lifecycle.note_trouble(why);
+        self.stop(Cause::Trouble, None);
+    }
+
+    /// Returns whether `test_stop` is this director's to run.
     pub(crate) fn may_run_test_stop(&mut self) -> bool {
         if self.journal.test_stop_begun {
             self.store.warn(
@@ -124,7 +156,7 @@ impl Director {
                     .to_owned(),
             );
         }
-        !self.journal.test_stop_begun
+        !(self.journal.test_stop_begun || self.journal.deposed)
     }
 
     /// Returns since when nothing has been heard of any worker that has not ended, if that is so.
@@ -182,6 +214,7 @@ impl Director {
                 }
             }
             Told::TestStop => self.journal.test_stop_begun = true,
+            Told::TakenOver => self.taken_over(self.now()),
         }
     }
 

@@ -45,7 +45,8 @@ use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{
-    Aim, Cause, Ending, EventKind, PortableDelta, Progress, Report, RunIdentity, RunLogs, Snapshot, Store,
+    Aim, Cause, Ending, EventKind, PortableDelta, Progress, Report, RunIdentity, RunLogs, Snapshot,
+    Store,
 };
 use crate::plan::Event;
 use std::sync::Arc;
@@ -222,6 +223,9 @@ pub(crate) async fn run_at(
             .await;
         // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
         shards.join(director.lifecycle.is_aborting());
+    }
+    if played == Played::Left {
+        director.note(Cause::Left, None);
     }
     let elapsed = director.lasted();
     director

@@ -262,7 +262,8 @@ impl Worker {
             | SignalKind::Warning(_)
             | SignalKind::Away(_)
             | SignalKind::Back(_)
-            | SignalKind::Joined { .. } => {}
+            | SignalKind::Joined { .. }
+            | SignalKind::Deposed(_) => {}
         }
     }
 

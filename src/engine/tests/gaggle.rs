@@ -111,7 +111,10 @@ impl Stream {
                     Message::Entry(Entry { at, told }) => (at, What::Told(told)),
                     Message::Order(order) => (at, What::Order(order)),
                 };
-                moments.send(Moment { at, what }).await.expect("it is played");
+                moments
+                    .send(Moment { at, what })
+                    .await
+                    .expect("it is played");
             }
         });
         let stream = self.clone();
@@ -270,7 +273,12 @@ impl Gaggle {
         let version = versions[order.plan_version as usize].clone();
         let (directives, _) = watch::channel(order.directive(version));
         let follows = (directives.clone(), versions.to_vec());
-        self.stream.0.lock().expect("one thread").following.push(follows);
+        self.stream
+            .0
+            .lock()
+            .expect("one thread")
+            .following
+            .push(follows);
         let (sender, mut received) = mpsc::unbounded_channel::<WorkerSignal>();
         let work = Work {
             run: run.clone(),

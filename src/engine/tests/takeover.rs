@@ -98,7 +98,11 @@ async fn a_run_that_is_taken_over_has_the_report_of_one_that_was_not() {
         .await;
         assert!(taken.trouble.is_none(), "{:?}", taken.trouble);
         let warned = taken.report.warnings.iter();
-        assert!(warned.clone().any(|text| text.contains("took the run over")));
+        assert!(
+            warned
+                .clone()
+                .any(|text| text.contains("took the run over"))
+        );
         assert_same(&taken, &whole);
     }
 }

@@ -87,7 +87,8 @@ impl Pump {
                 let _given_up = result.send(ended);
             }
             Event::TestStop => {
-                self.chronicle.write(self.now(), LineKind::Told(Told::TestStop));
+                self.chronicle
+                    .write(self.now(), LineKind::Told(Told::TestStop));
                 tokio::spawn(async move {
                     let _given_up = result.send(running.await);
                 });

@@ -6,7 +6,7 @@ use super::streams::Failing;
 use crate::engine::SignalKind;
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{self, Line, LineKind, Record, RecordedMember, RunFacts};
+use crate::gaggle::messages::{self, JournalLine, LineKind, Record, RecordedMember, RunFacts};
 use crate::gaggle::names;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -21,10 +21,12 @@ pub(super) struct Chronicle {
     pub(super) replaces: bool,
     /// Figures of `test_start`, encoded.
     pub(super) test_start: Option<Vec<u8>>,
+    /// Identity of this manager.
+    pub(super) leader: String,
     /// Number of the latest line.
     pub(super) number: u64,
     /// Takes lines that are to be kept, with their numbers in the stream.
-    pub(super) lines: mpsc::UnboundedSender<Line>,
+    pub(super) lines: mpsc::UnboundedSender<JournalLine>,
 }
 
 impl Chronicle {
@@ -33,7 +35,12 @@ impl Chronicle {
         self.number += 1;
         let number = self.number;
         // The run is over.
-        let _over = self.lines.send(Line { number, at, kind });
+        let _over = self.lines.send(JournalLine {
+            number,
+            leader: self.leader.clone(),
+            at,
+            kind,
+        });
     }
 
     /// Writes what the director is told of a worker, if no signal of its own shows it.
@@ -82,11 +89,11 @@ impl Chronicle {
 pub(super) async fn keep(
     broker: Broker,
     run: String,
-    mut lines: mpsc::UnboundedReceiver<Line>,
+    mut lines: mpsc::UnboundedReceiver<JournalLine>,
     mut failing: Failing,
 ) {
     while let Some(line) = lines.recv().await {
-        let id = format!("journal:{}", line.number);
+        let id = format!("journal:{}:{}", line.leader, line.number);
         let bytes = messages::encode(&line);
         while let Err((error, _)) = broker.keep(names::journal(&run), &id, bytes.clone()).await {
             failing.note(&broker, error);

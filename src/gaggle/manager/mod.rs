@@ -24,8 +24,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use streams::Line;
 pub(crate) use takeover::Attached;
-use terms::{Pack, Tell};
 pub(crate) use terms::{About, Recruitment, WorkerLoss};
+use terms::{Pack, Tell};
 use tokio::sync::{mpsc, oneshot};
 
 /// Time that connecting to the broker may take.

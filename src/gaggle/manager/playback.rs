@@ -7,7 +7,7 @@ use super::streams::{Failing, Message, read};
 use crate::engine::{Moment, Signal, SignalKind, What};
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{self, Line, LineKind, Record, Revised};
+use crate::gaggle::messages::{self, JournalLine, LineKind, Record, Revised};
 use crate::gaggle::names;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -32,12 +32,25 @@ pub(super) struct Playback {
     moments: mpsc::Sender<Moment>,
     /// When each worker was heard last, in time since the run began.
     heard: Vec<Duration>,
+    /// The manager that leads the run, as far as that was played.
+    leader: String,
     /// Number of the latest line of the journal.
     pub(super) lines: u64,
     /// The latest order.
     pub(super) order: Option<Revised>,
     /// Number in the stream of what follows.
     pub(super) next: u64,
+}
+
+/// The lead of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Another manager has it.
+    Led,
+    /// Nobody had it any more, and this process has it now.
+    Unled,
+    /// The run has been let go by its manager.
+    Gone,
 }
 
 /// How a playback has come to its end.
@@ -107,6 +120,7 @@ impl Playback {
             recorded,
             ahead: record.ahead,
             moments,
+            leader: String::new(),
             lines: 0,
             order: None,
             next: 1,
@@ -114,10 +128,10 @@ impl Playback {
         Ok((playback, record, received))
     }
 
-    /// Plays all that there is, and goes on to as long as `leader` gives signs of life.
+    /// Plays all that there is, and goes on to as long as another manager leads the run.
     pub(super) async fn play(
         &mut self,
-        mut is_led: impl AsyncFnMut() -> bool,
+        mut state: impl AsyncFnMut() -> State,
         over: &mut (impl Future + Unpin),
     ) -> PlayedBack {
         let (sender, mut received) = mpsc::channel(AHEAD);
@@ -141,21 +155,19 @@ impl Playback {
                     }
                 }
                 _ = look.tick(), if up_to_date => {
-                    if !is_led().await {
-                        break PlayedBack::Unled;
-                    }
-                    let at = self.begin.elapsed();
-                    if self.moments.send(Moment { at, what: What::Nothing }).await.is_err() {
+                    let what = match state().await {
+                        State::Led => What::Nothing,
+                        State::Unled => break PlayedBack::Unled,
+                        State::Gone => What::End,
+                    };
+                    let ends = matches!(what, What::End);
+                    if !self.tell(self.begin.elapsed(), what).await || ends {
                         break PlayedBack::Over;
                     }
                 }
+                // The state of the run tells what comes of it.
                 Some(trouble) = troubles.recv() => {
-                    // It was there, and its manager removes it at its end.
                     tracing::debug!(target: "lgoose::gaggle", "{trouble}");
-                    let (at, what) = (self.begin.elapsed(), What::End);
-                    // Whoever watched may have left.
-                    let _left = self.moments.send(Moment { at, what }).await;
-                    break PlayedBack::Over;
                 }
             }
         };
@@ -180,10 +192,17 @@ impl Playback {
             return self.tell(at, What::Order(revised.order)).await;
         }
         if subject == names::journal(&self.run) {
-            return match messages::decode::<Line>(&message.bytes) {
-                Ok(line) if line.number > self.lines => self.take_line(line).await,
+            return match messages::decode::<JournalLine>(&message.bytes) {
+                // Those of a manager that has lost the lead and does not know count for nothing.
+                Ok(line) if line.number > self.lines && line.leader == self.leader => {
+                    self.take_line(line).await
+                }
                 _ => true,
             };
+        }
+        if subject == names::lead(&self.run) {
+            self.leader = String::from_utf8_lossy(&message.bytes).into_owned();
+            return true;
         }
         let Some(worker) = names::worker_of_signals(subject) else {
             return true;
@@ -201,9 +220,10 @@ impl Playback {
         true
     }
 
-    async fn take_line(&mut self, Line { number, at, kind }: Line) -> bool {
-        self.lines = number;
-        let (from, kind) = match kind {
+    async fn take_line(&mut self, line: JournalLine) -> bool {
+        self.lines = line.number;
+        let at = line.at;
+        let (from, kind) = match line.kind {
             LineKind::Told(told) => return self.tell(at, What::Told(told)).await,
             LineKind::Away { worker, text } => {
                 if let Some(member) = self.roll.0.get_mut(worker) {
@@ -260,12 +280,14 @@ impl Playback {
     pub(super) fn chronicle(
         &self,
         record: Record,
-        lines: mpsc::UnboundedSender<Line>,
+        leader: String,
+        lines: mpsc::UnboundedSender<JournalLine>,
     ) -> Chronicle {
         Chronicle {
             facts: record.facts,
             replaces: false,
             test_start: record.test_start,
+            leader,
             number: self.lines,
             lines,
         }

@@ -12,7 +12,9 @@ use crate::engine::{
 };
 use crate::error::Error;
 use crate::gaggle::broker::Contact;
-use crate::gaggle::messages::{self, LineKind, Record, Request, RequestKind, Revised, RunFacts};
+use crate::gaggle::messages::{
+    JournalLine, LineKind, Record, Request, RequestKind, Revised, RunFacts,
+};
 use crate::gaggle::names;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +55,7 @@ pub(super) struct Pump {
     /// The plan as workers get it; `None` where it is not at hand.
     pub(super) plan: Option<PackedPlan>,
     pub(super) chronicle: Chronicle,
-    lines: Option<mpsc::UnboundedReceiver<messages::Line>>,
+    lines: Option<mpsc::UnboundedReceiver<JournalLine>>,
     /// The value that `test_start` returned, as JSON.
     pub(super) shared: Option<String>,
     /// When users began, on the clock of the manager, and since the origin of the logs.
@@ -77,7 +79,6 @@ impl Pump {
     ) -> Pump {
         let (sender, lines) = mpsc::unbounded_channel();
         Pump {
-            line,
             roll,
             ends,
             plan: Some(plan),
@@ -85,9 +86,11 @@ impl Pump {
                 facts,
                 replaces,
                 test_start: None,
+                leader: line.leader.clone(),
                 number: 0,
                 lines: sender,
             },
+            line,
             lines: Some(lines),
             shared: None,
             begun: None,
@@ -104,7 +107,7 @@ impl Pump {
         let since_origin = record.since_origin;
         Pump {
             plan: None,
-            chronicle: playback.chronicle(record, sender),
+            chronicle: playback.chronicle(record, line.leader.clone(), sender),
             begun: Some((playback.begin, since_origin)),
             order: watch::channel(playback.order).0,
             next: playback.next,
@@ -128,8 +131,7 @@ impl Pump {
         let subjects = names::all_signals(run);
         let (reader, next) = (broker.clone(), self.next);
         let (name, failing) = (run.clone(), Failing::new(told.clone()));
-        let reading =
-            async move { read(reader, (name, &*subjects), next, sender, failing).await };
+        let reading = async move { read(reader, (name, &*subjects), next, sender, failing).await };
         let publishing = publish(
             broker.clone(),
             run.clone(),
@@ -167,7 +169,7 @@ impl Pump {
                 biased;
                 _ = &mut over => break,
                 Some(trouble) = self.line.deposed.recv() => {
-                    self.signal(0, SignalKind::Failed(trouble));
+                    self.signal(0, SignalKind::Deposed(trouble));
                     leads = false;
                     break;
                 }

@@ -1,8 +1,8 @@
 //! Roll of the workers of a run: who they are, and which shards each has.
 
 use crate::config::Part;
-use crate::gaggle::clock::Offset;
 use crate::engine::{Signal, SignalKind};
+use crate::gaggle::clock::Offset;
 use crate::gaggle::messages::{self, Numbered, Place, Presence};
 use crate::metrics::WorkerIdentity;
 use std::ops::Range;

@@ -57,6 +57,8 @@ pub(super) struct Line {
     pub(super) broker: Broker,
     /// Name of the run.
     pub(super) run: String,
+    /// Identity of this manager.
+    pub(super) leader: String,
     pub(super) clock: Clock,
     /// Gives trouble when another manager leads the run.
     pub(super) deposed: mpsc::UnboundedReceiver<Error>,
@@ -81,12 +83,13 @@ impl Line {
         let lead = Lead {
             broker: broker.clone(),
             run: run.to_owned(),
-            leader,
+            leader: leader.clone(),
             told,
         };
         Ok(Some(Line {
             broker,
             run: run.to_owned(),
+            leader,
             clock,
             deposed,
             beating: tokio::spawn(lead.beat(clock, asked, beats)),

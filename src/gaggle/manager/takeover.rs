@@ -1,7 +1,7 @@
 //! Attaching to a run that is under way: it is watched as long as its manager gives signs of life, and led by this process
 //! from then on.
 
-use super::playback::{PlayedBack, Playback};
+use super::playback::{Playback, PlayedBack, State};
 use super::pump::{Ends, Pump};
 use super::streams::Line;
 use super::{CONNECT, Leave, Manager, start_thread};
@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 /// Time without a sign of life after which a manager counts as lost.
-const SILENCE: Duration = Duration::from_secs(5);
+const SILENCE: Duration = Duration::from_millis(3_500);
 
 /// A run that was found at a broker.
 #[derive(Debug)]
@@ -81,27 +81,36 @@ impl Takeover {
         let broker = self.playback.broker.clone();
         let run = self.playback.run.clone();
         let mut taken = None;
-        let leads = async || {
+        let state = async || {
             while let Ok(Some(_)) = timeout(Duration::ZERO, self.beats.next()).await {
                 (self.heard, is_led) = (Instant::now(), true);
             }
             if is_led && self.heard.elapsed() < SILENCE {
-                return true;
+                return State::Led;
+            }
+            let gone = broker.runs().await.is_ok_and(|runs| !runs.contains(&run));
+            if gone {
+                return State::Gone;
             }
             let lead = broker.last(&run, &names::lead(&run)).await;
             let after = lead.map_or(0, |lead| lead.sequence);
             match Line::open(broker.clone(), &run, after).await {
                 Ok(Some(line)) => taken = Some(line),
-                // Another was faster, or the broker does not answer: it is tried again.
+                // Another was faster.
                 Ok(None) => (self.heard, is_led) = (Instant::now(), true),
+                // The broker does not answer: it is tried again.
                 Err(error) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
             }
-            taken.is_none()
+            match taken {
+                Some(_) => State::Unled,
+                None => State::Led,
+            }
         };
-        let played = self.playback.play(leads, &mut over).await;
+        let played = self.playback.play(state, &mut over).await;
         let (PlayedBack::Unled, Some(line)) = (played, taken) else {
             return;
         };
+        tracing::warn!(target: "lgoose::gaggle", "run {run}: its manager is lost; it is led from here");
         let replaced = self.record.replaces;
         let pump = Pump::of(line, self.playback, self.ends, self.record);
         if replaced {

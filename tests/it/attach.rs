@@ -73,7 +73,7 @@ fn a_run_whose_manager_is_killed_is_taken_over_with_every_figure() {
         ["another manager took the run over: the one before was lost"]
     );
     assert_eq!(report.json["ending"]["cause"], "time_up");
-    assert_eq!(report.json["verdict"]["result"], "pass");
+    assert_eq!(report.json["verdict"]["result"], "passed");
     assert_eq!(report.json["plan"].as_str(), Some(&*path));
     assert_eq!(report.json["workers"].as_array().map(Vec::len), Some(2));
     let listed = Lgoose::new(["gaggle"]).env("LGOOSE_NATS", &broker.url());

@@ -10,7 +10,7 @@ mod run;
 mod values;
 
 #[cfg(feature = "gaggle")]
-pub(crate) use gaggle::{Broker, Nats, OnLoss, Worker, Workers};
+pub(crate) use gaggle::{Broker, Gather, Nats, OnLoss, Worker, Workers};
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
 
@@ -98,7 +98,10 @@ pub(crate) enum Command {
     /// Work for runs of others ('--workers'), one after another, until Ctrl-C
     #[cfg(feature = "gaggle")]
     Worker(Worker),
-    /// List the workers and the runs at a broker
+    /// Add up the figures of many workers, so that a manager has less to do
+    #[cfg(feature = "gaggle")]
+    Gather(Gather),
+    /// List the workers, the gathers and the runs at a broker
     #[cfg(feature = "gaggle")]
     Gaggle(Broker),
     /// Print what a shell needs to complete lgoose's options, such as: lgoose completions bash >>~/.bashrc

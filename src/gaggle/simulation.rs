@@ -80,6 +80,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error>
                             broker: broker.clone(),
                             run: request.run,
                             first_shard: places.get(&id).map_or(0, |place| place.first_shard),
+                            slot: places.get(&id).and_then(|place| place.slot.clone()),
                             id,
                             begin,
                             requests,
@@ -129,6 +130,7 @@ struct Worker {
     run: String,
     id: String,
     first_shard: u64,
+    slot: Option<String>,
     begin: Instant,
     requests: usize,
     delivered: Arc<AtomicU64>,
@@ -136,7 +138,7 @@ struct Worker {
 
 impl Worker {
     async fn work(self, mut stopped: watch::Receiver<bool>) {
-        let subject = names::signals(&self.run, &self.id);
+        let subject = names::signals(&self.run, self.slot.as_deref(), &self.id);
         // As real ones are: a little after the second, each at its own time.
         let after = Duration::from_micros(60_000 + self.first_shard * 137 % 300_000);
         let mut recorder = Recorder::new(0).of_run(self.begin, self.begin, None);
@@ -181,17 +183,19 @@ impl Worker {
         let step = SECOND / (self.requests as u32 + 1);
         let pattern = self.first_shard % PATTERNS + u64::from(second);
         for number in 0..self.requests {
-            let at = from + step * number as u32;
+            let end = from + step * (number as u32 + 1);
             let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (pattern << 17);
             let part = (mixed >> 40) as f64 / (1_u64 << 24) as f64;
-            let latency = Duration::from_secs_f64(0.001 * (part * 5.0).exp().min(100.0)).min(step);
+            // 1 to 150 ms; several are under way at a time.
+            let latency = Duration::from_secs_f64(0.001 * (part * 5.0).exp()).min(end - self.begin);
+            let begin = end - latency;
             let name = format!("page {}", number % NAMES);
             let request = recorder.request("GET", &name);
-            let flight = recorder.request_begins(at);
-            recorder.request_ends(flight, at, latency, true);
+            let flight = recorder.request_begins(end);
+            recorder.request_ends(flight, end, Duration::ZERO, true);
             recorder.record(&Sample {
                 request,
-                begin: at,
+                begin,
                 latency,
                 delay: None,
                 phases: Phases::default(),

@@ -1,10 +1,12 @@
 //! The commands for runs on many machines, and the way from a plan here to the same plan on a worker.
 
+mod gather;
 mod job;
 mod listing;
 mod server;
 mod worker;
 
+pub(super) use gather::gather;
 pub(super) use listing::list;
 pub(super) use worker::work;
 

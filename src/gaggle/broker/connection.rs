@@ -9,7 +9,7 @@ use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::context::{CreateStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{Config, StorageType};
+use async_nats::jetstream::stream::{Config, LastRawMessageErrorKind, StorageType};
 use async_nats::jetstream::{self, ErrorCode};
 use async_nats::{Client, ConnectErrorKind, RequestErrorKind, Subscriber};
 use futures_util::StreamExt as _;
@@ -31,6 +31,17 @@ pub(crate) struct Broker {
     jetstream: jetstream::Context,
     contact: watch::Receiver<Contact>,
     url: String,
+}
+
+/// Reasons why a message was not kept.
+#[derive(Debug)]
+pub(in crate::gaggle) enum NotKept {
+    /// Another message of its subject came before.
+    Overtaken,
+    /// The run is over.
+    NoStream,
+    /// It may pass.
+    Failed(Error),
 }
 
 impl Broker {
@@ -192,7 +203,7 @@ impl Broker {
     pub(in crate::gaggle) async fn make_stream(&self, run: &str) -> Result<(), Error> {
         let config = Config {
             name: names::stream(run),
-            subjects: vec![names::all_signals(run), names::order(run)],
+            subjects: vec![names::everything_up(run), names::order(run)],
             storage: StorageType::File,
             duplicate_window: REPEATS,
             max_age: FORGET,
@@ -263,25 +274,74 @@ impl Broker {
         acknowledged.map(drop).map_err(failed)
     }
 
-    /// Returns the last message that a run's stream keeps of a subject.
-    pub(in crate::gaggle) async fn last(&self, run: &str, subject: &str) -> Option<Vec<u8>> {
-        let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
-        let last = stream.ok()?.get_last_raw_message_by_subject(subject).await;
-        Some(last.ok()?.payload.to_vec())
+    /// Publishes a message that the stream of the run keeps, once by its `id`, if the last one of its subject is still
+    /// that of number `last` in the stream, 0 for none. Returns the number that it has got.
+    ///
+    /// # Errors
+    /// Why it was not kept.
+    pub(in crate::gaggle) async fn keep_after(
+        &self,
+        subject: String,
+        id: &str,
+        last: u64,
+        bytes: Vec<u8>,
+    ) -> Result<u64, NotKept> {
+        let message = PublishMessage::build().message_id(id);
+        let message = message.expected_last_subject_sequence(last);
+        let failed = |error: async_nats::jetstream::context::PublishError| match error.kind() {
+            PublishErrorKind::WrongLastSequence => NotKept::Overtaken,
+            PublishErrorKind::StreamNotFound => NotKept::NoStream,
+            _ => NotKept::Failed(self.cannot("hand figures over to the broker", error)),
+        };
+        let message = message.payload(bytes.into());
+        let sent = self.jetstream.send_publish(subject, message).await;
+        let acknowledged = sent.map_err(failed)?.await.map_err(failed)?;
+        Ok(acknowledged.sequence)
     }
 
-    /// Returns all signals of a run in the order in which they were kept, from that number of the stream on.
+    /// Returns the last message that a run's stream keeps of a subject.
+    pub(in crate::gaggle) async fn last(&self, run: &str, subject: &str) -> Option<Vec<u8>> {
+        let (_, bytes) = self.find_last(run, subject).await.ok()??;
+        Some(bytes)
+    }
+
+    /// Returns the last message that a run's stream keeps of a subject, with its number there; `None` if there is none.
+    ///
+    /// # Errors
+    /// Trouble with a broker that does not say.
+    pub(in crate::gaggle) async fn find_last(
+        &self,
+        run: &str,
+        subject: &str,
+    ) -> Result<Option<(u64, Vec<u8>)>, Error> {
+        let cannot = "look a message up at the broker";
+        let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
+        let stream = stream.map_err(|error| self.cannot(cannot, error))?;
+        match stream.get_last_raw_message_by_subject(subject).await {
+            Ok(last) => Ok(Some((last.sequence, last.payload.to_vec()))),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(self.cannot(cannot, error)),
+        }
+    }
+
+    /// Returns all messages of a run with that subject in the order in which they were kept, from that number of the
+    /// stream on.
     ///
     /// # Errors
     /// Trouble with a broker that does not give them.
-    pub(in crate::gaggle) async fn signals(&self, run: &str, from: u64) -> Result<Ordered, Error> {
+    pub(in crate::gaggle) async fn signals(
+        &self,
+        run: &str,
+        subject: String,
+        from: u64,
+    ) -> Result<Ordered, Error> {
         let cannot = |error: &dyn std::fmt::Display| {
             self.cannot("read the run's figures at the broker", error.to_string())
         };
         let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
         let stream = stream.map_err(|error| cannot(&error))?;
         let consumer = stream.create_consumer(OrderedConfig {
-            filter_subject: names::all_signals(run),
+            filter_subject: subject,
             deliver_policy: DeliverPolicy::ByStartSequence {
                 start_sequence: from.max(1),
             },

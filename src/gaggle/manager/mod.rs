@@ -6,8 +6,10 @@ mod pump;
 mod recruit;
 mod replacement;
 mod roll;
+mod slots;
 mod streams;
 mod terms;
+mod turns;
 
 use crate::engine::{Link, Offers, PlanVersion, PlanVersions};
 use crate::error::Error;
@@ -15,6 +17,7 @@ use crate::gaggle::broker::{Address, Broker};
 use pump::{Ends, PackedPlan, Pump};
 pub(crate) use recruit::present;
 use roll::Roll;
+use slots::Slots;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -129,14 +132,15 @@ async fn prepare(
         let recruited = recruit::recruit(broker, run, &recruitment, &tell).await?;
         let mut roll = Roll::new(recruited);
         let packed = pack(plan_version)?;
+        let slots = Slots::open(broker, run, &mut roll, &tell).await?;
         hand_out::hand_out(broker, run, &mut roll, &packed, 0).await?;
-        Ok::<_, Error>((roll, packed))
+        Ok::<_, Error>((roll, slots, packed))
     };
     let handed_out = tokio::select! {
         handed_out = handed_out => handed_out,
         _ = ends => Err(Error::trouble("nobody waits for the run any more")),
     };
-    let (roll, packed) = match handed_out {
+    let (roll, slots, packed) = match handed_out {
         Ok(handed_out) => handed_out,
         Err(error) => {
             recruit::release_all(broker, run).await;
@@ -175,7 +179,7 @@ async fn prepare(
         number: 0,
         bytes: packed,
     };
-    Ok((Pump::new(line, roll, ends, plan, replaces), manager))
+    Ok((Pump::new(line, roll, slots, ends, plan, replaces), manager))
 }
 
 /// Returns a name for a run that no other has.

@@ -2,15 +2,19 @@
 
 use super::hand_out::hand_out;
 use super::roll::Roll;
-use super::streams::{Failing, Line, publish, read};
+use super::slots::Slots;
+use super::streams::{Line, publish};
 use super::terms::{Latest, Pack};
 use crate::control::Refusal;
 use crate::engine::{
     Begun, Directive, EventTask, Offer, Offers, Order, PlanVersions, Signal, SignalKind,
+    WorkerSignal,
 };
 use crate::error::Error;
 use crate::gaggle::broker::Contact;
 use crate::gaggle::messages::{self, Numbered, Request, RequestKind, Revised};
+use crate::gaggle::names;
+use crate::gaggle::reading::{Failing, Heard, read};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -41,6 +45,7 @@ pub(super) struct PackedPlan {
 pub(super) struct Pump {
     pub(super) line: Line,
     pub(super) roll: Roll,
+    pub(super) slots: Slots,
     signals: mpsc::UnboundedSender<Signal>,
     begins: Option<oneshot::Receiver<Begun>>,
     events: mpsc::UnboundedReceiver<EventTask>,
@@ -56,13 +61,14 @@ pub(super) struct Pump {
     leaving: Vec<usize>,
     /// The latest order.
     order: watch::Sender<Option<Revised>>,
-    up_since: Instant,
+    pub(super) up_since: Instant,
 }
 
 impl Pump {
     pub(super) fn new(
         line: Line,
         roll: Roll,
+        slots: Slots,
         ends: Ends,
         plan: PackedPlan,
         replaces: bool,
@@ -70,6 +76,7 @@ impl Pump {
         Pump {
             line,
             roll,
+            slots,
             signals: ends.signals,
             begins: Some(ends.begins),
             events: ends.events,
@@ -94,6 +101,8 @@ impl Pump {
         let reading = read(
             self.line.broker.clone(),
             self.line.run.clone(),
+            names::all_signals(&self.line.run),
+            1,
             sender,
             Failing::new(told.clone()),
         );
@@ -135,7 +144,11 @@ impl Pump {
                     }
                     _ => directives = None,
                 },
-                Some((worker, bytes)) = received.recv() => self.hear(&worker, &bytes),
+                Some(heard) = received.recv() => match names::is_slot(&heard.sender) {
+                    true => self.hear_record(heard),
+                    false => self.hear(&heard),
+                },
+                Some(event) = self.slots.next() => self.heed_slot(event),
                 Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
                 Some(task) = self.events.recv() => self.event(task).await,
                 Some(offer) = self.offered.next() => self.hand_out(offer).await,
@@ -213,24 +226,32 @@ impl Pump {
     }
 
     /// Passes a worker's signal on to the director, once.
-    fn hear(&mut self, worker: &str, bytes: &[u8]) {
-        let Some(number) = self.roll.number_of(worker) else {
+    pub(super) fn hear(&mut self, heard: &Heard) {
+        let Some(number) = self.roll.number_of(&heard.sender) else {
             return;
         };
+        let numbered = match messages::decode::<Numbered>(&heard.bytes) {
+            Ok(numbered) => numbered,
+            Err(error) => return self.signal(number, SignalKind::Failed(error)),
+        };
+        let Numbered { sequence, signal } = numbered;
+        if self.come_to(number, sequence, 1) {
+            self.heed(number, sequence, signal);
+        }
+    }
+
+    /// Notes that so many signals of a worker have come, the last of them that of this number; returns whether they are
+    /// new.
+    pub(super) fn come_to(&mut self, number: usize, sequence: u64, signals: u64) -> bool {
         let now = Instant::now();
         let member = &mut self.roll.0[number];
         let silent = now.duration_since(member.heard);
         member.heard = now;
         let name = member.presence.name.clone();
-        let numbered = match messages::decode::<Numbered>(bytes) {
-            Ok(numbered) => numbered,
-            Err(error) => return self.signal(number, SignalKind::Failed(error)),
-        };
-        let Numbered { sequence, signal } = numbered;
         if sequence <= member.sequence {
-            return;
+            return false;
         }
-        let missing = sequence - member.sequence - 1;
+        let missing = (sequence - member.sequence).saturating_sub(signals);
         member.sequence = sequence;
         if std::mem::take(&mut member.away) {
             let seconds = silent.as_secs_f64();
@@ -249,7 +270,12 @@ impl Pump {
             );
             self.signal(number, SignalKind::Warning(text));
         }
-        match signal.kind(sequence, &name) {
+        true
+    }
+
+    /// Passes a worker's signal of that number on.
+    pub(super) fn heed(&mut self, number: usize, sequence: u64, signal: WorkerSignal) {
+        match signal.kind(sequence, self.roll.0[number].name()) {
             Ok(kind) => {
                 match kind {
                     SignalKind::Ended { .. } => self.roll.0[number].ended = true,
@@ -279,6 +305,7 @@ impl Pump {
         if self.begun.is_none() {
             return;
         }
+        self.look_at_slots();
         let mut lost = std::mem::take(&mut self.leaving);
         for number in self.roll.newly_away(self.up_since) {
             let name = self.roll.0[number].name().to_owned();
@@ -342,6 +369,7 @@ impl Pump {
         });
         // Whoever is gone needs no release.
         let _gone = futures_util::future::join_all(asked).await;
+        self.slots.release(&self.line.broker, &self.line.run).await;
         self.line.broker.remove_stream(&self.line.run).await;
     }
 }

@@ -4,6 +4,7 @@ use crate::config::Part;
 use crate::gaggle::clock::Offset;
 use crate::gaggle::messages::{Place, Presence};
 use crate::metrics::WorkerIdentity;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -48,10 +49,17 @@ impl Roll {
             let place = Place {
                 part: Part::of_shares(shares.clone(), of),
                 first_shard: shares.start,
+                slot: None,
             };
             Member::new(presence, place)
         });
         Roll(members.collect())
+    }
+
+    /// Returns the slot of the workers with exactly these labels.
+    fn slot_of(&self, labels: &BTreeMap<String, String>) -> Option<String> {
+        let mut alike = self.0.iter().filter(|one| one.presence.labels == *labels);
+        alike.find_map(|one| one.place.slot.clone())
     }
 
     /// Returns the workers as the figures name them.
@@ -70,6 +78,7 @@ impl Roll {
         let place = Place {
             part: self.0[number].place.part,
             first_shard: ends.max().unwrap_or(0) as u64,
+            slot: self.slot_of(&presence.labels),
         };
         Member::new(presence, place)
     }

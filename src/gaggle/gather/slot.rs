@@ -200,3 +200,183 @@ impl Fold {
         self.passed.push((worker, sequence, signal));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gaggle::gather::record::worker_id;
+    use crate::metrics::{Effort, Phases, Recorder, Sample};
+    use std::time::{Duration, Instant};
+
+    /// Returns a worker's signals in the order in which the stream has them: figures of so many requests each, then what
+    /// ends them.
+    fn signals(workers: u64, seconds: u32) -> Vec<Heard> {
+        let begin = Instant::now();
+        let mut recorders: Vec<Recorder> = (0..workers)
+            .map(|shard| Recorder::new(shard as usize).of_run(begin, begin, None))
+            .collect();
+        let mut heard = Vec::new();
+        let mut hear = |worker: u64, sequence: u32, signal: WorkerSignal| {
+            let number = 10 + 2 * heard.len() as u64;
+            let numbered = Numbered {
+                sequence: u64::from(sequence),
+                signal,
+            };
+            heard.push(Heard {
+                sender: worker_id(worker + 1_000),
+                number,
+                bytes: messages::encode(&numbered),
+            });
+        };
+        for second in 0..seconds {
+            for (worker, recorder) in recorders.iter_mut().enumerate() {
+                for n in 0..200 {
+                    let request = recorder.request("GET", &format!("page {}", n % 7));
+                    let end =
+                        begin + Duration::from_secs(second.into()) + Duration::from_millis(n * 4);
+                    let latency = Duration::from_micros((n * 7_919 + worker as u64 * 31) % 4_000);
+                    let latency = latency.min(end - begin);
+                    recorder.record(&Sample {
+                        request,
+                        begin: end - latency,
+                        latency,
+                        delay: None,
+                        phases: Phases::default(),
+                        status: 200,
+                        redirects: 0,
+                        retries: 0,
+                        bytes: n,
+                        failure: None,
+                        context: None,
+                    });
+                }
+                recorder.effort(Effort::default());
+                recorder.come_to(begin + Duration::from_secs(u64::from(second) + 1));
+                let bytes = PortableDelta::from(&recorder.take()).encode();
+                hear(
+                    worker as u64,
+                    second + 1,
+                    WorkerSignal::Figures { reached: 0, bytes },
+                );
+            }
+        }
+        for worker in 0..workers {
+            let departures = Default::default();
+            hear(worker, seconds + 1, WorkerSignal::Ended { departures });
+        }
+        heard
+    }
+
+    /// Returns the figures of all records, and how many signals they account for.
+    fn whole(records: &[Record]) -> (GatheredDelta, u64, usize) {
+        let (mut sum, mut signals, mut ended) = (PortableDelta::default(), 0, 0);
+        for record in records {
+            signals += record.members.iter().map(|one| one.signals).sum::<u64>();
+            let RecordKind::Gathered { figures, passed } = &record.kind else {
+                panic!("{record:?}");
+            };
+            if !figures.is_empty() {
+                sum.merge(GatheredDelta::decode(figures).expect("figures").whole());
+            }
+            ended += passed.len();
+        }
+        let mut all = GatheredDelta::default();
+        all.add(0, &sum);
+        (all, signals, ended)
+    }
+
+    fn one_by_one(signals: &[Heard]) -> GatheredDelta {
+        let mut all = PortableDelta::default();
+        for heard in signals {
+            let numbered: Numbered = messages::decode(&heard.bytes).expect("a signal");
+            if let WorkerSignal::Figures { bytes, .. } = numbered.signal {
+                all.merge(&PortableDelta::decode(&bytes).expect("figures"));
+            }
+        }
+        let mut gathered = GatheredDelta::default();
+        gathered.add(0, &all);
+        gathered
+    }
+
+    #[test]
+    fn records_add_up_to_the_signals_whoever_dies_between_them() {
+        let signals = signals(5, 6);
+        let mut stream: Vec<Record> = Vec::new();
+        // Each gather hears what is in no record, and dies after two of them or with one that nobody got.
+        for life in 0.. {
+            let mut slot = Slot::after(stream.last());
+            let from = signals.partition_point(|heard| heard.number <= slot.through());
+            let mut left = signals[from..].iter();
+            for _ in 0..2 {
+                for heard in left.by_ref().take(4) {
+                    slot.hear(heard.clone());
+                    // A repeat under another number of the stream, as after a long cut.
+                    slot.hear(Heard {
+                        number: heard.number + 1,
+                        ..heard.clone()
+                    });
+                }
+                let most_bytes = if life == 1 { 3_000 } else { usize::MAX };
+                stream.extend(slot.take("me", most_bytes));
+            }
+            left.by_ref()
+                .take(3)
+                .for_each(|heard| slot.hear(heard.clone()));
+            let _lost = slot.take("me", usize::MAX);
+            if from == signals.len() {
+                break;
+            }
+        }
+        let (all, counted, ended) = whole(&stream);
+        assert_eq!((counted, ended), (signals.len() as u64, 5));
+        assert_eq!(all.whole(), one_by_one(&signals).whole());
+        let numbers: Vec<u64> = stream.iter().map(|record| record.number).collect();
+        assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn records_stay_below_a_size() {
+        let signals = signals(8, 4);
+        let mut slot = Slot::default();
+        signals.iter().for_each(|heard| slot.hear(heard.clone()));
+        let records = slot.take("me", 4_000);
+        assert!(records.len() > 3, "{}", records.len());
+        for record in &records {
+            let alone = record.members.iter().map(|one| one.signals).sum::<u64>() == 1;
+            let RecordKind::Gathered { figures, .. } = &record.kind else {
+                panic!("{record:?}");
+            };
+            assert!(figures.len() <= 4_000 || alone, "{}", figures.len());
+        }
+        assert_eq!(whole(&records).0.whole(), one_by_one(&signals).whole());
+        assert!(slot.is_over() && !slot.is_waiting());
+        assert_eq!(
+            records.last().map(|last| last.through),
+            signals.last().map(|last| last.number)
+        );
+    }
+
+    #[test]
+    fn a_record_waits_for_all_who_are_there() {
+        let signals = signals(3, 9);
+        let mut slot = Slot::default();
+        for second in signals[..27].chunks(3) {
+            for (at, heard) in second.iter().enumerate() {
+                // The third falls silent after two seconds.
+                if at == 2 && heard.number >= 10 + 12 {
+                    continue;
+                }
+                slot.hear(heard.clone());
+            }
+            let silent = second[0].number >= 10 + 12;
+            let given_up = second[0].number >= 10 + 12 + 18;
+            assert_eq!(
+                slot.is_complete(),
+                !silent || given_up,
+                "{}",
+                second[0].number
+            );
+            slot.take("me", usize::MAX);
+        }
+    }
+}

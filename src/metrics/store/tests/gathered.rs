@@ -150,6 +150,8 @@ fn reports(mut merge: impl FnMut(&mut Store, usize) -> bool) -> [Report; 2] {
         if second == 2 {
             first = Some(store.report(SECOND * 2));
         }
+        // Deliveries come after the time that they are of.
+        store.tick(SECOND * (second as u32 + 1));
         merge(&mut store, second);
         store.tick(SECOND * (second as u32 + 1));
     }
@@ -219,6 +221,7 @@ fn reports_are_those_of_the_single_deliveries() {
         assert_eq!(found.workers.len(), 5);
         assert!(found.by_label.len() == 3 && found.aggregated.count > 10_000);
     }
-    assert_eq!(found[1].workers[2].requests, 3 * 2_100 + 2_100 * 3 / 2 / 3);
+    // Of the third second those of its last half, in whose 25 ms a hundred ended.
+    assert_eq!(found[1].workers[2].requests, 3 * 2_100 + 100);
     assert!(gathered < single, "{gathered} bytes in place of {single}");
 }

@@ -32,20 +32,21 @@ for ((number = 0; number < gathers; number++)); do
 done
 sleep 1
 echo 'task { function(user) user:get "/" end }' >"$folder/plan.lua"
-/usr/bin/time -f '%U %S %M %e' -o "$folder/cost" "$lgoose" "$folder/plan.lua" -H http://127.0.0.1:9 \
+/usr/bin/time -f '%U %S %M %e' -o "$folder/cost" timeout -s KILL $((seconds + 60)) "$lgoose" "$folder/plan.lua" -H http://127.0.0.1:9 \
   -u "$workers" -r 100000 -t "${seconds}s" --workers "$workers" --workers-timeout 60s -o "json=$folder/report.json" \
   -v --log-file "$folder/log" >/dev/null 2>&1 || true
 wait "$simulated"
 pkill -INT -P "$(IFS=,; echo "${started[*]}")" 2>/dev/null || true
 sleep 1
 
-delivered=$(cat "$folder/delivered")
+read -r delivered late <"$folder/delivered"
 counted=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["aggregated"]["count"])' "$folder/report.json")
 read -r user system kib wall <"$folder/cost"
-awk -v workers="$workers" -v delivered="$delivered" -v counted="$counted" -v user="$user" -v system="$system" \
-  -v kib="$kib" -v wall="$wall" -v seconds="$seconds" -v gathers="$gathers" 'BEGIN {
+awk -v workers="$workers" -v delivered="$delivered" -v counted="$counted" -v user="$user" -v kernel="$system" \
+  -v kib="$kib" -v wall="$wall" -v seconds="$seconds" -v gathers="$gathers" -v late="$late" 'BEGIN {
     printf "%d workers, %d gathers, %d s: delivered %d requests, counted %d\n", workers, gathers, seconds, delivered, counted
-    printf "manager: %.2f of a core over %.0f s, at most %.0f MiB\n", (user + system) / wall, wall, kib / 1024
+    printf "the workers themselves delivered up to %d ms late\n", late
+    printf "manager: %.2f of a core over %.0f s, at most %.0f MiB\n", (user + kernel) / wall, wall, kib / 1024
   }'
 for ((number = 0; number < gathers; number++)); do
   tail -1 "$folder/gather$number" | awk -v name="g$number" -v seconds="$seconds" \

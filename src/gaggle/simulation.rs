@@ -24,11 +24,11 @@ const PATTERNS: u64 = 16;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Serves one run as so many workers of one thread, each with so many requests a second; returns how many requests were
-/// delivered in all.
+/// delivered in all, and by how many milliseconds a delivery was late at most.
 ///
 /// # Errors
 /// Trouble with the broker.
-pub fn simulate(url: &str, workers: usize, requests: usize) -> Result<u64, Error> {
+pub fn simulate(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -36,7 +36,7 @@ pub fn simulate(url: &str, workers: usize, requests: usize) -> Result<u64, Error
     runtime.block_on(serve(url, workers, requests))
 }
 
-async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error> {
+async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], Error> {
     let broker = Broker::connect(&Address::parse(url)?, "simulation", SECOND * 5).await?;
     let clock = Clock::start();
     let mut hellos = broker.listen(names::HELLO.to_owned()).await?;
@@ -46,7 +46,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error>
     let mut places: BTreeMap<String, Place> = BTreeMap::new();
     let mut offset: Option<Offset> = None;
     let (stop, stopped) = watch::channel(false);
-    let delivered = Arc::new(AtomicU64::new(0));
+    let (delivered, late) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let mut working = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
@@ -85,6 +85,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error>
                             begin,
                             requests,
                             delivered: delivered.clone(),
+                            late: late.clone(),
                         };
                         working.spawn(worker.work(stopped.clone()));
                         Reply::Done
@@ -93,7 +94,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error>
                         claimed.remove(&id);
                         if claimed.is_empty() && working.is_empty() {
                             broker.send(inbox.to_string(), messages::encode(&Reply::Done)).await;
-                            return Ok(delivered.load(Ordering::Relaxed));
+                            return Ok([&delivered, &late].map(|sum| sum.load(Ordering::Relaxed)));
                         }
                         Reply::Done
                     }
@@ -134,6 +135,8 @@ struct Worker {
     begin: Instant,
     requests: usize,
     delivered: Arc<AtomicU64>,
+    /// The most milliseconds by which a delivery was late.
+    late: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -173,6 +176,10 @@ impl Worker {
                     .await
                     .is_err()
                 {}
+            }
+            if !ends {
+                let late = due.elapsed().as_millis() as u64;
+                self.late.fetch_max(late, Ordering::Relaxed);
             }
         }
     }

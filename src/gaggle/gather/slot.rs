@@ -97,8 +97,8 @@ impl Slot {
         !self.members.is_empty() && self.members.values().all(|member| member.ended)
     }
 
-    /// Takes what waits, as records of at most so many bytes of figures each as far as single signals have no more; one
-    /// without figures if nothing waits.
+    /// Takes what waits, as records of at most so many bytes of figures and signals each as far as single signals have no
+    /// more; one with nothing in it if nothing waits.
     pub(super) fn take(&mut self, by: &str, most_bytes: usize) -> Vec<Record> {
         let waiting = std::mem::take(&mut self.waiting);
         let fold = std::mem::take(&mut self.fold);
@@ -119,7 +119,8 @@ impl Slot {
             true => Vec::new(),
             false => fold.figures.encode(),
         };
-        if figures.len() > most_bytes && signals.len() > 1 {
+        let passed = messages::encode(&fold.passed).len();
+        if figures.len() + passed > most_bytes && signals.len() > 1 {
             let (first, rest) = signals.split_at(signals.len() / 2);
             for part in [first, rest] {
                 let mut fold = Fold::default();

@@ -12,8 +12,10 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// Time after a record from which on another one is written as soon as all workers have delivered.
-const LEAST: Duration = Duration::from_millis(500);
-/// Time after a record at which another one is written, whoever has delivered.
+const LEAST: Duration = Duration::from_millis(400);
+/// Time that a signal waits for those of others.
+const PATIENCE: Duration = Duration::from_millis(600);
+/// Time after a record at which another one is written, if only as a sign of life.
 const MOST: Duration = Duration::from_millis(1_250);
 /// Time between two looks at what waits.
 const LOOK: Duration = Duration::from_millis(50);
@@ -63,6 +65,8 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
     let mut reading = tokio::task::JoinSet::from_iter([reading]);
     let mut look = tokio::time::interval(LOOK);
     let (mut written, mut heard) = (Instant::now(), Instant::now());
+    // When the first signal came that is in no record.
+    let mut waiting: Option<Instant> = None;
     let mut over = false;
     loop {
         tokio::select! {
@@ -72,6 +76,7 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
             _ = look.tick() => {}
             Some(signal) = received.recv() => {
                 heard = Instant::now();
+                waiting.get_or_insert(heard);
                 slot.hear(signal);
                 continue;
             }
@@ -80,11 +85,12 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
             return Ok("nothing was heard of its workers for 10 minutes");
         }
         let since = written.elapsed();
-        let due = since >= MOST || since >= LEAST && slot.is_complete();
+        let late = waiting.is_some_and(|waiting| waiting.elapsed() >= PATIENCE);
+        let due = since >= MOST || since >= LEAST && (late || slot.is_complete());
         if !due || over && !slot.is_waiting() {
             continue;
         }
-        written = Instant::now();
+        (written, waiting) = (Instant::now(), None);
         for record in slot.take(&by, broker.most_bytes()) {
             match write(broker, &subject, name, last, &record).await {
                 Ok(number) => last = number,

@@ -1,6 +1,7 @@
 //! A manager: finds workers, gives them the plan, and joins them to the director of the run.
 
 mod events;
+mod folding;
 mod hand_out;
 mod pump;
 mod recruit;

@@ -1,5 +1,6 @@
 //! Pump between the director of a run and its workers: directives go down as orders, signals come up.
 
+use super::folding::Folding;
 use super::hand_out::hand_out;
 use super::roll::Roll;
 use super::slots::Slots;
@@ -46,6 +47,7 @@ pub(super) struct Pump {
     pub(super) line: Line,
     pub(super) roll: Roll,
     pub(super) slots: Slots,
+    pub(super) folding: Folding,
     signals: mpsc::UnboundedSender<Signal>,
     begins: Option<oneshot::Receiver<Begun>>,
     events: mpsc::UnboundedReceiver<EventTask>,
@@ -77,6 +79,7 @@ impl Pump {
             line,
             roll,
             slots,
+            folding: Folding::default(),
             signals: ends.signals,
             begins: Some(ends.begins),
             events: ends.events,
@@ -155,9 +158,12 @@ impl Pump {
                 _ = contact.changed() => if *contact.borrow_and_update() == Contact::Up {
                     self.up_since = Instant::now();
                 },
-                _ = look.tick() => if *contact.borrow() == Contact::Up {
-                    self.look().await;
-                },
+                _ = look.tick() => {
+                    self.pass_on();
+                    if *contact.borrow() == Contact::Up {
+                        self.look().await;
+                    }
+                }
             }
         }
         reading.abort();
@@ -275,6 +281,13 @@ impl Pump {
 
     /// Passes a worker's signal of that number on.
     pub(super) fn heed(&mut self, number: usize, sequence: u64, signal: WorkerSignal) {
+        if let WorkerSignal::Figures { reached, bytes } = &signal
+            && self.fold(number, *reached, bytes)
+        {
+            return;
+        }
+        // What comes after figures is heard after them.
+        self.pass_on();
         match signal.kind(sequence, self.roll.0[number].name()) {
             Ok(kind) => {
                 match kind {

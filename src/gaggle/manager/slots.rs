@@ -4,7 +4,7 @@ use super::pump::ANSWER;
 use super::roll::{Member, Roll};
 use super::terms::Tell;
 use crate::error::Error;
-use crate::gaggle::broker::Broker;
+use crate::gaggle::broker::{Broker, NotKept};
 use crate::gaggle::gather::{GatherRequest, Reached, Record, RecordKind, gathers, worker_number};
 use crate::gaggle::messages::{self, GatherPresence, Reply};
 use crate::gaggle::names;
@@ -73,7 +73,7 @@ pub(super) enum EventKind {
     /// Its signals cannot be read.
     Unreadable(Error),
     /// The manager's own record could not be written.
-    NotTakenOver,
+    NotTakenOver(NotKept),
     /// A gather with a fitting label is there.
     Found(GatherPresence),
 }
@@ -253,5 +253,52 @@ pub(super) async fn ask(broker: &Broker, id: &str, run: &str, slot: &str) -> Res
         Ok(Reply::Refused(why)) => Err(why),
         Ok(_) => Err("it gave an answer that fits no question".to_owned()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    fn gather(name: &str, version: &str, labels: &[&str]) -> GatherPresence {
+        GatherPresence {
+            id: name.to_owned(),
+            name: name.to_owned(),
+            version: version.to_owned(),
+            labels: labels.iter().map(ToString::to_string).collect(),
+            runs: Vec::new(),
+            wall: 0,
+        }
+    }
+
+    #[test]
+    fn gathers_of_another_version_are_left_out_and_those_that_share_a_label_are_told() {
+        let own = env!("CARGO_PKG_VERSION");
+        let present = vec![
+            gather("a", own, &["region=eu", "region=ap"]),
+            gather("b", "0.0.9", &["region=us"]),
+            gather("c", own, &["region=ap", "region=us"]),
+        ];
+        let told = RefCell::new(Vec::new());
+        let fitting = fitting(present, |text| told.borrow_mut().push(text.to_owned()));
+        let names: Vec<&str> = fitting.iter().map(|one| &*one.name).collect();
+        assert_eq!(names, ["a", "c"]);
+        let expected = [
+            format!("gather 'b': it runs lgoose 0.0.9, and this is {own}: it was left out"),
+            "gathers 'a' and 'c' both have the label 'region=ap': the first adds up its workers, the second stands by"
+                .to_owned(),
+        ];
+        assert_eq!(*told.borrow(), expected);
+        let of = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        let first = |labels| {
+            fitting
+                .iter()
+                .find(|one| fits(one, &labels))
+                .map(|one| &*one.name)
+        };
+        assert_eq!(first(of("region", "us")), Some("c"));
+        assert_eq!(first(of("region", "ap")), Some("a"));
+        assert_eq!(first(of("zone", "eu")), None);
     }
 }

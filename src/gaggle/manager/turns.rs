@@ -99,13 +99,26 @@ impl Pump {
         match kind {
             EventKind::Signal(heard) => self.hear_directly(at, &heard),
             EventKind::Unreadable(error) => self.signal(0, SignalKind::Failed(error)),
-            EventKind::NotTakenOver => {
-                let slot = &mut self.slots.all[at];
-                if matches!(slot.turn, Turn::TakingOver) {
-                    slot.turn = Turn::Gather;
-                }
-            }
+            EventKind::NotTakenOver(why) => self.go_on_waiting(at, &why),
             EventKind::Found(gather) => self.hand_back(at, gather),
+        }
+    }
+
+    /// Waits for a gather on: what it sent meanwhile came first, or the manager cannot say that it takes over.
+    fn go_on_waiting(&mut self, at: usize, why: &NotKept) {
+        let slot = &mut self.slots.all[at];
+        if !matches!(slot.turn, Turn::TakingOver) {
+            return;
+        }
+        slot.turn = Turn::Gather;
+        if let NotKept::Failed(error) = why {
+            let text = format!(
+                "nothing is heard of gather '{}', and the figures of its workers ({}) are missing meanwhile: {}",
+                slot.gather.1,
+                labels_text(&slot.labels),
+                error.text()
+            );
+            self.signal(0, SignalKind::Warning(text));
         }
     }
 
@@ -167,9 +180,9 @@ impl Pump {
         tokio::spawn(async move {
             let id = format!("{subject}:{}", record.number);
             let bytes = messages::encode(&record);
-            if broker.keep_after(subject, &id, last, bytes).await.is_err() {
+            if let Err(why) = broker.keep_after(subject, &id, last, bytes).await {
                 // It is tried again, unless the gather was heard meanwhile.
-                let kind = EventKind::NotTakenOver;
+                let kind = EventKind::NotTakenOver(why);
                 let _over = sender.send(Event { slot: at, kind });
             }
         });

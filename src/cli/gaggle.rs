@@ -133,3 +133,22 @@ pub(crate) struct Worker {
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
 }
+
+/// `lgoose gather`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For runs of more workers than one manager adds up: start one or more before the run, near the workers or \
+        next to a leaf node of the broker. It needs no files, serves any number of runs until Ctrl-C, and keeps nothing that \
+        the broker does not have: when it dies, the manager goes on without it, and another one can take its place."
+)]
+pub(crate) struct Gather {
+    /// The broker.
+    #[command(flatten)]
+    pub broker: Broker,
+    /// Add up the figures of workers with this label, such as region=eu (repeatable: with any of them)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label, required = true)]
+    pub label: Vec<(String, String)>,
+    /// The name in lists and warnings [default: the machine's]
+    #[arg(long)]
+    pub name: Option<String>,
+}

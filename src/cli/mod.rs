@@ -10,7 +10,7 @@ mod run;
 mod values;
 
 #[cfg(feature = "gaggle")]
-pub(crate) use gaggle::{Attach, Broker, Nats, OnLoss, Worker, Workers};
+pub(crate) use gaggle::{Attach, Broker, Gather, Nats, OnLoss, Worker, Workers};
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
 
@@ -100,7 +100,10 @@ pub(crate) enum Command {
     /// Work for runs of others ('--workers'), one after another, until Ctrl-C
     #[cfg(feature = "gaggle")]
     Worker(Worker),
-    /// List the workers and the runs at a broker
+    /// Add up the figures of many workers, so that a manager has less to do
+    #[cfg(feature = "gaggle")]
+    Gather(Gather),
+    /// List the workers, the gathers and the runs at a broker
     #[cfg(feature = "gaggle")]
     Gaggle(Broker),
     /// Watch a run on workers from anywhere, or go on with one whose manager is lost

@@ -8,7 +8,7 @@ use crate::error::{Error, Trouble};
 use crate::plan::Event;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 /// Version of the protocol; the first byte of every message.
@@ -51,6 +51,22 @@ pub(crate) struct Presence {
     pub(crate) cores: u64,
     /// The run that it works for, if any.
     pub(crate) run: Option<String>,
+    /// Nanoseconds since 1970 on its clock.
+    pub(crate) wall: u64,
+}
+
+/// A gather as it answers to [`names::GATHERS`](super::names::GATHERS).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GatherPresence {
+    /// Identity of the process, which no other has.
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// Version of lgoose.
+    pub(crate) version: String,
+    /// Labels such as `region=eu`: it adds up the figures of workers that have one of them.
+    pub(crate) labels: BTreeSet<String>,
+    /// The runs that it works for.
+    pub(crate) runs: Vec<String>,
     /// Nanoseconds since 1970 on its clock.
     pub(crate) wall: u64,
 }
@@ -100,12 +116,14 @@ pub(super) enum RequestKind {
 }
 
 /// Place of a worker in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     /// The part of the load that it drives, one share for each of its threads.
     pub(super) part: Part,
     /// Number of its first shard in the figures.
     pub(super) first_shard: u64,
+    /// The slot under which it publishes its signals, if a gather adds them up.
+    pub(super) slot: Option<String>,
 }
 
 /// An answer to a [`Request`].

@@ -9,13 +9,14 @@ use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 /// Iterations with random choices, waits and failures.
-const MIXED: &str = "plan { seed = 11 }\n\
+pub(crate) const MIXED: &str = "plan { seed = 11 }\n\
     scenario { \"a\", weight = 3,\n  \
       task { \"one\", function(user) user:get(\"/one/\" .. random.int(1, 20)) end, wait = 0.01 } }\n\
     scenario { \"b\", task { \"two\", function(user) user:get(\"/status/404?\" .. user.id) end, wait = 0.02 } }";
 
 /// Requests without an end.
-const STEADY: &str = "task { \"front\", function(user) user:get \"/\" user:wait(0.02) end }";
+pub(crate) const STEADY: &str =
+    "task { \"front\", function(user) user:get \"/\" user:wait(0.02) end }";
 
 pub(crate) fn worker(broker: &Broker, name: &str, more: &[&str]) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
@@ -76,14 +77,14 @@ pub(crate) fn report_of(ended: Ended) -> (Report, Vec<String>) {
 }
 
 /// Returns the users at the end of a second of the run.
-fn users_at(report: &Report, second: u64) -> u64 {
+pub(crate) fn users_at(report: &Report, second: u64) -> u64 {
     let points = report.json["series"].as_array().expect("points");
     let point = points.iter().find(|point| point["second"] == second);
     let users = point.and_then(|point| point["users"].as_u64());
     users.unwrap_or_else(|| panic!("{points:?}"))
 }
 
-fn sorted(server: &Server) -> Vec<String> {
+pub(crate) fn sorted(server: &Server) -> Vec<String> {
     let mut requests = server.requests();
     requests.sort();
     requests

@@ -25,6 +25,7 @@ mod files;
 mod flags;
 mod forward;
 mod gaggle;
+mod gather;
 mod hops;
 mod hostile;
 mod http2;

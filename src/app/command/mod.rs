@@ -88,6 +88,8 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         #[cfg(feature = "gaggle")]
         Some(cli::Command::Worker(flags)) => gaggle::work(&flags),
         #[cfg(feature = "gaggle")]
+        Some(cli::Command::Gather(flags)) => gaggle::gather(&flags),
+        #[cfg(feature = "gaggle")]
         Some(cli::Command::Gaggle(flags)) => {
             say(&gaggle::list(&flags)?)?;
             Ok(exit::OK)

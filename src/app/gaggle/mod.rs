@@ -1,12 +1,14 @@
 //! The commands for runs on many machines, and the way from a plan here to the same plan on a worker.
 
 mod attaching;
+mod gather;
 mod job;
 mod listing;
 mod server;
 mod worker;
 
 pub(super) use attaching::attach;
+pub(super) use gather::gather;
 pub(super) use listing::list;
 pub(super) use worker::work;
 

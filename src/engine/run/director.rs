@@ -164,6 +164,10 @@ impl Director {
     pub(super) fn show(&mut self) -> u64 {
         self.store.enter(self.phase(), self.aim(), self.played());
         self.live_report.figures_changed();
+        if let (Some(_), Some(behind)) = (&self.workers, self.store.behind(self.now())) {
+            let ms = behind.as_millis();
+            tracing::debug!(target: "lgoose::gaggle", "the figures of some worker are {ms} ms behind");
+        }
         let snapshot = self.store.tick(self.now());
         let connections = snapshot.connections;
         self.snapshots.send_replace(Some(snapshot));
@@ -208,6 +212,7 @@ impl Director {
                     self.merge(from, delivery);
                 }
             }
+            SignalKind::Gathered(delivery) => self.merge(from, delivery),
             SignalKind::Idle {
                 version,
                 departures,

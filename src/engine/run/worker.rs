@@ -259,6 +259,7 @@ impl Worker {
             SignalKind::Failed(error) => self.fail(&error),
             // Of workers alone.
             SignalKind::Delivery { .. }
+            | SignalKind::Gathered(_)
             | SignalKind::Warning(_)
             | SignalKind::Away(_)
             | SignalKind::Back(_)

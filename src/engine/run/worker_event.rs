@@ -78,6 +78,7 @@ pub(crate) async fn run_event_at(
     let bytes = match &ended.delivery {
         Delivery::Shard(delta) => PortableDelta::from(&**delta).encode(),
         Delivery::Worker { delta, .. } => delta.encode(),
+        Delivery::Gathered { delta, .. } => delta.whole().encode(),
     };
     Ok(WorkerEvent {
         raised: ended.raised.map(|raised| (raised.message, raised.line)),

@@ -9,7 +9,7 @@ use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::context::{CreateStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::{PublishMessage, StreamMessage};
-use async_nats::jetstream::stream::{Config, StorageType};
+use async_nats::jetstream::stream::{Config, LastRawMessageErrorKind, StorageType};
 use async_nats::jetstream::{self, ErrorCode};
 use async_nats::{Client, ConnectErrorKind, RequestErrorKind, Subscriber};
 use futures_util::StreamExt as _;
@@ -31,6 +31,17 @@ pub(crate) struct Broker {
     jetstream: jetstream::Context,
     contact: watch::Receiver<Contact>,
     url: String,
+}
+
+/// Reasons why a message was not kept.
+#[derive(Debug)]
+pub(in crate::gaggle) enum NotKept {
+    /// Another message of its subject came before.
+    Overtaken,
+    /// The run is over.
+    NoStream,
+    /// It may pass.
+    Failed(Error),
 }
 
 impl Broker {
@@ -263,11 +274,53 @@ impl Broker {
         acknowledged.map(drop).map_err(failed)
     }
 
+    /// Publishes a message that the stream of the run keeps, once by its `id`, if the last one of its subject is still
+    /// that of number `last` in the stream, 0 for none. Returns the number that it has got.
+    ///
+    /// # Errors
+    /// Why it was not kept.
+    pub(in crate::gaggle) async fn keep_after(
+        &self,
+        subject: String,
+        id: &str,
+        last: u64,
+        bytes: Vec<u8>,
+    ) -> Result<u64, NotKept> {
+        let message = PublishMessage::build().message_id(id);
+        let message = message.expected_last_subject_sequence(last);
+        let failed = |error: async_nats::jetstream::context::PublishError| match error.kind() {
+            PublishErrorKind::WrongLastSequence => NotKept::Overtaken,
+            PublishErrorKind::StreamNotFound => NotKept::NoStream,
+            _ => NotKept::Failed(self.cannot("hand figures over to the broker", error)),
+        };
+        let message = message.payload(bytes.into());
+        let sent = self.jetstream.send_publish(subject, message).await;
+        let acknowledged = sent.map_err(failed)?.await.map_err(failed)?;
+        Ok(acknowledged.sequence)
+    }
+
     /// Returns the last message that a run's stream keeps of a subject.
     pub(in crate::gaggle) async fn last(&self, run: &str, subject: &str) -> Option<StreamMessage> {
+        self.find_last(run, subject).await.ok()?
+    }
+
+    /// Returns the last message that a run's stream keeps of a subject; `None` if there is none.
+    ///
+    /// # Errors
+    /// Trouble with a broker that does not say.
+    pub(in crate::gaggle) async fn find_last(
+        &self,
+        run: &str,
+        subject: &str,
+    ) -> Result<Option<StreamMessage>, Error> {
+        let cannot = "look a message up at the broker";
         let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
-        let last = stream.ok()?.get_last_raw_message_by_subject(subject).await;
-        last.ok()
+        let stream = stream.map_err(|error| self.cannot(cannot, error))?;
+        match stream.get_last_raw_message_by_subject(subject).await {
+            Ok(last) => Ok(Some(last)),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(self.cannot(cannot, error)),
+        }
     }
 
     /// Returns what the stream of a run keeps of these subjects, in order, from that number on; all with `""`. The second
@@ -297,29 +350,6 @@ impl Broker {
         let now = consumer.cached_info().created.unix_timestamp_nanos();
         let messages = consumer.messages().await.map_err(|error| cannot(&error))?;
         Ok((messages, now))
-    }
-
-    /// Says in the stream of a run that `leader` leads it, unless somebody has since the message `after`; returns whether
-    /// it does.
-    ///
-    /// # Errors
-    /// Trouble with a broker that does not keep it.
-    pub(in crate::gaggle) async fn lead(
-        &self,
-        run: &str,
-        leader: &str,
-        after: u64,
-    ) -> Result<bool, Error> {
-        let message = PublishMessage::build()
-            .expected_last_subject_sequence(after)
-            .payload(leader.to_owned().into());
-        let cannot = |error| self.cannot("take the lead of the run", error);
-        let sent = self.jetstream.send_publish(names::lead(run), message).await;
-        match sent.map_err(cannot)?.await {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(false),
-            Err(error) => Err(cannot(error)),
-        }
     }
 
     fn cannot(

@@ -6,4 +6,5 @@ mod options;
 
 pub(crate) use address::Address;
 pub(crate) use connection::Broker;
+pub(super) use connection::NotKept;
 pub(super) use options::Contact;

@@ -79,7 +79,7 @@ pub(super) async fn hand_to(
     }
     let load = RequestKind::Load {
         plan_version: number,
-        place: (number == 0).then_some(member.place),
+        place: (number == 0).then(|| member.place.clone()),
     };
     match ask(load, LOAD).await? {
         Reply::Loaded(offset) => Ok(offset),

@@ -2,12 +2,12 @@
 //! and a journal of what its director is told.
 
 use super::roll::{Member, Roll};
-use super::streams::Failing;
 use crate::engine::SignalKind;
 use crate::error::Error;
 use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::{self, JournalLine, LineKind, Record, RecordedMember, RunFacts};
 use crate::gaggle::names;
+use crate::gaggle::reading::Failing;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -108,7 +108,7 @@ impl Member {
     pub(super) fn recorded(&self) -> RecordedMember {
         RecordedMember {
             presence: self.presence.clone(),
-            place: self.place,
+            place: self.place.clone(),
             offset: self.offset,
         }
     }

@@ -1,6 +1,7 @@
 //! A manager: finds workers, gives them the plan, and joins them to the director of the run.
 
 mod events;
+mod folding;
 mod hand_out;
 mod journal;
 mod playback;
@@ -8,9 +9,11 @@ mod pump;
 mod recruit;
 mod replacement;
 mod roll;
+mod slots;
 mod streams;
 mod takeover;
 mod terms;
+mod turns;
 
 use crate::engine::{Link, Offers, Past, PlanFacts, PlanVersion, PlanVersions};
 use crate::error::Error;
@@ -19,6 +22,7 @@ use crate::gaggle::messages::RunFacts;
 use pump::{Ends, PackedPlan, Pump};
 pub(crate) use recruit::present;
 use roll::Roll;
+use slots::Slots;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
@@ -188,14 +192,15 @@ async fn prepare(
         let recruited = recruit::recruit(broker, &run, &recruitment, &tell).await?;
         let mut roll = Roll::new(recruited);
         let packed = pack(&plan_version)?;
+        let slots = Slots::open(broker, &run, &mut roll, &tell).await?;
         hand_out::hand_out(broker, &run, &mut roll, &packed, 0).await?;
-        Ok::<_, Error>((roll, packed))
+        Ok::<_, Error>((roll, slots, packed))
     };
     let handed_out = tokio::select! {
         handed_out = handed_out => handed_out,
         _ = ends => Err(Error::trouble("nobody waits for the run any more")),
     };
-    let (roll, packed) = match handed_out {
+    let (roll, slots, packed) = match handed_out {
         Ok(handed_out) => handed_out,
         Err(error) => {
             recruit::release_all(broker, &run).await;
@@ -218,7 +223,7 @@ async fn prepare(
         number: 0,
         bytes: packed,
     };
-    let pump = Pump::new(line, roll, ends, plan, (facts, replaces));
+    let pump = Pump::new(line, (roll, slots), ends, plan, (facts, replaces));
     Ok((pump, manager))
 }
 

@@ -3,21 +3,18 @@
 
 use super::journal::Chronicle;
 use super::roll::{Member, Roll, SILENCE};
-use super::streams::{Failing, Message, read};
 use crate::engine::{Moment, Signal, SignalKind, What};
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{self, JournalLine, LineKind, Record, Revised};
+use crate::gaggle::messages::{self, JournalLine, LineKind, Numbered, Record, Revised};
 use crate::gaggle::names;
+use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// Time between two looks at what only the passing of time changes.
 const LOOK: Duration = Duration::from_millis(250);
-
-/// Messages that are read ahead of the director.
-const AHEAD: usize = 256;
 
 /// A run whose stream is played.
 pub(super) struct Playback {
@@ -110,7 +107,7 @@ impl Playback {
         let begin = begin.ok_or_else(|| cannot().because("it began before any time known here"))?;
         let members = record.members.iter().cloned().map(Member::from);
         let roll = Roll(members.collect());
-        let (moments, received) = mpsc::channel(AHEAD);
+        let (moments, received) = mpsc::channel(READ_AHEAD);
         let playback = Playback {
             broker: broker.clone(),
             run: run.to_owned(),
@@ -134,11 +131,12 @@ impl Playback {
         mut state: impl AsyncFnMut() -> State,
         over: &mut (impl Future + Unpin),
     ) -> PlayedBack {
-        let (sender, mut received) = mpsc::channel(AHEAD);
+        let (sender, mut received) = mpsc::channel(READ_AHEAD);
         let (told, mut troubles) = mpsc::unbounded_channel();
         let reading = tokio::spawn(read(
             self.broker.clone(),
-            (self.run.clone(), ""),
+            self.run.clone(),
+            String::new(),
             1,
             sender,
             Failing::new(told),
@@ -179,8 +177,8 @@ impl Playback {
     }
 
     /// Takes a message of the stream; false if nobody watches any more.
-    async fn take(&mut self, message: Message) -> bool {
-        self.next = message.sequence + 1;
+    async fn take(&mut self, message: Heard) -> bool {
+        self.next = message.number + 1;
         let since = message.kept_at - self.recorded - self.ahead.as_nanos() as i128;
         let at = Duration::from_nanos(u64::try_from(since).unwrap_or(0));
         let subject = &*message.subject;
@@ -204,15 +202,29 @@ impl Playback {
             self.leader = String::from_utf8_lossy(&message.bytes).into_owned();
             return true;
         }
-        let Some(worker) = names::worker_of_signals(subject) else {
-            return true;
-        };
-        let Some(number) = self.roll.number_of(worker) else {
-            return true;
-        };
+        // What gathers make of the signals of their workers is not needed beside these.
+        match self.roll.number_of(&message.sender) {
+            Some(number) => self.take_signal(number, at, &message.bytes).await,
+            None => true,
+        }
+    }
+
+    async fn take_signal(&mut self, number: usize, at: Duration, bytes: &[u8]) -> bool {
         let silent = at.saturating_sub(self.heard[number]);
         self.heard[number] = at;
-        for signal in self.roll.hear(number, &message.bytes, silent).signals {
+        let mut kinds = Vec::new();
+        match messages::decode(bytes) {
+            Ok(Numbered { sequence, signal }) => {
+                let Some(come) = self.roll.come_to(number, sequence, 1, silent) else {
+                    return true;
+                };
+                kinds.extend(come.told);
+                kinds.push(self.roll.heed(number, sequence, signal));
+            }
+            Err(error) => kinds.push(SignalKind::Failed(error)),
+        }
+        for kind in kinds {
+            let signal = Signal { from: number, kind };
             if !self.tell(at, What::Signal(signal)).await {
                 return false;
             }

@@ -1,21 +1,25 @@
 //! Pump between the director of a run and its workers: directives go down as orders, signals come up.
 
+use super::folding::Folding;
 use super::hand_out::hand_out;
 use super::journal::{Chronicle, keep};
 use super::playback::Playback;
 use super::roll::Roll;
-use super::streams::{Failing, Line, Message, publish, read};
+use super::slots::Slots;
+use super::streams::{Line, publish};
 use super::terms::{Latest, Pack};
 use crate::control::Refusal;
 use crate::engine::{
     Begun, Directive, Entry, EventTask, Offer, Offers, Order, PlanVersions, Signal, SignalKind,
+    WorkerSignal,
 };
 use crate::error::Error;
 use crate::gaggle::broker::Contact;
 use crate::gaggle::messages::{
-    JournalLine, LineKind, Record, Request, RequestKind, Revised, RunFacts,
+    self, JournalLine, LineKind, Numbered, Record, Request, RequestKind, Revised, RunFacts,
 };
 use crate::gaggle::names;
+use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -24,9 +28,6 @@ use tokio::time::Instant;
 
 /// Time that a worker has to answer.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
-
-/// Messages that are read ahead of what the director has heard.
-const READ_AHEAD: usize = 4_096;
 
 /// The pump's ends of the channels to the director and to whoever loads the plan anew.
 pub(super) struct Ends {
@@ -51,6 +52,8 @@ pub(super) struct PackedPlan {
 pub(super) struct Pump {
     pub(super) line: Line,
     pub(super) roll: Roll,
+    pub(super) slots: Slots,
+    pub(super) folding: Folding,
     ends: Ends,
     /// The plan as workers get it; `None` where it is not at hand.
     pub(super) plan: Option<PackedPlan>,
@@ -64,22 +67,25 @@ pub(super) struct Pump {
     leaving: Vec<usize>,
     /// The latest order.
     order: watch::Sender<Option<Revised>>,
-    /// Number in the stream of the first signal that has not been heard.
-    next: u64,
-    up_since: Instant,
+    /// The subjects that are read, and the number in the stream of the first message that has not been heard.
+    reads: (String, u64),
+    pub(super) up_since: Instant,
 }
 
 impl Pump {
     pub(super) fn new(
         line: Line,
-        roll: Roll,
+        (roll, slots): (Roll, Slots),
         ends: Ends,
         plan: PackedPlan,
         (facts, replaces): (RunFacts, bool),
     ) -> Pump {
         let (sender, lines) = mpsc::unbounded_channel();
+        let reads = (names::all_signals(&line.run), 1);
         Pump {
             roll,
+            slots,
+            folding: Folding::default(),
             ends,
             plan: Some(plan),
             chronicle: Chronicle {
@@ -96,7 +102,7 @@ impl Pump {
             begun: None,
             leaving: Vec::new(),
             order: watch::channel(None).0,
-            next: 1,
+            reads,
             up_since: Instant::now(),
         }
     }
@@ -110,8 +116,11 @@ impl Pump {
             chronicle: playback.chronicle(record, line.leader.clone(), sender),
             begun: Some((playback.begin, since_origin)),
             order: watch::channel(playback.order).0,
-            next: playback.next,
+            reads: (names::everything_up(&line.run), playback.next),
             roll: playback.roll,
+            // What gathers add up is read from the workers, too.
+            slots: Slots::none(),
+            folding: Folding::default(),
             line,
             ends,
             lines: Some(lines),
@@ -128,10 +137,15 @@ impl Pump {
         let (sender, mut received) = mpsc::channel(READ_AHEAD);
         let (told, mut troubles) = mpsc::unbounded_channel();
         let (broker, run) = (&self.line.broker, &self.line.run);
-        let subjects = names::all_signals(run);
-        let (reader, next) = (broker.clone(), self.next);
-        let (name, failing) = (run.clone(), Failing::new(told.clone()));
-        let reading = async move { read(reader, (name, &*subjects), next, sender, failing).await };
+        let (subjects, next) = self.reads.clone();
+        let reading = read(
+            broker.clone(),
+            run.clone(),
+            subjects,
+            next,
+            sender,
+            Failing::new(told.clone()),
+        );
         let publishing = publish(
             broker.clone(),
             run.clone(),
@@ -189,16 +203,23 @@ impl Pump {
                 Some(Entry { at, told }) = self.ends.journal.recv() => {
                     self.chronicle.write(at, LineKind::Told(told));
                 }
-                Some(message) = received.recv() => self.hear(&message),
+                Some(heard) = received.recv() => match names::is_slot(&heard.sender) {
+                    true => self.hear_record(heard),
+                    false => self.hear(&heard),
+                },
+                Some(event) = self.slots.next() => self.heed_slot(event),
                 Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
                 Some(task) = self.ends.events.recv() => self.event(task).await,
                 Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
                 _ = contact.changed() => if *contact.borrow_and_update() == Contact::Up {
                     self.up_since = Instant::now();
                 },
-                _ = look.tick() => if *contact.borrow() == Contact::Up {
-                    self.look().await;
-                },
+                _ = look.tick() => {
+                    self.pass_on();
+                    if *contact.borrow() == Contact::Up {
+                        self.look().await;
+                    }
+                }
             }
         }
         drop(beside);
@@ -307,25 +328,53 @@ impl Pump {
     }
 
     /// Passes a worker's signal on to the director, once.
-    fn hear(&mut self, message: &Message) {
-        let worker = names::worker_of_signals(&message.subject).unwrap_or_default();
-        let Some(number) = self.roll.number_of(worker) else {
+    pub(super) fn hear(&mut self, heard: &Heard) {
+        let Some(number) = self.roll.number_of(&heard.sender) else {
             return;
         };
+        let numbered = match messages::decode::<Numbered>(&heard.bytes) {
+            Ok(numbered) => numbered,
+            Err(error) => return self.signal(number, SignalKind::Failed(error)),
+        };
+        let Numbered { sequence, signal } = numbered;
+        if self.come_to(number, sequence, 1) {
+            self.heed(number, sequence, signal);
+        }
+    }
+
+    /// Notes that so many signals of a worker have come, the last of them that of this number; returns whether they are
+    /// new.
+    pub(super) fn come_to(&mut self, number: usize, sequence: u64, signals: u64) -> bool {
         let now = Instant::now();
         let member = &mut self.roll.0[number];
         let silent = now.duration_since(member.heard);
         member.heard = now;
-        let heard = self.roll.hear(number, &message.bytes, silent);
-        for signal in heard.signals {
-            self.signal(number, signal.kind);
+        let Some(come) = self.roll.come_to(number, sequence, signals, silent) else {
+            return false;
+        };
+        for kind in come.told {
+            self.signal(number, kind);
         }
-        if heard.is_back && self.roll.0[number].replaced {
+        if come.is_back && self.roll.0[number].replaced {
             self.dismiss(number);
         }
-        if heard.leaves {
+        true
+    }
+
+    /// Passes a worker's signal of that number on.
+    pub(super) fn heed(&mut self, number: usize, sequence: u64, signal: WorkerSignal) {
+        if let WorkerSignal::Figures { reached, bytes } = &signal
+            && self.fold(number, *reached, bytes)
+        {
+            return;
+        }
+        // What comes after figures is heard after them.
+        self.pass_on();
+        let kind = self.roll.heed(number, sequence, signal);
+        if let SignalKind::Away(_) = kind {
             self.leaving.push(number);
         }
+        self.signal(number, kind);
     }
 
     /// Lets a worker that another has replaced come to its end.
@@ -342,6 +391,7 @@ impl Pump {
         if self.begun.is_none() {
             return;
         }
+        self.look_at_slots();
         let mut lost = std::mem::take(&mut self.leaving);
         for number in self.roll.newly_away(self.up_since) {
             let text = self.roll.0[number].lost();
@@ -408,6 +458,7 @@ impl Pump {
         });
         // Whoever is gone needs no release.
         let _gone = futures_util::future::join_all(asked).await;
+        self.slots.release(&self.line.broker, &self.line.run).await;
         self.line.broker.remove_stream(&self.line.run).await;
     }
 }

@@ -1,10 +1,11 @@
 //! Roll of the workers of a run: who they are, and which shards each has.
 
 use crate::config::Part;
-use crate::engine::{Signal, SignalKind};
+use crate::engine::{SignalKind, WorkerSignal};
 use crate::gaggle::clock::Offset;
-use crate::gaggle::messages::{self, Numbered, Place, Presence};
+use crate::gaggle::messages::{Place, Presence};
 use crate::metrics::WorkerIdentity;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -34,15 +35,13 @@ pub(super) struct Member {
     pub(super) replaced: bool,
 }
 
-/// What a signal of a worker means.
+/// What the coming of a worker's signals means.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct Come {
     /// For the director.
-    pub(super) signals: Vec<Signal>,
+    pub(super) told: Vec<SignalKind>,
     /// Whether the worker was away before.
     pub(super) is_back: bool,
-    /// Whether it was told to end.
-    pub(super) leaves: bool,
 }
 
 /// All workers of the run, by their numbers.
@@ -60,10 +59,17 @@ impl Roll {
             let place = Place {
                 part: Part::of_shares(shares.clone(), of),
                 first_shard: shares.start,
+                slot: None,
             };
             Member::new(presence, place)
         });
         Roll(members.collect())
+    }
+
+    /// Returns the slot of the workers with exactly these labels.
+    fn slot_of(&self, labels: &BTreeMap<String, String>) -> Option<String> {
+        let mut alike = self.0.iter().filter(|one| one.presence.labels == *labels);
+        alike.find_map(|one| one.place.slot.clone())
     }
 
     /// Returns the workers as the figures name them.
@@ -76,51 +82,53 @@ impl Roll {
         self.0.iter().position(|member| member.presence.id == id)
     }
 
-    /// Takes a signal of a worker of which nothing was heard for that time, once by its number.
-    pub(super) fn hear(&mut self, number: usize, bytes: &[u8], silent: Duration) -> Heard {
-        let mut heard = Heard::default();
-        let mut tell = |kind| heard.signals.push(Signal { from: number, kind });
+    /// Notes that so many signals of a worker have come, the last of them that of this number, and that nothing was heard
+    /// of it for that time before. `None` if they had come before.
+    pub(super) fn come_to(
+        &mut self,
+        number: usize,
+        sequence: u64,
+        signals: u64,
+        silent: Duration,
+    ) -> Option<Come> {
         let member = &mut self.0[number];
-        let name = member.presence.name.clone();
-        let Numbered { sequence, signal } = match messages::decode(bytes) {
-            Ok(numbered) => numbered,
-            Err(error) => {
-                tell(SignalKind::Failed(error));
-                return heard;
-            }
-        };
         if sequence <= member.sequence {
-            return heard;
+            return None;
         }
-        let missing = sequence - member.sequence - 1;
-        member.sequence = sequence;
+        let name = &member.presence.name;
+        let mut come = Come::default();
         if std::mem::take(&mut member.away) {
             let seconds = silent.as_secs_f64();
-            tell(SignalKind::Back(format!(
+            come.told.push(SignalKind::Back(format!(
                 "worker '{name}' is back after {seconds:.0} s; what it measured meanwhile counts"
             )));
-            heard.is_back = true;
+            come.is_back = true;
         }
+        let missing = (sequence - member.sequence).saturating_sub(signals);
         if missing > 0 {
-            tell(SignalKind::Warning(format!(
+            come.told.push(SignalKind::Warning(format!(
                 "{missing} deliveries of worker '{name}' are missing: it could not keep them for so long"
             )));
         }
-        match signal.kind(sequence, &name) {
-            Ok(kind) => {
-                match kind {
-                    SignalKind::Ended { .. } => member.ended = true,
-                    SignalKind::Away(_) => {
-                        member.left = true;
-                        heard.leaves = true;
-                    }
-                    _ => {}
-                }
-                tell(kind);
-            }
-            Err(error) => tell(SignalKind::Failed(error)),
+        member.sequence = sequence;
+        Some(come)
+    }
+
+    /// Takes a worker's signal of that number, and returns it as the director has it.
+    pub(super) fn heed(
+        &mut self,
+        number: usize,
+        sequence: u64,
+        signal: WorkerSignal,
+    ) -> SignalKind {
+        let member = &mut self.0[number];
+        let kind = signal.kind(sequence, &member.presence.name);
+        match &kind {
+            Ok(SignalKind::Ended { .. }) => member.ended = true,
+            Ok(SignalKind::Away(_)) => member.left = true,
+            _ => {}
         }
-        heard
+        kind.unwrap_or_else(SignalKind::Failed)
     }
 
     /// Makes the member that is to take the place of another: the same part of the load, new shards in the figures.
@@ -129,6 +137,7 @@ impl Roll {
         let place = Place {
             part: self.0[number].place.part,
             first_shard: ends.max().unwrap_or(0) as u64,
+            slot: self.slot_of(&presence.labels),
         };
         Member::new(presence, place)
     }

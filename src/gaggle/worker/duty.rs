@@ -10,7 +10,7 @@ use crate::engine::{self, EventOrder, Work, WorkerSignal};
 use crate::error::Error;
 use crate::gaggle::broker::{Broker, Contact};
 use crate::gaggle::clock::Clock;
-use crate::gaggle::messages::{self, Place, Presence, Reply, RequestKind, Revised};
+use crate::gaggle::messages::{self, Presence, Reply, RequestKind, Revised};
 use crate::gaggle::names;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
@@ -44,6 +44,8 @@ pub(super) struct Duty {
     packed: BTreeMap<u64, Vec<u8>>,
     part: Part,
     first_shard: u64,
+    /// The slot under which signals are published, if a gather adds them up.
+    slot: Option<String>,
     prepared: Prepared,
     following: Option<Following>,
     /// Takes signals as long as users work.
@@ -82,6 +84,7 @@ impl Duty {
             packed: BTreeMap::new(),
             part: Part::WHOLE,
             first_shard: 0,
+            slot: None,
             prepared: Prepared::default(),
             following: None,
             signals: None,
@@ -193,8 +196,9 @@ impl Duty {
                 plan_version,
                 place,
             } => {
-                if let Some(Place { part, first_shard }) = place {
-                    (self.part, self.first_shard) = (part, first_shard);
+                if let Some(place) = place {
+                    (self.part, self.first_shard) = (place.part, place.first_shard);
+                    self.slot = place.slot;
                 }
                 self.load(plan_version, inbox.to_owned());
                 None
@@ -357,7 +361,8 @@ impl Duty {
         };
         let (signals, received) = mpsc::unbounded_channel::<WorkerSignal>();
         let (broker, name) = (self.broker.clone(), self.run.clone());
-        let handing_over = hand_over(broker, name, self.presence.id.clone(), received);
+        let subject = names::signals(&name, self.slot.as_deref(), &self.presence.id);
+        let handing_over = hand_over(broker, name, subject, self.presence.id.clone(), received);
         self.tasks.spawn(async move {
             handing_over.await;
             Ok(Finished::Work)

@@ -3,7 +3,6 @@
 use crate::engine::WorkerSignal;
 use crate::gaggle::broker::Broker;
 use crate::gaggle::messages::{self, Numbered};
-use crate::gaggle::names;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -58,10 +57,10 @@ impl Outbox {
 pub(super) async fn hand_over(
     broker: Broker,
     run: String,
+    subject: String,
     worker: String,
     mut signals: mpsc::UnboundedReceiver<WorkerSignal>,
 ) {
-    let subject = names::signals(&run, &worker);
     let mut outbox = Outbox::default();
     let mut until = None;
     loop {

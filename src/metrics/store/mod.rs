@@ -177,6 +177,11 @@ impl Store {
         self.close();
     }
 
+    /// Returns how far the figures are behind that moment since the start of the run; `None` if nobody hands over.
+    pub(crate) fn behind(&self, now: Duration) -> Option<Duration> {
+        self.time.behind(now)
+    }
+
     /// Closes the seconds of which everything is known, and examines them.
     fn close(&mut self) {
         self.measured.close(&self.time);

@@ -6,7 +6,7 @@ use crate::metrics::{PortableDelta, WorkerIdentity, WorkerState};
 use crate::threshold::Threshold;
 
 /// Returns a worker of one shard with these labels, such as `region=eu`.
-fn worker(shard: usize, labels: &[&str]) -> WorkerIdentity {
+pub(super) fn worker(shard: usize, labels: &[&str]) -> WorkerIdentity {
     let pairs = labels.iter().filter_map(|label| label.split_once('='));
     WorkerIdentity {
         name: format!("worker-{shard}"),

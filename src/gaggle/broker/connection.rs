@@ -104,7 +104,10 @@ impl Broker {
     }
 
     /// Waits until what was sent has left.
-    async fn flush(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// Trouble with a connection that is closed, or a broker that cannot be reached.
+    pub(in crate::gaggle) async fn flush(&self) -> Result<(), Error> {
         let left = tokio::time::timeout(ANSWER, self.client.flush()).await;
         match left {
             Ok(Ok(())) => Ok(()),

@@ -2,6 +2,7 @@
 
 mod events;
 mod hand_out;
+mod outages;
 mod pump;
 mod recruit;
 mod replacement;

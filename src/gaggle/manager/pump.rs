@@ -1,6 +1,7 @@
 //! Pump between the director of a run and its workers: directives go down as orders, signals come up.
 
 use super::hand_out::hand_out;
+use super::outages::Outages;
 use super::roll::Roll;
 use super::streams::{Failing, Line, publish, read};
 use super::terms::{Latest, Pack};
@@ -57,6 +58,7 @@ pub(super) struct Pump {
     /// The latest order.
     order: watch::Sender<Option<Revised>>,
     up_since: Instant,
+    outages: Outages,
 }
 
 impl Pump {
@@ -82,6 +84,7 @@ impl Pump {
             leaving: Vec::new(),
             order: watch::channel(None).0,
             up_since: Instant::now(),
+            outages: Outages::default(),
         }
     }
 
@@ -139,9 +142,7 @@ impl Pump {
                 Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
                 Some(task) = self.events.recv() => self.event(task).await,
                 Some(offer) = self.offered.next() => self.hand_out(offer).await,
-                _ = contact.changed() => if *contact.borrow_and_update() == Contact::Up {
-                    self.up_since = Instant::now();
-                },
+                _ = contact.changed() => self.note(*contact.borrow_and_update()),
                 _ = look.tick() => if *contact.borrow() == Contact::Up {
                     self.look().await;
                 },
@@ -151,6 +152,16 @@ impl Pump {
         publishing.abort();
         self.release().await;
         self.line.close();
+    }
+
+    /// Notes whether the broker can be reached.
+    fn note(&mut self, contact: Contact) {
+        if contact == Contact::Up {
+            self.up_since = Instant::now();
+        }
+        if let Some(text) = self.outages.note(contact) {
+            self.signal(0, SignalKind::Warning(text));
+        }
     }
 
     /// Gives a new order to all workers.

@@ -52,6 +52,8 @@ pub(crate) async fn serve(
     let mut leaving = false;
     loop {
         if duty.is_none() && leaving {
+            // The last reply is on its way: somebody waits for it.
+            let _gone = broker.flush().await;
             return Ok(());
         }
         let working = async {

@@ -6,7 +6,7 @@ use super::prepare::Prepared;
 use super::reload::{Reloader, Source};
 use super::signals::Signals;
 use crate::control::{Control, Handle, Stage};
-use crate::engine::{self, Offers, Outcome, PlanVersions};
+use crate::engine::{self, Offers, Outcome, PlanVersions, WorkerLogs};
 use crate::error::Error;
 use crate::metrics::{Cause, RunLogs};
 use crate::output;
@@ -142,6 +142,8 @@ pub(super) struct Site {
     pub(super) place: engine::Place,
     pub(super) offers: Offers,
     pub(super) versions: PlanVersions,
+    /// Logs of users that run on workers, if any are kept.
+    pub(super) logs: Option<WorkerLogs>,
 }
 
 impl Default for Site {
@@ -152,6 +154,7 @@ impl Default for Site {
             place: engine::Place::threads(),
             offers,
             versions,
+            logs: None,
         }
     }
 }
@@ -197,11 +200,15 @@ impl Begun {
             control,
             prepared,
             warnings,
-            site,
+            mut site,
         } = self;
         let ended: Result<Outcome, Error> = async {
-            let logs = LogWriter::start(&prepared.config.local.logs)?;
+            let mut worker_logs = site.logs.take();
+            let logs = LogWriter::start(&prepared.config.local.logs, worker_logs.is_some())?;
             let run_logs = logs.as_ref().map(LogWriter::run_logs);
+            if let (Some(worker_logs), Some(run_logs)) = (&mut worker_logs, &run_logs) {
+                worker_logs.begin(run_logs.clone());
+            }
             let outcome = conduct(
                 signals,
                 handle.clone(),
@@ -211,6 +218,10 @@ impl Begun {
                 beside,
             );
             let outcome = outcome.await;
+            let missing = match worker_logs {
+                Some(worker_logs) => fetch(worker_logs, signals, &handle).await,
+                None => Vec::new(),
+            };
             let written = match logs {
                 Some(logs) => Some(finish(logs, signals, &handle).await),
                 None => None,
@@ -219,6 +230,7 @@ impl Begun {
             if let Some(written) = written {
                 enter_logs(written?, &mut outcome);
             }
+            outcome.report.warnings.extend(missing);
             outcome.report.warnings.extend(warnings);
             settle(&mut outcome);
             Ok(outcome)
@@ -259,6 +271,7 @@ async fn conduct<F: Future<Output = Error>>(
         place,
         offers,
         versions: plan_versions,
+        logs: _,
     } = site;
     let (config, program) = (prepared.config.clone(), prepared.program.clone());
     let has_end = config.run.run_time.is_some() || config.run.iterations.is_some();
@@ -284,6 +297,16 @@ async fn conduct<F: Future<Output = Error>>(
         error = reloading => Err(error),
         error = beside => Err(error),
         outcome = engine::run_at(place, run, calls, offers, snapshots) => outcome,
+    }
+}
+
+/// Waits for what workers still have of the logs, and returns warnings. Ctrl-C and SIGTERM end that.
+async fn fetch(logs: WorkerLogs, signals: Signals, run: &Handle) -> Vec<String> {
+    tokio::select! {
+        missing = logs.end() => missing,
+        () = signals.interrupted(run) => {
+            vec!["logs are incomplete: what workers still had of them was not waited for".to_owned()]
+        }
     }
 }
 

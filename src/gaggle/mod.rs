@@ -16,6 +16,7 @@ mod worker;
 pub(crate) use broker::{Address, Broker};
 pub(crate) use manager::{Leave, Manager, Recruitment, WorkerLoss, present};
 pub(crate) use messages::Presence;
+pub(crate) use names::{identity, inbox};
 #[cfg(feature = "internals")]
 pub use simulation::simulate;
 pub(crate) use worker::{Offer, serve};

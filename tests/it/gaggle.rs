@@ -17,7 +17,7 @@ const MIXED: &str = "plan { seed = 11 }\n\
 /// Requests without an end.
 const STEADY: &str = "task { \"front\", function(user) user:get \"/\" user:wait(0.02) end }";
 
-fn worker(broker: &Broker, name: &str, more: &[&str]) -> Running {
+pub(crate) fn worker(broker: &Broker, name: &str, more: &[&str]) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
     let mut arguments = vec!["worker", "--name", name];
     if !more.contains(&"--threads") {
@@ -34,7 +34,13 @@ fn worker(broker: &Broker, name: &str, more: &[&str]) -> Running {
     worker
 }
 
-fn managed(broker: &Broker, path: &str, server: &Server, workers: &str, more: &[&str]) -> Running {
+pub(crate) fn managed(
+    broker: &Broker,
+    path: &str,
+    server: &Server,
+    workers: &str,
+    more: &[&str],
+) -> Running {
     let url = server.url();
     let mut arguments = vec![path, "-H", &url, "--workers", workers, "-o", "json=-"];
     arguments.extend(more);
@@ -44,7 +50,11 @@ fn managed(broker: &Broker, path: &str, server: &Server, workers: &str, more: &[
 }
 
 /// Starts a run of ten users on two workers, and waits until they work.
-fn under_load(broker: &Broker, name: &str, more: &[&str]) -> (Server, [Running; 2], Running) {
+pub(crate) fn under_load(
+    broker: &Broker,
+    name: &str,
+    more: &[&str],
+) -> (Server, [Running; 2], Running) {
     let (server, path) = (Server::start(), plan(&format!("gaggle_{name}.lua"), STEADY));
     let workers = ["w1", "w2"].map(|name| worker(broker, name, &[]));
     let options = [&["-u", "10", "-r", "1000"][..], more].concat();
@@ -53,7 +63,7 @@ fn under_load(broker: &Broker, name: &str, more: &[&str]) -> (Server, [Running; 
     (server, workers, running)
 }
 
-fn report_of(ended: Ended) -> (Report, Vec<String>) {
+pub(crate) fn report_of(ended: Ended) -> (Report, Vec<String>) {
     let report = read(ended);
     let warnings = report.json["warnings"].as_array().expect("a list");
     let warnings = warnings
@@ -80,7 +90,7 @@ fn sorted(server: &Server) -> Vec<String> {
 }
 
 /// Waits for so long: what is tested takes time.
-fn pass(time: Duration) {
+pub(crate) fn pass(time: Duration) {
     let begin = Instant::now();
     wait_until("time passes", || begin.elapsed() >= time);
 }

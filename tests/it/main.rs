@@ -24,6 +24,8 @@ mod files;
 mod flags;
 mod forward;
 mod gaggle;
+mod gaggle_logs;
+mod gaggle_permissions;
 mod hops;
 mod hostile;
 mod http2;

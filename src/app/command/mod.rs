@@ -222,6 +222,7 @@ fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>
         place: crate::engine::Place::Workers(manager.link),
         offers: manager.offers,
         versions: manager.versions,
+        logs: manager.logs,
     };
     begun.move_to(site, threads);
     let threads = crate::units::counted(threads as u64, "thread");

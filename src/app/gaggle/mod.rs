@@ -73,6 +73,7 @@ pub(super) async fn hire(
             Some(cli::OnLoss::Replace) => WorkerLoss::Replace,
             Some(cli::OnLoss::Stop) => WorkerLoss::Stop,
         },
+        logs: prepared.config.local.logs.files().next().is_some(),
     };
     let plan_version = PlanVersion::new(
         prepared.program.clone(),
@@ -82,8 +83,9 @@ pub(super) async fn hire(
     );
     let (name, target) = (prepared.name.clone(), target(prepared));
     let files = TlsFiles::read(&prepared.config.local)?;
+    let logs = prepared.config.local.logs.kept();
     let pack = move |version: &PlanVersion| {
-        let job = Job::of(version, &name, &target, files.clone())?;
+        let job = Job::of(version, &name, &target, files.clone(), logs)?;
         Ok(job.pack())
     };
     let (manager, leave) = Manager::recruit(
@@ -100,13 +102,6 @@ pub(super) async fn hire(
 
 /// Checks that nothing is wanted that belongs to one machine.
 fn fits(config: &Config) -> Result<(), Error> {
-    if let Some((log, _)) = config.local.logs.files().next() {
-        let told =
-            format!("'--{log}-log' is kept by single machines only so far, and workers are others");
-        return Err(Diagnostic::new(told)
-            .help("leave it out with '--workers'")
-            .into());
-    }
     if config.local.local_address.is_some() {
         let told = Diagnostic::new(
             "'--local-address' is an address of one machine, and workers are others",

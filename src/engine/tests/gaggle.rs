@@ -175,6 +175,7 @@ async fn event(task: EventTask, runs: &[(Run, Vec<Arc<PlanVersion>>)]) {
         first.0.clone(),
         task.event,
         task.ordered,
+        None,
     )
     .await;
     let ended: WorkerEvent = sent(&ended.expect("it runs"));

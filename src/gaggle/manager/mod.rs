@@ -2,6 +2,7 @@
 
 mod events;
 mod hand_out;
+mod logs;
 mod outages;
 mod pump;
 mod recruit;
@@ -10,7 +11,7 @@ mod roll;
 mod streams;
 mod terms;
 
-use crate::engine::{Link, Offers, PlanVersion, PlanVersions};
+use crate::engine::{Link, Offers, PlanVersion, PlanVersions, WorkerLogs};
 use crate::error::Error;
 use crate::gaggle::broker::{Address, Broker};
 use pump::{Ends, PackedPlan, Pump};
@@ -41,6 +42,8 @@ pub(crate) struct Manager {
     pub(crate) offers: Offers,
     /// For whoever loads the plan anew.
     pub(crate) versions: PlanVersions,
+    /// What workers enter into the logs of the run, if it keeps any.
+    pub(crate) logs: Option<WorkerLogs>,
 }
 
 /// Ends the manager's connection.
@@ -126,6 +129,10 @@ async fn prepare(
     broker.make_stream(&run).await?;
     let line = Line::open(broker, run).await?;
     let (broker, run) = (&line.broker, &line.run);
+    let log_consumer = match recruitment.logs {
+        true => Some(broker.make_log_stream(run).await?),
+        false => None,
+    };
     let handed_out = async {
         let recruited = recruit::recruit(broker, run, &recruitment, &tell).await?;
         let mut roll = Roll::new(recruited);
@@ -142,9 +149,24 @@ async fn prepare(
         Err(error) => {
             recruit::release_all(broker, run).await;
             broker.remove_stream(run).await;
+            broker.remove_log_stream(run).await;
             return Err(error);
         }
     };
+    let logs = log_consumer.map(|consumer| {
+        let (logs, wanted) = WorkerLogs::open();
+        let workers = roll.0.iter().map(|member| &member.presence);
+        let workers = workers.map(|worker| (worker.id.clone(), worker.name.clone()));
+        let (broker, run) = (broker.clone(), run.clone());
+        tokio::spawn(logs::collect(
+            broker,
+            run,
+            consumer,
+            workers.collect(),
+            wanted,
+        ));
+        logs
+    });
     let (signals, received) = mpsc::unbounded_channel();
     let (begun, begins) = oneshot::channel();
     let (events, wanted) = mpsc::unbounded_channel();
@@ -162,6 +184,7 @@ async fn prepare(
         },
         offers,
         versions,
+        logs,
     };
     let ends = Ends {
         signals,

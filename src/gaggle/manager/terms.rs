@@ -26,6 +26,8 @@ pub(crate) struct Recruitment {
     /// How long they are waited for.
     pub(crate) timeout: Duration,
     pub(crate) on_loss: WorkerLoss,
+    /// Whether any logs are kept.
+    pub(crate) logs: bool,
 }
 
 /// Function that packs a version of the plan for workers: what their [`Load`](super::super::Load) takes.

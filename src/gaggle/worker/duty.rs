@@ -2,6 +2,7 @@
 
 use super::clocks::compare_clocks;
 use super::following::Following;
+use super::logs::{Logs, Sender};
 use super::outbox::hand_over;
 use super::tasks::{Finished, Prepared};
 use super::{Load, Offer, refuse};
@@ -12,6 +13,7 @@ use crate::gaggle::broker::{Broker, Contact};
 use crate::gaggle::clock::Clock;
 use crate::gaggle::messages::{self, Place, Presence, Reply, RequestKind, Revised};
 use crate::gaggle::names;
+use crate::metrics::LogMessage;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::collections::BTreeMap;
@@ -49,6 +51,9 @@ pub(super) struct Duty {
     /// Takes signals as long as users work.
     signals: Option<WeakUnboundedSender<WorkerSignal>>,
     event_orders: Option<watch::Sender<EventOrder>>,
+    logs: Option<Logs>,
+    /// Origin of the times in logs, once users have begun.
+    origin: Option<Instant>,
     /// What goes on beside requests.
     tasks: JoinSet<Result<Finished, Error>>,
     /// Whether nobody wants more of it than what it still has to hand over.
@@ -86,6 +91,8 @@ impl Duty {
             following: None,
             signals: None,
             event_orders: None,
+            logs: None,
+            origin: None,
             tasks: JoinSet::new(),
             released: false,
             begun: false,
@@ -104,6 +111,9 @@ impl Duty {
     pub(super) async fn go_on(&mut self) -> Result<bool, Error> {
         loop {
             if self.released && (self.tasks.is_empty() || !self.begun) {
+                if let Some(logs) = &mut self.logs {
+                    logs.handed_over().await;
+                }
                 return Ok(self.begun);
             }
             tokio::select! {
@@ -213,9 +223,9 @@ impl Duty {
                     },
                     None => run,
                 };
-                let (broker, inbox) = (self.broker.clone(), inbox.to_owned());
+                let (broker, inbox, origin) = (self.broker.clone(), inbox.to_owned(), self.origin);
                 self.tasks.spawn(async move {
-                    let reply = match engine::run_event_here(run, event, ordered).await {
+                    let reply = match engine::run_event_here(run, event, ordered, origin).await {
                         Ok(ended) => Reply::Event(Box::new(ended)),
                         Err(error) => refuse(error.text()),
                     };
@@ -244,12 +254,15 @@ impl Duty {
                 revision,
                 order,
             } => Some(self.begin(at, since_origin, revision, &order)),
+            RequestKind::EndLogs => Some(Reply::Logs(self.logs.as_mut().map(Logs::end))),
             RequestKind::Dismiss => {
                 self.dismiss();
                 Some(Reply::Done)
             }
             RequestKind::Release => {
                 self.released = true;
+                // Nobody fetches more of them.
+                self.logs = None;
                 if let Some(following) = &mut self.following {
                     following.abort();
                 }
@@ -281,6 +294,7 @@ impl Duty {
         let packed = self.packed.remove(&number).unwrap_or_default();
         let (load, part) = (self.load.clone(), self.part);
         let (broker, run, clock) = (self.broker.clone(), self.run.clone(), self.clock);
+        let (logs, entered) = std::sync::mpsc::channel();
         self.tasks.spawn(async move {
             let offset = match number {
                 0 => compare_clocks(&broker, &run, clock).await,
@@ -290,6 +304,7 @@ impl Duty {
                 packed,
                 part,
                 number,
+                logs: (number == 0).then_some(logs),
             };
             let loading = tokio::task::spawn_blocking(move || load(offer));
             let loaded = loading.await;
@@ -298,19 +313,21 @@ impl Duty {
                 number,
                 loaded: Box::new(loaded),
                 offset,
+                entered,
                 inbox,
             })
         });
     }
 
     async fn finished(&mut self, finished: Finished) {
-        let (number, loaded, offset, inbox) = match finished {
+        let (number, loaded, offset, entered, inbox) = match finished {
             Finished::Loading {
                 number,
                 loaded,
                 offset,
+                entered,
                 inbox,
-            } => (number, loaded, offset, inbox),
+            } => (number, loaded, offset, entered, inbox),
             Finished::Order(Some(order)) => return self.follow(&order),
             Finished::Order(None) | Finished::Event | Finished::Work => return,
         };
@@ -322,12 +339,25 @@ impl Duty {
                 self.prepared.versions.insert(number, version);
                 if number == 0 {
                     self.prepared.offset = offset;
+                    self.keep_logs(&run, entered);
                     self.prepared.run = Some(run);
                 }
                 Reply::Loaded(offset)
             }
         };
         self.broker.send(inbox, messages::encode(&reply)).await;
+    }
+
+    /// Hands over what is entered into the logs of the run, if it keeps any.
+    fn keep_logs(&mut self, run: &engine::Run, entered: std::sync::mpsc::Receiver<LogMessage>) {
+        let sender = Sender {
+            run: self.run.clone(),
+            id: self.presence.id.clone(),
+            name: self.presence.name.clone(),
+        };
+        let run_logs = run.run_logs.clone();
+        self.logs =
+            run_logs.map(|run_logs| Logs::start(self.broker.clone(), sender, run_logs, entered));
     }
 
     fn begin(
@@ -347,10 +377,12 @@ impl Duty {
         let Some(following) = Following::begin(revision, order, &self.prepared.versions) else {
             return refuse("the run's version of the plan was not loaded");
         };
+        let begin: Instant = self.clock.moment(at, offset).into();
+        self.origin = begin.checked_sub(since_origin);
         let work = Work {
             run: run.clone(),
             worker: self.presence.name.clone(),
-            begin: self.clock.moment(at, offset).into(),
+            begin,
             since_origin,
             first_shard: self.first_shard,
             most_bytes: self.broker.most_bytes(),

@@ -4,6 +4,8 @@ use super::following::Versions;
 use crate::engine;
 use crate::error::Error;
 use crate::gaggle::clock::Offset;
+use crate::metrics::LogMessage;
+use std::sync::mpsc;
 
 /// What was prepared before users begin.
 #[derive(Default)]
@@ -20,6 +22,8 @@ pub(super) enum Finished {
         number: u64,
         loaded: Box<Result<engine::Run, Error>>,
         offset: Option<Offset>,
+        /// Gives what is entered into logs.
+        entered: mpsc::Receiver<LogMessage>,
         inbox: String,
     },
     Event,

@@ -2,6 +2,7 @@
 //! the library alike. Whoever steers and watches a test has its handle.
 
 use super::embed::{Running, Test};
+use super::kept_logs::KeptLogs;
 use super::prepare::Prepared;
 use super::reload::{Reloader, Source};
 use super::signals::Signals;
@@ -10,7 +11,6 @@ use crate::engine::{self, Offers, Outcome, PlanVersions, WorkerLogs};
 use crate::error::Error;
 use crate::metrics::{Cause, RunLogs};
 use crate::output;
-use crate::output::log::{LogWriter, Written};
 use tokio::sync::watch;
 
 /// Runs tests one after another, and says what it is doing to whoever asks.
@@ -203,12 +203,8 @@ impl Begun {
             mut site,
         } = self;
         let ended: Result<Outcome, Error> = async {
-            let mut worker_logs = site.logs.take();
-            let logs = LogWriter::start(&prepared.config.local.logs, worker_logs.is_some())?;
-            let run_logs = logs.as_ref().map(LogWriter::run_logs);
-            if let (Some(worker_logs), Some(run_logs)) = (&mut worker_logs, &run_logs) {
-                worker_logs.begin(run_logs.clone());
-            }
+            let logs = KeptLogs::start(&prepared.config.local.logs, site.logs.take())?;
+            let run_logs = logs.run_logs();
             let outcome = conduct(
                 signals,
                 handle.clone(),
@@ -218,19 +214,9 @@ impl Begun {
                 beside,
             );
             let outcome = outcome.await;
-            let missing = match worker_logs {
-                Some(worker_logs) => fetch(worker_logs, signals, &handle).await,
-                None => Vec::new(),
-            };
-            let written = match logs {
-                Some(logs) => Some(finish(logs, signals, &handle).await),
-                None => None,
-            };
+            let written = logs.finish(signals, &handle).await;
             let mut outcome = outcome?;
-            if let Some(written) = written {
-                enter_logs(written?, &mut outcome);
-            }
-            outcome.report.warnings.extend(missing);
+            written?.enter(&mut outcome);
             outcome.report.warnings.extend(warnings);
             settle(&mut outcome);
             Ok(outcome)
@@ -297,39 +283,6 @@ async fn conduct<F: Future<Output = Error>>(
         error = reloading => Err(error),
         error = beside => Err(error),
         outcome = engine::run_at(place, run, calls, offers, snapshots) => outcome,
-    }
-}
-
-/// Waits for what workers still have of the logs, and returns warnings. Ctrl-C and SIGTERM end that.
-async fn fetch(logs: WorkerLogs, signals: Signals, run: &Handle) -> Vec<String> {
-    tokio::select! {
-        missing = logs.end() => missing,
-        () = signals.interrupted(run) => {
-            vec!["logs are incomplete: what workers still had of them was not waited for".to_owned()]
-        }
-    }
-}
-
-/// Writes what is left of the logs. Ctrl-C and SIGTERM end that too: a pipe may be read as slowly as its reader likes.
-async fn finish(logs: LogWriter, signals: Signals, run: &Handle) -> Result<Written, Error> {
-    let abandon = logs.abandon();
-    let mut finishing = tokio::task::spawn_blocking(|| logs.finish());
-    let written = tokio::select! {
-        written = &mut finishing => written,
-        () = signals.interrupted(run) => {
-            abandon.now();
-            finishing.await
-        }
-    };
-    written.map_err(|error| Error::cannot("end the logs", error))
-}
-
-/// Enters into the report what became of the logs. A file that could not be written is trouble.
-fn enter_logs(written: Written, outcome: &mut Outcome) {
-    outcome.report.logs = written.rows;
-    outcome.report.warnings.extend(written.warnings);
-    for trouble in written.troubles {
-        outcome.trouble.get_or_insert(trouble);
     }
 }
 

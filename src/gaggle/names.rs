@@ -75,7 +75,17 @@ pub(super) fn all_logs(run: &str) -> String {
     format!("lgoose.run.{run}.log.>")
 }
 
-/// Returns the worker of such a subject.
+/// Returns the subject on which a worker tells what it cannot hand over as a signal.
+pub(super) fn told(run: &str, worker: &str) -> String {
+    format!("lgoose.run.{run}.told.{worker}")
+}
+
+/// Returns the subjects of all that workers of a run tell.
+pub(super) fn all_told(run: &str) -> String {
+    format!("lgoose.run.{run}.told.>")
+}
+
+/// Returns the worker of the subject of a piece of a log.
 pub(super) fn worker_of_logs(subject: &str) -> Option<&str> {
     subject.rsplit_once(".log.").map(|(_, worker)| worker)
 }

@@ -67,7 +67,7 @@ pub(crate) use request_log::{
     Chunk, Entry, LogKind, LogMessage, Messages, RequestEntry, RunLogs, TaskEntry,
 };
 #[cfg(feature = "gaggle")]
-pub(crate) use request_log::{Lines, LogSelection, LogWorker, pieces};
+pub(crate) use request_log::{Lines, LogSelection, LogWorker, pack_entries, pieces};
 pub(crate) use sample::{
     Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };

@@ -26,6 +26,7 @@ mod forward;
 mod gaggle;
 mod gaggle_logs;
 mod gaggle_permissions;
+mod gaggle_told;
 mod hops;
 mod hostile;
 mod http2;

@@ -1,6 +1,7 @@
 //! A job: everything that a worker needs to load the plan that the manager has, packed.
 
 use crate::app::client::client;
+use crate::app::loading;
 use crate::config::{Config, LocalConfig, Logs, Part, Proxy, RunConfig, ScreenConfig, Show};
 use crate::engine::{self, PlanVersion};
 use crate::error::{Error, Trouble};
@@ -135,7 +136,9 @@ impl Job {
 /// The plan's mistake, a host that this worker does not send to, or trouble with a file.
 pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
     let job = Job::unpack(&offer.packed)?;
-    let (program, mut plan, _) = lua::load_bundle(&job.bundle)?;
+    let (bundle, name) = (job.bundle, job.name.clone());
+    let load = move |heartbeat: &_| lua::load_bundle(&bundle, heartbeat);
+    let (program, mut plan, _) = loading::watched(&name, load)?;
     plan.keep_scenarios(&job.config.scenarios)?;
     plan.keep_tags(&job.config.tags)?;
     program.serve_part(offer.part);

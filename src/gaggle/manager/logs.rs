@@ -7,7 +7,6 @@ use crate::gaggle::manager::recruit::present;
 use crate::gaggle::messages::{self, LogPiece, Reply, Request, RequestKind};
 use crate::gaggle::names;
 use crate::metrics::{Lines, LogWorker, RunLogs};
-use crate::packed::unpack;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const WRITING: Duration = Duration::from_secs(5);
 /// Time between two looks whether pieces were written.
 const LOOK: Duration = Duration::from_millis(5);
-/// The most bytes of a piece's entries: twice of what a worker makes.
-const MOST: u64 = 1 << 20;
 
 /// What has come of one worker.
 struct Source {
@@ -181,11 +178,8 @@ impl Collector {
                 continue;
             }
             self.progress = Instant::now();
-            match unpack::<Vec<u8>>(&piece.packed, MOST) {
-                Ok(entries) => run_logs.admit(entries, source.worker.clone()),
-                Err(error) => {
-                    tracing::warn!(target: "lgoose::gaggle", "a piece of a log: {error}");
-                }
+            if let Err(error) = run_logs.admit(&piece.packed, source.worker.clone()) {
+                tracing::warn!(target: "lgoose::gaggle", "a piece of a log: {error}");
             }
         }
         self.stuck = !self.written(run_logs).await;

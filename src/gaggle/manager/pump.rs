@@ -12,6 +12,8 @@ use crate::engine::{
 use crate::error::Error;
 use crate::gaggle::broker::Contact;
 use crate::gaggle::messages::{self, Numbered, Request, RequestKind, Revised};
+use async_nats::Message;
+use futures_util::StreamExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -139,6 +141,7 @@ impl Pump {
                     _ => directives = None,
                 },
                 Some((worker, bytes)) = received.recv() => self.hear(&worker, &bytes),
+                Some(message) = self.line.told.next() => self.warn_of(&message),
                 Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
                 Some(task) = self.events.recv() => self.event(task).await,
                 Some(offer) = self.offered.next() => self.hand_out(offer).await,
@@ -221,6 +224,17 @@ impl Pump {
     pub(super) fn signal(&self, from: usize, kind: SignalKind) {
         // The director is at its end.
         let _over = self.signals.send(Signal { from, kind });
+    }
+
+    /// Warns that a worker cannot hand its figures over, and why.
+    fn warn_of(&self, message: &Message) {
+        let id = message.subject.rsplit_once(".told.").map(|(_, id)| id);
+        let number = id.and_then(|id| self.roll.number_of(id));
+        if let (Some(number), Ok(why)) = (number, messages::decode::<String>(&message.payload)) {
+            let name = self.roll.0[number].name();
+            let text = format!("figures of worker '{name}' do not arrive: it {why}");
+            self.signal(number, SignalKind::Warning(text));
+        }
     }
 
     /// Passes a worker's signal on to the director, once.

@@ -58,6 +58,8 @@ pub(super) struct Line {
     /// Name of the run.
     pub(super) run: String,
     pub(super) clock: Clock,
+    /// What workers tell that cannot hand over signals.
+    pub(super) told: Subscriber,
     beating: JoinHandle<()>,
 }
 
@@ -69,11 +71,13 @@ impl Line {
     pub(super) async fn open(broker: Broker, run: String) -> Result<Line, Error> {
         let clock = Clock::start();
         let asked = broker.listen(names::clock(&run)).await?;
+        let told = broker.listen(names::all_told(&run)).await?;
         let beating = tokio::spawn(beat(broker.clone(), names::beat(&run), clock, asked));
         Ok(Line {
             broker,
             run,
             clock,
+            told,
             beating,
         })
     }

@@ -4,7 +4,7 @@ use super::clocks::compare_clocks;
 use super::following::Following;
 use super::logs::{Logs, Sender};
 use super::outbox::hand_over;
-use super::tasks::{Finished, Prepared};
+use super::tasks::{Finished, Loaded, Prepared};
 use super::{Load, Offer, refuse};
 use crate::config::Part;
 use crate::engine::{self, EventOrder, Work, WorkerSignal};
@@ -13,7 +13,6 @@ use crate::gaggle::broker::{Broker, Contact};
 use crate::gaggle::clock::Clock;
 use crate::gaggle::messages::{self, Place, Presence, Reply, RequestKind, Revised};
 use crate::gaggle::names;
-use crate::metrics::LogMessage;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::collections::BTreeMap;
@@ -309,29 +308,24 @@ impl Duty {
             let loading = tokio::task::spawn_blocking(move || load(offer));
             let loaded = loading.await;
             let loaded = loaded.map_err(|error| Error::cannot("load the plan", error))?;
-            Ok(Finished::Loading {
+            Ok(Finished::Loading(Box::new(Loaded {
                 number,
-                loaded: Box::new(loaded),
+                run: loaded,
                 offset,
                 entered,
                 inbox,
-            })
+            })))
         });
     }
 
     async fn finished(&mut self, finished: Finished) {
-        let (number, loaded, offset, entered, inbox) = match finished {
-            Finished::Loading {
-                number,
-                loaded,
-                offset,
-                entered,
-                inbox,
-            } => (number, loaded, offset, entered, inbox),
+        let loaded = match finished {
+            Finished::Loading(loaded) => *loaded,
             Finished::Order(Some(order)) => return self.follow(&order),
             Finished::Order(None) | Finished::Event | Finished::Work => return,
         };
-        let reply = match (*loaded, number, offset) {
+        let Loaded { number, offset, .. } = loaded;
+        let reply = match (loaded.run, number, offset) {
             (Err(error), ..) => refuse(error.text()),
             (Ok(_), 0, None) => refuse("it cannot reach the manager to compare clocks"),
             (Ok(run), ..) => {
@@ -339,25 +333,19 @@ impl Duty {
                 self.prepared.versions.insert(number, version);
                 if number == 0 {
                     self.prepared.offset = offset;
-                    self.keep_logs(&run, entered);
+                    let run_logs = run.run_logs.clone();
+                    self.logs = run_logs.map(|run_logs| {
+                        let sender = Sender::new(&self.run, &self.presence);
+                        Logs::start(self.broker.clone(), sender, run_logs, loaded.entered)
+                    });
                     self.prepared.run = Some(run);
                 }
                 Reply::Loaded(offset)
             }
         };
-        self.broker.send(inbox, messages::encode(&reply)).await;
-    }
-
-    /// Hands over what is entered into the logs of the run, if it keeps any.
-    fn keep_logs(&mut self, run: &engine::Run, entered: std::sync::mpsc::Receiver<LogMessage>) {
-        let sender = Sender {
-            run: self.run.clone(),
-            id: self.presence.id.clone(),
-            name: self.presence.name.clone(),
-        };
-        let run_logs = run.run_logs.clone();
-        self.logs =
-            run_logs.map(|run_logs| Logs::start(self.broker.clone(), sender, run_logs, entered));
+        self.broker
+            .send(loaded.inbox, messages::encode(&reply))
+            .await;
     }
 
     fn begin(

@@ -3,10 +3,9 @@
 //! and counted there. No request waits for it.
 
 use crate::gaggle::broker::Broker;
-use crate::gaggle::messages::{self, LogPiece};
+use crate::gaggle::messages::{self, LogPiece, Presence};
 use crate::gaggle::names;
-use crate::metrics::{Lines, LogMessage, RunLogs, pieces};
-use crate::packed::pack;
+use crate::metrics::{Lines, LogMessage, RunLogs, pack_entries, pieces};
 use futures_util::StreamExt as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -37,9 +36,19 @@ pub(super) struct Logs {
 /// Names of the run and of the worker that its pieces bear.
 #[derive(Debug, Clone)]
 pub(super) struct Sender {
-    pub(super) run: String,
-    pub(super) id: String,
-    pub(super) name: String,
+    run: String,
+    id: String,
+    name: String,
+}
+
+impl Sender {
+    pub(super) fn new(run: &str, presence: &Presence) -> Sender {
+        Sender {
+            run: run.to_owned(),
+            id: presence.id.clone(),
+            name: presence.name.clone(),
+        }
+    }
 }
 
 impl Logs {
@@ -150,7 +159,7 @@ impl Packing {
             worker: self.worker.clone(),
             made: self.run_logs.all_made(),
             last,
-            packed: pack(Vec::new(), &entries),
+            packed: pack_entries(entries),
         };
         if piece.packed.len() + AROUND > self.most && entries.len() > 1 {
             // A broker that takes short messages only: smaller ones, or none if an entry is too long alone.

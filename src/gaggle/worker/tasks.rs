@@ -18,17 +18,21 @@ pub(super) struct Prepared {
 /// A task beside requests that has finished.
 pub(super) enum Finished {
     /// A version of the plan was loaded, or refused.
-    Loading {
-        number: u64,
-        loaded: Box<Result<engine::Run, Error>>,
-        offset: Option<Offset>,
-        /// Gives what is entered into logs.
-        entered: mpsc::Receiver<LogMessage>,
-        inbox: String,
-    },
+    Loading(Box<Loaded>),
     Event,
     /// The order was looked up.
     Order(Option<Vec<u8>>),
     /// Users have gone, or all figures were handed over.
     Work,
+}
+
+/// What became of a version of the plan.
+pub(super) struct Loaded {
+    pub(super) number: u64,
+    pub(super) run: Result<engine::Run, Error>,
+    pub(super) offset: Option<Offset>,
+    /// Gives what is entered into logs.
+    pub(super) entered: mpsc::Receiver<LogMessage>,
+    /// Where the reply goes.
+    pub(super) inbox: String,
 }

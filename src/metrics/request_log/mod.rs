@@ -12,7 +12,7 @@ mod travel;
 
 pub(crate) use entry::{Entry, Messages, RequestEntry, TaskEntry};
 #[cfg(feature = "gaggle")]
-pub(crate) use travel::pieces;
+pub(crate) use travel::{pack_entries, pieces};
 
 use super::exemplars::messages;
 use super::names::Label;

@@ -2,13 +2,23 @@
 //! another.
 
 use super::{Chunk, Lines, LogKind, LogMessage, LogWorker, RunLogs, entry};
+use crate::packed::{pack, unpack};
+use std::error::Error;
 use std::sync::atomic::Ordering;
 
+/// The most bytes of the entries of one piece: more than any that a worker makes.
+const MOST: u64 = 1 << 20;
+
 impl Chunk {
-    /// Returns the entries as [`RunLogs::admit`] takes them; those of several chunks can stand one after another.
+    /// Returns the entries as [`pack_entries`] takes them; those of several chunks can stand one after another.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+}
+
+/// Packs entries as [`RunLogs::admit`] takes them.
+pub(crate) fn pack_entries(entries: &[u8]) -> Vec<u8> {
+    pack(Vec::new(), &entries)
 }
 
 /// Cuts entries between two of them into pieces of at most `most` bytes; an entry that is longer is a piece of its own.
@@ -37,8 +47,16 @@ impl RunLogs {
         }
     }
 
-    /// Lets entries of a worker in. Whoever calls it waits while too much is [on the way](RunLogs::on_the_way).
-    pub(crate) fn admit(&self, bytes: Vec<u8>, worker: LogWorker) {
+    /// Lets packed entries of a worker in. Whoever calls it waits while too much is [on the way](RunLogs::on_the_way).
+    ///
+    /// # Errors
+    /// Bytes that are no packed entries, or too many.
+    pub(crate) fn admit(
+        &self,
+        packed: &[u8],
+        worker: LogWorker,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let bytes: Vec<u8> = unpack(packed, MOST)?;
         let taken = bytes.capacity();
         self.shared.on_the_way.fetch_add(taken, Ordering::Relaxed);
         let chunk = Chunk {
@@ -48,6 +66,7 @@ impl RunLogs {
         };
         // A writer that has ended writes nothing; the report says what is missing.
         let _ended = self.out.send(LogMessage::Chunk(chunk));
+        Ok(())
     }
 
     /// Returns the bytes that nobody has written yet.

@@ -2,6 +2,7 @@
 //! the library alike. Whoever steers and watches a test has its handle.
 
 use super::embed::{Running, Test};
+use super::kept_logs::KeptLogs;
 use super::prepare::Prepared;
 #[cfg(feature = "tui")]
 use super::prepare::target;
@@ -10,11 +11,10 @@ use super::signals::Signals;
 use crate::control::{Control, Handle, Stage};
 #[cfg(feature = "gaggle")]
 use crate::engine::PlanVersion;
-use crate::engine::{self, Offers, Outcome, PlanVersions};
+use crate::engine::{self, Offers, Outcome, PlanVersions, WorkerLogs};
 use crate::error::Error;
 use crate::metrics::{Cause, RunLogs};
 use crate::output;
-use crate::output::log::{LogWriter, Written};
 #[cfg(feature = "gaggle")]
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -151,6 +151,8 @@ pub(super) struct Site {
     /// What stands for the plan and the target of a run that is attached to.
     #[cfg(feature = "gaggle")]
     pub(super) stand_in: Option<(Arc<PlanVersion>, String)>,
+    /// Logs of users that run on workers, if any are kept.
+    pub(super) logs: Option<WorkerLogs>,
 }
 
 impl Default for Site {
@@ -163,6 +165,7 @@ impl Default for Site {
             versions,
             #[cfg(feature = "gaggle")]
             stand_in: None,
+            logs: None,
         }
     }
 }
@@ -218,11 +221,11 @@ impl Begun {
             control,
             prepared,
             warnings,
-            site,
+            mut site,
         } = self;
         let ended: Result<Outcome, Error> = async {
-            let logs = LogWriter::start(&prepared.config.local.logs)?;
-            let run_logs = logs.as_ref().map(LogWriter::run_logs);
+            let logs = KeptLogs::start(&prepared.config.local.logs, site.logs.take())?;
+            let run_logs = logs.run_logs();
             let outcome = conduct(
                 signals,
                 handle.clone(),
@@ -232,14 +235,9 @@ impl Begun {
                 beside,
             );
             let outcome = outcome.await;
-            let written = match logs {
-                Some(logs) => Some(finish(logs, signals, &handle).await),
-                None => None,
-            };
+            let written = logs.finish(signals, &handle).await;
             let mut outcome = outcome?;
-            if let Some(written) = written {
-                enter_logs(written?, &mut outcome);
-            }
+            written?.enter(&mut outcome);
             outcome.report.warnings.extend(warnings);
             settle(&mut outcome);
             Ok(outcome)
@@ -282,6 +280,7 @@ async fn conduct<F: Future<Output = Error>>(
         versions: plan_versions,
         #[cfg(feature = "gaggle")]
         stand_in,
+        logs: _,
     } = site;
     let (config, program) = (prepared.config.clone(), prepared.program.clone());
     let has_end = config.run.run_time.is_some() || config.run.iterations.is_some();
@@ -315,29 +314,6 @@ async fn conduct<F: Future<Output = Error>>(
         error = reloading => Err(error),
         error = beside => Err(error),
         outcome = engine::run_at(place, run, calls, offers, snapshots) => outcome,
-    }
-}
-
-/// Writes what is left of the logs. Ctrl-C and SIGTERM end that too: a pipe may be read as slowly as its reader likes.
-async fn finish(logs: LogWriter, signals: Signals, run: &Handle) -> Result<Written, Error> {
-    let abandon = logs.abandon();
-    let mut finishing = tokio::task::spawn_blocking(|| logs.finish());
-    let written = tokio::select! {
-        written = &mut finishing => written,
-        () = signals.interrupted(run) => {
-            abandon.now();
-            finishing.await
-        }
-    };
-    written.map_err(|error| Error::cannot("end the logs", error))
-}
-
-/// Enters into the report what became of the logs. A file that could not be written is trouble.
-fn enter_logs(written: Written, outcome: &mut Outcome) {
-    outcome.report.logs = written.rows;
-    outcome.report.warnings.extend(written.warnings);
-    for trouble in written.troubles {
-        outcome.trouble.get_or_insert(trouble);
     }
 }
 

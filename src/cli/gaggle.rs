@@ -129,6 +129,9 @@ pub(crate) struct Worker {
     /// End after one run
     #[arg(long)]
     pub once: bool,
+    /// Say more: what fails and is tried again
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Memory that the process may take [default: most of what the machine has]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,

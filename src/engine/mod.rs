@@ -25,6 +25,9 @@ pub(crate) use protocol::order::Order;
 pub(crate) use protocol::plan_version::PlanVersion;
 #[cfg(feature = "gaggle")]
 pub(crate) use protocol::signal::{Signal, SignalKind};
+#[cfg(feature = "gaggle")]
+pub(crate) use protocol::worker_logs::LogsWanted;
+pub(crate) use protocol::worker_logs::WorkerLogs;
 pub use run::Outcome;
 #[cfg(feature = "gaggle")]
 pub(crate) use run::event_user::{EventEnd, EventOrder, EventTask};

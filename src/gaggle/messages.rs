@@ -5,6 +5,7 @@ use super::clock::Offset;
 use crate::config::Part;
 use crate::engine::{EventOrder, Order, PlanFacts, Told, WorkerEvent, WorkerSignal};
 use crate::error::{Error, Trouble};
+use crate::metrics::Lines;
 use crate::plan::Event;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 /// Version of the protocol; the first byte of every message.
-const PROTOCOL: u8 = 1;
+const PROTOCOL: u8 = 2;
 
 /// Encodes a message.
 pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {
@@ -109,6 +110,8 @@ pub(super) enum RequestKind {
         revision: u64,
         order: Box<Order>,
     },
+    /// Nothing more is to be entered into logs: hand over what is there.
+    EndLogs,
     /// Stop users as the end of the run does, hand over and be free.
     Dismiss,
     /// End at once whatever goes on for that run, and be free.
@@ -133,6 +136,8 @@ pub(super) enum Reply {
     /// The plan was loaded, and how far the worker's clock is away.
     Loaded(Option<Offset>),
     Event(Box<WorkerEvent>),
+    /// The lines that each log would have of this worker with nothing left out; `None` if it keeps none.
+    Logs(Option<Lines>),
     /// It cannot or will not, and why.
     Refused(String),
 }
@@ -217,6 +222,21 @@ pub(super) struct Numbered {
     pub(super) signal: WorkerSignal,
 }
 
+/// A piece of what a worker has entered into logs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct LogPiece {
+    /// Numbered from 1.
+    pub(super) number: u64,
+    /// Name of the worker.
+    pub(super) worker: String,
+    /// Lines that each log has of it so far with nothing left out.
+    pub(super) made: Lines,
+    /// Whether it is the last one.
+    pub(super) last: bool,
+    /// Entries as [`RunLogs::admit`](crate::metrics::RunLogs::admit) takes them, packed.
+    pub(super) packed: Vec<u8>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,7 +253,7 @@ mod tests {
         let told = decode::<Reply>(&bytes)
             .expect_err("another version")
             .to_string();
-        assert!(told.contains("of version 9 and not 1"), "{told}");
+        assert!(told.contains("of version 9 and not 2"), "{told}");
         assert!(decode::<Reply>(&[]).is_err() && decode::<Reply>(&[PROTOCOL, 99]).is_err());
     }
 }

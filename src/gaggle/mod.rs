@@ -20,6 +20,7 @@ pub(crate) use broker::{Address, Broker};
 pub(crate) use gather::{gathers, serve_gather};
 pub(crate) use manager::{About, Attached, Leave, Manager, Recruitment, WorkerLoss, present};
 pub(crate) use messages::{GatherPresence, Presence};
+pub(crate) use names::{identity, inbox};
 #[cfg(feature = "internals")]
 pub use simulation::simulate;
 pub(crate) use worker::{Offer, serve};

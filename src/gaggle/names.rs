@@ -3,6 +3,23 @@
 /// Subject on which managers and listings ask who is there.
 pub(super) const HELLO: &str = "lgoose.hello";
 
+/// Returns the identity of a worker: its name as a part of a subject, so that permissions can name it, and a number that no
+/// other has.
+pub(crate) fn identity(name: &str, number: u64) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let token = name.chars().map(|c| if plain(c) { c } else { '_' });
+    let token: String = token.take(64).collect();
+    format!(
+        "{}.{number:016x}",
+        if token.is_empty() { "_" } else { &token }
+    )
+}
+
+/// Returns the subjects on which a worker gets answers.
+pub(crate) fn inbox(worker: &str) -> String {
+    format!("lgoose.inbox.{worker}")
+}
+
 /// Returns the subject of requests to one worker.
 pub(super) fn worker(id: &str) -> String {
     format!("lgoose.worker.{id}")
@@ -41,7 +58,8 @@ pub(super) fn lead(run: &str) -> String {
 /// Returns all that the stream of a run keeps.
 pub(super) fn kept(run: &str) -> Vec<String> {
     vec![
-        everything_up(run),
+        all_signals(run),
+        format!("lgoose.run.{run}.part.>"),
         order(run),
         format!("lgoose.run.{run}.kept.*"),
     ]
@@ -60,24 +78,49 @@ pub(super) fn clock(run: &str) -> String {
 /// Returns the subject of one worker's signals; `slot` is that of its gather, if it has one.
 pub(super) fn signals(run: &str, slot: Option<&str>, worker: &str) -> String {
     match slot {
-        Some(slot) => format!("lgoose.run.{run}.up.{slot}.{worker}"),
+        Some(slot) => format!("lgoose.run.{run}.part.{slot}.{worker}"),
         None => format!("lgoose.run.{run}.up.{worker}"),
     }
 }
 
 /// Returns the subjects of all that a manager reads of a run: signals of workers without a gather, and records.
 pub(super) fn all_signals(run: &str) -> String {
-    format!("lgoose.run.{run}.up.*")
+    format!("lgoose.run.{run}.up.>")
 }
 
-/// Returns the subjects of all signals and records of a run.
-pub(super) fn everything_up(run: &str) -> String {
-    format!("lgoose.run.{run}.up.>")
+/// Returns the stream of what workers have entered into the logs of a run. It is none of those that are listed as runs.
+pub(super) fn log_stream(run: &str) -> String {
+    format!("LGOOSELOGS_{run}")
+}
+
+/// Returns the subject of what one worker has entered into logs.
+pub(super) fn logs(run: &str, worker: &str) -> String {
+    format!("lgoose.run.{run}.log.{worker}")
+}
+
+/// Returns the subjects of everything that was entered into the logs of a run.
+pub(super) fn all_logs(run: &str) -> String {
+    format!("lgoose.run.{run}.log.>")
+}
+
+/// Returns the subject on which a worker tells what it cannot hand over as a signal.
+pub(super) fn told(run: &str, worker: &str) -> String {
+    format!("lgoose.run.{run}.told.{worker}")
+}
+
+/// Returns the subjects of all that workers of a run tell.
+pub(super) fn all_told(run: &str) -> String {
+    format!("lgoose.run.{run}.told.>")
+}
+
+/// Returns the worker of the subject of a piece of a log.
+pub(super) fn worker_of_logs(subject: &str) -> Option<&str> {
+    subject.rsplit_once(".log.").map(|(_, worker)| worker)
 }
 
 /// Returns the subjects of the signals that a gather adds up.
 pub(super) fn signals_of_slot(run: &str, slot: &str) -> String {
-    format!("lgoose.run.{run}.up.{slot}.*")
+    format!("lgoose.run.{run}.part.{slot}.>")
 }
 
 /// Returns the subject of the records of a slot.
@@ -92,7 +135,7 @@ pub(super) fn slot(number: usize) -> String {
 
 /// Returns whether that is the name of a slot.
 pub(super) fn is_slot(name: &str) -> bool {
-    name.starts_with("slot")
+    name.starts_with("slot") && !name.contains('.')
 }
 
 /// Returns the run of a subject.
@@ -100,9 +143,14 @@ pub(super) fn run_of_subject(subject: &str) -> &str {
     subject.split('.').nth(2).unwrap_or_default()
 }
 
-/// Returns the last word of a subject: the worker whose signals have it, or the slot whose records do.
+/// Returns the worker whose signals have that subject, or the slot whose records do; empty for others.
 pub(super) fn sender(subject: &str) -> &str {
-    subject.rsplit_once('.').map_or("", |(_, sender)| sender)
+    let mut words = subject.splitn(5, '.').skip(3);
+    match (words.next(), words.next()) {
+        (Some("up"), Some(sender)) => sender,
+        (Some("part"), Some(sender)) => sender.split_once('.').map_or("", |(_, worker)| worker),
+        _ => "",
+    }
 }
 
 /// Subject on which managers and listings ask which gathers there are.
@@ -111,4 +159,39 @@ pub(super) const GATHERS: &str = "lgoose.gather.hello";
 /// Returns the subject of requests to one gather.
 pub(super) fn gather(id: &str) -> String {
     format!("lgoose.gather.{id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_tells_who_has_sent_what_has_it() {
+        let worker = identity("up", 7);
+        for subject in [
+            signals("r", None, &worker),
+            signals("r", Some("slot3"), &worker),
+        ] {
+            assert_eq!(sender(&subject), worker);
+            assert!(!is_slot(sender(&subject)));
+        }
+        assert_eq!(sender(&records("r", "slot3")), "slot3");
+        assert!(is_slot(sender(&records("r", "slot3"))));
+        assert_eq!((sender(&order("r")), sender("")), ("", ""));
+    }
+
+    #[test]
+    fn an_identity_is_two_parts_of_a_subject_whatever_the_name() {
+        for (name, expected) in [
+            ("eu-1", "eu-1.00000000000000ff"),
+            ("host.example.org", "host_example_org.00000000000000ff"),
+            ("> *", "___.00000000000000ff"),
+            ("", "_.00000000000000ff"),
+        ] {
+            let id = identity(name, 255);
+            assert_eq!(id, expected);
+            assert_eq!(sender(&signals("run", None, &id)), id);
+            assert_eq!(worker_of_logs(&logs("run", &id)), Some(&*id));
+        }
+    }
 }

@@ -68,6 +68,8 @@ pub use report::{
 pub(crate) use request_log::{
     Chunk, Entry, LogKind, LogMessage, Messages, RequestEntry, RunLogs, TaskEntry,
 };
+#[cfg(feature = "gaggle")]
+pub(crate) use request_log::{Lines, LogSelection, LogWorker, pack_entries, pieces};
 pub(crate) use sample::{
     Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };

@@ -253,6 +253,11 @@ fn a_broker_that_is_killed_and_comes_back_loses_nothing() {
     let (report, warnings) = report_of(running.end());
     assert_eq!(report.sent(), server.received(), "{warnings:?}");
     assert_eq!(report.json["ending"]["cause"], "time_up");
+    let told = "the broker could not be reached for";
+    assert!(
+        warnings.iter().any(|text| text.contains(told)),
+        "{warnings:?}"
+    );
 }
 
 #[test]

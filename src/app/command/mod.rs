@@ -52,7 +52,8 @@ pub fn main() -> ExitCode {
         Err(code) => return code.into(),
     };
     let screen = &cli.run.screen;
-    log::start(screen.verbose, screen.quiet, screen.log_file.is_some());
+    let verbose = screen.verbose || works_verbosely(&cli);
+    log::start(verbose, screen.quiet, screen.log_file.is_some());
     let backtrace = cli.run.screen.backtrace
         || matches!(
             cli.command,
@@ -70,6 +71,17 @@ pub fn main() -> ExitCode {
     };
     console::err().settle(Some(LAST_WORDS));
     code.into()
+}
+
+/// Whether this is a worker that is to say more.
+fn works_verbosely(cli: &Cli) -> bool {
+    #[cfg(feature = "gaggle")]
+    return matches!(&cli.command, Some(cli::Command::Worker(worker)) if worker.verbose);
+    #[cfg(not(feature = "gaggle"))]
+    {
+        let _none = cli;
+        false
+    }
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Error> {
@@ -255,6 +267,7 @@ fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>
         offers: manager.offers,
         versions: manager.versions,
         stand_in: None,
+        logs: manager.logs,
     };
     begun.move_to(site, threads);
     let threads = crate::units::counted(threads as u64, "thread");

@@ -89,6 +89,7 @@ pub(in crate::app) async fn attach(
             offers: manager.offers,
             versions: manager.versions,
             stand_in: Some((Arc::new(stand_in), facts.target)),
+            logs: None,
         },
         threads,
         told,

@@ -77,6 +77,7 @@ pub(super) async fn hire(
             Some(cli::OnLoss::Replace) => WorkerLoss::Replace,
             Some(cli::OnLoss::Stop) => WorkerLoss::Stop,
         },
+        logs: prepared.config.local.logs.files().next().is_some(),
     };
     let plan_version = PlanVersion::new(
         prepared.program.clone(),
@@ -90,8 +91,9 @@ pub(super) async fn hire(
     };
     let About { name, target } = about.clone();
     let files = TlsFiles::read(&prepared.config.local)?;
+    let logs = prepared.config.local.logs.kept();
     let pack = move |version: &PlanVersion| {
-        let job = Job::of(version, &name, &target, files.clone())?;
+        let job = Job::of(version, &name, &target, files.clone(), logs)?;
         Ok(job.pack())
     };
     let (manager, leave) = Manager::recruit(
@@ -108,13 +110,6 @@ pub(super) async fn hire(
 
 /// Checks that nothing is wanted that belongs to one machine.
 fn fits(config: &Config) -> Result<(), Error> {
-    if let Some((log, _)) = config.local.logs.files().next() {
-        let told =
-            format!("'--{log}-log' is kept by single machines only so far, and workers are others");
-        return Err(Diagnostic::new(told)
-            .help("leave it out with '--workers'")
-            .into());
-    }
     if config.local.local_address.is_some() {
         let told = Diagnostic::new(
             "'--local-address' is an address of one machine, and workers are others",

@@ -9,3 +9,4 @@ pub(super) mod offer;
 pub(super) mod order;
 pub(super) mod plan_version;
 pub(super) mod signal;
+pub(super) mod worker_logs;

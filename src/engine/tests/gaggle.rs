@@ -311,6 +311,7 @@ async fn event(task: EventTask, runs: &[(Run, Vec<Arc<PlanVersion>>)]) -> Vec<u8
         first.0.clone(),
         task.event,
         task.ordered,
+        None,
     )
     .await;
     let ended: WorkerEvent = sent(&ended.expect("it runs"));

@@ -28,7 +28,7 @@ const ANSWER: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(crate) struct Broker {
     client: Client,
-    jetstream: jetstream::Context,
+    pub(super) jetstream: jetstream::Context,
     contact: watch::Receiver<Contact>,
     url: String,
 }
@@ -115,7 +115,10 @@ impl Broker {
     }
 
     /// Waits until what was sent has left.
-    async fn flush(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// Trouble with a connection that is closed, or a broker that cannot be reached.
+    pub(in crate::gaggle) async fn flush(&self) -> Result<(), Error> {
         let left = tokio::time::timeout(ANSWER, self.client.flush()).await;
         match left {
             Ok(Ok(())) => Ok(()),
@@ -209,10 +212,18 @@ impl Broker {
             max_age: FORGET,
             ..Config::default()
         };
+        self.make("make the run's stream at the broker", config)
+            .await
+    }
+
+    /// Makes a stream, which errors name as what could not be done.
+    ///
+    /// # Errors
+    /// As [`Broker::make_stream`].
+    pub(super) async fn make(&self, action: &str, config: Config) -> Result<(), Error> {
         let made = self.jetstream.create_stream(config).await;
         made.map(drop).map_err(|error| {
-            let trouble =
-                Trouble::cannot("make the run's stream at the broker").with_address(&self.url);
+            let trouble = Trouble::cannot(action).with_address(&self.url);
             match error.kind() {
                 CreateStreamErrorKind::JetStreamUnavailable => trouble
                     .because("it has no JetStream")
@@ -352,7 +363,7 @@ impl Broker {
         Ok((messages, now))
     }
 
-    fn cannot(
+    pub(super) fn cannot(
         &self,
         action: &str,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,

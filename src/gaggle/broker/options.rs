@@ -41,6 +41,9 @@ pub(super) async fn options(
             let contact = contact.clone();
             async move { note(&contact, &event) }
         });
+    if let Some(inbox) = &address.inbox {
+        options = options.custom_inbox_prefix(inbox.clone());
+    }
     if address.is_tls() || address.ca.is_some() || address.cert.is_some() {
         options = options.require_tls(true);
     }

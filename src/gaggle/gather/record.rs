@@ -61,12 +61,8 @@ pub(in crate::gaggle) enum GatherRequest {
     Release { run: String },
 }
 
-/// Returns the identity of a worker as records have it; `None` if it is none.
+/// Returns the number in the identity of a worker, which records have; `None` if it is none.
 pub(in crate::gaggle) fn worker_number(id: &str) -> Option<u64> {
-    u64::from_str_radix(id, 16).ok()
-}
-
-/// Returns the identity of the worker of that number.
-pub(in crate::gaggle) fn worker_id(number: u64) -> String {
-    format!("{number:016x}")
+    let (_, number) = id.rsplit_once('.')?;
+    u64::from_str_radix(number, 16).ok()
 }

@@ -205,7 +205,7 @@ impl Fold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gaggle::gather::record::worker_id;
+    use crate::gaggle::names::identity;
     use crate::metrics::{Effort, Phases, Recorder, Sample};
     use std::time::{Duration, Instant};
 
@@ -227,7 +227,7 @@ mod tests {
                 subject: String::new(),
                 kept_at: 0,
                 is_last: false,
-                sender: worker_id(worker + 1_000),
+                sender: identity("w", worker + 1_000),
                 number,
                 bytes: messages::encode(&numbered),
             });

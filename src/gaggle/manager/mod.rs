@@ -4,6 +4,8 @@ mod events;
 mod folding;
 mod hand_out;
 mod journal;
+mod logs;
+mod outages;
 mod playback;
 mod pump;
 mod recruit;
@@ -15,7 +17,7 @@ mod takeover;
 mod terms;
 mod turns;
 
-use crate::engine::{Link, Offers, Past, PlanFacts, PlanVersion, PlanVersions};
+use crate::engine::{Link, Offers, Past, PlanFacts, PlanVersion, PlanVersions, WorkerLogs};
 use crate::error::Error;
 use crate::gaggle::broker::{Address, Broker};
 use crate::gaggle::messages::RunFacts;
@@ -49,6 +51,8 @@ pub(crate) struct Manager {
     pub(crate) offers: Offers,
     /// For whoever loads the plan anew.
     pub(crate) versions: PlanVersions,
+    /// What workers enter into the logs of the run, if it keeps any.
+    pub(crate) logs: Option<WorkerLogs>,
 }
 
 /// Ends the manager's connection.
@@ -161,6 +165,7 @@ impl Manager {
             },
             offers,
             versions,
+            logs: None,
         };
         let ends = Ends {
             signals,
@@ -188,6 +193,10 @@ async fn prepare(
         return Err(Error::trouble("another manager has this run"));
     };
     let broker = &line.broker;
+    let log_consumer = match recruitment.logs {
+        true => Some(broker.make_log_stream(&run).await?),
+        false => None,
+    };
     let handed_out = async {
         let recruited = recruit::recruit(broker, &run, &recruitment, &tell).await?;
         let mut roll = Roll::new(recruited);
@@ -205,11 +214,27 @@ async fn prepare(
         Err(error) => {
             recruit::release_all(broker, &run).await;
             broker.remove_stream(&run).await;
+            broker.remove_log_stream(&run).await;
             return Err(error);
         }
     };
+    let logs = log_consumer.map(|consumer| {
+        let (logs, wanted) = WorkerLogs::open();
+        let workers = roll.0.iter().map(|member| &member.presence);
+        let workers = workers.map(|worker| (worker.id.clone(), worker.name.clone()));
+        let (broker, run) = (broker.clone(), run.clone());
+        tokio::spawn(logs::collect(
+            broker,
+            run,
+            consumer,
+            workers.collect(),
+            wanted,
+        ));
+        logs
+    });
     let stops_on_loss = recruitment.on_loss == WorkerLoss::Stop;
     let (manager, ends) = Manager::new(&run, &roll, stops_on_loss, None);
+    let manager = Manager { logs, ..manager };
     let facts = RunFacts {
         name: about.name,
         target: about.target,

@@ -3,6 +3,7 @@
 use super::folding::Folding;
 use super::hand_out::hand_out;
 use super::journal::{Chronicle, keep};
+use super::outages::Outages;
 use super::playback::Playback;
 use super::roll::Roll;
 use super::slots::Slots;
@@ -20,6 +21,8 @@ use crate::gaggle::messages::{
 };
 use crate::gaggle::names;
 use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
+use async_nats::Message;
+use futures_util::StreamExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -70,6 +73,7 @@ pub(super) struct Pump {
     /// The subjects that are read, and the number in the stream of the first message that has not been heard.
     reads: (String, u64),
     pub(super) up_since: Instant,
+    outages: Outages,
 }
 
 impl Pump {
@@ -104,6 +108,7 @@ impl Pump {
             order: watch::channel(None).0,
             reads,
             up_since: Instant::now(),
+            outages: Outages::default(),
         }
     }
 
@@ -116,9 +121,9 @@ impl Pump {
             chronicle: playback.chronicle(record, line.leader.clone(), sender),
             begun: Some((playback.begin, since_origin)),
             order: watch::channel(playback.order).0,
-            reads: (names::everything_up(&line.run), playback.next),
+            reads: (String::new(), playback.next),
             roll: playback.roll,
-            // What gathers add up is read from the workers, too.
+            // What gathers add up is read from the workers, too: all that the stream keeps.
             slots: Slots::none(),
             folding: Folding::default(),
             line,
@@ -127,6 +132,7 @@ impl Pump {
             shared: None,
             leaving: Vec::new(),
             up_since: Instant::now(),
+            outages: Outages::default(),
         }
     }
 
@@ -211,9 +217,8 @@ impl Pump {
                 Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
                 Some(task) = self.ends.events.recv() => self.event(task).await,
                 Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
-                _ = contact.changed() => if *contact.borrow_and_update() == Contact::Up {
-                    self.up_since = Instant::now();
-                },
+                Some(message) = self.line.told.next() => self.warn_of(&message),
+                _ = contact.changed() => self.note(*contact.borrow_and_update()),
                 _ = look.tick() => {
                     self.pass_on();
                     if *contact.borrow() == Contact::Up {
@@ -227,6 +232,16 @@ impl Pump {
             self.release().await;
         }
         self.line.close();
+    }
+
+    /// Notes whether the broker can be reached.
+    fn note(&mut self, contact: Contact) {
+        if contact == Contact::Up {
+            self.up_since = Instant::now();
+        }
+        if let Some(text) = self.outages.note(contact) {
+            self.signal(0, SignalKind::Warning(text));
+        }
     }
 
     /// Gives a new order to all workers.
@@ -325,6 +340,17 @@ impl Pump {
     pub(super) fn now(&self) -> Duration {
         self.begun
             .map_or(Duration::ZERO, |(begin, _)| begin.elapsed())
+    }
+
+    /// Warns that a worker cannot hand its figures over, and why.
+    fn warn_of(&self, message: &Message) {
+        let id = message.subject.rsplit_once(".told.").map(|(_, id)| id);
+        let number = id.and_then(|id| self.roll.number_of(id));
+        if let (Some(number), Ok(why)) = (number, messages::decode::<String>(&message.payload)) {
+            let name = self.roll.0[number].name();
+            let text = format!("figures of worker '{name}' do not arrive: it {why}");
+            self.signal(number, SignalKind::Warning(text));
+        }
     }
 
     /// Passes a worker's signal on to the director, once.

@@ -3,6 +3,7 @@
 use crate::config::Part;
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::gaggle::clock::Offset;
+use crate::gaggle::gather::worker_number;
 use crate::gaggle::messages::{Place, Presence};
 use crate::metrics::WorkerIdentity;
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ pub(super) const SILENCE: Duration = Duration::from_millis(4_500);
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) presence: Presence,
+    /// The number in its identity.
+    pub(super) worker: Option<u64>,
     pub(super) place: Place,
     /// Its shards in the figures.
     pub(super) shards: Range<usize>,
@@ -75,6 +78,13 @@ impl Roll {
     /// Returns the workers as the figures name them.
     pub(super) fn identities(&self) -> Vec<WorkerIdentity> {
         self.0.iter().map(Member::identity).collect()
+    }
+
+    /// Returns the number of the worker whose identity ends with that one.
+    pub(super) fn number_of_worker(&self, worker: u64) -> Option<usize> {
+        self.0
+            .iter()
+            .position(|member| member.worker == Some(worker))
     }
 
     /// Returns the number of the worker with that identity.
@@ -174,6 +184,7 @@ impl Member {
         let first = place.first_shard as usize;
         Member {
             shards: first..first + presence.threads as usize,
+            worker: worker_number(&presence.id),
             presence,
             place,
             offset: None,

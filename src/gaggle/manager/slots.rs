@@ -5,7 +5,7 @@ use super::roll::{Member, Roll};
 use super::terms::Tell;
 use crate::error::Error;
 use crate::gaggle::broker::{Broker, NotKept};
-use crate::gaggle::gather::{GatherRequest, Reached, Record, RecordKind, gathers, worker_number};
+use crate::gaggle::gather::{GatherRequest, Reached, Record, RecordKind, gathers};
 use crate::gaggle::messages::{self, GatherPresence, Reply};
 use crate::gaggle::names;
 use crate::gaggle::reading::Heard;
@@ -189,7 +189,7 @@ impl Roll {
         let members = members.filter(|member| member.place.slot.as_deref() == Some(slot));
         let reached = members.filter_map(|member| {
             Some(Reached {
-                worker: worker_number(&member.presence.id)?,
+                worker: member.worker?,
                 sequence: member.sequence,
                 signals: 0,
                 epoch: 0,

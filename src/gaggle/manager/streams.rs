@@ -28,6 +28,8 @@ pub(super) struct Line {
     pub(super) clock: Clock,
     /// Gives trouble when another manager leads the run.
     pub(super) deposed: mpsc::UnboundedReceiver<Error>,
+    /// What workers tell that cannot hand over signals.
+    pub(super) told: Subscriber,
     beating: JoinHandle<()>,
 }
 
@@ -42,6 +44,7 @@ impl Line {
         let clock = Clock::start();
         let asked = broker.listen(names::clock(run)).await?;
         let beats = broker.listen(names::beat(run)).await?;
+        let told = broker.listen(names::all_told(run)).await?;
         let bytes = leader.clone().into_bytes();
         let led = broker.keep_after(names::lead(run), &leader, after, bytes);
         match led.await {
@@ -50,12 +53,12 @@ impl Line {
             Err(NotKept::NoStream) => return Err(Error::trouble("the run is over")),
             Err(NotKept::Failed(error)) => return Err(error),
         }
-        let (told, deposed) = mpsc::unbounded_channel();
+        let (lost, deposed) = mpsc::unbounded_channel();
         let lead = Lead {
             broker: broker.clone(),
             run: run.to_owned(),
             leader: leader.clone(),
-            told,
+            told: lost,
         };
         Ok(Some(Line {
             broker,
@@ -63,6 +66,7 @@ impl Line {
             leader,
             clock,
             deposed,
+            told,
             beating: tokio::spawn(lead.beat(clock, asked, beats)),
         }))
     }

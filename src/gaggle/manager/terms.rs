@@ -26,6 +26,8 @@ pub(crate) struct Recruitment {
     /// How long they are waited for.
     pub(crate) timeout: Duration,
     pub(crate) on_loss: WorkerLoss,
+    /// Whether any logs are kept.
+    pub(crate) logs: bool,
 }
 
 /// How a run is named in views and reports.

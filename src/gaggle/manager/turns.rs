@@ -5,7 +5,7 @@ use super::pump::Pump;
 use super::slots::{Event, EventKind, Turn, ask, fits, fitting};
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::gaggle::broker::NotKept;
-use crate::gaggle::gather::{Reached, Record, RecordKind, gathers, worker_id};
+use crate::gaggle::gather::{Reached, Record, RecordKind, gathers};
 use crate::gaggle::messages::{self, GatherPresence};
 use crate::gaggle::names;
 use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
@@ -70,7 +70,7 @@ impl Pump {
     ) {
         let mut epochs = Vec::new();
         for reached in members.iter().filter(|reached| reached.signals > 0) {
-            if let Some(number) = self.roll.number_of(&worker_id(reached.worker)) {
+            if let Some(number) = self.roll.number_of_worker(reached.worker) {
                 self.come_to(number, reached.sequence, reached.signals);
                 epochs.push((number, reached.epoch));
             }
@@ -79,7 +79,7 @@ impl Pump {
             let decoded = GatheredDelta::decode(figures);
             let roll = &self.roll;
             let kind = decoded.map(|delta| {
-                let delta = delta.numbered(|worker| roll.number_of(&worker_id(worker)));
+                let delta = delta.numbered(|worker| roll.number_of_worker(worker));
                 SignalKind::Gathered(Delivery::Gathered {
                     delta: Box::new(delta),
                     reached: epochs,
@@ -88,7 +88,7 @@ impl Pump {
             self.signal(0, kind.unwrap_or_else(SignalKind::Failed));
         }
         for (worker, sequence, signal) in passed {
-            if let Some(number) = self.roll.number_of(&worker_id(worker)) {
+            if let Some(number) = self.roll.number_of_worker(worker) {
                 self.heed(number, sequence, signal);
             }
         }

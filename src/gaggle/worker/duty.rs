@@ -2,8 +2,9 @@
 
 use super::clocks::compare_clocks;
 use super::following::Following;
+use super::logs::{Logs, Sender};
 use super::outbox::hand_over;
-use super::tasks::{Finished, Prepared};
+use super::tasks::{Finished, Loaded, Prepared};
 use super::{Load, Offer, refuse};
 use crate::config::Part;
 use crate::engine::{self, EventOrder, Work, WorkerSignal};
@@ -51,6 +52,9 @@ pub(super) struct Duty {
     /// Takes signals as long as users work.
     signals: Option<WeakUnboundedSender<WorkerSignal>>,
     event_orders: Option<watch::Sender<EventOrder>>,
+    logs: Option<Logs>,
+    /// Origin of the times in logs, once users have begun.
+    origin: Option<Instant>,
     /// What goes on beside requests.
     tasks: JoinSet<Result<Finished, Error>>,
     /// Whether nobody wants more of it than what it still has to hand over.
@@ -89,6 +93,8 @@ impl Duty {
             following: None,
             signals: None,
             event_orders: None,
+            logs: None,
+            origin: None,
             tasks: JoinSet::new(),
             released: false,
             begun: false,
@@ -107,6 +113,9 @@ impl Duty {
     pub(super) async fn go_on(&mut self) -> Result<bool, Error> {
         loop {
             if self.released && (self.tasks.is_empty() || !self.begun) {
+                if let Some(logs) = &mut self.logs {
+                    logs.handed_over().await;
+                }
                 return Ok(self.begun);
             }
             tokio::select! {
@@ -217,9 +226,9 @@ impl Duty {
                     },
                     None => run,
                 };
-                let (broker, inbox) = (self.broker.clone(), inbox.to_owned());
+                let (broker, inbox, origin) = (self.broker.clone(), inbox.to_owned(), self.origin);
                 self.tasks.spawn(async move {
-                    let reply = match engine::run_event_here(run, event, ordered).await {
+                    let reply = match engine::run_event_here(run, event, ordered, origin).await {
                         Ok(ended) => Reply::Event(Box::new(ended)),
                         Err(error) => refuse(error.text()),
                     };
@@ -248,12 +257,15 @@ impl Duty {
                 revision,
                 order,
             } => Some(self.begin(at, since_origin, revision, &order)),
+            RequestKind::EndLogs => Some(Reply::Logs(self.logs.as_mut().map(Logs::end))),
             RequestKind::Dismiss => {
                 self.dismiss();
                 Some(Reply::Done)
             }
             RequestKind::Release => {
                 self.released = true;
+                // Nobody fetches more of them.
+                self.logs = None;
                 if let Some(following) = &mut self.following {
                     following.abort();
                 }
@@ -285,6 +297,7 @@ impl Duty {
         let packed = self.packed.remove(&number).unwrap_or_default();
         let (load, part) = (self.load.clone(), self.part);
         let (broker, run, clock) = (self.broker.clone(), self.run.clone(), self.clock);
+        let (logs, entered) = std::sync::mpsc::channel();
         self.tasks.spawn(async move {
             let offset = match number {
                 0 => compare_clocks(&broker, &run, clock).await,
@@ -294,31 +307,29 @@ impl Duty {
                 packed,
                 part,
                 number,
+                logs: (number == 0).then_some(logs),
             };
             let loading = tokio::task::spawn_blocking(move || load(offer));
             let loaded = loading.await;
             let loaded = loaded.map_err(|error| Error::cannot("load the plan", error))?;
-            Ok(Finished::Loading {
+            Ok(Finished::Loading(Box::new(Loaded {
                 number,
-                loaded: Box::new(loaded),
+                run: loaded,
                 offset,
+                entered,
                 inbox,
-            })
+            })))
         });
     }
 
     async fn finished(&mut self, finished: Finished) {
-        let (number, loaded, offset, inbox) = match finished {
-            Finished::Loading {
-                number,
-                loaded,
-                offset,
-                inbox,
-            } => (number, loaded, offset, inbox),
+        let loaded = match finished {
+            Finished::Loading(loaded) => *loaded,
             Finished::Order(Some(order)) => return self.follow(&order),
             Finished::Order(None) | Finished::Event | Finished::Work => return,
         };
-        let reply = match (*loaded, number, offset) {
+        let Loaded { number, offset, .. } = loaded;
+        let reply = match (loaded.run, number, offset) {
             (Err(error), ..) => refuse(error.text()),
             (Ok(_), 0, None) => refuse("it cannot reach the manager to compare clocks"),
             (Ok(run), ..) => {
@@ -326,12 +337,19 @@ impl Duty {
                 self.prepared.versions.insert(number, version);
                 if number == 0 {
                     self.prepared.offset = offset;
+                    let run_logs = run.run_logs.clone();
+                    self.logs = run_logs.map(|run_logs| {
+                        let sender = Sender::new(&self.run, &self.presence);
+                        Logs::start(self.broker.clone(), sender, run_logs, loaded.entered)
+                    });
                     self.prepared.run = Some(run);
                 }
                 Reply::Loaded(offset)
             }
         };
-        self.broker.send(inbox, messages::encode(&reply)).await;
+        self.broker
+            .send(loaded.inbox, messages::encode(&reply))
+            .await;
     }
 
     fn begin(
@@ -351,10 +369,12 @@ impl Duty {
         let Some(following) = Following::begin(revision, order, &self.prepared.versions) else {
             return refuse("the run's version of the plan was not loaded");
         };
+        let begin: Instant = self.clock.moment(at, offset).into();
+        self.origin = begin.checked_sub(since_origin);
         let work = Work {
             run: run.clone(),
             worker: self.presence.name.clone(),
-            begin: self.clock.moment(at, offset).into(),
+            begin,
             since_origin,
             first_shard: self.first_shard,
             most_bytes: self.broker.most_bytes(),

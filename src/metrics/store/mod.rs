@@ -88,6 +88,7 @@ impl Store {
         self.time.cover(shard, u64::MAX);
         self.silences.stands(shard, None);
         self.measured.scenarios.lose(shard);
+        self.measured.generator.lose(shard);
     }
 
     /// Notes that a shard that counted as lost goes on to hand over.

@@ -8,6 +8,8 @@ mod starter;
 mod url_plan;
 #[cfg(feature = "tui")]
 mod view;
+#[cfg(feature = "web")]
+mod web;
 
 use super::places::{self, Place};
 use super::prepare::{self, target};
@@ -144,6 +146,8 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let dismissal = hire(&mut begun, flags)?;
     let prepared = begun.prepared();
     let handle = begun.handle().clone();
+    #[cfg(feature = "web")]
+    let web = web::serve(flags, prepared, &handle)?;
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
     guard::note_files_due(to_files || config.local.logs.files().next().is_some());
     let source = flags::source(path, flags);
@@ -154,6 +158,11 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
             true => View::open(run, flags, begun.handle().clone()),
             false => None,
         };
+        #[cfg(feature = "web")]
+        let view = view.map(|view| match &web {
+            Some(web) => view.note(format!("page of this run: {}", web.url)),
+            None => view,
+        });
         view.and_then(|view| view.start(runtime().ok()?))
     };
     #[cfg(feature = "tui")]
@@ -168,6 +177,10 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
         dismissal.now();
     }
     let outcome = outcome?;
+    #[cfg(feature = "web")]
+    if let Some(web) = &web {
+        web.thread.finish(Some(&outcome.report));
+    }
     let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
         guard::note_files_due(false);
     });
@@ -178,6 +191,10 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
         }
     }
     let code = runtime.block_on(conclude(&outcome, written, &handle, &config, flags));
+    #[cfg(feature = "web")]
+    if let Some(web) = web.filter(|_| !handle.is_aborted()) {
+        runtime.block_on(web.thread.leave());
+    }
     // A plan that is being loaded again keeps nobody waiting.
     runtime.shutdown_background();
     Ok(code)

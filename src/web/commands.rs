@@ -11,6 +11,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Body as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -129,18 +130,57 @@ async fn read<T: DeserializeOwned>(request: Request, example: &'static str) -> R
 
 /// Reads a body to its end, if that comes soon enough and the body is not too long.
 async fn whole(body: Body) -> Result<Bytes, Failure> {
+    let too_long = || {
+        let told = "the body has more than 64 KiB";
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, told)
+    };
+    // One that says its length need not be read to be refused.
+    if body.size_hint().lower() > BODY as u64 {
+        return Err(too_long());
+    }
     let read = timeout(BODY_TIME, Limited::new(body, BODY).collect()).await;
-    let read = read
-        .map_err(|_| Failure::new(StatusCode::REQUEST_TIMEOUT, "the body took more than 10 s"))?;
+    let read = read.map_err(|_| {
+        let told = "the body took more than 10 s";
+        Failure::new(StatusCode::REQUEST_TIMEOUT, told)
+    })?;
     match read {
         Ok(whole) => Ok(whole.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            let told = "the body has more than 64 KiB";
-            Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, told))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(too_long()),
         Err(error) => {
             let told = format!("the body could not be read: {error}");
             Err(Failure::new(StatusCode::BAD_REQUEST, told))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+    use std::convert::Infallible;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_not_waited_for() {
+        let never = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+        let failure = whole(never).await.expect_err("it does not come");
+        assert_eq!(failure.status, StatusCode::REQUEST_TIMEOUT);
+        let drops = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Some((Ok::<_, Infallible>(Bytes::from_static(b"x")), ()))
+        });
+        let failure = whole(Body::from_stream(drops))
+            .await
+            .expect_err("it takes too long");
+        assert_eq!(failure.status, StatusCode::REQUEST_TIMEOUT);
+    }
+
+    #[tokio::test]
+    async fn a_body_is_bounded() {
+        let most = whole(Body::from(vec![b'x'; BODY])).await.expect("it fits");
+        assert_eq!(most.len(), BODY);
+        let failure = whole(Body::from(vec![b'x'; BODY + 1]))
+            .await
+            .expect_err("it does not");
+        assert_eq!(failure.status, StatusCode::PAYLOAD_TOO_LARGE);
     }
 }

@@ -36,10 +36,12 @@ const REPORT_REFUSALS: [(&str, &str); 1] = [("503", "the run has come to no repo
 
 /// Renders the document.
 fn document() -> String {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-    });
+    let settings = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
     let mut types = settings.into_generator();
     let mut paths = Map::new();
     for route in table() {

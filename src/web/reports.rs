@@ -34,7 +34,7 @@ pub(super) async fn report(site: Arc<Site>, format: Format) -> Result<Response, 
         .acquire()
         .await
         .map_err(|error| trouble(error.to_string()))?;
-    let report = site.report().await?;
+    let report = site.judged_report().await?;
     // A long one takes its time, in which events go on.
     let rendered = tokio::task::spawn_blocking(move || output::render(&report, format)).await;
     let rendered = rendered.map_err(|error| trouble(error.to_string()))?;

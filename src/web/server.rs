@@ -6,7 +6,7 @@ use super::connections::Connections;
 use super::site::{End, Facts, Site};
 use super::{routes, tls};
 use crate::control::Handle;
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, Trouble};
 use crate::metrics::Report;
 use std::fmt;
 use std::io::ErrorKind;
@@ -230,8 +230,12 @@ fn listen(place: &Place, may_be_reached: bool) -> Result<TcpListener, Error> {
             }
             Err(error) if error.kind() == ErrorKind::AddrInUse && port < last => {}
             Err(error) => {
-                let action = format!("serve the run at {host}:{port}, as '--web' says");
-                return Err(Error::cannot(action, error));
+                let trouble = Trouble::cannot("serve the run at")
+                    .with_address(format!("{host}:{port}"))
+                    .because(error);
+                let help =
+                    "give '--web' another address or port; without a port it finds a free one";
+                return Err(trouble.help(help).into());
             }
         }
     }

@@ -68,20 +68,30 @@ impl Site {
         }
     }
 
-    /// Returns the report so far, with the verdict of now, or that of the run which is over.
+    /// Returns the report so far with the verdict of now, or that of the run which is over.
+    ///
+    /// # Errors
+    /// 503 if the run has come to none.
+    pub(super) async fn judged_report(&self) -> Result<Arc<Report>, Failure> {
+        let report = self.report().await?;
+        Ok(match report.verdict {
+            Some(_) => report,
+            None => Arc::new(Report {
+                verdict: Some(output::judge(&report, None)),
+                ..(*report).clone()
+            }),
+        })
+    }
+
+    /// Returns the report so far, without a verdict, or that of the run which is over.
     ///
     /// # Errors
     /// 503 if the run has come to none.
     pub(super) async fn report(&self) -> Result<Arc<Report>, Failure> {
-        let over = matches!(*self.end.borrow(), End::Report(_) | End::Failed);
-        if !over && let Some(report) = self.handle.report().await {
-            return Ok(match report.verdict {
-                Some(_) => report,
-                None => Arc::new(Report {
-                    verdict: Some(output::judge(&report, None)),
-                    ..(*report).clone()
-                }),
-            });
+        if !self.is_over()
+            && let Some(report) = self.handle.report().await
+        {
+            return Ok(report);
         }
         let mut end = self.end.clone();
         let ended = end.wait_for(|end| !matches!(end, End::None));
@@ -96,11 +106,7 @@ impl Site {
                 End::Report(report) => Ok(report.clone()),
                 _ => Err(none()),
             },
-            _ => Err(none().help(if self.is_over() {
-                "the run is ending: ask again"
-            } else {
-                "ask again"
-            })),
+            _ => Err(none().help("the run is ending: ask again")),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::terminal::Terminal;
 use crate::web_client::{Event, Served, TOKEN, Web};
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 
 const BUSY: &str = "task { wait = 0.01, function(user) user:get \"/\" end }";
 
@@ -390,6 +390,23 @@ fn the_document_describes_what_is_answered() {
     }
     web.post("/api/v1/abort", "");
     running.end();
+}
+
+#[test]
+fn a_port_that_is_said_and_taken_is_trouble() {
+    let server = Server::start();
+    let (path, url) = (plan("web_taken.lua", BUSY), server.url());
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = taken.local_addr().expect("an address").to_string();
+    let ended = Lgoose::new([&path, "-H", &url, "-u", "1", "--web", &address]).finish();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let told = format!("cannot serve the run at {address}: ");
+    assert!(
+        ended.stderr.contains(&told) && ended.stderr.contains("without a port"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(server.received(), 0, "nothing was sent");
 }
 
 #[test]

@@ -134,6 +134,7 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
 mod tests {
     use super::super::encoding::Encoding;
     use super::*;
+    use crate::metrics::{LiveWorker, WorkerState};
     use crate::output::fixture;
 
     fn text(report: &Report) -> String {
@@ -178,6 +179,33 @@ mod tests {
             workers.contains("lgoose_label_requests_total{label=\"region="),
             "{workers}"
         );
+    }
+
+    #[test]
+    fn workers_are_told_apart() {
+        let worker = |name: &str, state| LiveWorker {
+            name: name.into(),
+            requests: 7,
+            state,
+            ..LiveWorker::default()
+        };
+        let now = Snapshot {
+            workers: [
+                worker("one", WorkerState::Running),
+                worker("two", WorkerState::Lost),
+            ]
+            .into(),
+            ..Snapshot::default()
+        };
+        let text = Encoding::Text.write(of(&Report::default(), &now));
+        let text = String::from_utf8(text.expect("it is written")).expect("UTF-8");
+        for line in [
+            "lgoose_worker_requests_total{worker=\"one\"} 7.0",
+            "lgoose_worker_up{worker=\"one\"} 1.0",
+            "lgoose_worker_up{worker=\"two\"} 0.0",
+        ] {
+            assert!(text.lines().any(|known| known == line), "{line}: {text}");
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@
 //! | `tui` | the command's live view |
 //! | `demo` | the built-in sites, hosts such as `demo:drupal` |
 //! | `reqwest` | the client that can use proxies |
+//! | `web` | the command's HTTP interface |
 //!
 //! All are on by default; a program that embeds lgoose leaves out what it does not need:
 //!
@@ -58,7 +59,8 @@
         feature = "cli",
         feature = "demo",
         feature = "reqwest",
-        feature = "tui"
+        feature = "tui",
+        feature = "web"
     )),
     allow(
         dead_code,
@@ -95,6 +97,8 @@ mod threshold;
 #[cfg(feature = "tui")]
 mod tui;
 mod units;
+#[cfg(feature = "web")]
+mod web;
 mod wildcard;
 
 pub mod report {

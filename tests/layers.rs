@@ -36,7 +36,7 @@ engine    lua plan config http metrics control machine error units
 output    metrics config error units
 tui       metrics control console error units
 demo      error units
-web       output metrics control error units
+web       output metrics control config files error units
 gaggle    engine plan config metrics control error units
 ";
 
@@ -44,7 +44,7 @@ gaggle    engine plan config metrics control error units
 const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 12] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("async_nats", &["gaggle"]),
     ("mlua", &["lua"]),
     ("nix", &["lua"]),
@@ -55,6 +55,8 @@ const CRATES: [(&str, &[&str]); 12] = [
     ("crossterm", &["tui"]),
     ("ratatui", &["tui"]),
     ("reqwest", &["http"]),
+    ("axum", &["web"]),
+    ("prometheus_client", &["web"]),
     ("hyper", &["http", "demo", "web"]),
     ("hyper_util", &["demo", "web"]),
 ];

@@ -8,11 +8,15 @@ mod one_request;
 mod outputs;
 mod run;
 mod values;
+#[cfg(feature = "web")]
+mod web;
 
 #[cfg(feature = "gaggle")]
 pub(crate) use gaggle::{Attach, Broker, Gather, Nats, OnLoss, Worker, Workers};
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
+#[cfg(feature = "web")]
+pub(crate) use web::Web;
 
 use crate::config::Output;
 use crate::error::exit;
@@ -195,6 +199,22 @@ fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
         if let Some(flag) = of_workers.into_iter().find(|name| typed(name)) {
             let flag = flag.replace('_', "-");
             let told = format!("'--{flag}' is for a run on workers: say how many with '--workers'");
+            return Err(command().error(ErrorKind::MissingRequiredArgument, told));
+        }
+    }
+    #[cfg(feature = "web")]
+    if run.web.web.is_none() {
+        let of_web = [
+            "web_token",
+            "web_read_only",
+            "web_insecure",
+            "web_cert",
+            "web_key",
+            "open",
+        ];
+        if let Some(flag) = of_web.into_iter().find(|name| typed(name)) {
+            let flag = flag.replace('_', "-");
+            let told = format!("'--{flag}' is for a run that is served over HTTP: add '--web'");
             return Err(command().error(ErrorKind::MissingRequiredArgument, told));
         }
     }

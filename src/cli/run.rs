@@ -63,6 +63,10 @@ pub(crate) struct Run {
     #[cfg(feature = "gaggle")]
     #[command(flatten)]
     pub gaggle: super::Workers,
+    /// Options of a run that is served over HTTP.
+    #[cfg(feature = "web")]
+    #[command(flatten)]
+    pub web: super::Web,
     /// Options for the resources that lgoose itself may use.
     #[command(flatten)]
     pub machine: Machine,

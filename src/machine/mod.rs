@@ -36,7 +36,7 @@ pub(crate) fn cores() -> usize {
 }
 
 /// The machine's name.
-#[cfg(feature = "gaggle")]
+#[cfg(any(feature = "gaggle", feature = "web"))]
 pub(crate) fn host_name() -> String {
     let name = read("/proc/sys/kernel/hostname").unwrap_or_default();
     match name.trim() {

@@ -12,6 +12,7 @@ mod cycles;
 mod delivery;
 mod delta;
 mod distribution;
+mod ended;
 mod errors;
 mod events;
 mod exemplars;

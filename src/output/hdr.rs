@@ -122,7 +122,8 @@ fn trouble(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::cannot(ACTION, error)
 }
 
-fn decoded(base64: &str) -> Option<Histogram<u64>> {
+/// Reads a histogram of a report; `None` without one, and if it cannot be read.
+pub(crate) fn decoded(base64: &str) -> Option<Histogram<u64>> {
     let bytes = BASE64.decode(base64).ok()?;
     Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
 }

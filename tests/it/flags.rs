@@ -5,7 +5,18 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 66] = [
+const MISFITS: [(&str, &str, &[&str]); 73] = [
+    (
+        "--web",
+        "plan.lua",
+        &["'plan.lua' is not an address", "127.0.0.1:7400"],
+    ),
+    ("--web-token", "0123456789abcdef", &["add '--web'"]),
+    ("--web-read-only", "yes", &["unexpected value 'yes'"]),
+    ("--web-insecure", "yes", &["unexpected value 'yes'"]),
+    ("--web-cert", "a.pem", &["add '--web'"]),
+    ("--web-key", "a.pem", &["add '--web'"]),
+    ("--open", "yes", &["unexpected value 'yes'"]),
     (
         "--workers",
         "0",

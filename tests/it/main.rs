@@ -73,6 +73,10 @@ mod tools;
 mod umami;
 mod unanswered;
 mod view;
+mod web;
+mod web_client;
+mod web_guard;
+mod web_prometheus;
 mod wordpress;
 
 /// The client of runs that do not choose one; `tests/it_reqwest` has another.

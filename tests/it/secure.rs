@@ -55,6 +55,11 @@ impl Authority {
         Identity { certificate, key }
     }
 
+    /// Returns its certificate.
+    pub(crate) fn certificate(&self) -> CertificateDer<'static> {
+        self.identity.certificate.der().clone()
+    }
+
     /// Writes its certificate to a file.
     pub(crate) fn file(&self, name: &str) -> String {
         written(name, &self.identity.certificate.pem())

@@ -8,6 +8,8 @@ mod starter;
 mod url_plan;
 #[cfg(feature = "tui")]
 mod view;
+#[cfg(feature = "web")]
+mod web;
 
 use super::places::{self, Place};
 use super::prepare;
@@ -192,6 +194,14 @@ fn conduct(
     dismiss: impl FnOnce(),
 ) -> Result<u8, Error> {
     let handle = begun.handle().clone();
+    #[cfg(feature = "web")]
+    let web = match web::serve(flags, &begun) {
+        Ok(web) => web,
+        Err(error) => {
+            dismiss();
+            return Err(error);
+        }
+    };
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
     guard::note_files_due(to_files || config.local.logs.files().next().is_some());
     #[cfg(feature = "tui")]
@@ -201,6 +211,11 @@ fn conduct(
             true => View::open(run, flags, begun.handle().clone()),
             false => None,
         };
+        #[cfg(feature = "web")]
+        let view = view.map(|view| match &web {
+            Some(web) => view.note(format!("page of this run: {}", web.url)),
+            None => view,
+        });
         view.and_then(|view| view.start(runtime().ok()?))
     };
     #[cfg(feature = "tui")]
@@ -212,6 +227,10 @@ fn conduct(
     let outcome = runtime.block_on(running);
     dismiss();
     let outcome = outcome?;
+    #[cfg(feature = "web")]
+    if let Some(web) = &web {
+        web.thread.finish(Some(&outcome.report));
+    }
     let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
         guard::note_files_due(false);
     });
@@ -222,6 +241,10 @@ fn conduct(
         }
     }
     let code = runtime.block_on(conclude(&outcome, written, &handle, config, flags));
+    #[cfg(feature = "web")]
+    if let Some(web) = web.filter(|_| !handle.is_aborted()) {
+        runtime.block_on(web.thread.leave());
+    }
     // A plan that is being loaded again keeps nobody waiting.
     runtime.shutdown_background();
     Ok(code)

@@ -2,8 +2,8 @@
 //! what is of a moment says so: `users_now`, `rate_now`.
 
 use crate::metrics::{
-    Check, ErrorRow, LiveRow, LiveWorker, Metric, RunPhase, ScenarioRow, SeriesPoint, Snapshot,
-    ThresholdRow, WorkerState,
+    Check, ErrorRow, Event, LiveRow, LiveWorker, Metric, RunPhase, ScenarioRow, SeriesPoint,
+    Snapshot, ThresholdRow, WorkerState,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -11,18 +11,19 @@ use std::time::Duration;
 
 /// A snapshot in the terms of a report.
 #[derive(Debug, Serialize)]
-pub(super) struct Live<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Live<'a> {
     /// `running`, `paused` or `stopping`.
-    phase: &'static str,
-    wanted: Wanted,
+    pub(crate) phase: &'static str,
+    pub(crate) wanted: Wanted,
     /// Since the run began, with pauses and with what a reset has left out.
-    run_s: f64,
-    elapsed_s: f64,
+    pub(crate) run_s: f64,
+    pub(crate) elapsed_s: f64,
     paused_s: f64,
-    users_now: u64,
+    pub(crate) users_now: u64,
     warnings: &'a [String],
     requests: Vec<Row<'a>>,
-    aggregated: Total,
+    pub(crate) aggregated: Total,
     scenarios: Vec<Scenario<'a>>,
     /// The last two minutes.
     series: &'a [SeriesPoint],
@@ -31,6 +32,8 @@ pub(super) struct Live<'a> {
     /// The most frequent ones.
     errors: &'a [ErrorRow],
     thresholds: &'a [ThresholdRow],
+    /// The last 50.
+    events: &'a [Event],
     #[serde(skip_serializing_if = "Option::is_none")]
     arrivals: Option<Arrivals>,
     connections_now: u64,
@@ -41,7 +44,8 @@ pub(super) struct Live<'a> {
 
 /// A worker; what is not of a moment has the names of a report's row.
 #[derive(Debug, Serialize)]
-struct Worker<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Worker<'a> {
     name: &'a str,
     labels: &'a BTreeMap<String, String>,
     version: &'a str,
@@ -61,7 +65,8 @@ struct Worker<'a> {
 
 /// What is wanted of the run.
 #[derive(Debug, Serialize)]
-struct Wanted {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Wanted {
     users: u64,
     /// Iterations per second; `null` in a run of users.
     rate: Option<f64>,
@@ -70,7 +75,8 @@ struct Wanted {
 }
 
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Row<'a> {
     method: &'a str,
     name: &'a str,
     #[serde(flatten)]
@@ -78,14 +84,16 @@ struct Row<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Total {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Total {
     #[serde(flatten)]
     figures: Figures,
     bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Figures {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Figures {
     count: u64,
     failures: u64,
     rate: f64,
@@ -96,7 +104,8 @@ struct Figures {
 }
 
 #[derive(Debug, Serialize)]
-struct Latency {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Latency {
     max: f64,
     p50: f64,
     p95: f64,
@@ -104,19 +113,21 @@ struct Latency {
 }
 
 #[derive(Debug, Serialize)]
-struct Scenario<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Scenario<'a> {
     name: &'a str,
     users_now: u64,
     iterations: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct Arrivals {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Arrivals {
     dropped: u64,
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn of(snapshot: &'a Snapshot) -> Live<'a> {
+    pub(crate) fn of(snapshot: &'a Snapshot) -> Live<'a> {
         let wanted = snapshot.progress.wanted;
         let row = |row: &'a LiveRow| Row {
             method: &row.method,
@@ -159,6 +170,7 @@ impl<'a> Live<'a> {
             metrics: &snapshot.metrics,
             errors: &snapshot.errors,
             thresholds: &snapshot.thresholds,
+            events: &snapshot.events,
             arrivals: wanted.rate.map(|_| Arrivals {
                 dropped: snapshot.arrivals.dropped,
             }),

@@ -8,7 +8,7 @@ use super::display::is_bidi_control;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{Report, Snapshot};
 use layout::Layout;
-use live::Live;
+pub(crate) use live::{Live, Total, Wanted};
 use serde::Serialize as _;
 
 /// The action named when the report cannot be written.

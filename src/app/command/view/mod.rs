@@ -92,6 +92,14 @@ impl View {
         })
     }
 
+    /// Shows a notice at once and in the log.
+    #[cfg(feature = "web")]
+    pub(super) fn note(mut self, notice: String) -> View {
+        self.state.say(&format!(" INFO {notice}"));
+        self.state.notice = notice;
+        self
+    }
+
     /// Shows the run, which is over, until somebody has seen enough or the terminal takes nothing any more.
     async fn stay(&mut self, report: &Arc<Report>) {
         let snapshot = self.state.finish(report);

@@ -1,0 +1,146 @@
+//! Options of a run that is served over HTTP.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Fewest characters of a token: nobody finds 16 by trying.
+const TOKEN: usize = 16;
+
+/// Options of a run that is served over HTTP.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Web")]
+pub(crate) struct Web {
+    /// Serve the run over HTTP: a page, commands, metrics [default: 127.0.0.1:7400]
+    ///
+    /// The address of the page is printed, with the token that it needs. Without a port the next free one is taken if 7400 is
+    /// not free. The server ends with lgoose.
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1", value_parser = place)]
+    pub web: Option<WebPlace>,
+    /// The token instead of a random one; better as LGOOSE_WEB_TOKEN, which no list of processes shows
+    #[arg(long, value_name = "TOKEN", hide_env_values = true, value_parser = token)]
+    pub web_token: Option<String>,
+    /// Let nobody steer the run over HTTP
+    #[arg(long)]
+    pub web_read_only: bool,
+    /// Serve another address than this machine's own without https
+    #[arg(long)]
+    pub web_insecure: bool,
+    /// Serve https with this certificate (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub web_cert: Option<PathBuf>,
+    /// Its private key (PEM) [default: in the file of --web-cert]
+    #[arg(long, value_name = "FILE")]
+    pub web_key: Option<PathBuf>,
+    /// Open the page in the browser of this machine
+    #[arg(long)]
+    pub open: bool,
+}
+
+/// An address to serve at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WebPlace {
+    /// An address or a name of this machine.
+    pub host: String,
+    /// The port, if one was said.
+    pub port: Option<u16>,
+}
+
+/// Reads `127.0.0.1:7400`, `[::1]:7400`, `localhost:7400`, `:7400`, `7400` or an address alone.
+fn place(text: &str) -> Result<WebPlace, String> {
+    let wrong = || {
+        format!(
+            "'{text}' is not an address to serve at: write '127.0.0.1:7400', or '--web' after the plan for just that"
+        )
+    };
+    let (host, port) = match text.rsplit_once(':') {
+        _ if text.parse::<u16>().is_ok() => ("127.0.0.1", Some(text)),
+        Some(("", port)) => ("127.0.0.1", Some(port)),
+        // An IPv6 address alone has colons, too.
+        Some(_) if text.parse::<std::net::Ipv6Addr>().is_ok() || text.ends_with(']') => {
+            (text, None)
+        }
+        Some((host, port)) => (host, Some(port)),
+        None => (text, None),
+    };
+    let port = port.map(str::parse).transpose().map_err(|_| wrong())?;
+    let host = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host);
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    // What ends so is a plan in the wrong place.
+    let is_name = !host.is_empty() && host.chars().all(plain) && !host.ends_with(".lua");
+    let is_number = host.chars().all(|c| c.is_ascii_digit() || c == '.');
+    match is_address || is_name && !is_number {
+        true => Ok(WebPlace {
+            host: host.to_owned(),
+            port,
+        }),
+        false => Err(wrong()),
+    }
+}
+
+fn token(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
+    match text.len() >= TOKEN && text.chars().all(plain) {
+        true => Ok(text.to_owned()),
+        // Not the token itself: it may be almost right.
+        false => Err(format!(
+            "a token has {TOKEN} or more of the characters a-z, A-Z, 0-9, '-', '_', '.' and '~', such as those of \
+             'openssl rand -hex 16'"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_come_in_several_ways() {
+        for (text, host, port) in [
+            ("127.0.0.1:7400", "127.0.0.1", Some(7400)),
+            ("127.0.0.1", "127.0.0.1", None),
+            ("7401", "127.0.0.1", Some(7401)),
+            (":7401", "127.0.0.1", Some(7401)),
+            ("[::1]:80", "::1", Some(80)),
+            ("::1", "::1", None),
+            ("[::]", "::", None),
+            ("0.0.0.0", "0.0.0.0", None),
+            ("localhost:9", "localhost", Some(9)),
+            ("load-box.example", "load-box.example", None),
+        ] {
+            let host = host.to_owned();
+            assert_eq!(place(text), Ok(WebPlace { host, port }), "{text}");
+        }
+        for wrong in [
+            "",
+            "plan.lua",
+            "plans/a.lua",
+            "http://a",
+            "a:b",
+            "a:70000",
+            "70000",
+            "1.2.3",
+            "a b",
+        ] {
+            assert!(place(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_long_and_plain_and_not_told_when_it_is_wrong() {
+        assert!(token("0123456789abcdef").is_ok());
+        for wrong in [
+            "",
+            "0123456789abcde",
+            "0123456789abcde;",
+            "0123456789abcde ",
+        ] {
+            let told = token(wrong).expect_err("it is wrong");
+            assert!(told.contains("openssl rand"), "{told}");
+            assert!(wrong.is_empty() || !told.contains(wrong), "{told}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Snapshot of a run that is over, made from its report.
+
+use super::report::{Figures, Report, ScenarioRow, SeriesPoint};
+use super::snapshot::{
+    Aim, LiveArrivals, LiveRequests, LiveRow, LiveWorker, Progress, RunPhase, Snapshot,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Points of a report that are in a snapshot.
+const POINTS: usize = 120;
+
+impl Snapshot {
+    /// Returns this snapshot, the last of a run, with the figures of its report: one that was taken before the end lacks
+    /// some.
+    pub(crate) fn ended(&self, report: &Report) -> Snapshot {
+        let now = |row: &LiveRow| (row.rate_now, row.failures_now, row.worst_now);
+        let rows = report.requests.iter().map(|request| {
+            let known = self
+                .requests
+                .rows
+                .iter()
+                .find(|row| *row.method == *request.method && *row.name == *request.name);
+            let (rate_now, failures_now, worst_now) = known.map(now).unwrap_or_default();
+            LiveRow {
+                method: request.method.as_str().into(),
+                name: request.name.as_str().into(),
+                rate_now,
+                failures_now,
+                worst_now,
+                ..row(&request.figures)
+            }
+        });
+        let ok = report.aggregated.latency_ok_ms;
+        Snapshot {
+            progress: Progress {
+                phase: RunPhase::Stopping,
+                wanted: Aim {
+                    users: 0,
+                    rate: None,
+                    ..self.progress.wanted
+                },
+                active: seconds(report.elapsed_s),
+                measured: seconds(report.elapsed_s + report.paused_s),
+                ..self.progress
+            },
+            requests: LiveRequests {
+                rows: rows.collect(),
+                total: LiveRow {
+                    rate_now: report.aggregated.rate,
+                    ..row(&report.aggregated)
+                },
+                ok: ok.map_or_else(Default::default, |ok| [ok.p50, ok.p95, ok.p99].map(time)),
+                bytes: report.aggregated.bytes,
+            },
+            thresholds: report.thresholds.clone(),
+            checks: report.checks.clone().into(),
+            metrics: report.metrics.clone().into(),
+            errors: report.errors.clone(),
+            warnings: report.warnings.clone().into(),
+            recent: recent(report),
+            events: report.events.clone(),
+            users: 0,
+            arrivals: LiveArrivals {
+                dropped: report
+                    .arrivals
+                    .map_or(self.arrivals.dropped, |row| row.dropped),
+                ..self.arrivals
+            },
+            scenarios: scenarios(report),
+            workers: workers(&self.workers, report),
+            ..self.clone()
+        }
+    }
+}
+
+fn scenarios(report: &Report) -> Vec<ScenarioRow> {
+    let rows = report.scenarios.iter();
+    rows.map(|row| ScenarioRow {
+        users: 0,
+        ..row.clone()
+    })
+    .collect()
+}
+
+fn workers(last: &[LiveWorker], report: &Report) -> Arc<[LiveWorker]> {
+    let rows = last.iter().map(|worker| {
+        let row = report.workers.iter().find(|row| *row.name == *worker.name);
+        match row {
+            Some(row) => LiveWorker {
+                users: 0,
+                requests: row.requests,
+                failures: row.failures,
+                p95: row.p95_ms.map_or(worker.p95, time),
+                state: row.state,
+                ..worker.clone()
+            },
+            None => worker.clone(),
+        }
+    });
+    rows.collect()
+}
+
+/// The last points of the report; the earlier ones are known.
+fn recent(report: &Report) -> Vec<SeriesPoint> {
+    let from = report.series.len().saturating_sub(POINTS);
+    let points = report.series[from..].iter();
+    points
+        .map(|point| SeriesPoint {
+            histogram: String::new(),
+            ..point.clone()
+        })
+        .collect()
+}
+
+fn row(figures: &Figures) -> LiveRow {
+    let mut row = LiveRow {
+        count: figures.count,
+        failures: figures.failures,
+        rate: figures.rate,
+        ..LiveRow::default()
+    };
+    if let Some(latency) = &figures.latency_ms {
+        [row.p50, row.p95, row.p99, row.max] =
+            [latency.p50, latency.p95, latency.p99, latency.max].map(time);
+    }
+    row
+}
+
+fn time(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default()
+}
+
+fn seconds(s: f64) -> Duration {
+    Duration::try_from_secs_f64(s).unwrap_or_default()
+}

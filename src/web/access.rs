@@ -1,0 +1,391 @@
+//! Who may do what: the token, the names that this server goes by, and the headers that keep a browser from doing with an
+//! answer what is not meant. Every request passes here first.
+
+use super::answers::Failure;
+use super::site::Site;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue,
+    LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+use sha2::{Digest as _, Sha256};
+use std::net::IpAddr;
+use std::sync::Arc;
+use subtle::ConstantTimeEq as _;
+
+/// What the page may load: its own files, nothing in its own text, and it is in nobody's frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Headers of every answer.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (X_FRAME_OPTIONS, "DENY"),
+    (REFERRER_POLICY, "no-referrer"),
+    (CACHE_CONTROL, "no-store"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+/// How a request by a page of another site tells so.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+const NO_TOKEN: &str = "open the address that lgoose has printed, with its token, or send the header \
+    'Authorization: Bearer TOKEN'";
+
+/// The rules of one server.
+#[derive(Debug)]
+pub(super) struct Access {
+    pub(super) token: String,
+    /// Names beside addresses that this server goes by, in lower case.
+    pub(super) names: Vec<String>,
+    /// Whether it speaks https.
+    pub(super) secure: bool,
+    /// The port, which tells its cookie from those of other servers of this machine.
+    pub(super) port: u16,
+    /// Whether nobody may steer the run.
+    pub(super) read_only: bool,
+}
+
+/// Lets a request through that may be answered, and adds the headers of every answer.
+pub(super) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let mut answer = match site.access.judge(&request) {
+        Ok(Entrance::Open) => next.run(request).await,
+        Ok(Entrance::WithCookie) => site.access.welcome(request.headers()),
+        Err(failure) => refused(failure),
+    };
+    let headers = answer.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // Some answers have a policy of their own, stricter than this.
+    let policy = HeaderValue::from_static(POLICY);
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(policy);
+    answer
+}
+
+fn refused(failure: Failure) -> Response {
+    let asks = failure.status == StatusCode::UNAUTHORIZED;
+    let mut answer = failure.into_response();
+    if asks {
+        let bearer = HeaderValue::from_static("Bearer realm=\"lgoose\"");
+        answer.headers_mut().insert(WWW_AUTHENTICATE, bearer);
+    }
+    answer
+}
+
+/// How a request comes in.
+enum Entrance {
+    Open,
+    /// By the address with the token, which a cookie replaces.
+    WithCookie,
+}
+
+impl Access {
+    fn judge(&self, request: &Request) -> Result<Entrance, Failure> {
+        let (headers, uri) = (request.headers(), request.uri());
+        let host = self.host(headers, uri)?;
+        self.origin(headers, host)?;
+        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+        let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
+        if !reads && matches!(site, Some(b"cross-site" | b"same-site")) {
+            return Err(forbidden("this request comes from a page of another site"));
+        }
+        let offered = uri.query().and_then(token_of);
+        if let Some(token) = offered.filter(|_| uri.path() == "/" && reads) {
+            return match self.is_token(token) {
+                true => Ok(Entrance::WithCookie),
+                false => Err(wrong_token()),
+            };
+        }
+        if !self.knows(headers)? {
+            let told = "this request has no token";
+            return Err(Failure::new(StatusCode::UNAUTHORIZED, told).help(NO_TOKEN));
+        }
+        if !reads && self.read_only {
+            return Err(forbidden(
+                "this run may only be watched: lgoose was started with '--web-read-only'",
+            ));
+        }
+        Ok(Entrance::Open)
+    }
+
+    /// Returns the host that the request names, with its port, if this server goes by it: a page whose name leads here
+    /// by a trick of DNS names its own.
+    fn host<'a>(&self, headers: &'a HeaderMap, uri: &'a Uri) -> Result<&'a str, Failure> {
+        let mut named = headers.get_all(HOST).iter();
+        let host = match (named.next(), named.next()) {
+            (Some(host), None) => host.to_str().ok(),
+            _ => None,
+        };
+        let host = host.filter(|host| uri.authority().is_none_or(|uri| uri.as_str() == *host));
+        let host = host.filter(|host| self.goes_by(host));
+        host.ok_or_else(|| {
+            forbidden("the request's 'Host' is no name of this server")
+                .help("use an IP address, 'localhost', or the name that was given to '--web'")
+        })
+    }
+
+    fn goes_by(&self, host: &str) -> bool {
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.parse::<u16>().is_ok() => name,
+            Some((_, port)) if !port.ends_with(']') => return false,
+            _ => host,
+        };
+        let bare = name
+            .strip_prefix('[')
+            .and_then(|name| name.strip_suffix(']'));
+        let is_address = match bare {
+            Some(name) => name.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => name.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv4()),
+        };
+        is_address
+            || self
+                .names
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name))
+    }
+
+    fn origin(&self, headers: &HeaderMap, host: &str) -> Result<(), Failure> {
+        let scheme = if self.secure { "https" } else { "http" };
+        let own = |origin: &HeaderValue| {
+            let origin = origin
+                .to_str()
+                .ok()
+                .and_then(|origin| origin.strip_prefix(scheme));
+            origin.and_then(|rest| rest.strip_prefix("://")) == Some(host)
+        };
+        match headers.get_all(ORIGIN).iter().all(own) {
+            true => Ok(()),
+            false => Err(forbidden(
+                "this request comes from a page of another origin",
+            )),
+        }
+    }
+
+    /// Returns whether a request shows the token.
+    fn knows(&self, headers: &HeaderMap) -> Result<bool, Failure> {
+        if let Some(value) = headers.get(AUTHORIZATION) {
+            let bearer = value.to_str().ok().and_then(|value| value.split_once(' '));
+            let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            return match token {
+                Some((_, token)) if self.is_token(token.trim()) => Ok(true),
+                _ => Err(wrong_token()),
+            };
+        }
+        let name = self.cookie_name();
+        let cookies = headers.get_all(COOKIE).iter();
+        let cookies = cookies.filter_map(|value| value.to_str().ok());
+        let mut pairs = cookies.flat_map(|value| value.split(';'));
+        Ok(pairs.any(|pair| {
+            pair.trim()
+                .split_once('=')
+                .is_some_and(|(known, token)| known == name && self.is_token(token))
+        }))
+    }
+
+    /// Compares in a time that says nothing of where two tokens differ, nor of the length of this one.
+    fn is_token(&self, offered: &str) -> bool {
+        let digest = |text: &str| Sha256::digest(text.as_bytes());
+        digest(offered)
+            .as_slice()
+            .ct_eq(digest(&self.token).as_slice())
+            .into()
+    }
+
+    fn cookie_name(&self) -> String {
+        format!("lgoose_{}", self.port)
+    }
+
+    /// Leads to the page without the token in its address. A browser that comes by a link of another site would not
+    /// send the cookie after a redirect, which that site has caused; it does when a page of this one leads on.
+    fn welcome(&self, headers: &HeaderMap) -> Response {
+        let foreign = headers
+            .get(FETCH_SITE)
+            .is_some_and(|site| site == "cross-site" || site == "same-site");
+        let mut answer = match foreign {
+            true => Html(
+                "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>lgoose</title>",
+            )
+            .into_response(),
+            false => (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response(),
+        };
+        let secure = if self.secure { "; Secure" } else { "" };
+        let name = self.cookie_name();
+        let cookie = format!(
+            "{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}",
+            self.token
+        );
+        // A token has nothing that a header could not hold.
+        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+            answer.headers_mut().insert(SET_COOKIE, cookie);
+        }
+        answer
+    }
+}
+
+fn forbidden(error: &'static str) -> Failure {
+    Failure::new(StatusCode::FORBIDDEN, error)
+}
+
+fn wrong_token() -> Failure {
+    Failure::new(StatusCode::UNAUTHORIZED, "the token is wrong").help(NO_TOKEN)
+}
+
+/// Returns the token of a query. Tokens have nothing that has to be encoded there.
+fn token_of(query: &str) -> Option<&str> {
+    query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("token="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+
+    fn access() -> Access {
+        Access {
+            token: "0123456789abcdef".to_owned(),
+            names: vec!["localhost".to_owned(), "loadbox".to_owned()],
+            secure: false,
+            port: 7400,
+            read_only: false,
+        }
+    }
+
+    fn judge(access: &Access, method: &str, path: &str, headers: &[(&str, &str)]) -> u16 {
+        let mut request = axum::http::Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Body::empty()).expect("a request");
+        match access.judge(&request) {
+            Ok(Entrance::Open) => 200,
+            Ok(Entrance::WithCookie) => 303,
+            Err(failure) => failure.status.as_u16(),
+        }
+    }
+
+    const BEARER: (&str, &str) = ("authorization", "Bearer 0123456789abcdef");
+
+    #[test]
+    fn hosts_are_addresses_and_known_names() {
+        for (host, status) in [
+            ("127.0.0.1:7400", 200),
+            ("127.0.0.1", 200),
+            ("localhost:9000", 200),
+            ("LoadBox", 200),
+            ("[::1]:7400", 200),
+            ("[::1]", 200),
+            ("10.1.2.3:80", 200),
+            ("evil.example:7400", 403),
+            ("localhost.evil.example", 403),
+            ("127.0.0.1.evil.example:7400", 403),
+            ("localhost:x", 403),
+            ("::1", 403),
+            ("[localhost]", 403),
+            ("", 403),
+        ] {
+            let found = judge(&access(), "GET", "/metrics", &[("host", host), BEARER]);
+            assert_eq!(found, status, "{host}");
+        }
+        let two = [("host", "localhost"), ("host", "evil.example"), BEARER];
+        assert_eq!(judge(&access(), "GET", "/", &two), 403);
+        assert_eq!(judge(&access(), "GET", "/", &[BEARER]), 403);
+        let other = judge(
+            &access(),
+            "GET",
+            "http://evil.example/",
+            &[("host", "localhost"), BEARER],
+        );
+        assert_eq!(other, 403);
+    }
+
+    #[test]
+    fn origins_are_this_server_or_none() {
+        for (origin, status) in [
+            ("http://localhost:7400", 200),
+            ("https://localhost:7400", 403),
+            ("http://localhost:8080", 403),
+            ("http://evil.example", 403),
+            ("null", 403),
+        ] {
+            for method in ["GET", "POST"] {
+                let headers = [("host", "localhost:7400"), ("origin", origin), BEARER];
+                assert_eq!(
+                    judge(&access(), method, "/", &headers),
+                    status,
+                    "{method} {origin}"
+                );
+            }
+        }
+        for (site, get, post) in [
+            ("same-origin", 200, 200),
+            ("none", 200, 200),
+            ("same-site", 200, 403),
+            ("cross-site", 200, 403),
+        ] {
+            let headers = [("host", "localhost"), ("sec-fetch-site", site), BEARER];
+            assert_eq!(judge(&access(), "GET", "/", &headers), get, "{site}");
+            assert_eq!(judge(&access(), "POST", "/", &headers), post, "{site}");
+        }
+    }
+
+    #[test]
+    fn the_token_comes_by_address_cookie_or_header() {
+        let host = ("host", "localhost");
+        for (path, header, status) in [
+            ("/", None, 401),
+            ("/", Some(BEARER), 200),
+            ("/", Some(("authorization", "bearer 0123456789abcdef")), 200),
+            ("/", Some(("authorization", "Bearer 0123456789abcdeF")), 401),
+            ("/", Some(("authorization", "Bearer 0123456789abcde")), 401),
+            ("/", Some(("authorization", "Bearer ")), 401),
+            ("/", Some(("authorization", "Basic 0123456789abcdef")), 401),
+            (
+                "/",
+                Some(("cookie", "a=b; lgoose_7400=0123456789abcdef")),
+                200,
+            ),
+            ("/", Some(("cookie", "lgoose_7401=0123456789abcdef")), 401),
+            ("/", Some(("cookie", "lgoose_7400=")), 401),
+            ("/?token=0123456789abcdef", None, 303),
+            ("/?x=1&token=0123456789abcdef", None, 303),
+            ("/?token=wrong", Some(BEARER), 401),
+            ("/api/v1/status?token=0123456789abcdef", None, 401),
+        ] {
+            let headers: Vec<_> = [host].into_iter().chain(header).collect();
+            assert_eq!(
+                judge(&access(), "GET", path, &headers),
+                status,
+                "{path} {header:?}"
+            );
+        }
+        let post = judge(&access(), "POST", "/?token=0123456789abcdef", &[host]);
+        assert_eq!(post, 401, "an address alone changes nothing");
+    }
+
+    #[test]
+    fn who_may_only_watch_changes_nothing() {
+        let access = Access {
+            read_only: true,
+            ..access()
+        };
+        let headers = [("host", "localhost"), BEARER];
+        assert_eq!(judge(&access, "GET", "/api/v1/status", &headers), 200);
+        for method in ["POST", "PUT", "DELETE"] {
+            assert_eq!(judge(&access, method, "/api/v1/stop", &headers), 403);
+        }
+    }
+}

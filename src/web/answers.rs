@@ -1,0 +1,47 @@
+//! Answers in JSON: an error is always `{"error": …, "help": …}`.
+
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// The reason why a request is not done.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Failure {
+    #[serde(skip)]
+    pub(super) status: StatusCode,
+    /// What is wrong.
+    error: Cow<'static, str>,
+    /// What to do about it.
+    help: Option<&'static str>,
+}
+
+impl Failure {
+    pub(super) fn new(status: StatusCode, error: impl Into<Cow<'static, str>>) -> Failure {
+        Failure {
+            status,
+            error: error.into(),
+            help: None,
+        }
+    }
+
+    pub(super) fn help(mut self, help: &'static str) -> Failure {
+        self.help = Some(help);
+        self
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        json(self.status, &self)
+    }
+}
+
+/// Answers with a value as JSON.
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    // Plain data: it has no keys that are no texts.
+    let text = serde_json::to_vec(value).unwrap_or_default();
+    (status, [(CONTENT_TYPE, "application/json")], text).into_response()
+}

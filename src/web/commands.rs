@@ -1,0 +1,186 @@
+//! Commands to the run: the body of a request becomes one, and its answer says what was reached.
+
+use super::answers::{Failure, json};
+use super::site::Site;
+use super::status::{self, Status};
+use crate::control::{Command, Done, Handle};
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Body as _;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// The most bytes of a body.
+pub(super) const BODY: usize = 64 * 1024;
+
+/// Time that a body may take.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// Time that the run may take for an answer: a plan may take long to be loaded.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Time for figures that show what a command has done.
+const SHOWN: Duration = Duration::from_millis(500);
+
+/// A number of users.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Users {
+    /// Users at the same time; in a run at a rate, the most.
+    n: u64,
+}
+
+/// A rate.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Rate {
+    /// Iterations started per second.
+    per_s: f64,
+}
+
+/// Nothing, or an empty object.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// What a command has done.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Obeyed<'a> {
+    /// The effect in words.
+    done: String,
+    /// The state that was reached.
+    status: Status<'a>,
+}
+
+/// `POST /api/v1/users`.
+pub(super) async fn users(site: Arc<Site>, request: Request) -> Result<Response, Failure> {
+    let Users { n } = read(request, r#"{"n": 50}"#).await?;
+    obey(&site, Command::SetUsers(n)).await
+}
+
+/// `POST /api/v1/rate`.
+pub(super) async fn rate(site: Arc<Site>, request: Request) -> Result<Response, Failure> {
+    let Rate { per_s } = read(request, r#"{"per_s": 20}"#).await?;
+    obey(&site, Command::SetRate(per_s)).await
+}
+
+/// `POST` of a command that takes no figures.
+pub(super) async fn plain(
+    site: Arc<Site>,
+    request: Request,
+    command: Command,
+) -> Result<Response, Failure> {
+    let Nothing {} = read(request, "{}").await?;
+    obey(&site, command).await
+}
+
+async fn obey(site: &Site, command: Command) -> Result<Response, Failure> {
+    let answer = timeout(ANSWER, site.handle.ask(command)).await;
+    let late = || Failure::new(StatusCode::GATEWAY_TIMEOUT, "the run has not answered yet");
+    let done = answer.map_err(|_| late())??;
+    if !matches!(done, Done::Aborting) {
+        seen(&site.handle).await;
+    }
+    let obeyed = Obeyed {
+        done: done.to_string(),
+        status: status::of(site),
+    };
+    Ok(json(StatusCode::ACCEPTED, &obeyed))
+}
+
+/// Waits for the next figures, or until there are none.
+async fn seen(handle: &Handle) {
+    let mut snapshots = handle.snapshots();
+    snapshots.mark_unchanged();
+    let _late = timeout(SHOWN, snapshots.changed()).await;
+}
+
+/// Reads a body as JSON; nothing is an empty object.
+async fn read<T: DeserializeOwned>(request: Request, example: &'static str) -> Result<T, Failure> {
+    let (head, body) = request.into_parts();
+    let bytes = whole(body).await?;
+    let kind = head
+        .headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let is_json =
+        kind.and_then(|kind| kind.split(';').next()).map(str::trim) == Some("application/json");
+    if !bytes.is_empty() && !is_json {
+        let told = "the body is not JSON by its 'Content-Type'";
+        let failure = Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
+        return Err(failure.help("send 'Content-Type: application/json'"));
+    }
+    let text = if bytes.is_empty() { b"{}" } else { &bytes[..] };
+    serde_json::from_slice(text).map_err(|error| {
+        let told = format!("the body is not what is wanted here: {error}");
+        Failure::new(StatusCode::BAD_REQUEST, told).help(example)
+    })
+}
+
+/// Reads a body to its end, if that comes soon enough and the body is not too long.
+async fn whole(body: Body) -> Result<Bytes, Failure> {
+    let too_long = || {
+        let told = "the body has more than 64 KiB";
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, told)
+    };
+    // One that says its length need not be read to be refused.
+    if body.size_hint().lower() > BODY as u64 {
+        return Err(too_long());
+    }
+    let read = timeout(BODY_TIME, Limited::new(body, BODY).collect()).await;
+    let read = read.map_err(|_| {
+        let told = "the body took more than 10 s";
+        Failure::new(StatusCode::REQUEST_TIMEOUT, told)
+    })?;
+    match read {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_long()),
+        Err(error) => {
+            let told = format!("the body could not be read: {error}");
+            Err(Failure::new(StatusCode::BAD_REQUEST, told))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+    use std::convert::Infallible;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_not_waited_for() {
+        let never = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+        let failure = whole(never).await.expect_err("it does not come");
+        assert_eq!(failure.status, StatusCode::REQUEST_TIMEOUT);
+        let drops = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Some((Ok::<_, Infallible>(Bytes::from_static(b"x")), ()))
+        });
+        let failure = whole(Body::from_stream(drops))
+            .await
+            .expect_err("it takes too long");
+        assert_eq!(failure.status, StatusCode::REQUEST_TIMEOUT);
+    }
+
+    #[tokio::test]
+    async fn a_body_is_bounded() {
+        let most = whole(Body::from(vec![b'x'; BODY])).await.expect("it fits");
+        assert_eq!(most.len(), BODY);
+        let failure = whole(Body::from(vec![b'x'; BODY + 1]))
+            .await
+            .expect_err("it does not");
+        assert_eq!(failure.status, StatusCode::PAYLOAD_TOO_LARGE);
+    }
+}

@@ -1,0 +1,146 @@
+//! The last lines of the log and other things that happened once, numbered, so that each reader gets each of them once.
+//! Bounded: what is too old is gone, and a reader that comes for it is told how many lines it has missed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The most entries that are kept.
+const ENTRIES: usize = 1_000;
+/// The most bytes of one line.
+const LINE_BYTES: usize = 4_096;
+/// The most lines in one event.
+const LINES: usize = 100;
+
+/// An entry of the journal.
+#[derive(Debug, Clone)]
+pub(super) enum Entry {
+    /// A line of the log.
+    Line(Arc<str>),
+    /// So many lines that were lost before they came here.
+    Missed(u64),
+    /// An event of that name with its JSON.
+    Event(&'static str, Arc<str>),
+}
+
+/// The last entries.
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    entries: VecDeque<Entry>,
+    /// Number of entries that there ever were.
+    count: u64,
+}
+
+/// What a reader gets next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    /// The event's name.
+    pub(super) event: &'static str,
+    /// The event's JSON.
+    pub(super) data: String,
+    /// The number of entries that the reader has then had.
+    pub(super) upto: u64,
+}
+
+impl Journal {
+    pub(super) fn add(&mut self, entry: Entry) {
+        let entry = match entry {
+            Entry::Line(line) if line.len() > LINE_BYTES => {
+                let cut = (0..=LINE_BYTES).rev().find(|at| line.is_char_boundary(*at));
+                Entry::Line(format!("{}…", &line[..cut.unwrap_or(0)]).into())
+            }
+            entry => entry,
+        };
+        if self.entries.len() == ENTRIES {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(entry);
+        self.count += 1;
+    }
+
+    /// Returns what comes after so many entries; `None` if there is nothing.
+    pub(super) fn after(&self, had: u64) -> Option<Next> {
+        let first = self.count - self.entries.len() as u64;
+        let mut missed = first.saturating_sub(had);
+        let had = had.max(first);
+        let mut upto = had;
+        let mut lines = Vec::new();
+        for entry in self.entries.iter().skip((had - first) as usize) {
+            match entry {
+                Entry::Line(line) if lines.len() < LINES => lines.push(&**line),
+                Entry::Missed(more) if lines.is_empty() => missed += more,
+                Entry::Event(event, data) if lines.is_empty() && missed == 0 => {
+                    return Some(Next {
+                        event,
+                        data: data.to_string(),
+                        upto: upto + 1,
+                    });
+                }
+                _ => break,
+            }
+            upto += 1;
+        }
+        let data = serde_json::json!({ "lines": lines, "missed": missed });
+        (missed > 0 || !lines.is_empty()).then(|| Next {
+            event: "log",
+            data: data.to_string(),
+            upto,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Entry {
+        Entry::Line(text.into())
+    }
+
+    /// Reads the journal to its end.
+    fn read(journal: &Journal, mut had: u64) -> Vec<(&'static str, String)> {
+        let mut read = Vec::new();
+        while let Some(next) = journal.after(had) {
+            assert!(next.upto > had);
+            had = next.upto;
+            read.push((next.event, next.data));
+        }
+        assert_eq!(had, journal.count);
+        read
+    }
+
+    #[test]
+    fn entries_come_once_in_their_order() {
+        let mut journal = Journal::default();
+        for entry in [
+            line("a"),
+            line("b"),
+            Entry::Event("x", "{}".into()),
+            Entry::Missed(3),
+            line("c"),
+        ] {
+            journal.add(entry);
+        }
+        let all = [
+            ("log", r#"{"lines":["a","b"],"missed":0}"#.to_owned()),
+            ("x", "{}".to_owned()),
+            ("log", r#"{"lines":["c"],"missed":3}"#.to_owned()),
+        ];
+        assert_eq!(read(&journal, 0), all);
+        assert_eq!(read(&journal, 2), all[1..]);
+        assert_eq!(read(&journal, 5), []);
+    }
+
+    #[test]
+    fn what_is_too_old_is_missed_and_a_long_line_is_cut() {
+        let mut journal = Journal::default();
+        for n in 0..1_500 {
+            journal.add(line(&n.to_string()));
+        }
+        let first = journal.after(100).expect("lines");
+        assert!(first.data.ends_with("\"missed\":400}"), "{}", first.data);
+        assert_eq!(read(&journal, 0).len(), 10);
+        journal.add(line(&"é".repeat(4_000)));
+        let (_, long) = &read(&journal, 1_500)[0];
+        assert!(long.len() < 4_200 && long.contains("é…"), "{}", long.len());
+    }
+}

@@ -1,0 +1,23 @@
+//! A run over HTTP: a page, an interface for programs, events, metrics for Prometheus. Reads snapshots and reports and sends
+//! commands by a [`Handle`](crate::control::Handle), as the live view does, on a thread of its own; knows neither the engine nor
+//! a screen. `docs/web.md` is its contract.
+
+mod access;
+mod answers;
+mod commands;
+mod connections;
+mod events;
+mod feed;
+mod metrics;
+mod page;
+mod reports;
+mod routes;
+mod server;
+mod site;
+mod status;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+pub(crate) use server::{Options, Place, Server, WebThread};
+pub(crate) use site::Facts;

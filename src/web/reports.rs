@@ -1,0 +1,53 @@
+//! The report so far in each format, and that of the run which is over.
+
+use super::answers::Failure;
+use super::site::Site;
+use crate::config::Format;
+use crate::error::Error;
+use crate::output;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+
+/// A policy for a report that is a page: its own holds, and it is a stranger to this server.
+const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox allow-scripts allow-downloads");
+
+/// Returns the name and the type of a report's file.
+pub(super) fn file(format: Format) -> (&'static str, &'static str) {
+    match format {
+        Format::Json => ("report.json", "application/json"),
+        Format::Yaml => ("report.yaml", "application/yaml"),
+        Format::Csv => ("report.csv", "text/csv; charset=utf-8"),
+        Format::Hdr => ("report.hdr", "text/plain; charset=utf-8"),
+        Format::Html => ("report.html", "text/html; charset=utf-8"),
+        Format::Md => ("report.md", "text/markdown; charset=utf-8"),
+        Format::Junit => ("report.xml", "application/xml"),
+    }
+}
+
+/// `GET /api/v1/report.…`.
+pub(super) async fn report(site: Arc<Site>, format: Format) -> Result<Response, Failure> {
+    let trouble = |error: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error);
+    let _turn = site
+        .rendering
+        .acquire()
+        .await
+        .map_err(|error| trouble(error.to_string()))?;
+    let report = site.judged_report().await?;
+    // A long one takes its time, in which events go on.
+    let rendered = tokio::task::spawn_blocking(move || output::render(&report, format)).await;
+    let rendered = rendered.map_err(|error| trouble(error.to_string()))?;
+    let bytes = rendered.map_err(|error: Error| trouble(error.text()))?;
+    let (name, kind) = file(format);
+    let disposition = format!("inline; filename=\"{name}\"");
+    let mut answer = ([(CONTENT_TYPE, kind)], bytes).into_response();
+    let headers = answer.headers_mut();
+    if let Ok(disposition) = HeaderValue::from_str(&disposition) {
+        headers.insert(CONTENT_DISPOSITION, disposition);
+    }
+    if format == Format::Html {
+        headers.insert(CONTENT_SECURITY_POLICY, SANDBOX);
+    }
+    Ok(answer)
+}

@@ -1,0 +1,189 @@
+//! All requests that are answered, in one table: the router is made from it, and so is the OpenAPI document.
+
+use super::answers::Failure;
+use super::site::Site;
+use super::{access, commands, events, metrics, page, reports, status};
+use crate::config::Format;
+use crate::control::Command;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodRouter, get, post};
+use std::sync::Arc;
+
+/// The OpenAPI document, which is made from the table below.
+const OPENAPI: &str = include_str!("../../docs/openapi.json");
+
+/// A request that is answered.
+pub(super) struct Route {
+    pub(super) path: &'static str,
+    pub(super) answer: Answer,
+    /// What it does, for the document.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the document is made by a test")
+    )]
+    pub(super) summary: &'static str,
+}
+
+/// How a request is answered.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Answer {
+    Status,
+    Snapshot,
+    Report(Format),
+    Events,
+    Users,
+    Rate,
+    Plain(Command),
+    Metrics,
+    OpenApi,
+}
+
+/// Returns the table.
+pub(super) fn table() -> Vec<Route> {
+    let route = |path, answer, summary| Route {
+        path,
+        answer,
+        summary,
+    };
+    use Answer::{Events, Metrics, OpenApi, Plain, Rate, Report, Snapshot, Status, Users};
+    vec![
+        route(
+            "/api/v1/status",
+            Status,
+            "Phase, plan, host, users and figures of now",
+        ),
+        route(
+            "/api/v1/snapshot",
+            Snapshot,
+            "All that the live view shows of now",
+        ),
+        route(
+            "/api/v1/report.json",
+            Report(Format::Json),
+            "The report so far, or that of the run which is over",
+        ),
+        route(
+            "/api/v1/report.yaml",
+            Report(Format::Yaml),
+            "The report as YAML",
+        ),
+        route(
+            "/api/v1/report.csv",
+            Report(Format::Csv),
+            "The rows of the report as CSV",
+        ),
+        route(
+            "/api/v1/report.html",
+            Report(Format::Html),
+            "The report as a page",
+        ),
+        route(
+            "/api/v1/report.md",
+            Report(Format::Md),
+            "The report as Markdown",
+        ),
+        route(
+            "/api/v1/report.hdr",
+            Report(Format::Hdr),
+            "The latencies as a log of HdrHistogram",
+        ),
+        route(
+            "/api/v1/events",
+            Events,
+            "Figures every second, log and thresholds, as server-sent events",
+        ),
+        route("/api/v1/users", Users, "Sets the number of users"),
+        route(
+            "/api/v1/rate",
+            Rate,
+            "Sets the iterations started per second, in a run at a rate",
+        ),
+        route(
+            "/api/v1/pause",
+            Plain(Command::Pause),
+            "Starts no new task until the run is resumed",
+        ),
+        route(
+            "/api/v1/resume",
+            Plain(Command::Resume),
+            "Goes on after a pause",
+        ),
+        route(
+            "/api/v1/reset",
+            Plain(Command::ResetStatistics),
+            "Forgets what was counted so far",
+        ),
+        route(
+            "/api/v1/reload",
+            Plain(Command::Reload),
+            "Loads the plan anew",
+        ),
+        route(
+            "/api/v1/stop",
+            Plain(Command::Stop),
+            "Lets running tasks finish and ends the run",
+        ),
+        route(
+            "/api/v1/abort",
+            Plain(Command::Abort),
+            "Ends the run at once",
+        ),
+        route("/api/v1/openapi.json", OpenApi, "This document"),
+        route("/metrics", Metrics, "Metrics for Prometheus"),
+    ]
+}
+
+/// Returns the router of a server.
+pub(super) fn router(site: Arc<Site>) -> Router {
+    let mut router = Router::new();
+    for route in table() {
+        router = router.route(route.path, handler(route.answer));
+    }
+    for file in &page::FILES {
+        router = router.route(file.path, get(|| async { file.answer() }));
+    }
+    router
+        .method_not_allowed_fallback(not_allowed)
+        .fallback(not_found)
+        .layer(from_fn_with_state(site.clone(), access::guard))
+        .with_state(site)
+}
+
+fn handler(answer: Answer) -> MethodRouter<Arc<Site>> {
+    type Here = State<Arc<Site>>;
+    match answer {
+        Answer::Status => get(status::status),
+        Answer::Snapshot => get(status::snapshot),
+        Answer::Report(format) => get(move |State(site): Here| reports::report(site, format)),
+        Answer::Events => get(events::events),
+        Answer::Metrics => get(metrics::metrics),
+        Answer::OpenApi => get(openapi),
+        Answer::Users => post(|State(site): Here, request: Request| commands::users(site, request)),
+        Answer::Rate => post(|State(site): Here, request: Request| commands::rate(site, request)),
+        Answer::Plain(command) => {
+            post(move |State(site): Here, request: Request| commands::plain(site, request, command))
+        }
+    }
+}
+
+/// `GET /api/v1/openapi.json`.
+async fn openapi() -> Response {
+    ([(CONTENT_TYPE, "application/json")], OPENAPI).into_response()
+}
+
+async fn not_found(uri: Uri) -> Failure {
+    let told = format!("there is no '{}' here", uri.path());
+    Failure::new(StatusCode::NOT_FOUND, told)
+        .help("all that there is stands in '/api/v1/openapi.json'")
+}
+
+async fn not_allowed(method: Method, uri: Uri) -> Failure {
+    let told = format!("'{}' does not take {method}", uri.path());
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, told)
+        .help("what reads is GET, what changes is POST")
+}

@@ -1,0 +1,286 @@
+//! The server: its address and its token, its thread, and its end with the process. Waits for no reader: what is not read
+//! when the process ends is lost.
+
+use super::access::Access;
+use super::connections::Connections;
+use super::site::{End, Facts, Site};
+use super::{routes, tls};
+use crate::control::Handle;
+use crate::error::{Diagnostic, Error, Trouble};
+use crate::metrics::Report;
+use std::fmt;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+/// The most connections at a time.
+pub(super) const MOST: u32 = 512;
+
+/// The port unless one is said, and how many after it are tried if it is taken.
+const PORT: u16 = 7_400;
+const PORTS: u16 = 100;
+
+/// Characters of a random token: 128 bits.
+const TOKEN: usize = 32;
+
+/// Time for answers that are under way when the process ends.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Where a server is to be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// An address or a name of this machine.
+    pub(crate) host: String,
+    /// The port; 7400 or one that follows if it is not said.
+    pub(crate) port: Option<u16>,
+}
+
+/// What is said of a server.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// Where it is to be found.
+    pub(crate) place: Place,
+    /// The token; a random one unless said.
+    pub(crate) token: Option<String>,
+    /// Whether nobody may steer the run.
+    pub(crate) read_only: bool,
+    /// Whether others may reach it without TLS.
+    pub(crate) insecure: bool,
+    /// Certificate for TLS, and its key.
+    pub(crate) cert: Option<PathBuf>,
+    /// Its key; in the file of the certificate if there is none.
+    pub(crate) key: Option<PathBuf>,
+}
+
+/// A server that can be connected to, but does not answer yet.
+pub(crate) struct Server {
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    access: Access,
+    /// The host in its address.
+    host: String,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("host", &self.host)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Opens the server; `machine` is the name of this machine.
+    ///
+    /// # Errors
+    /// A mistake in the options, or trouble with the port.
+    pub(crate) fn open(options: Options, machine: &str) -> Result<Server, Error> {
+        let tls = match (&options.cert, &options.key) {
+            (Some(cert), key) => Some(tls::acceptor(cert, key.as_ref())?),
+            (None, Some(_)) => {
+                let told = Diagnostic::new("'--web-key' is given without '--web-cert'");
+                return Err(told
+                    .help("name the certificate that the key belongs to")
+                    .into());
+            }
+            (None, None) => None,
+        };
+        let listener = listen(&options.place, tls.is_some() || options.insecure)?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| Error::cannot("serve the run", error))?;
+        let is_name = options.place.host.parse::<IpAddr>().is_err();
+        let host = match (address.ip(), is_name) {
+            (_, true) => options.place.host.clone(),
+            (ip, _) if ip.is_unspecified() => machine.to_owned(),
+            (IpAddr::V6(ip), _) => format!("[{ip}]"),
+            (ip, _) => ip.to_string(),
+        };
+        let access = Access {
+            token: options.token.unwrap_or_else(random_token),
+            names: [host.as_str(), machine, "localhost"]
+                .map(str::to_lowercase)
+                .to_vec(),
+            secure: tls.is_some(),
+            port: address.port(),
+            read_only: options.read_only,
+        };
+        Ok(Server {
+            listener,
+            tls,
+            access,
+            host,
+        })
+    }
+
+    /// Returns the address of the page, with the token.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.access.secure { "https" } else { "http" };
+        format!(
+            "{scheme}://{}:{}/?token={}",
+            self.host, self.access.port, self.access.token
+        )
+    }
+
+    /// Serves a run on a thread of its own.
+    ///
+    /// # Errors
+    /// Trouble with the thread or with the port.
+    pub(crate) fn start(
+        self,
+        runtime: Runtime,
+        handle: Handle,
+        facts: Facts,
+    ) -> Result<WebThread, Error> {
+        let cannot = |error| Error::cannot("serve the run", error);
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(self.listener).map_err(cannot)?
+        };
+        let (end, ends) = watch::channel(End::None);
+        let (closing, closes) = watch::channel(false);
+        let (over, is_over) = oneshot::channel();
+        let site = Site::new(
+            (handle.clone(), facts),
+            self.access,
+            ends.clone(),
+            closes.clone(),
+        );
+        let site = Arc::new(site);
+        let connections = Connections {
+            router: routes::router(site.clone()),
+            tls: self.tls,
+            closing: closes,
+            free: Arc::new(Semaphore::new(MOST as usize)),
+        };
+        let serve = move || {
+            runtime.block_on(async {
+                tokio::spawn(follow(site, handle, ends));
+                connections.accept(listener).await;
+                let _late = timeout(FAREWELL, connections.ended()).await;
+            });
+            runtime.shutdown_background();
+            // Whoever waited may be gone.
+            let _gone = over.send(());
+        };
+        let thread = std::thread::Builder::new().name("web".to_owned());
+        thread.spawn(serve).map_err(cannot)?;
+        Ok(WebThread {
+            end,
+            closing,
+            is_over,
+        })
+    }
+}
+
+/// Fills the events of a run until its end.
+async fn follow(site: Arc<Site>, handle: Handle, mut ends: watch::Receiver<End>) {
+    tokio::select! {
+        () = site.feed.follow(handle) => {}
+        _ = ends.changed() => {}
+    }
+    let ended = ends.wait_for(|end| !matches!(end, End::None)).await;
+    let report = match ended.as_deref() {
+        Ok(End::Report(report)) => Some(report.clone()),
+        _ => None,
+    };
+    drop(ended);
+    site.feed.end(report.as_deref());
+}
+
+/// Listens at the first address of that place that can be had.
+fn listen(place: &Place, may_be_reached: bool) -> Result<TcpListener, Error> {
+    let Place { host, port } = place;
+    let first = port.unwrap_or(PORT);
+    let mut found = (host.as_str(), first).to_socket_addrs().map_err(|error| {
+        Diagnostic::new(format!("'--web {host}': {error}"))
+            .help("give an address of this machine, such as 127.0.0.1:7400")
+    })?;
+    let ip = found
+        .next()
+        .map(|address| address.ip())
+        .ok_or_else(|| Diagnostic::new(format!("'--web {host}' has no address")))?;
+    if !(may_be_reached || ip.is_loopback()) {
+        let told = format!(
+            "'--web {host}': others could read along, and steer the run with the token that they see"
+        );
+        return Err(Diagnostic::new(told)
+            .help(
+                "serve https with '--web-cert FILE', stay on 127.0.0.1 and come by 'ssh -L', or allow it \
+                 with '--web-insecure'",
+            )
+            .into());
+    }
+    let last = match port {
+        Some(port) => *port,
+        None => first + PORTS - 1,
+    };
+    for port in first..=last {
+        match TcpListener::bind(SocketAddr::new(ip, port)) {
+            Ok(listener) => {
+                let ready = listener.set_nonblocking(true);
+                ready.map_err(|error| Error::cannot("serve the run", error))?;
+                return Ok(listener);
+            }
+            Err(error) if error.kind() == ErrorKind::AddrInUse && port < last => {}
+            Err(error) => {
+                let trouble = Trouble::cannot("serve the run at")
+                    .with_address(format!("{host}:{port}"))
+                    .because(error);
+                let help =
+                    "give '--web' another address or port; without a port it finds a free one";
+                return Err(trouble.help(help).into());
+            }
+        }
+    }
+    Err(Error::trouble("there is no port to serve the run at"))
+}
+
+fn random_token() -> String {
+    (0..TOKEN / 2)
+        .map(|_| format!("{:02x}", rand::random::<u8>()))
+        .collect()
+}
+
+/// The thread of a server. It ends with the process, or a little after this is dropped.
+#[derive(Debug)]
+pub(crate) struct WebThread {
+    end: watch::Sender<End>,
+    closing: watch::Sender<bool>,
+    is_over: oneshot::Receiver<()>,
+}
+
+impl WebThread {
+    /// Tells readers that the run is over, with its report if it came to one.
+    pub(crate) fn finish(&self, report: Option<&Report>) {
+        self.end.send_replace(match report {
+            Some(report) => End::Report(Arc::new(report.clone())),
+            None => End::Failed,
+        });
+    }
+
+    /// Ends the server: answers that are under way have a second, idle connections none.
+    pub(crate) async fn leave(mut self) {
+        self.closing.send_replace(true);
+        let _late = timeout(FAREWELL * 2, &mut self.is_over).await;
+    }
+}
+
+impl Drop for WebThread {
+    fn drop(&mut self) {
+        self.end.send_if_modified(|end| {
+            let open = matches!(end, End::None);
+            if open {
+                *end = End::Failed;
+            }
+            open
+        });
+        self.closing.send_replace(true);
+    }
+}

@@ -1,0 +1,131 @@
+//! What the handlers of all requests share: the run's handle, what is known of it from the start, and its end.
+
+use super::access::Access;
+use super::answers::Failure;
+use super::feed::Feed;
+use crate::control::{Handle, Refusal};
+use crate::metrics::Report;
+use crate::output;
+use axum::http::StatusCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
+
+/// Reports that are rendered at the same time.
+const RENDERED: usize = 2;
+
+/// Time from the end of a run to its report.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is known of a run from the start.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    /// The plan's path as given.
+    pub(crate) plan: String,
+    /// Base URL of the target.
+    pub(crate) host: String,
+}
+
+/// The end of a run.
+#[derive(Debug, Clone)]
+pub(super) enum End {
+    /// It goes on.
+    None,
+    /// It is over.
+    Report(Arc<Report>),
+    /// It came to no report.
+    Failed,
+}
+
+/// The state of the server.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub(super) handle: Handle,
+    pub(super) facts: Facts,
+    pub(super) access: Access,
+    pub(super) feed: Feed,
+    pub(super) end: watch::Receiver<End>,
+    /// Whether the process is about to end.
+    pub(super) closing: watch::Receiver<bool>,
+    pub(super) rendering: Semaphore,
+}
+
+impl Site {
+    pub(super) fn new(
+        (handle, facts): (Handle, Facts),
+        access: Access,
+        end: watch::Receiver<End>,
+        closing: watch::Receiver<bool>,
+    ) -> Site {
+        Site {
+            handle,
+            facts,
+            access,
+            feed: Feed::new(),
+            end,
+            closing,
+            rendering: Semaphore::new(RENDERED),
+        }
+    }
+
+    /// Returns the report so far with the verdict of now, or that of the run which is over.
+    ///
+    /// # Errors
+    /// 503 if the run has come to none.
+    pub(super) async fn judged_report(&self) -> Result<Arc<Report>, Failure> {
+        let report = self.report().await?;
+        Ok(match report.verdict {
+            Some(_) => report,
+            None => Arc::new(Report {
+                verdict: Some(output::judge(&report, None)),
+                ..(*report).clone()
+            }),
+        })
+    }
+
+    /// Returns the report so far, without a verdict, or that of the run which is over.
+    ///
+    /// # Errors
+    /// 503 if the run has come to none.
+    pub(super) async fn report(&self) -> Result<Arc<Report>, Failure> {
+        if !self.is_over()
+            && let Some(report) = self.handle.report().await
+        {
+            return Ok(report);
+        }
+        let mut end = self.end.clone();
+        let ended = end.wait_for(|end| !matches!(end, End::None));
+        let none = || {
+            Failure::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the run has come to no report",
+            )
+        };
+        match tokio::time::timeout(PATIENCE, ended).await {
+            Ok(Ok(end)) => match &*end {
+                End::Report(report) => Ok(report.clone()),
+                _ => Err(none()),
+            },
+            _ => Err(none().help("the run is ending: ask again")),
+        }
+    }
+
+    /// Returns whether there is nobody left to ask.
+    pub(super) fn is_over(&self) -> bool {
+        !matches!(*self.end.borrow(), End::None)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        let status = match refusal {
+            Refusal::TooManyUsers { .. } | Refusal::NotARate(_) => StatusCode::BAD_REQUEST,
+            _ => StatusCode::CONFLICT,
+        };
+        let text = match &refusal {
+            Refusal::Plan(error) => error.text(),
+            other => other.to_string(),
+        };
+        Failure::new(status, text)
+    }
+}

@@ -1,0 +1,91 @@
+//! The state of a run in a few figures, and all that the live view shows.
+
+use super::answers::{self, Failure};
+use super::site::{End, Site};
+use crate::metrics::{Ending, Snapshot, Verdict};
+use crate::output::json::{self, Live, Total, Wanted};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// The state of a run.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Status<'a> {
+    /// `starting`, `running`, `paused`, `stopping` or `over`.
+    phase: &'static str,
+    /// Path of the plan as it was given.
+    plan: &'a str,
+    /// Base URL of the target.
+    host: &'a str,
+    /// Version of lgoose.
+    version: &'static str,
+    /// Whether nobody may steer the run.
+    read_only: bool,
+    /// What the run is on its way to.
+    wanted: Wanted,
+    /// Seconds since the run began.
+    run_s: f64,
+    /// Seconds measured, without pauses.
+    elapsed_s: f64,
+    /// Users at work now.
+    users_now: u64,
+    /// All requests so far.
+    aggregated: Total,
+    /// Why the run ended; `null` before.
+    ending: Option<Ending>,
+    /// The verdict; `null` before.
+    verdict: Option<Verdict>,
+}
+
+/// Returns the state of now.
+pub(super) fn of(site: &Site) -> Status<'_> {
+    let (snapshot, phase) = now(site);
+    let snapshot = snapshot.unwrap_or_default();
+    let live = Live::of(&snapshot);
+    let report = match &*site.end.borrow() {
+        End::Report(report) => Some(report.clone()),
+        _ => None,
+    };
+    Status {
+        phase: phase.unwrap_or(live.phase),
+        plan: &site.facts.plan,
+        host: &site.facts.host,
+        version: env!("CARGO_PKG_VERSION"),
+        read_only: site.access.read_only,
+        run_s: live.run_s,
+        elapsed_s: live.elapsed_s,
+        users_now: live.users_now,
+        wanted: live.wanted,
+        aggregated: live.aggregated,
+        ending: report.as_ref().and_then(|report| report.ending.clone()),
+        verdict: report.and_then(|report| report.verdict.clone()),
+    }
+}
+
+/// Returns the figures of now, and the phase where they do not know it.
+fn now(site: &Site) -> (Option<Arc<Snapshot>>, Option<&'static str>) {
+    if site.is_over() {
+        return (site.feed.latest(), Some("over"));
+    }
+    let snapshot = site.handle.snapshot();
+    let phase = snapshot.is_none().then_some("starting");
+    (snapshot, phase)
+}
+
+/// `GET /api/v1/status`.
+pub(super) async fn status(State(site): State<Arc<Site>>) -> Response {
+    answers::json(StatusCode::OK, &of(&site))
+}
+
+/// `GET /api/v1/snapshot`.
+pub(super) async fn snapshot(State(site): State<Arc<Site>>) -> Result<Response, Failure> {
+    let (snapshot, _) = now(&site);
+    let text = json::snapshot(&snapshot.unwrap_or_default());
+    let text =
+        text.map_err(|error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.text()))?;
+    Ok(([(CONTENT_TYPE, "application/json")], text).into_response())
+}

@@ -1,0 +1,130 @@
+//! The OpenAPI document, made from the table of requests and from the types of their bodies and answers. It is checked in:
+//! `BLESS=1 cargo test --features internals --lib web` writes it anew.
+
+use super::answers::Failure;
+use super::commands::{Obeyed, Rate, Users};
+use super::reports;
+use super::routes::{Answer, table};
+use super::status::Status;
+use crate::config::Format;
+use crate::metrics::Report;
+use crate::output::fixture;
+use crate::output::json::Live;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// Statuses with which any request may be refused.
+const REFUSALS: [(&str, &str); 2] = [
+    ("401", "no token, or a wrong one"),
+    (
+        "403",
+        "another 'Host' or 'Origin', or the run may only be watched",
+    ),
+];
+
+/// Statuses with which a command may be refused.
+const COMMAND_REFUSALS: [(&str, &str); 5] = [
+    ("400", "the body is not what is wanted"),
+    ("408", "the body took too long"),
+    ("409", "the command makes no sense now"),
+    ("413", "the body is too long"),
+    ("415", "the body is not JSON"),
+];
+
+/// Statuses with which a report may be refused.
+const REPORT_REFUSALS: [(&str, &str); 1] = [("503", "the run has come to no report")];
+
+/// Renders the document.
+fn document() -> String {
+    let settings = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
+    let mut types = settings.into_generator();
+    let mut paths = Map::new();
+    for route in table() {
+        let (method, operation) = operation(route.answer, route.summary, &mut types);
+        paths.insert(route.path.to_owned(), json!({ method: operation }));
+    }
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "lgoose",
+            "summary": "A run over HTTP",
+            "description": "What '--web' serves. docs/web.md describes the events.",
+            "version": "1",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "security": [{ "token": [] }, { "cookie": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "token": { "type": "http", "scheme": "bearer" },
+                "cookie": { "type": "apiKey", "in": "cookie", "name": "lgoose_7400" },
+            },
+            "schemas": types.take_definitions(true),
+        },
+    });
+    format!("{document:#}\n")
+}
+
+/// Returns the method and the description of a request.
+fn operation(answer: Answer, summary: &str, types: &mut SchemaGenerator) -> (&'static str, Value) {
+    let text = |kind: &str| content(kind, json!({ "type": "string" }));
+    let (status, found, body) = match answer {
+        Answer::Status => ("200", content_of(types.subschema_for::<Status<'_>>()), None),
+        Answer::Snapshot => ("200", content_of(types.subschema_for::<Live<'_>>()), None),
+        Answer::Report(Format::Json) => ("200", content_of(types.subschema_for::<Report>()), None),
+        Answer::Report(format) => ("200", text(reports::file(format).1), None),
+        Answer::Events => ("200", text("text/event-stream"), None),
+        Answer::Metrics => ("200", text("application/openmetrics-text"), None),
+        Answer::OpenApi => (
+            "200",
+            content("application/json", json!({ "type": "object" })),
+            None,
+        ),
+        Answer::Users => ("202", obeyed(types), Some(types.subschema_for::<Users>())),
+        Answer::Rate => ("202", obeyed(types), Some(types.subschema_for::<Rate>())),
+        Answer::Plain(_) => ("202", obeyed(types), None),
+    };
+    let mut answers = Map::new();
+    answers.insert(
+        status.to_owned(),
+        json!({ "description": summary, "content": found }),
+    );
+    let command: &[_] = match status {
+        "202" => &COMMAND_REFUSALS,
+        _ if matches!(answer, Answer::Report(_) | Answer::Metrics) => &REPORT_REFUSALS,
+        _ => &[],
+    };
+    for (status, why) in REFUSALS.iter().chain(command) {
+        let failure = content_of(types.subschema_for::<Failure>());
+        let refused = json!({ "description": why, "content": failure });
+        answers.insert((*status).to_owned(), refused);
+    }
+    let mut operation = json!({ "summary": summary, "responses": answers });
+    if let Some(schema) = body {
+        operation["requestBody"] = json!({ "required": true, "content": content_of(schema) });
+    }
+    (if status == "202" { "post" } else { "get" }, operation)
+}
+
+fn obeyed(types: &mut SchemaGenerator) -> Value {
+    content_of(types.subschema_for::<Obeyed<'_>>())
+}
+
+fn content_of(schema: schemars::Schema) -> Value {
+    content("application/json", schema.into())
+}
+
+fn content(kind: &str, schema: Value) -> Value {
+    json!({ kind: { "schema": schema } })
+}
+
+#[test]
+fn the_document_that_is_checked_in_is_that_of_the_types() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json");
+    fixture::compare(&path, &document());
+}

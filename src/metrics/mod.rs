@@ -67,10 +67,10 @@ pub use report::{
     SeriesPoint, TaskRow, ThresholdRow, Verdict, VerdictResult, WorkerRow, WorkerState,
 };
 pub(crate) use request_log::{
-    Chunk, Entry, LogKind, LogMessage, Messages, RequestEntry, RunLogs, TaskEntry,
+    Chunk, Entry, LogKind, LogMessage, LogWorker, Messages, RequestEntry, RunLogs, TaskEntry,
 };
 #[cfg(feature = "gaggle")]
-pub(crate) use request_log::{Lines, LogSelection, LogWorker, pack_entries, pieces};
+pub(crate) use request_log::{Lines, LogSelection, pack_entries, pieces};
 pub(crate) use sample::{
     Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };

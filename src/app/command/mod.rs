@@ -10,7 +10,11 @@ mod url_plan;
 mod view;
 #[cfg(feature = "web")]
 mod web;
+#[cfg(feature = "gaggle")]
+mod workers;
 
+#[cfg(feature = "gaggle")]
+use super::gaggle;
 use super::places::{self, Place};
 use super::prepare;
 use super::reload::Source;
@@ -18,8 +22,6 @@ use super::signals::Signals;
 #[cfg(feature = "demo")]
 use super::sites::site_named;
 use super::supervisor::{Begun, Supervisor};
-#[cfg(feature = "gaggle")]
-use super::{gaggle, supervisor::Site};
 
 use super::{guard, loading, log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
@@ -109,7 +111,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             Ok(exit::OK)
         }
         #[cfg(feature = "gaggle")]
-        Some(cli::Command::Attach(flags)) => attach(&flags),
+        Some(cli::Command::Attach(flags)) => workers::attach(&flags),
         Some(cli::Command::Completions { shell }) => {
             put(cli::completions(shell))?;
             Ok(exit::OK)
@@ -157,7 +159,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     tell(flags, &announcement(prepared));
     let config = prepared.config.clone();
     #[cfg(feature = "gaggle")]
-    let dismissal = hire(&mut begun, flags)?;
+    let dismissal = workers::hire(&mut begun, flags)?;
     let source = Some(flags::source(path, flags));
     conduct(begun, &config, source, flags, || {
         #[cfg(feature = "gaggle")]
@@ -165,24 +167,6 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
             dismissal.now();
         }
     })
-}
-
-/// Watches a run on workers, and leads it once nobody else does.
-#[cfg(feature = "gaggle")]
-fn attach(attach: &cli::Attach) -> Result<u8, Error> {
-    let flags = cli::run_attached(attach)?;
-    let supervisor = Supervisor::new(Signals::Obeyed);
-    let stop = guard::interrupted();
-    let attaching = gaggle::attach(&attach.run, &attach.broker, stop);
-    let (run, dismissal) = runtime()?.block_on(attaching)?;
-    if !flags.screen.quiet {
-        tracing::info!(target: "lgoose::gaggle", "{}", run.told);
-    }
-    let mut begun = supervisor.begin(|| Ok(run.prepared))?;
-    begun.move_to(run.site, run.threads);
-    let config = begun.prepared().config.clone();
-    writable::try_places(&flags.outputs.output, &config)?;
-    conduct(begun, &config, None, &flags, || dismissal.now())
 }
 
 /// Runs what has begun to its end, calls `dismiss`, writes the outputs, and returns the exit code.
@@ -259,43 +243,6 @@ fn on_workers(flags: &cli::Run) -> bool {
         let _here = flags;
         false
     }
-}
-
-/// Moves the users to workers, if the flags want that; what it returns is to be ended after the run.
-#[cfg(feature = "gaggle")]
-fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>, Error> {
-    let quiet = flags.screen.quiet;
-    let tell = move |text: &str| {
-        if !quiet {
-            tracing::info!(target: "lgoose::gaggle", "{text}");
-        }
-    };
-    let Some(workers) = flags.gaggle.workers else {
-        return Ok(None);
-    };
-    // Whoever was claimed is let go before the process ends.
-    guard::attend(begun.handle());
-    let stop = guard::interrupted();
-    let hiring = gaggle::hire(workers, &flags.gaggle, begun.prepared(), tell, stop);
-    let (manager, dismissal) = runtime()?.block_on(hiring)?;
-    let threads: usize = manager
-        .link
-        .workers
-        .iter()
-        .map(|worker| worker.threads)
-        .sum();
-    let run = manager.run;
-    let site = Site {
-        place: crate::engine::Place::Workers(manager.link),
-        offers: manager.offers,
-        versions: manager.versions,
-        stand_in: None,
-        logs: manager.logs,
-    };
-    begun.move_to(site, threads);
-    let threads = crate::units::counted(threads as u64, "thread");
-    tell(&format!("run {run} begins with {threads} on its workers"));
-    Ok(Some(dismissal))
 }
 
 /// Waits until there is no view any more.

@@ -2,7 +2,7 @@
 //! shards by their directive and their signals alone, whatever machine they are on.
 
 use crate::config::{Load, Part, RunConfig};
-use crate::control::{Answer, Call, Calls, Command, Done, Interrupt, Refusal};
+use crate::control::Calls;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::journal::{PlanFacts, Told};
@@ -188,7 +188,7 @@ impl Director {
     }
 
     /// Somebody has stopped the process and let it go on, or its machine was frozen: as if the run had been paused.
-    fn note_standstill(&mut self, lost: Duration) {
+    pub(super) fn note_standstill(&mut self, lost: Duration) {
         if lost.is_zero() || self.workers.is_some() || self.directives.borrow().clock.is_paused() {
             return;
         }
@@ -302,7 +302,7 @@ impl Director {
     }
 
     /// Publishes a command's effect at once, without newer figures.
-    fn show_phase(&self) {
+    pub(super) fn show_phase(&self) {
         let (phase, wanted, played) = (self.phase(), self.aim(), self.played());
         self.snapshots.send_if_modified(|latest| {
             let Some(snapshot) = latest else {
@@ -366,46 +366,6 @@ impl Director {
             ));
             self.stop(Cause::Threshold, Some(threshold));
         }
-    }
-
-    fn take(&mut self, call: Call) {
-        // Before it: who lets a paused run go on must not have it paused once more for the same time.
-        let lost = self.standstill.see(Instant::now());
-        self.note_standstill(lost);
-        match call {
-            Call::Command(command, reply) => {
-                let at = self.now();
-                let answer = self.obey(command);
-                if answer.is_ok() {
-                    self.journal.note(at, || Told::Command(command));
-                }
-                self.show_phase();
-                reply.answer(answer);
-            }
-            Call::Report(reply) => {
-                // Whoever asked may not care any more.
-                let _ignored = reply.send(self.report_now());
-            }
-        }
-    }
-
-    /// Obeys a command, or says why not.
-    pub(crate) fn obey(&mut self, command: Command) -> Answer {
-        match command {
-            Command::Stop if self.is_stopping() => return Err(Refusal::Stopping),
-            Command::Stop | Command::Interrupt(Interrupt::Key) => {
-                self.stop(Cause::StoppedByUser, None);
-            }
-            Command::Interrupt(Interrupt::Signal) => self.stop(Cause::Signal, None),
-            Command::Abort => {
-                self.abort();
-                return Ok(Done::Aborting);
-            }
-            // Whoever can load a plan is asked elsewhere.
-            Command::Reload => return Err(Refusal::NoReload),
-            _ => return self.steer(command),
-        }
-        Ok(Done::Stopping)
     }
 }
 

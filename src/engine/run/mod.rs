@@ -11,6 +11,8 @@ mod live_report;
 pub(super) mod local_shards;
 mod memory;
 mod milestones;
+mod obeying;
+mod playback;
 mod ports;
 mod reset;
 mod roster;

@@ -3,6 +3,7 @@
 mod events;
 mod folding;
 mod hand_out;
+mod hearing;
 mod journal;
 mod logs;
 mod outages;

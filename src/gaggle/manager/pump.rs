@@ -1,7 +1,6 @@
 //! Pump between the director of a run and its workers: directives go down as orders, signals come up.
 
 use super::folding::Folding;
-use super::hand_out::hand_out;
 use super::journal::{Chronicle, keep};
 use super::outages::Outages;
 use super::playback::Playback;
@@ -9,21 +8,16 @@ use super::roll::Roll;
 use super::slots::Slots;
 use super::streams::{Line, publish};
 use super::terms::{Latest, Pack};
-use crate::control::Refusal;
 use crate::engine::{
-    Begun, Directive, Entry, EventTask, Offer, Offers, Order, PlanVersions, Signal, SignalKind,
-    WorkerSignal,
+    Begun, Directive, Entry, EventTask, Offers, Order, PlanVersions, Signal, SignalKind,
 };
-use crate::error::Error;
 use crate::gaggle::broker::Contact;
 use crate::gaggle::messages::{
-    self, JournalLine, LineKind, Numbered, Record, Request, RequestKind, Revised, RunFacts,
+    JournalLine, LineKind, Record, Request, RequestKind, Revised, RunFacts,
 };
 use crate::gaggle::names;
-use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
-use async_nats::Message;
+use crate::gaggle::reading::{Failing, READ_AHEAD, read};
 use futures_util::StreamExt as _;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -57,7 +51,7 @@ pub(super) struct Pump {
     pub(super) roll: Roll,
     pub(super) slots: Slots,
     pub(super) folding: Folding,
-    ends: Ends,
+    pub(super) ends: Ends,
     /// The plan as workers get it; `None` where it is not at hand.
     pub(super) plan: Option<PackedPlan>,
     pub(super) chronicle: Chronicle,
@@ -67,7 +61,7 @@ pub(super) struct Pump {
     /// When users began, on the clock of the manager, and since the origin of the logs.
     begun: Option<(Instant, Duration)>,
     /// Workers that were told to end, and are to be replaced if that is wanted.
-    leaving: Vec<usize>,
+    pub(super) leaving: Vec<usize>,
     /// The latest order.
     order: watch::Sender<Option<Revised>>,
     /// The subjects that are read, and the number in the stream of the first message that has not been heard.
@@ -342,76 +336,6 @@ impl Pump {
             .map_or(Duration::ZERO, |(begin, _)| begin.elapsed())
     }
 
-    /// Warns that a worker cannot hand its figures over, and why.
-    fn warn_of(&self, message: &Message) {
-        let id = message.subject.rsplit_once(".told.").map(|(_, id)| id);
-        let number = id.and_then(|id| self.roll.number_of(id));
-        if let (Some(number), Ok(why)) = (number, messages::decode::<String>(&message.payload)) {
-            let name = self.roll.0[number].name();
-            let text = format!("figures of worker '{name}' do not arrive: it {why}");
-            self.signal(number, SignalKind::Warning(text));
-        }
-    }
-
-    /// Passes a worker's signal on to the director, once.
-    pub(super) fn hear(&mut self, heard: &Heard) {
-        let Some(number) = self.roll.number_of(&heard.sender) else {
-            return;
-        };
-        let numbered = match messages::decode::<Numbered>(&heard.bytes) {
-            Ok(numbered) => numbered,
-            Err(error) => return self.signal(number, SignalKind::Failed(error)),
-        };
-        let Numbered { sequence, signal } = numbered;
-        if self.come_to(number, sequence, 1) {
-            self.heed(number, sequence, signal);
-        }
-    }
-
-    /// Notes that so many signals of a worker have come, the last of them that of this number; returns whether they are
-    /// new.
-    pub(super) fn come_to(&mut self, number: usize, sequence: u64, signals: u64) -> bool {
-        let now = Instant::now();
-        let member = &mut self.roll.0[number];
-        let silent = now.duration_since(member.heard);
-        member.heard = now;
-        let Some(come) = self.roll.come_to(number, sequence, signals, silent) else {
-            return false;
-        };
-        for kind in come.told {
-            self.signal(number, kind);
-        }
-        if come.is_back && self.roll.0[number].replaced {
-            self.dismiss(number);
-        }
-        true
-    }
-
-    /// Passes a worker's signal of that number on.
-    pub(super) fn heed(&mut self, number: usize, sequence: u64, signal: WorkerSignal) {
-        if let WorkerSignal::Figures { reached, bytes } = &signal
-            && self.fold(number, *reached, bytes)
-        {
-            return;
-        }
-        // What comes after figures is heard after them.
-        self.pass_on();
-        let kind = self.roll.heed(number, sequence, signal);
-        if let SignalKind::Away(_) = kind {
-            self.leaving.push(number);
-        }
-        self.signal(number, kind);
-    }
-
-    /// Lets a worker that another has replaced come to its end.
-    fn dismiss(&self, number: usize) {
-        let (broker, request) = (self.line.broker.clone(), self.request(RequestKind::Dismiss));
-        let id = self.roll.0[number].presence.id.clone();
-        tokio::spawn(async move {
-            let _gone_again = broker.request(&id, &request, ANSWER).await;
-        });
-    }
-
     /// Looks for workers of whom nothing has been heard for too long.
     async fn look(&mut self) {
         if self.begun.is_none() {
@@ -434,43 +358,6 @@ impl Pump {
     pub(super) fn order_goes_on(&self) -> bool {
         let latest = self.order.borrow();
         latest.as_ref().is_some_and(|latest| latest.order.goes_on())
-    }
-
-    /// Gives another version of the plan to all workers, and offers it to the director once they have loaded it.
-    async fn hand_out(&mut self, offer: Offer) {
-        let Offer {
-            plan_version,
-            reply,
-        } = offer;
-        let number = plan_version.number;
-        let Some(plan) = &mut self.plan else {
-            let _unheard = reply.send(Err(Refusal::NoReload));
-            return;
-        };
-        let loaded = async {
-            let packed = (plan.pack)(&plan_version)?;
-            hand_out(
-                &self.line.broker,
-                &self.line.run,
-                &mut self.roll,
-                &packed,
-                number,
-            )
-            .await?;
-            Ok::<_, Error>(packed)
-        };
-        let packed = match loaded.await {
-            Ok(packed) => packed,
-            Err(error) => {
-                let _unheard = reply.send(Err(Refusal::Plan(Arc::new(error))));
-                return;
-            }
-        };
-        (plan.number, plan.bytes) = (number, packed);
-        let loaded = self.ends.loaded.clone();
-        tokio::spawn(async move {
-            let _unheard = reply.send(loaded.offer(plan_version).await);
-        });
     }
 
     /// Lets all workers go, and removes what the broker has kept.

@@ -152,10 +152,7 @@ impl Duty {
 
     /// Stops users when nobody could, and returns whether the duty goes on.
     fn look(&mut self) -> bool {
-        let down = match *self.contact.borrow() {
-            Contact::Up => None,
-            Contact::Down(since) => Some(since.elapsed()),
-        };
+        let down = self.contact.borrow().down_for();
         let unled = self.heard.elapsed();
         let Some(following) = self.following.as_mut().filter(|_| !self.tasks.is_empty()) else {
             // Nothing goes on here; whoever leads the run may want more of it.

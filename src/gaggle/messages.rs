@@ -210,7 +210,7 @@ pub(super) enum LineKind {
     /// A worker took the place of another.
     Joined {
         in_place_of: usize,
-        member: RecordedMember,
+        member: Box<RecordedMember>,
         text: String,
     },
 }

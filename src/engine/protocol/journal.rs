@@ -35,7 +35,7 @@ pub(crate) enum Told {
         threshold: Option<String>,
     },
     /// Users were given another version of the plan.
-    PlanVersion(PlanFacts),
+    PlanVersion(Box<PlanFacts>),
     /// `test_stop` began.
     TestStop,
     /// Another manager took the run over.

@@ -89,7 +89,7 @@ impl Director {
                     let at = self.now();
                     let adopted = self.adopt(plan_version.clone());
                     if adopted.is_ok() {
-                        let facts = || Told::PlanVersion(PlanFacts::from(&*plan_version));
+                        let facts = || Told::PlanVersion(Box::new(PlanFacts::from(&*plan_version)));
                         self.journal.note(at, facts);
                     }
                     // Whoever offered it may not care.

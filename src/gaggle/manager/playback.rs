@@ -249,7 +249,7 @@ impl Playback {
                 member,
                 text,
             } => {
-                let member = Member::from(member);
+                let member = Member::from(*member);
                 let identity = member.identity();
                 self.heard.push(at);
                 let new = self.roll.replace(in_place_of, member);

@@ -43,7 +43,7 @@ impl Pump {
         let text = format!("worker '{name}' took the place of '{lost}'");
         let line = LineKind::Joined {
             in_place_of: number,
-            member: recorded,
+            member: Box::new(recorded),
             text: text.clone(),
         };
         self.chronicle.write(self.now(), line);

@@ -31,6 +31,8 @@ for ((number = 0; number < gathers; number++)); do
   started+=($!)
 done
 sleep 1
+# Within the run, which removes its stream at the end.
+(sleep "$seconds" && du -sm "$folder/store" >"$folder/disk") &
 echo 'task { function(user) user:get "/" end }' >"$folder/plan.lua"
 /usr/bin/time -f '%U %S %M %e' -o "$folder/cost" timeout -s KILL $((seconds + 60)) "$lgoose" "$folder/plan.lua" -H http://127.0.0.1:9 \
   -u "$workers" -r 100000 -t "${seconds}s" --workers "$workers" --workers-timeout 60s -o "json=$folder/report.json" \
@@ -60,3 +62,4 @@ import json, sys
 report = json.load(open(sys.argv[1]))
 print("warnings:", [text for text in report["warnings"] if not text.startswith("lgoose itself")][:5])
 END
+awk '{ printf "broker: %d MB on its disk\n", $1 }' "$folder/disk"

@@ -69,7 +69,7 @@ fn a_run_with_a_gather_is_reported_as_one_without() {
     let path = plan("gather_same.lua", MIXED);
     let _workers = [("w1", "eu"), ("w2", "eu"), ("w3", "us")]
         .map(|(name, region)| in_region(&broker, name, region));
-    let options = ["-u", "12", "-r", "200", "-i", "40"];
+    let options = ["-u", "12", "-r", "200", "-i", "200"];
     let run = || {
         let server = Server::start();
         let running = managed(&broker, &path, &server, "3", &options);
@@ -116,13 +116,10 @@ fn gathers_are_listed_and_a_second_one_of_a_label_stands_by() {
     };
     let (_server, _workers, _gather, running) = under_load(&broker, "listed", &["-t", "4s"]);
     let second = gather(&broker, "g2", &["region=eu"]);
-    assert!(
-        second
-            .stderr()
-            .contains("gather 'g1' has the label 'region=eu', too"),
-        "{}",
-        second.stderr()
-    );
+    wait_until("the second knows of the first", || {
+        let told = second.stderr();
+        told.contains("gather 'g1' has the label 'region=eu', too")
+    });
     let listed = Lgoose::new(["gaggle"])
         .env("LGOOSE_NATS", &broker.url())
         .finish();
@@ -258,4 +255,35 @@ fn labels_of_a_gather_are_checked() {
     let ended = Lgoose::new(["gather", "nats://127.0.0.1:1"]).finish();
     assert_eq!(ended.code, 2, "{}", ended.stderr);
     assert!(ended.stderr.contains("--label"), "{}", ended.stderr);
+}
+
+#[test]
+fn figures_of_many_workers_are_added_up_and_count_once() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let _gather = gather(&broker, "g1", &["region=eu"]);
+    let url = broker.url();
+    let simulated = std::thread::spawn(move || lgoose::internals::gaggle::simulate(&url, 45, 50));
+    let (server, path) = (Server::start(), plan("gather_many.lua", STEADY));
+    let ended = managed(&broker, &path, &server, "45", &["-u", "45", "-t", "4s"]).end();
+    let log = ended.stderr.clone();
+    let (report, warnings) = report_of(ended);
+    let simulated = simulated.join().expect("it ends with the run");
+    let [delivered, _] = simulated.expect("the broker is there");
+    assert!(
+        log.contains("gather 'g1' adds up the figures of 15 workers with region=eu"),
+        "{log}"
+    );
+    assert!(delivered >= 45 * 50 * 2, "{delivered}");
+    assert_eq!(
+        report.json["aggregated"]["count"], delivered,
+        "{warnings:?}"
+    );
+    let rows = report.json["workers"].as_array().expect("rows").iter();
+    let each: Vec<u64> = rows
+        .map(|row| row["requests"].as_u64().expect("a count"))
+        .collect();
+    assert_eq!((each.len(), each.iter().sum::<u64>()), (45, delivered));
+    assert!(warnings.is_empty(), "{warnings:?}");
 }

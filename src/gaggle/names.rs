@@ -25,6 +25,12 @@ pub(super) fn worker(id: &str) -> String {
     format!("lgoose.worker.{id}")
 }
 
+/// Returns the worker that a subject of requests is about; empty for other subjects.
+#[cfg(feature = "internals")]
+pub(super) fn asked(subject: &str) -> &str {
+    subject.strip_prefix("lgoose.worker.").unwrap_or_default()
+}
+
 /// Returns the stream of a run, which keeps its last order and all signals of its workers.
 pub(super) fn stream(run: &str) -> String {
     format!("LGOOSE_{run}")

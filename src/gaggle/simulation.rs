@@ -40,7 +40,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], E
     let broker = Broker::connect(&Address::parse(url)?, "simulation", SECOND * 5).await?;
     let clock = Clock::start();
     let mut hellos = broker.listen(names::HELLO.to_owned()).await?;
-    let mut asked = broker.listen(names::worker("*")).await?;
+    let mut asked = broker.listen(names::worker(">")).await?;
     let mut orders = broker.listen(names::order("*")).await?;
     let mut claimed: BTreeMap<String, String> = BTreeMap::new();
     let mut places: BTreeMap<String, Place> = BTreeMap::new();
@@ -60,7 +60,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], E
                 let Some(inbox) = message.reply else {
                     continue;
                 };
-                let id = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
+                let id = names::asked(&message.subject).to_owned();
                 let request: Request = messages::decode(&message.payload)?;
                 let reply = match request.kind {
                     RequestKind::Claim => {
@@ -112,11 +112,12 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], E
 }
 
 fn presence(number: usize, claimed: &BTreeMap<String, String>) -> Presence {
-    let id = format!("{number:016x}");
+    let name = format!("w{number}");
+    let id = names::identity(&name, number as u64);
     let region = ["eu", "us", "ap"][number % 3];
     Presence {
         run: claimed.get(&id).cloned(),
-        name: format!("w{number}"),
+        name,
         id,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         labels: [("region".to_owned(), region.to_owned())].into(),

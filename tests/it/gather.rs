@@ -269,6 +269,7 @@ fn figures_of_many_workers_are_added_up_and_count_once() {
     let ended = managed(&broker, &path, &server, "45", &["-u", "45", "-t", "4s"]).end();
     let log = ended.stderr.clone();
     let (report, warnings) = report_of(ended);
+    wait_until("the workers are let go", || simulated.is_finished());
     let simulated = simulated.join().expect("it ends with the run");
     let [delivered, _] = simulated.expect("the broker is there");
     assert!(

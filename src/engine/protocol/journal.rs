@@ -73,29 +73,17 @@ impl PlanFacts {
     pub(crate) fn stand_in(&self) -> Result<PlanVersion, Error> {
         let source = "task { function() end }";
         let (program, ..) = crate::lua::load("stand-in", source, GivenVariables::default(), 0)?;
-        let mut scenarios: Vec<Scenario> = Vec::new();
-        for (scenario, task) in &self.order {
-            if scenarios.last().is_none_or(|last| last.name != *scenario) {
-                scenarios.push(Scenario::new(scenario));
+        let named_alike = |one: &(String, String), other: &(String, String)| one.0 == other.0;
+        let scenarios = self.order.chunk_by(named_alike).map(|tasks| {
+            let task = |(_, task): &(String, String)| Task::new(Some(task.clone()), 0, 0);
+            Scenario {
+                tasks: tasks.iter().map(task).collect(),
+                ..Scenario::new(&tasks[0].0)
             }
-            let tasks = scenarios.last_mut().map(|last| &mut last.tasks);
-            tasks.into_iter().for_each(|tasks| {
-                tasks.push(Task {
-                    name: Some(task.clone()),
-                    weight: 1,
-                    sequence: None,
-                    on_start: false,
-                    on_stop: false,
-                    tags: Vec::new(),
-                    wait: None,
-                    function: 0,
-                    line: 0,
-                });
-            });
-        }
+        });
         let plan = Plan {
             events: self.events.clone(),
-            scenarios,
+            scenarios: scenarios.collect(),
         };
         let version = PlanVersion::new(program, plan, Vec::new(), Arc::new(self.config.clone()));
         Ok(PlanVersion {

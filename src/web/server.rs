@@ -26,9 +26,6 @@ pub(super) const MOST: u32 = 512;
 const PORT: u16 = 7_400;
 const PORTS: u16 = 100;
 
-/// Characters of a random token: 128 bits.
-const TOKEN: usize = 32;
-
 /// Time for answers that are under way when the process ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -105,7 +102,7 @@ impl Server {
         let access = Access {
             token: options.token.unwrap_or_else(random_token),
             names: [host.as_str(), machine, "localhost"]
-                .map(str::to_lowercase)
+                .map(str::to_owned)
                 .to_vec(),
             secure: tls.is_some(),
             port: address.port(),
@@ -208,7 +205,7 @@ fn listen(place: &Place, may_be_reached: bool) -> Result<TcpListener, Error> {
         .ok_or_else(|| Diagnostic::new(format!("'--web {host}' has no address")))?;
     if !(may_be_reached || ip.is_loopback()) {
         let told = format!(
-            "'--web {host}': others could read along, and steer the run with the token that they see"
+            "'--web {host}': others could read the traffic, and steer the run with the token in it"
         );
         return Err(Diagnostic::new(told)
             .help(
@@ -243,9 +240,7 @@ fn listen(place: &Place, may_be_reached: bool) -> Result<TcpListener, Error> {
 }
 
 fn random_token() -> String {
-    (0..TOKEN / 2)
-        .map(|_| format!("{:02x}", rand::random::<u8>()))
-        .collect()
+    format!("{:032x}", rand::random::<u128>())
 }
 
 /// The thread of a server. It ends with the process, or a little after this is dropped.

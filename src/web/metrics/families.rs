@@ -1,6 +1,6 @@
 //! What is told as metrics, and under which names and labels. `docs/web.md` lists them.
 
-use super::family::{Family, Figure, Labels, by_status, counter, family, gauge, latencies};
+use super::family::{Family, Figure, Labels, by_status, counter, family, flag, gauge, latencies};
 use super::{machines, plan};
 use crate::metrics::{Figures, Report, RequestRow, RunPhase, Snapshot};
 
@@ -55,11 +55,7 @@ fn requests(report: &Report) -> Vec<Family> {
 fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
     let scenario = |name: &str| vec![("scenario", name.to_owned())];
     let wanted = now.progress.wanted;
-    let phase = match now.progress.phase {
-        RunPhase::Running => "running",
-        RunPhase::Paused => "paused",
-        RunPhase::Stopping => "stopping",
-    };
+    let phase = now.progress.phase;
     let run = vec![
         ("plan", report.plan.clone()),
         ("host", report.host.clone()),
@@ -70,10 +66,7 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
         family(
             "phase",
             "The phase of the run, 1 for that of now",
-            ["running", "paused", "stopping"].map(|one| {
-                let is = if one == phase { 1.0 } else { 0.0 };
-                (vec![("phase", one.to_owned())], Figure::Gauge(is))
-            }),
+            RunPhase::ALL.map(|one| (vec![("phase", one.name().to_owned())], flag(one == phase))),
         ),
         gauge(
             "run_seconds",

@@ -13,9 +13,9 @@ function show() {
     ["users", state.users_now ?? 0],
     ["requests", all.count ?? 0],
     ["failures", all.failures ?? 0],
-    ["requests a second now", (all.rate_now ?? 0).toFixed(1)],
+    ["requests per second now", (all.rate_now ?? 0).toFixed(1)],
     ["median", ms(latency.p50)],
-    ["95 % below", ms(latency.p95)],
+    ["95th percentile", ms(latency.p95)],
     ["99 % below", ms(latency.p99)],
   ];
   figures.replaceChildren(

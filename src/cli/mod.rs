@@ -20,8 +20,6 @@ pub(crate) use web::Web;
 
 use crate::config::Output;
 use crate::error::exit;
-#[cfg(feature = "gaggle")]
-use crate::error::{Diagnostic, Error};
 use crate::units;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -175,7 +173,7 @@ pub(crate) fn parse() -> Result<Cli, u8> {
             let cli = Cli::from_arg_matches(&matches)?;
             fitting(&matches, &cli.run)?;
             apart(&cli)?;
-            Ok(cli)
+            Ok(with_flags_of_command(cli))
         })
         .map_err(|error| {
             // Nothing is left to tell if the terminal is gone.
@@ -188,35 +186,60 @@ pub(crate) fn parse() -> Result<Cli, u8> {
         })
 }
 
+/// Makes what a command has in common with a run an option of that.
+#[cfg_attr(
+    not(feature = "gaggle"),
+    expect(unused_mut, reason = "no command has any")
+)]
+fn with_flags_of_command(mut cli: Cli) -> Cli {
+    #[cfg(feature = "gaggle")]
+    match &cli.command {
+        Some(Command::Worker(worker)) => cli.run.screen.verbose |= worker.verbose,
+        Some(Command::Attach(attach)) => {
+            cli.run.outputs.output.clone_from(&attach.output);
+            let screen = &mut cli.run.screen;
+            screen.headless |= attach.headless;
+            screen.exit |= attach.exit;
+            screen.quiet |= attach.quiet;
+        }
+        _ => {}
+    }
+    cli
+}
+
 /// Checks that the options fit what is run: no `--host` beside a URL, no `--method` and `--body` without one.
 fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
-    let typed = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
     let (url, host) = (run.url().is_some(), typed("host"));
     let lonely = ["method", "body"].into_iter().find(|name| typed(name));
+    #[cfg(any(feature = "gaggle", feature = "web"))]
+    let none_of = |names: &[&str], told: &str| match names.iter().find(|name| typed(name)) {
+        Some(flag) => {
+            let told = format!("'--{}' is for {told}", flag.replace('_', "-"));
+            Err(command().error(ErrorKind::MissingRequiredArgument, told))
+        }
+        None => Ok(()),
+    };
     #[cfg(feature = "gaggle")]
     if run.gaggle.workers.is_none() {
-        let of_workers = ["nats", "nats_listen", "workers_timeout", "on_worker_loss"];
-        if let Some(flag) = of_workers.into_iter().find(|name| typed(name)) {
-            let flag = flag.replace('_', "-");
-            let told = format!("'--{flag}' is for a run on workers: say how many with '--workers'");
-            return Err(command().error(ErrorKind::MissingRequiredArgument, told));
-        }
+        none_of(
+            &["nats", "nats_listen", "workers_timeout", "on_worker_loss"],
+            "a run on workers: say how many with '--workers'",
+        )?;
     }
     #[cfg(feature = "web")]
     if run.web.web.is_none() {
-        let of_web = [
-            "web_token",
-            "web_read_only",
-            "web_insecure",
-            "web_cert",
-            "web_key",
-            "open",
-        ];
-        if let Some(flag) = of_web.into_iter().find(|name| typed(name)) {
-            let flag = flag.replace('_', "-");
-            let told = format!("'--{flag}' is for a run that is served over HTTP: add '--web'");
-            return Err(command().error(ErrorKind::MissingRequiredArgument, told));
-        }
+        none_of(
+            &[
+                "web_token",
+                "web_read_only",
+                "web_insecure",
+                "web_cert",
+                "web_key",
+                "open",
+            ],
+            "a run that is served over HTTP: add '--web'",
+        )?;
     }
     let told = match (url, host, lonely) {
         (true, true, _) => "a URL and '--host' both say whom to load: give one of them".to_owned(),
@@ -242,22 +265,6 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
         Some(told) => Err(command().error(ErrorKind::ArgumentConflict, told)),
         None => Ok(()),
     }
-}
-
-/// Returns what a run that is attached to is shown by: the flags of a run of which only these were typed.
-///
-/// # Errors
-/// An environment variable that has a mistake.
-#[cfg(feature = "gaggle")]
-pub(crate) fn run_attached(attach: &Attach) -> Result<Run, Error> {
-    let matches = command().try_get_matches_from(["lgoose"]);
-    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    let mut run = cli.map_err(|error| Diagnostic::new(error.to_string()))?.run;
-    run.outputs.output.clone_from(&attach.output);
-    run.screen.headless |= attach.headless;
-    run.screen.exit |= attach.exit;
-    run.screen.quiet |= attach.quiet;
-    Ok(run)
 }
 
 /// Returns the one-screen help.

@@ -56,8 +56,7 @@ pub fn main() -> ExitCode {
         Err(code) => return code.into(),
     };
     let screen = &cli.run.screen;
-    let verbose = screen.verbose || works_verbosely(&cli);
-    log::start(verbose, screen.quiet, screen.log_file.is_some());
+    log::start(screen.verbose, screen.quiet, screen.log_file.is_some());
     let backtrace = cli.run.screen.backtrace
         || matches!(
             cli.command,
@@ -75,17 +74,6 @@ pub fn main() -> ExitCode {
     };
     console::err().settle(Some(LAST_WORDS));
     code.into()
-}
-
-/// Whether this is a worker that is to say more.
-fn works_verbosely(cli: &Cli) -> bool {
-    #[cfg(feature = "gaggle")]
-    return matches!(&cli.command, Some(cli::Command::Worker(worker)) if worker.verbose);
-    #[cfg(not(feature = "gaggle"))]
-    {
-        let _none = cli;
-        false
-    }
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Error> {
@@ -111,7 +99,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             Ok(exit::OK)
         }
         #[cfg(feature = "gaggle")]
-        Some(cli::Command::Attach(flags)) => workers::attach(&flags),
+        Some(cli::Command::Attach(flags)) => workers::attach(&flags, &cli.run),
         Some(cli::Command::Completions { shell }) => {
             put(cli::completions(shell))?;
             Ok(exit::OK)

@@ -4,7 +4,7 @@ use super::conduct;
 use crate::app::gaggle;
 use crate::app::signals::Signals;
 use crate::app::supervisor::{Begun, Site, Supervisor};
-use crate::app::{guard, runtime, writable};
+use crate::app::{guard, log, runtime, writable};
 use crate::cli;
 use crate::error::Error;
 
@@ -27,12 +27,7 @@ pub(super) fn hire(
     let stop = guard::interrupted();
     let hiring = gaggle::hire(workers, &flags.gaggle, begun.prepared(), tell, stop);
     let (manager, dismissal) = runtime()?.block_on(hiring)?;
-    let threads: usize = manager
-        .link
-        .workers
-        .iter()
-        .map(|worker| worker.threads)
-        .sum();
+    let threads = manager.link.threads();
     let run = manager.run;
     let site = Site {
         place: crate::engine::Place::Workers(manager.link),
@@ -48,8 +43,10 @@ pub(super) fn hire(
 }
 
 /// Watches a run on workers, and leads it once nobody else does.
-pub(super) fn attach(attach: &cli::Attach) -> Result<u8, Error> {
-    let flags = cli::run_attached(attach)?;
+pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run) -> Result<u8, Error> {
+    if let Some(path) = &flags.screen.log_file {
+        log::write_to(path)?;
+    }
     let supervisor = Supervisor::new(Signals::Obeyed);
     let stop = guard::interrupted();
     let attaching = gaggle::attach(&attach.run, &attach.broker, stop);
@@ -58,8 +55,9 @@ pub(super) fn attach(attach: &cli::Attach) -> Result<u8, Error> {
         tracing::info!(target: "lgoose::gaggle", "{}", run.told);
     }
     let mut begun = supervisor.begin(|| Ok(run.prepared))?;
-    begun.move_to(run.site, run.threads);
+    let threads = begun.prepared().config.local.threads;
+    begun.move_to(run.site, threads);
     let config = begun.prepared().config.clone();
     writable::try_places(&flags.outputs.output, &config)?;
-    conduct(begun, &config, None, &flags, || dismissal.now())
+    conduct(begun, &config, None, flags, || dismissal.now())
 }

@@ -1,13 +1,14 @@
 //! `lgoose attach`: a run on workers, watched from anywhere or led on when its manager is lost. The plan itself stays with
 //! the workers; what views and reports need of it is in the stream of the run.
 
+use super::job::local;
 use super::{Dismissal, address};
 use crate::app::client::client;
 use crate::app::prepare::Prepared;
 use crate::app::sites::Sites;
 use crate::app::supervisor::Site;
 use crate::cli;
-use crate::config::{Config, LocalConfig, Logs, Part, ScreenConfig, Show};
+use crate::config::{Config, Part, ScreenConfig};
 use crate::engine;
 use crate::error::Error;
 use crate::gaggle::{Attached, Manager};
@@ -21,8 +22,6 @@ const RUNNING_METRICS: Duration = Duration::from_secs(10);
 pub(in crate::app) struct AttachedRun {
     pub(in crate::app) prepared: Prepared,
     pub(in crate::app) site: Site,
-    /// Threads that drive users on its workers.
-    pub(in crate::app) threads: usize,
     /// What is said of it before anything is shown.
     pub(in crate::app) told: String,
 }
@@ -40,21 +39,9 @@ pub(in crate::app) async fn attach(
     let attaching = Manager::attach(address, run.to_owned(), stop);
     let ((Attached { facts, is_led }, manager), leave) = attaching.await?;
     let stand_in = facts.plan.stand_in()?;
-    let workers = manager.link.workers.iter();
-    let threads = workers.map(|worker| worker.threads).sum();
     let config = Config {
         run: facts.plan.config.clone(),
-        local: LocalConfig {
-            ca: None,
-            cert: None,
-            key: None,
-            local_address: None,
-            logs: Logs::default(),
-            part: Part::WHOLE,
-            threads,
-            memory: None,
-            show: Show::Nothing,
-        },
+        local: local(Part::WHOLE, manager.link.threads(), None),
         screen: ScreenConfig {
             only_summary: false,
             status_codes: false,
@@ -91,7 +78,6 @@ pub(in crate::app) async fn attach(
             stand_in: Some((Arc::new(stand_in), facts.target)),
             logs: None,
         },
-        threads,
         told,
     };
     let dismissal = Dismissal {

@@ -164,7 +164,8 @@ impl Director {
     pub(super) fn show(&mut self) -> u64 {
         self.store.enter(self.phase(), self.aim(), self.played());
         self.live_report.figures_changed();
-        if let (Some(_), Some(behind)) = (&self.workers, self.store.behind(self.now())) {
+        let workers = self.workers.as_ref();
+        if let Some(behind) = workers.and_then(|_| self.store.behind(self.now())) {
             let ms = behind.as_millis();
             tracing::debug!(target: "lgoose::gaggle", "the figures of some worker are {ms} ms behind");
         }

@@ -50,6 +50,13 @@ pub(crate) struct Link {
     pub(crate) past: Option<Past>,
 }
 
+impl Link {
+    /// Returns how many threads drive users on all workers.
+    pub(crate) fn threads(&self) -> usize {
+        self.workers.iter().map(|worker| worker.threads).sum()
+    }
+}
+
 /// The beginning of the load.
 #[derive(Debug)]
 pub(crate) struct Begun {

@@ -15,6 +15,12 @@ pub(crate) fn identity(name: &str, number: u64) -> String {
     )
 }
 
+/// Returns the number in the identity of a worker, which records of gathers have; `None` if it is none.
+pub(super) fn worker_number(id: &str) -> Option<u64> {
+    let (_, number) = id.rsplit_once('.')?;
+    u64::from_str_radix(number, 16).ok()
+}
+
 /// Returns the subjects on which a worker gets answers.
 pub(crate) fn inbox(worker: &str) -> String {
     format!("lgoose.inbox.{worker}")
@@ -76,6 +82,11 @@ pub(super) fn beat(run: &str) -> String {
     format!("lgoose.run.{run}.down.beat")
 }
 
+/// Returns the subjects of all that goes down to the workers of a run.
+pub(super) fn down(run: &str) -> String {
+    format!("lgoose.run.{run}.down.*")
+}
+
 /// Returns the subject on which workers ask for the manager's time.
 pub(super) fn clock(run: &str) -> String {
     format!("lgoose.run.{run}.clock")
@@ -119,9 +130,11 @@ pub(super) fn all_told(run: &str) -> String {
     format!("lgoose.run.{run}.told.>")
 }
 
-/// Returns the worker of the subject of a piece of a log.
-pub(super) fn worker_of_logs(subject: &str) -> Option<&str> {
-    subject.rsplit_once(".log.").map(|(_, worker)| worker)
+/// Returns the worker of the subject of a piece of a log, or of what it tells.
+pub(super) fn teller(subject: &str) -> Option<&str> {
+    let mut words = subject.splitn(5, '.').skip(3);
+    let kind = words.next()?;
+    words.next().filter(|_| matches!(kind, "log" | "told"))
 }
 
 /// Returns the subjects of the signals that a gather adds up.
@@ -193,11 +206,14 @@ mod tests {
             ("host.example.org", "host_example_org.00000000000000ff"),
             ("> *", "___.00000000000000ff"),
             ("", "_.00000000000000ff"),
+            ("log", "log.00000000000000ff"),
+            ("told", "told.00000000000000ff"),
         ] {
             let id = identity(name, 255);
             assert_eq!(id, expected);
             assert_eq!(sender(&signals("run", None, &id)), id);
-            assert_eq!(worker_of_logs(&logs("run", &id)), Some(&*id));
+            assert_eq!(teller(&logs("run", &id)), Some(&*id));
+            assert_eq!(teller(&told("run", &id)), Some(&*id));
         }
     }
 }

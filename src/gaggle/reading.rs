@@ -115,6 +115,8 @@ pub(super) async fn read(
                 Some(Err(error)) => {
                     tracing::debug!(target: "lgoose::gaggle", "{error}");
                     tokio::time::sleep(AGAIN).await;
+                    // A stream that is gone gives nothing but errors, and only a new reader is told why.
+                    break;
                 }
                 None => break,
             }

@@ -171,11 +171,9 @@ impl Worker {
                 sequence += 1;
                 let bytes = messages::encode(&Numbered { sequence, signal });
                 let id = format!("{}:{sequence}", self.id);
-                while self
-                    .broker
-                    .keep(subject.clone(), &id, bytes.clone())
-                    .await
-                    .is_err()
+                // Until the run is gone with its manager.
+                while let Err((_, true)) =
+                    self.broker.keep(subject.clone(), &id, bytes.clone()).await
                 {}
             }
             if !ends {

@@ -86,6 +86,8 @@ fn a_worker_with_a_user_of_its_own_hears_nothing_of_others() {
         let text = text.replace("lgoose.inbox.>", "lgoose.inbox.w1.>");
         text.replace(".up.>", ".up.w1.*")
             .replace(".log.>", ".log.w1.*")
+            .replace(".part.>", ".part.*.w1.*")
+            .replace(".told.>", ".told.w1.*")
     };
     let Some(broker) = broker(narrow) else {
         return;

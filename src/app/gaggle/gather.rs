@@ -7,6 +7,7 @@ use crate::control::Control;
 use crate::error::{Error, exit};
 use crate::gaggle::{Broker, GatherPresence, serve_gather};
 use crate::machine;
+use crate::metrics::label_texts;
 use std::time::Duration;
 
 /// Time that the broker has to come up.
@@ -21,11 +22,7 @@ pub(in crate::app) fn gather(flags: &cli::Gather) -> Result<u8, Error> {
         id: format!("{:016x}", rand::random::<u64>()),
         name: flags.name.clone().unwrap_or_else(machine::host_name),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        labels: flags
-            .label
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect(),
+        labels: label_texts(flags.label.iter().map(|(key, value)| (key, value))).collect(),
         runs: Vec::new(),
         wall: 0,
     };

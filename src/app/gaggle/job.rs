@@ -145,7 +145,7 @@ pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
     let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;
     let mut config = Config {
         run: job.config,
-        local: local(offer.part, terms),
+        local: local(offer.part, terms.threads, terms.memory),
         screen: ScreenConfig {
             only_summary: false,
             status_codes: false,
@@ -199,7 +199,8 @@ fn names_are_addresses(config: &RunConfig) -> Result<(), Error> {
     )))
 }
 
-fn local(part: Part, terms: &Terms) -> LocalConfig {
+/// Returns what a process does for a run that it drives or leads without flags of its own.
+pub(super) fn local(part: Part, threads: usize, memory: Option<u64>) -> LocalConfig {
     LocalConfig {
         ca: None,
         cert: None,
@@ -207,8 +208,8 @@ fn local(part: Part, terms: &Terms) -> LocalConfig {
         local_address: None,
         logs: Logs::default(),
         part,
-        threads: terms.threads,
-        memory: terms.memory,
+        threads,
+        memory,
         show: Show::Nothing,
     }
 }

@@ -109,11 +109,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // 'wait' would close it, on which the attendant kills.
+        let attendant = self.child.stdin.take();
         // It may have ended by itself.
         let _ended = self.child.kill();
         let _status = self.child.wait();
         // Whoever waits there ends, and nothing else.
-        if let Some(mut attendant) = self.child.stdin.take() {
+        if let Some(mut attendant) = attendant {
             let _gone = attendant.write_all(b"over\n");
         }
     }
@@ -167,7 +169,5 @@ fn own_address(ip: IpAddr) -> IpAddr {
 }
 
 fn token() -> String {
-    (0..32)
-        .map(|_| format!("{:x}", rand::random_range(0..16_u8)))
-        .collect()
+    format!("{:032x}", rand::random::<u128>())
 }

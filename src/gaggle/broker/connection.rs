@@ -7,20 +7,21 @@ use crate::gaggle::messages::{self, Reply, Request};
 use crate::gaggle::names;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
-use async_nats::jetstream::context::{CreateStreamErrorKind, PublishErrorKind};
+use async_nats::jetstream::context::{CreateStreamErrorKind, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::{PublishMessage, StreamMessage};
 use async_nats::jetstream::stream::{Config, LastRawMessageErrorKind, StorageType};
 use async_nats::jetstream::{self, ErrorCode};
 use async_nats::{Client, ConnectErrorKind, RequestErrorKind, Subscriber};
 use futures_util::StreamExt as _;
+use serde::Serialize;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// Time for which a repeated message is recognized by the broker itself.
-const REPEATS: Duration = Duration::from_secs(120);
+pub(super) const REPEATS: Duration = Duration::from_secs(120);
 /// Time after which the broker forgets a run that nobody has ended.
-const FORGET: Duration = Duration::from_secs(24 * 3_600);
+pub(super) const FORGET: Duration = Duration::from_secs(24 * 3_600);
 /// Time that an answer of the broker may take.
 const ANSWER: Duration = Duration::from_secs(5);
 
@@ -180,6 +181,24 @@ impl Broker {
         }
     }
 
+    /// Sends a request to one who listens to the subject, and returns the reply.
+    ///
+    /// # Errors
+    /// A sentence: nobody listens, no answer came in time, or it refuses.
+    pub(in crate::gaggle) async fn reply(
+        &self,
+        subject: String,
+        request: &impl Serialize,
+        within: Duration,
+    ) -> Result<Reply, String> {
+        let answer = self.ask(subject, messages::encode(request), within).await?;
+        match messages::decode(&answer) {
+            Ok(Reply::Refused(why)) => Err(why),
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     /// Sends a request to a worker and returns its reply.
     ///
     /// # Errors
@@ -190,13 +209,7 @@ impl Broker {
         request: &Request,
         within: Duration,
     ) -> Result<Reply, String> {
-        let bytes = messages::encode(request);
-        let answer = self.ask(names::worker(worker), bytes, within).await?;
-        match messages::decode(&answer) {
-            Ok(Reply::Refused(why)) => Err(why),
-            Ok(reply) => Ok(reply),
-            Err(error) => Err(error.to_string()),
-        }
+        self.reply(names::worker(worker), request, within).await
     }
 
     /// Makes the stream of a run.
@@ -276,13 +289,11 @@ impl Broker {
         bytes: Vec<u8>,
     ) -> Result<(), (Error, bool)> {
         let message = PublishMessage::build().message_id(id).payload(bytes.into());
-        let failed = |error: async_nats::jetstream::context::PublishError| {
+        let kept = self.publish(subject, message).await;
+        kept.map(drop).map_err(|error| {
             let gone = error.kind() == PublishErrorKind::StreamNotFound;
             (self.cannot("hand figures over to the broker", error), !gone)
-        };
-        let sent = self.jetstream.send_publish(subject, message).await;
-        let acknowledged = sent.map_err(failed)?.await;
-        acknowledged.map(drop).map_err(failed)
+        })
     }
 
     /// Publishes a message that the stream of the run keeps, once by its `id`, if the last one of its subject is still
@@ -297,17 +308,20 @@ impl Broker {
         last: u64,
         bytes: Vec<u8>,
     ) -> Result<u64, NotKept> {
-        let message = PublishMessage::build().message_id(id);
+        let message = PublishMessage::build().message_id(id).payload(bytes.into());
         let message = message.expected_last_subject_sequence(last);
-        let failed = |error: async_nats::jetstream::context::PublishError| match error.kind() {
+        let kept = self.publish(subject, message).await;
+        kept.map_err(|error| match error.kind() {
             PublishErrorKind::WrongLastSequence => NotKept::Overtaken,
             PublishErrorKind::StreamNotFound => NotKept::NoStream,
             _ => NotKept::Failed(self.cannot("hand figures over to the broker", error)),
-        };
-        let message = message.payload(bytes.into());
-        let sent = self.jetstream.send_publish(subject, message).await;
-        let acknowledged = sent.map_err(failed)?.await.map_err(failed)?;
-        Ok(acknowledged.sequence)
+        })
+    }
+
+    /// Publishes a message, and returns the number that it has got in its stream.
+    async fn publish(&self, subject: String, message: PublishMessage) -> Result<u64, PublishError> {
+        let sent = self.jetstream.send_publish(subject, message).await?;
+        Ok(sent.await?.sequence)
     }
 
     /// Returns the last message that a run's stream keeps of a subject.

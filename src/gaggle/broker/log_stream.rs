@@ -2,7 +2,7 @@
 //!
 //! Not an object store, which keeps everything until the end of the run and has no bound that makes a writer wait.
 
-use super::connection::Broker;
+use super::connection::{Broker, FORGET, REPEATS};
 use crate::error::Error;
 use crate::gaggle::names;
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
@@ -13,10 +13,6 @@ use std::time::Duration;
 
 /// The most bytes that the broker keeps of what was not written yet; it takes no more until there is room.
 const MOST_BYTES: i64 = 256 << 20;
-/// Time after which the broker forgets the stream of a run that nobody has ended.
-const FORGET: Duration = Duration::from_secs(24 * 3_600);
-/// Time for which a repeated message is recognized by the broker itself.
-const REPEATS: Duration = Duration::from_secs(120);
 /// Time after which a message is given again that was not acknowledged.
 const GIVE_AGAIN: Duration = Duration::from_secs(5);
 /// The most messages of one batch: with those of the workers, some 16 MiB.

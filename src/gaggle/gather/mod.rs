@@ -13,7 +13,7 @@ use super::names;
 use crate::control::{Call, Calls, Command, Done, Refusal};
 use crate::error::Error;
 use futures_util::StreamExt as _;
-pub(super) use record::{GatherRequest, Reached, Record, RecordKind, worker_number};
+pub(super) use record::{GatherRequest, Reached, Record, RecordKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::task::{AbortHandle, JoinSet};

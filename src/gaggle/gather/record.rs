@@ -26,7 +26,7 @@ pub(in crate::gaggle) struct Record {
 /// How far the signals of a worker are accounted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::gaggle) struct Reached {
-    /// Identity of the worker, as [`worker_number`] reads it.
+    /// Identity of the worker, as [`names::worker_number`](crate::gaggle::names::worker_number) reads it.
     pub(in crate::gaggle) worker: u64,
     /// Number of its latest signal.
     pub(in crate::gaggle) sequence: u64,
@@ -59,10 +59,4 @@ pub(in crate::gaggle) enum GatherRequest {
     Gather { run: String, slot: String },
     /// Nothing is to be done for that run any more.
     Release { run: String },
-}
-
-/// Returns the number in the identity of a worker, which records have; `None` if it is none.
-pub(in crate::gaggle) fn worker_number(id: &str) -> Option<u64> {
-    let (_, number) = id.rsplit_once('.')?;
-    u64::from_str_radix(number, 16).ok()
 }

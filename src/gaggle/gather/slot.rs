@@ -1,8 +1,9 @@
 //! State of a slot at its gather: signals that were added up and are in no record yet.
 
-use super::record::{Reached, Record, RecordKind, worker_number};
+use super::record::{Reached, Record, RecordKind};
 use crate::engine::WorkerSignal;
 use crate::gaggle::messages::{self, Numbered};
+use crate::gaggle::names;
 use crate::gaggle::reading::Heard;
 use crate::metrics::{GatheredDelta, PortableDelta};
 use std::collections::BTreeMap;
@@ -174,7 +175,7 @@ impl Fold {
     /// Adds a signal, unless it is a repeat of one that is in a record of these members or was added before.
     fn add(&mut self, heard: &Heard, known: &BTreeMap<u64, Member>) {
         self.through = heard.number;
-        let Some(worker) = worker_number(&heard.sender) else {
+        let Some(worker) = names::worker_number(&heard.sender) else {
             return;
         };
         let Ok(Numbered { sequence, signal }) = messages::decode::<Numbered>(&heard.bytes) else {
@@ -205,7 +206,6 @@ impl Fold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gaggle::names::identity;
     use crate::metrics::{Effort, Phases, Recorder, Sample};
     use std::time::{Duration, Instant};
 
@@ -227,7 +227,7 @@ mod tests {
                 subject: String::new(),
                 kept_at: 0,
                 is_last: false,
-                sender: identity("w", worker + 1_000),
+                sender: names::identity("w", worker + 1_000),
                 number,
                 bytes: messages::encode(&numbered),
             });

@@ -3,6 +3,7 @@
 use super::pump::{ANSWER, Pump};
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::gaggle::messages::{self, Numbered, RequestKind};
+use crate::gaggle::names;
 use crate::gaggle::reading::Heard;
 use async_nats::Message;
 use tokio::time::Instant;
@@ -10,8 +11,7 @@ use tokio::time::Instant;
 impl Pump {
     /// Warns that a worker cannot hand its figures over, and why.
     pub(super) fn warn_of(&self, message: &Message) {
-        let id = message.subject.rsplit_once(".told.").map(|(_, id)| id);
-        let number = id.and_then(|id| self.roll.number_of(id));
+        let number = names::teller(&message.subject).and_then(|id| self.roll.number_of(id));
         if let (Some(number), Ok(why)) = (number, messages::decode::<String>(&message.payload)) {
             let name = self.roll.0[number].name();
             let text = format!("figures of worker '{name}' do not arrive: it {why}");

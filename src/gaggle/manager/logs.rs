@@ -1,6 +1,7 @@
 //! Logs of a run on workers, as they come to the manager: pieces from the broker into the run's log files, each once. The
 //! broker removes a piece when it was written. No more is fetched until it is, so memory is bounded.
 
+use super::pump::ANSWER;
 use crate::engine::LogsWanted;
 use crate::gaggle::broker::{Broker, LogConsumer};
 use crate::gaggle::manager::recruit::present;
@@ -13,8 +14,6 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-/// Time that a worker has to answer.
-const ANSWER: Duration = Duration::from_secs(5);
 /// Time without progress after the end of a run until what is missing is given up: longer than the broker takes to give a
 /// piece again.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -100,8 +99,8 @@ pub(super) async fn collect(
         let sources = workers.into_iter().enumerate();
         let sources = sources.map(|(number, (id, name))| (id, Source::new(number, &name)));
         let collector = Collector {
-            broker: broker.clone(),
-            run: run.clone(),
+            broker,
+            run,
             consumer,
             sources: sources.collect(),
             over,
@@ -113,7 +112,6 @@ pub(super) async fn collect(
         // Whoever waited for it was interrupted.
         let _unheard = ended.send(warnings);
     }
-    broker.remove_log_stream(&run).await;
 }
 
 impl Collector {
@@ -161,7 +159,7 @@ impl Collector {
     async fn fetch(&mut self, run_logs: &RunLogs) {
         let batch = self.consumer.batch().await;
         for message in &batch {
-            let Some(id) = names::worker_of_logs(&message.subject) else {
+            let Some(id) = names::teller(&message.subject) else {
                 continue;
             };
             let piece = match messages::decode::<LogPiece>(&message.payload) {

@@ -95,9 +95,9 @@ where
             let lead = async move {
                 match prepare(ends).await {
                     Ok((doing, given)) => {
-                        if ready.send(Ok(given)).is_ok() {
-                            doing.await;
-                        }
+                        // Whoever has gone has ended it, too: workers that were claimed are let go.
+                        let _unheard = ready.send(Ok(given));
+                        doing.await;
                     }
                     Err(error) => {
                         let _unheard = ready.send(Err(error));
@@ -187,30 +187,29 @@ async fn prepare(
     (plan_version, about): (Arc<PlanVersion>, About),
     ends: &mut oneshot::Receiver<()>,
 ) -> Result<(Pump, Manager), Error> {
-    let broker = Broker::connect(address, "lgoose manager", CONNECT).await?;
+    let broker = &Broker::connect(address, "lgoose manager", CONNECT).await?;
     let run = run_name();
     broker.make_stream(&run).await?;
-    let Some(line) = Line::open(broker, &run, 0).await? else {
-        return Err(Error::trouble("another manager has this run"));
-    };
-    let broker = &line.broker;
-    let log_consumer = match recruitment.logs {
-        true => Some(broker.make_log_stream(&run).await?),
-        false => None,
-    };
     let handed_out = async {
+        let Some(line) = Line::open(broker.clone(), &run, 0).await? else {
+            return Err(Error::trouble("another manager has this run"));
+        };
+        let log_consumer = match recruitment.logs {
+            true => Some(broker.make_log_stream(&run).await?),
+            false => None,
+        };
         let recruited = recruit::recruit(broker, &run, &recruitment, &tell).await?;
         let mut roll = Roll::new(recruited);
         let packed = pack(&plan_version)?;
         let slots = Slots::open(broker, &run, &mut roll, &tell).await?;
         hand_out::hand_out(broker, &run, &mut roll, &packed, 0).await?;
-        Ok::<_, Error>((roll, slots, packed))
+        Ok::<_, Error>((line, log_consumer, (roll, slots), packed))
     };
     let handed_out = tokio::select! {
         handed_out = handed_out => handed_out,
         _ = ends => Err(Error::trouble("nobody waits for the run any more")),
     };
-    let (roll, slots, packed) = match handed_out {
+    let (line, log_consumer, (roll, slots), packed) = match handed_out {
         Ok(handed_out) => handed_out,
         Err(error) => {
             recruit::release_all(broker, &run).await;

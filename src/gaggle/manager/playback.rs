@@ -163,9 +163,10 @@ impl Playback {
                         break PlayedBack::Over;
                     }
                 }
-                // The state of the run tells what comes of it.
                 Some(trouble) = troubles.recv() => {
                     tracing::debug!(target: "lgoose::gaggle", "{trouble}");
+                    // Nothing more comes: the state of the run tells what becomes of it.
+                    up_to_date = true;
                 }
             }
         };

@@ -130,7 +130,7 @@ impl Pump {
         }
     }
 
-    /// Pumps until the run is over, then lets the workers go.
+    /// Pumps until the run is over, then lets the workers go. Leaves them to another manager that leads it.
     pub(super) async fn run(mut self, mut over: oneshot::Receiver<()>) {
         let mut contact = self.line.broker.contact();
         let mut look = tokio::time::interval(Duration::from_millis(250));
@@ -152,17 +152,12 @@ impl Pump {
             self.order.subscribe(),
             Failing::new(told.clone()),
         );
-        let lines = self.lines.take();
-        let (keeper, name) = (broker.clone(), run.clone());
-        let keeping = async move {
-            if let Some(lines) = lines {
-                keep(keeper, name, lines, Failing::new(told)).await;
-            }
-        };
         let mut beside = JoinSet::new();
         beside.spawn(reading);
         beside.spawn(publishing);
-        beside.spawn(keeping);
+        if let Some(lines) = self.lines.take() {
+            beside.spawn(keep(broker.clone(), run.clone(), lines, Failing::new(told)));
+        }
         let mut directives: Option<Latest<Directive>> = None;
         let mut leads = true;
         loop {
@@ -204,7 +199,7 @@ impl Pump {
                     self.chronicle.write(at, LineKind::Told(told));
                 }
                 Some(heard) = received.recv() => match names::is_slot(&heard.sender) {
-                    true => self.hear_record(heard),
+                    true => self.hear_record(&heard),
                     false => self.hear(&heard),
                 },
                 Some(event) = self.slots.next() => self.heed_slot(event),
@@ -373,5 +368,6 @@ impl Pump {
         let _gone = futures_util::future::join_all(asked).await;
         self.slots.release(&self.line.broker, &self.line.run).await;
         self.line.broker.remove_stream(&self.line.run).await;
+        self.line.broker.remove_log_stream(&self.line.run).await;
     }
 }

@@ -3,8 +3,8 @@
 use crate::config::Part;
 use crate::engine::{SignalKind, WorkerSignal};
 use crate::gaggle::clock::Offset;
-use crate::gaggle::gather::worker_number;
 use crate::gaggle::messages::{Place, Presence};
+use crate::gaggle::names;
 use crate::metrics::WorkerIdentity;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -80,11 +80,11 @@ impl Roll {
         self.0.iter().map(Member::identity).collect()
     }
 
-    /// Returns the number of the worker whose identity ends with that one.
-    pub(super) fn number_of_worker(&self, worker: u64) -> Option<usize> {
-        self.0
-            .iter()
-            .position(|member| member.worker == Some(worker))
+    /// Returns the numbers of workers by those in their identities.
+    pub(super) fn numbers(&self) -> BTreeMap<u64, usize> {
+        let all = self.0.iter().enumerate();
+        all.filter_map(|(number, member)| Some((member.worker?, number)))
+            .collect()
     }
 
     /// Returns the number of the worker with that identity.
@@ -184,7 +184,7 @@ impl Member {
         let first = place.first_shard as usize;
         Member {
             shards: first..first + presence.threads as usize,
-            worker: worker_number(&presence.id),
+            worker: names::worker_number(&presence.id),
             presence,
             place,
             offset: None,

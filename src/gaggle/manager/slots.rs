@@ -6,12 +6,12 @@ use super::terms::Tell;
 use crate::error::Error;
 use crate::gaggle::broker::{Broker, NotKept};
 use crate::gaggle::gather::{GatherRequest, Reached, Record, RecordKind, gathers};
-use crate::gaggle::messages::{self, GatherPresence, Reply};
+use crate::gaggle::messages::GatherPresence;
 use crate::gaggle::names;
 use crate::gaggle::reading::Heard;
 use crate::metrics::{label_texts, labels_text};
 use crate::units::counted;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -52,8 +52,6 @@ pub(super) enum Turn {
         reading: AbortHandle,
         /// When a gather was looked for.
         asked: Instant,
-        /// The last signal that is the manager's, if that was decided elsewhere, and the records after it.
-        until: Option<(u64, VecDeque<Heard>)>,
     },
     /// A gather is about to take over.
     HandingBack,
@@ -150,11 +148,11 @@ impl Slots {
     pub(super) async fn release(&self, broker: &Broker, run: &str) {
         let ids: BTreeSet<&String> = self.all.iter().map(|slot| &slot.gather.0).collect();
         for id in ids {
-            let request = messages::encode(&GatherRequest::Release {
+            let request = GatherRequest::Release {
                 run: run.to_owned(),
-            });
+            };
             // It notices by itself that the stream is gone.
-            let _gone = broker.ask(names::gather(id), request, ANSWER).await;
+            let _gone = broker.reply(names::gather(id), &request, ANSWER).await;
         }
         for slot in &self.all {
             if let Turn::Manager { reading, .. } = &slot.turn {
@@ -248,17 +246,12 @@ pub(super) fn fits(gather: &GatherPresence, labels: &BTreeMap<String, String>) -
 
 /// Asks a gather to add up a slot.
 pub(super) async fn ask(broker: &Broker, id: &str, run: &str, slot: &str) -> Result<(), String> {
-    let request = messages::encode(&GatherRequest::Gather {
+    let request = GatherRequest::Gather {
         run: run.to_owned(),
         slot: slot.to_owned(),
-    });
-    let answer = broker.ask(names::gather(id), request, ANSWER).await?;
-    match messages::decode(&answer) {
-        Ok(Reply::Done) => Ok(()),
-        Ok(Reply::Refused(why)) => Err(why),
-        Ok(_) => Err("it gave an answer that fits no question".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    };
+    let asked = broker.reply(names::gather(id), &request, ANSWER).await;
+    asked.map(drop)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use crate::gaggle::messages::{self, GatherPresence};
 use crate::gaggle::names;
 use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
 use crate::metrics::{Delivery, GatheredDelta, labels_text};
-use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -26,20 +25,12 @@ const WRITE_AGAIN: Duration = Duration::from_millis(250);
 
 impl Pump {
     /// Takes a record of a slot up.
-    pub(super) fn hear_record(&mut self, heard: Heard) {
+    pub(super) fn hear_record(&mut self, heard: &Heard) {
         let Some(at) = self.slots.number_of(&heard.sender) else {
             return;
         };
         let slot = &mut self.slots.all[at];
         slot.heard = Instant::now();
-        if let Turn::Manager {
-            until: Some((_, waiting)),
-            ..
-        } = &mut slot.turn
-        {
-            waiting.push_back(heard);
-            return;
-        }
         let record = match messages::decode::<Record>(&heard.bytes) {
             Ok(record) => record,
             Err(error) => return self.signal(0, SignalKind::Failed(error)),
@@ -57,7 +48,7 @@ impl Pump {
                 slot.through = record.through;
                 self.read_directly(at);
             }
-            RecordKind::HandedBack => self.hand_back_at(at, record.through),
+            RecordKind::HandedBack => self.go_on_with_gather(at),
         }
     }
 
@@ -68,18 +59,18 @@ impl Pump {
         figures: &[u8],
         passed: Vec<(u64, u64, WorkerSignal)>,
     ) {
+        let numbers = self.roll.numbers();
         let mut epochs = Vec::new();
         for reached in members.iter().filter(|reached| reached.signals > 0) {
-            if let Some(number) = self.roll.number_of_worker(reached.worker) {
+            if let Some(&number) = numbers.get(&reached.worker) {
                 self.come_to(number, reached.sequence, reached.signals);
                 epochs.push((number, reached.epoch));
             }
         }
         if !figures.is_empty() {
             let decoded = GatheredDelta::decode(figures);
-            let roll = &self.roll;
             let kind = decoded.map(|delta| {
-                let delta = delta.numbered(|worker| roll.number_of_worker(worker));
+                let delta = delta.numbered(|worker| numbers.get(&worker).copied());
                 SignalKind::Gathered(Delivery::Gathered {
                     delta: Box::new(delta),
                     reached: epochs,
@@ -88,7 +79,7 @@ impl Pump {
             self.signal(0, kind.unwrap_or_else(SignalKind::Failed));
         }
         for (worker, sequence, signal) in passed {
-            if let Some(number) = self.roll.number_of_worker(worker) {
+            if let Some(&number) = numbers.get(&worker) {
                 self.heed(number, sequence, signal);
             }
         }
@@ -125,18 +116,11 @@ impl Pump {
     /// Takes up a signal that the manager reads itself.
     fn hear_directly(&mut self, at: usize, heard: &Heard) {
         let slot = &mut self.slots.all[at];
-        let Turn::Manager { until, .. } = &slot.turn else {
-            return;
-        };
-        let last = until.as_ref().map_or(u64::MAX, |(last, _)| *last);
-        if heard.number <= slot.through || heard.number > last {
+        if !matches!(slot.turn, Turn::Manager { .. }) || heard.number <= slot.through {
             return;
         }
         slot.through = heard.number;
         self.hear(heard);
-        if heard.number == last {
-            self.go_on_with_gather(at);
-        }
     }
 
     /// Looks for gathers of which nothing is heard, and for others in their places.
@@ -218,7 +202,6 @@ impl Pump {
         slot.turn = Turn::Manager {
             reading: reading.abort_handle(),
             asked: Instant::now(),
-            until: None,
         };
         self.roll.excuse(&slot.name, Instant::now());
         let text = format!(
@@ -251,12 +234,7 @@ impl Pump {
     /// Leaves a slot's signals to a gather, from the next one on.
     fn hand_back(&mut self, at: usize, gather: GatherPresence) {
         let slot = &mut self.slots.all[at];
-        let Turn::Manager {
-            reading,
-            until: None,
-            ..
-        } = &slot.turn
-        else {
+        let Turn::Manager { reading, .. } = &slot.turn else {
             return;
         };
         reading.abort();
@@ -281,27 +259,11 @@ impl Pump {
         });
     }
 
-    /// Takes up that a slot's signals after that one are a gather's.
-    fn hand_back_at(&mut self, at: usize, through: u64) {
-        let slot = &mut self.slots.all[at];
-        match &mut slot.turn {
-            Turn::Manager { until, .. } if slot.through < through => {
-                *until = Some((through, VecDeque::new()));
-            }
-            _ => self.go_on_with_gather(at),
-        }
-    }
-
+    /// Takes up that a slot's signals are a gather's again.
     fn go_on_with_gather(&mut self, at: usize) {
         let slot = &mut self.slots.all[at];
         slot.heard = Instant::now();
-        let waiting = match std::mem::replace(&mut slot.turn, Turn::Gather) {
-            Turn::Manager { reading, until, .. } => {
-                reading.abort();
-                until.map(|(_, waiting)| waiting)
-            }
-            _ => None,
-        };
+        slot.turn = Turn::Gather;
         let text = format!(
             "gather '{}' adds up the figures of {} again",
             slot.gather.1,
@@ -309,8 +271,5 @@ impl Pump {
         );
         self.roll.excuse(&slot.name, slot.heard);
         self.signal(0, SignalKind::Warning(text));
-        for heard in waiting.into_iter().flatten() {
-            self.hear_record(heard);
-        }
     }
 }

@@ -74,7 +74,7 @@ impl Duty {
         load: Load,
         clock: Clock,
     ) -> Result<Duty, Error> {
-        let down = broker.listen(format!("lgoose.run.{run}.down.*")).await?;
+        let down = broker.listen(names::down(&run)).await?;
         Ok(Duty {
             run,
             contact: broker.contact(),

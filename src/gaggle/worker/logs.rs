@@ -165,7 +165,7 @@ impl Packing {
             // A broker that takes short messages only: smaller ones, or none if an entry is too long alone.
             let halves = pieces(entries, entries.len() / 2);
             let halves: Vec<&[u8]> = halves.collect();
-            return halves.len() == 1 || halves.into_iter().all(|half| self.put(half, last));
+            return halves.len() == 1 || halves.into_iter().all(|half| self.put(half, false));
         }
         self.number += 1;
         let message = messages::encode(&piece);

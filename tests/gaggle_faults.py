@@ -195,11 +195,14 @@ class Run:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
+    def broker_url(self, port=None):
+        return f"nats://127.0.0.1:{port or self.port}"
+
     async def add_worker(self, name, port=None):
         worker = Process(self.folder, name)
         self.workers[name] = await worker.start(
             self.lgoose, "worker", "--name", name, "--threads", "1", "--once",
-            LGOOSE_NATS=f"nats://127.0.0.1:{port or self.port}",
+            LGOOSE_NATS=self.broker_url(port),
         )
 
     async def begin(self):
@@ -214,12 +217,33 @@ class Run:
         self.manager = await Process(self.folder, "manager").start(
             self.lgoose, path, "-H", self.url, "-u", USERS, "-r", "1000", "-t", f"{self.lasts}s",
             "--workers", len(WORKERS), "--headless", "-o", f"json={self.folder / 'report.json'}", *self.options,
-            LGOOSE_NATS=f"nats://127.0.0.1:{self.port}",
+            LGOOSE_NATS=self.broker_url(),
         )
         self.watching = asyncio.create_task(self.watch())
         self.noting = asyncio.create_task(self.note_end())
         await until("users work", lambda: self.history and all(self.history[-1][1]), within=60)
         self.begun = next(at for at, counts in self.history if any(counts))
+
+    async def listed(self):
+        """The name of the run, as 'lgoose gaggle' tells it."""
+        listing = await Process(self.folder, "listing").start(self.lgoose, "gaggle", LGOOSE_NATS=self.broker_url())
+        await listing.end(30.0)
+        runs = [line for line in listing.out.read_text().splitlines() if line.startswith("run ")]
+        expect(len(runs) == 1, f"{len(runs)} runs are listed")
+        return runs[0].removeprefix("run ").split(":")[0]
+
+    async def attach(self, found):
+        """Starts another manager, which watches the run or leads it."""
+        return await Process(self.folder, "attached").start(
+            self.lgoose, "attach", found, "--headless", "-o", f"json={self.folder / 'report.json'}",
+            LGOOSE_NATS=self.broker_url(),
+        )
+
+    def follow(self, manager):
+        """Takes that process for the manager from now on."""
+        self.noting.cancel()
+        self.manager = manager
+        self.noting = asyncio.create_task(self.note_end())
 
     async def note_end(self):
         await self.manager.child.wait()
@@ -393,14 +417,33 @@ async def worker_replaced(run):
     return report, compare(run, report, site, lost=run.victim)
 
 
-# kill -9 of the manager and 'lgoose attach' have their place here: the fault kills run.manager, starts the attaching
-# process in its place, and compares its report as the others do.
+async def manager_killed(run):
+    """kill -9 of the manager: 'lgoose attach' goes on, of somebody who watched already or who comes some seconds later."""
+    await run.begin()
+    watched = run.chance.random() < 0.5
+    found = await run.listed()
+    attached = await run.attach(found) if watched else None
+    if attached:
+        await until("the run is watched", lambda: attached.says("watched, while its manager steers it"))
+    passed = time.monotonic() - run.begun
+    await run.moment(passed + 0.5, run.lasts - 0.5)
+    await run.manager.kill()
+    later = 0.0 if watched else run.chance.uniform(0.0, 8.0)
+    await asyncio.sleep(later)
+    run.follow(attached or await run.attach(found))
+    run.note = "watched before" if watched else f"attached {later:.1f} s later"
+    report, site = await run.finish()
+    expect_told(report, "another manager took the run over: the one before was lost")
+    return report, compare(run, report, site)
+
+
 FAULTS = {
     "worker-killed": worker_killed,
     "broker-killed": broker_killed,
     "worker-stopped": worker_stopped,
     "network-cut": network_cut,
     "worker-replaced": worker_replaced,
+    "manager-killed": manager_killed,
 }
 
 
@@ -446,7 +489,7 @@ async def break_one(lgoose, owned, name, number, seed):
     finally:
         await run.clear()
     at = "-" if run.fault_at is None else f"{run.fault_at:.1f} s"
-    victim = WORKERS[run.victim] if name != "broker-killed" else "--"
+    victim = "--" if name in ("broker-killed", "manager-killed") else WORKERS[run.victim]
     print(f"{name:<16} {number:>3}  {victim} at {at:>6}  {told}  {run.note}", flush=True)
     if why:
         print(f"    {why}\n    kept: {folder}", flush=True)

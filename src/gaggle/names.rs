@@ -67,6 +67,20 @@ pub(super) fn lead(run: &str) -> String {
     format!("lgoose.run.{run}.kept.lead")
 }
 
+/// Returns the beginning of all subjects of a run.
+pub(super) fn of_run(run: &str) -> String {
+    format!("lgoose.run.{run}.")
+}
+
+/// Returns the beginnings of the subjects on which JetStream is asked for what the stream of a run keeps.
+pub(super) fn reading(run: &str) -> [String; 2] {
+    let stream = stream(run);
+    [
+        format!("$JS.API.CONSUMER.CREATE.{stream}"),
+        format!("$JS.API.CONSUMER.MSG.NEXT.{stream}"),
+    ]
+}
+
 /// Returns all that the stream of a run keeps.
 pub(super) fn kept(run: &str) -> Vec<String> {
     vec![

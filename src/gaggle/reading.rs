@@ -52,10 +52,15 @@ impl Failing {
         }
         let since = *self.since.get_or_insert_with(Instant::now);
         if since.elapsed() >= PATIENCE {
-            // The run is at its end.
-            let _over = self.told.send(error);
+            self.tell(error);
             self.since = None;
         }
+    }
+
+    /// Tells of a failure that will not pass.
+    fn tell(&mut self, error: Error) {
+        // The run is at its end.
+        let _over = self.told.send(error);
     }
 
     pub(super) fn forget(&mut self) {
@@ -64,7 +69,8 @@ impl Failing {
 }
 
 /// Reads all messages of a run with that subject, or all with `""`, in order, from that number of the stream on. What is broken off begins
-/// anew where it was, and at once when the broker is back: a reader would notice only after half a minute.
+/// anew where it was, and at once when the broker is back: a reader would notice only after half a minute. Ends when the
+/// broker does not permit it.
 pub(super) async fn read(
     broker: Broker,
     run: String,
@@ -75,9 +81,16 @@ pub(super) async fn read(
 ) {
     let mut contact = broker.contact();
     let mut next = from;
+    let reads = names::reading(&run);
+    let denial = broker.denial("read the run's figures at the broker", &reads);
+    tokio::pin!(denial);
     loop {
         contact.mark_unchanged();
-        let mut signals = match broker.kept(&run, &subject, next).await {
+        let opened = tokio::select! {
+            opened = broker.kept(&run, &subject, next) => opened,
+            error = &mut denial => return failing.tell(error),
+        };
+        let mut signals = match opened {
             Ok((signals, _)) => signals,
             Err(error) => {
                 failing.note(&broker, error);
@@ -89,6 +102,7 @@ pub(super) async fn read(
         loop {
             let message = tokio::select! {
                 message = signals.next() => message,
+                error = &mut denial => return failing.tell(error),
                 changed = contact.changed() => match changed {
                     Ok(()) if *contact.borrow() != Contact::Up => continue,
                     _ => break,

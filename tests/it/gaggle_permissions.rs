@@ -1,23 +1,32 @@
-//! The sample configuration of a broker: what its permissions let managers and workers do, and what not.
+//! The sample configuration of a broker: what its permissions let managers, workers and gathers do, and what happens
+//! without them.
 
 use crate::broker::Broker;
 use crate::gaggle::report_of;
 use crate::logs::{path, rows};
 use crate::program::{Lgoose, Running, plan, wait_until};
 use crate::server::Server;
+use rustix::process::Signal;
 
 const SAMPLE: &str = include_str!("../../deploy/nats.conf");
 
 /// Starts a broker with the sample's accounts; `change` may change the text.
 fn broker(change: impl Fn(String) -> String) -> Option<Broker> {
+    // The part that the sample has for gathers.
+    let text = SAMPLE
+        .replace("\n# GATHER = {\n", "\nGATHER = {\n")
+        .replace("\n#   ", "\n  ")
+        .replace("\n# }\n", "\n}\n")
+        .replace("# { user: \"gather\"", "{ user: \"gather\"");
     let own = |line: &&str| {
         let line = line.trim_start();
         !["listen:", "http:", "max_", "#"]
             .iter()
             .any(|start| line.starts_with(start))
     };
-    let text: Vec<&str> = SAMPLE.lines().filter(own).collect();
+    let text: Vec<&str> = text.lines().filter(own).collect();
     let text = text.join("\n");
+    let text = text.replace("$LGOOSE_GATHER_PASSWORD", "\"g4ther\"");
     let text = text.replace("\"/var/lib/nats/jetstream\"", "\"STORE\"");
     let text = text.replace("$LGOOSE_MANAGER_PASSWORD", "\"m4nager\"");
     Broker::with(
@@ -26,14 +35,59 @@ fn broker(change: impl Fn(String) -> String) -> Option<Broker> {
     )
 }
 
-fn worker(broker: &Broker, name: &str) -> Running {
-    let worker = Lgoose::new(["worker", "--name", name, "--threads", "1"])
-        .env("LGOOSE_NATS", &broker.url_with("worker:w0rker"))
+fn ready(command: &[&str], broker: &Broker, account: &str) -> Running {
+    let process = Lgoose::new(command)
+        .env("LGOOSE_NATS", &broker.url_with(account))
         .start();
-    wait_until("the worker is ready", || {
-        worker.stderr().contains("waits for runs")
+    wait_until("it is ready", || {
+        process.stderr().contains("waits for runs")
     });
-    worker
+    process
+}
+
+fn worker(broker: &Broker, name: &str) -> Running {
+    let label = format!("name={name}");
+    let command = [
+        "worker",
+        "--name",
+        name,
+        "--threads",
+        "1",
+        "--label",
+        &label,
+    ];
+    ready(&command, broker, "worker:w0rker")
+}
+
+/// Starts a gather for the figures of the worker 'w1'.
+fn gather(broker: &Broker) -> Running {
+    let command = ["gather", "--name", "g1", "--label", "name=w1"];
+    ready(&command, broker, "gather:g4ther")
+}
+
+/// Returns the change of the configuration that takes a permission away, wherever it stands between these two words.
+fn without(permission: &str, from: &str, to: &str) -> impl Fn(String) -> String {
+    let line = format!("\"{permission}\"\n");
+    let (from, to) = (from.to_owned(), to.to_owned());
+    move |text| {
+        let (before, rest) = text.split_once(&*from).expect("where it begins");
+        let (part, after) = rest.split_once(&*to).expect("where it ends");
+        assert!(part.contains(&line), "{part}");
+        let part = part.replace(&line, "\n");
+        format!("{before}{from}{part}{to}{after}")
+    }
+}
+
+/// Attaches to the run that the broker keeps.
+fn attach(broker: &Broker, account: &str) -> Running {
+    let url = broker.url_with(account);
+    let listed = Lgoose::new(["gaggle"]).env("LGOOSE_NATS", &url);
+    let listed = listed.finish().stdout;
+    let mut lines = listed.lines();
+    let run = lines.find_map(|line| line.strip_prefix("run ")?.split(':').next());
+    let run = run.unwrap_or_else(|| panic!("{listed}"));
+    let attaching = Lgoose::new(["attach", run, "-o", "json=-"]);
+    attaching.env("LGOOSE_NATS", &url).start()
 }
 
 fn manager(broker: &Broker, server: &Server, more: &[&str]) -> Running {
@@ -113,5 +167,121 @@ fn a_worker_with_a_user_of_its_own_hears_nothing_of_others() {
         ended.stderr.contains("of 2 workers, 1 came"),
         "{}",
         ended.stderr
+    );
+}
+
+#[test]
+fn gathers_and_other_managers_need_no_more_than_the_sample_configuration() {
+    let Some(broker) = broker(|text| text) else {
+        return;
+    };
+    let server = Server::start();
+    let (gather, _workers) = (
+        gather(&broker),
+        [worker(&broker, "w1"), worker(&broker, "w2")],
+    );
+    let leading = manager(&broker, &server, &["-r", "100", "-t", "8s"]);
+    wait_until("users work", || server.received() > 100);
+    assert!(gather.stderr().contains("are added up"));
+    let attached = attach(&broker, "manager:m4nager");
+    wait_until("it watches", || attached.stderr().contains("watched"));
+    leading.signal(Signal::KILL);
+    wait_until("the manager has ended", || leading.has_ended());
+    let ended = attached.end();
+    let told = format!("{}{}", gather.stderr(), ended.stderr);
+    assert!(!told.contains("the broker says"), "{told}");
+    let (report, _) = report_of(ended);
+    assert_eq!(report.sent(), server.received());
+}
+
+#[test]
+fn a_run_that_its_manager_may_not_steer_or_read_is_refused_or_ended() {
+    let removed = without("lgoose.run.*.down.*", "MANAGER = {", "subscribe");
+    let Some(mute) = broker(removed) else {
+        return;
+    };
+    let server = Server::start();
+    let _workers = [worker(&mute, "w1"), worker(&mute, "w2")];
+    let ended = manager(&mute, &server, &["-t", "2s", "-q"]).end();
+    assert_eq!((ended.code, server.received()), (3, 0), "{}", ended.stderr);
+    let told = "cannot lead the run at the broker";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("may not publish to"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("docs/gaggle.md"), "{}", ended.stderr);
+
+    let removed = without("$JS.API.CONSUMER.MSG.NEXT.*.*", "MANAGER = {", "subscribe");
+    let Some(deaf) = broker(removed) else {
+        return;
+    };
+    let _workers = [worker(&deaf, "w1"), worker(&deaf, "w2")];
+    let ended = manager(&deaf, &server, &["-t", "60s", "-q"]).end();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("cannot read the run's figures"),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("CONSUMER.MSG.NEXT"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn who_may_not_take_a_run_over_says_so_and_ends() {
+    let no_lead = |text: String| {
+        // The manager keeps its own; one who attaches has another account.
+        let (before, rest) = text.split_once("MANAGER = {").expect("the manager's");
+        let (manager, after) = rest.split_once("\n}\n").expect("its end");
+        let attach = manager.replace("\"lgoose.run.*.kept.*\"\n", "\n");
+        let text = format!("{before}MANAGER = {{{manager}\n}}\nATTACH = {{{attach}\n}}\n{after}");
+        let user = "{ user: \"attach\", password: \"a77ach\", permissions: $ATTACH }";
+        text.replace(
+            "{ user: \"worker\"",
+            &format!("{user}\n{{ user: \"worker\""),
+        )
+    };
+    let Some(broker) = broker(no_lead) else {
+        return;
+    };
+    let server = Server::start();
+    let _workers = [worker(&broker, "w1"), worker(&broker, "w2")];
+    let leading = manager(&broker, &server, &["-r", "100", "-t", "20s"]);
+    wait_until("users work", || server.received() > 50);
+    let attached = attach(&broker, "attach:a77ach");
+    wait_until("it watches", || attached.stderr().contains("watched"));
+    leading.signal(Signal::KILL);
+    let ended = attached.end();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("cannot lead the run at the broker"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains(".kept.lead"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_gather_that_may_not_read_leaves_its_workers_to_the_manager() {
+    let removed = without("$JS.API.CONSUMER.MSG.NEXT.*.*", "GATHER = {", "subscribe");
+    let Some(broker) = broker(removed) else {
+        return;
+    };
+    let server = Server::start();
+    let (gather, _workers) = (
+        gather(&broker),
+        [worker(&broker, "w1"), worker(&broker, "w2")],
+    );
+    let (report, _) = report_of(manager(&broker, &server, &["-r", "100", "-t", "10s"]).end());
+    assert_eq!(report.sent(), server.received());
+    let told = gather.stderr();
+    assert!(
+        told.contains("may not publish to \"$JS.API.CONSUMER.MSG.NEXT"),
+        "{told}"
     );
 }

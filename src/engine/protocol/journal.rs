@@ -126,6 +126,8 @@ pub(crate) enum What {
     Nothing,
     /// The run is over: its manager has let it go.
     End,
+    /// It cannot be followed any further.
+    Failed(Error),
 }
 
 #[cfg(test)]

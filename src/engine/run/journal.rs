@@ -32,6 +32,8 @@ pub(crate) enum Played {
     Ended,
     /// Whoever watched it has left; it goes on.
     Left,
+    /// It could not be followed any further; what becomes of it is not known.
+    Failed,
 }
 
 impl Journal {

@@ -26,6 +26,10 @@ impl Director {
             tokio::select! {
                 moment = moments.recv() => match moment {
                     Some(Moment { what: What::End, .. }) => break Played::Ended,
+                    Some(Moment { what: What::Failed(why), .. }) => {
+                        self.depose(why);
+                        break Played::Failed;
+                    }
                     Some(moment) => self.live_through(moment),
                     None => break Played::Leads,
                 },
@@ -39,7 +43,7 @@ impl Director {
             Played::Ended if self.has_test_stop() => self.store.warn(
                 "the run was watched beside its manager: what test_stop measured is in the report of that".to_owned(),
             ),
-            Played::Ended | Played::Left => {}
+            Played::Ended | Played::Left | Played::Failed => {}
         }
         played
     }
@@ -134,7 +138,7 @@ impl Director {
             What::Signal(signal) => self.heed(signal),
             What::Told(told) => self.was_told(told),
             What::Order(order) => self.journal.order = Some(order),
-            What::Nothing | What::End => {}
+            What::Nothing | What::End | What::Failed(_) => {}
         }
         // The shards are others'.
         self.emptied.clear();

@@ -1,6 +1,7 @@
 //! Connection to the broker: made anew by itself when it breaks, and everything that lgoose asks of JetStream.
 
 use super::address::Address;
+use super::denials::Denials;
 use super::options::{AGAIN, Contact, cannot_connect, options};
 use crate::error::{Error, Trouble};
 use crate::gaggle::messages::{self, Reply, Request};
@@ -31,6 +32,7 @@ pub(crate) struct Broker {
     client: Client,
     pub(super) jetstream: jetstream::Context,
     contact: watch::Receiver<Contact>,
+    pub(super) denials: watch::Receiver<Denials>,
     url: String,
 }
 
@@ -57,8 +59,9 @@ impl Broker {
     ) -> Result<Broker, Error> {
         let until = Instant::now() + patience;
         let (contact, seen) = watch::channel(Contact::Up);
+        let (denials, denied) = watch::channel(Denials::default());
         loop {
-            let options = options(address, name, contact.clone()).await?;
+            let options = options(address, name, (contact.clone(), denials.clone())).await?;
             let error = match options.connect(address.url()).await {
                 Ok(client) => {
                     let mut jetstream = jetstream::new(client.clone());
@@ -67,6 +70,7 @@ impl Broker {
                         client,
                         jetstream,
                         contact: seen,
+                        denials: denied,
                         url: address.url().to_owned(),
                     });
                 }

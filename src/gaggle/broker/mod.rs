@@ -2,6 +2,7 @@
 
 mod address;
 mod connection;
+mod denials;
 mod log_stream;
 mod options;
 

@@ -1,6 +1,7 @@
 //! How the broker is connected to, and what is known of the connection since.
 
 use super::address::{Address, Credentials};
+use super::denials::Denials;
 use crate::error::{Error, Trouble};
 use async_nats::{ConnectErrorKind, ConnectOptions, Event};
 use std::time::Duration;
@@ -30,14 +31,14 @@ impl Contact {
     }
 }
 
-/// Returns how to connect; the contact is told of from then on.
+/// Returns how to connect; contact and denials are told of from then on.
 ///
 /// # Errors
 /// Trouble with the file of credentials.
 pub(super) async fn options(
     address: &Address,
     name: &str,
-    contact: watch::Sender<Contact>,
+    (contact, denials): (watch::Sender<Contact>, watch::Sender<Denials>),
 ) -> Result<ConnectOptions, Error> {
     let mut options = ConnectOptions::new()
         .name(name)
@@ -48,8 +49,8 @@ pub(super) async fn options(
             _ => AGAIN,
         })
         .event_callback(move |event| {
-            let contact = contact.clone();
-            async move { note(&contact, &event) }
+            let (contact, denials) = (contact.clone(), denials.clone());
+            async move { note(&contact, &denials, &event) }
         });
     if let Some(inbox) = &address.inbox {
         options = options.custom_inbox_prefix(inbox.clone());
@@ -82,10 +83,11 @@ pub(super) async fn options(
     })
 }
 
-fn note(contact: &watch::Sender<Contact>, event: &Event) {
+fn note(contact: &watch::Sender<Contact>, denials: &watch::Sender<Denials>, event: &Event) {
     match event {
         Event::Connected => {
             contact.send_replace(Contact::Up);
+            denials.send_modify(Denials::forget);
         }
         Event::Disconnected | Event::Closed => {
             contact.send_if_modified(|contact| {
@@ -97,7 +99,12 @@ fn note(contact: &watch::Sender<Contact>, event: &Event) {
             });
         }
         Event::ServerError(error) => {
-            tracing::warn!(target: "lgoose::gaggle", "the broker says: {error}")
+            let said = error.to_string();
+            let is_denial = said.contains("Permissions Violation");
+            // What is asked for again and again is told once.
+            if denials.send_if_modified(|denials| denials.note(&said)) || !is_denial {
+                tracing::warn!(target: "lgoose::gaggle", "the broker says: {said}");
+            }
         }
         Event::LameDuckMode | Event::Draining | Event::SlowConsumer(_) | Event::ClientError(_) => {}
     }

@@ -22,6 +22,7 @@ use crate::engine::{Link, Offers, Past, PlanFacts, PlanVersion, PlanVersions, Wo
 use crate::error::Error;
 use crate::gaggle::broker::{Address, Broker};
 use crate::gaggle::messages::RunFacts;
+use crate::gaggle::names;
 use pump::{Ends, PackedPlan, Pump};
 pub(crate) use recruit::present;
 use roll::Roll;
@@ -203,6 +204,10 @@ async fn prepare(
         let packed = pack(&plan_version)?;
         let slots = Slots::open(broker, &run, &mut roll, &tell).await?;
         hand_out::hand_out(broker, &run, &mut roll, &packed, 0).await?;
+        // Users of a manager that cannot reach their workers could not be stopped.
+        if let Some(denied) = broker.denied("lead the run at the broker", &names::of_run(&run)) {
+            return Err(denied);
+        }
         Ok::<_, Error>((line, log_consumer, (roll, slots), packed))
     };
     let handed_out = tokio::select! {

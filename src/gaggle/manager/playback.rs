@@ -40,7 +40,7 @@ pub(super) struct Playback {
 }
 
 /// The lead of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum State {
     /// Another manager has it.
     Led,
@@ -48,6 +48,8 @@ pub(super) enum State {
     Unled,
     /// The run has been let go by its manager.
     Gone,
+    /// Nobody has it, and this process cannot take it.
+    Failed(Error),
 }
 
 /// How a playback has come to its end.
@@ -77,7 +79,7 @@ impl Playback {
             };
             return Err(cannot().because("there is no such run").help(help).into());
         }
-        let Some(kept) = broker.last(run, &names::record(run)).await else {
+        let Some(kept) = broker.find_last(run, &names::record(run)).await? else {
             return Err(cannot()
                 .because("its users have not begun")
                 .help("wait until they have; without a manager its workers give it up")
@@ -143,6 +145,7 @@ impl Playback {
         ));
         let mut look = tokio::time::interval(LOOK);
         let mut up_to_date = false;
+        let mut broken = None;
         let played = loop {
             tokio::select! {
                 _ = &mut *over => break PlayedBack::Over,
@@ -153,20 +156,21 @@ impl Playback {
                     }
                 }
                 _ = look.tick(), if up_to_date => {
-                    let what = match state().await {
-                        State::Led => What::Nothing,
-                        State::Unled => break PlayedBack::Unled,
-                        State::Gone => What::End,
+                    let what = match (state().await, broken.take()) {
+                        (State::Gone, _) => What::End,
+                        (State::Failed(error), _) | (_, Some(error)) => What::Failed(error),
+                        (State::Led, None) => What::Nothing,
+                        (State::Unled, None) => break PlayedBack::Unled,
                     };
-                    let ends = matches!(what, What::End);
+                    let ends = matches!(what, What::End | What::Failed(_));
                     if !self.tell(self.begin.elapsed(), what).await || ends {
                         break PlayedBack::Over;
                     }
                 }
                 Some(trouble) = troubles.recv() => {
                     tracing::debug!(target: "lgoose::gaggle", "{trouble}");
-                    // Nothing more comes: the state of the run tells what becomes of it.
-                    up_to_date = true;
+                    // Nothing more comes: unless the run is gone, it cannot be followed.
+                    (up_to_date, broken) = (true, Some(trouble));
                 }
             }
         };

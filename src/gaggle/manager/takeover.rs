@@ -10,10 +10,11 @@ use crate::error::Error;
 use crate::gaggle::broker::{Address, Broker};
 use crate::gaggle::messages::{Record, RunFacts};
 use crate::gaggle::names;
+use crate::gaggle::reading::Failing;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
 /// Time without a sign of life after which a manager counts as lost.
@@ -81,6 +82,8 @@ impl Takeover {
         let broker = self.playback.broker.clone();
         let run = self.playback.run.clone();
         let mut taken = None;
+        let (told, mut lasting) = mpsc::unbounded_channel();
+        let mut failing = Failing::new(told);
         let state = async || {
             while let Ok(Some(_)) = timeout(Duration::ZERO, self.beats.next()).await {
                 (self.heard, is_led) = (Instant::now(), true);
@@ -99,7 +102,11 @@ impl Takeover {
                 // Another was faster.
                 Ok(None) => (self.heard, is_led) = (Instant::now(), true),
                 // The broker does not answer: it is tried again.
-                Err(error) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
+                Err(error) => failing.note(&broker, error),
+            }
+            let denied = broker.denied("lead the run at the broker", &names::of_run(&run));
+            if let Some(error) = denied.or_else(|| lasting.try_recv().ok()) {
+                return State::Failed(error);
             }
             match taken {
                 Some(_) => State::Unled,

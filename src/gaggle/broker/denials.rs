@@ -1,0 +1,98 @@
+//! What the broker does not permit, as it says while the connection lasts: whoever asks for it gets no answer.
+
+use super::connection::Broker;
+use crate::error::{Error, Trouble};
+use std::collections::BTreeSet;
+
+/// Denials that are remembered.
+const MOST: usize = 64;
+
+/// What the broker has refused for want of permission, each as `publish to "SUBJECT"` or `subscribe to "SUBJECT"`.
+#[derive(Debug, Default)]
+pub(super) struct Denials(BTreeSet<String>);
+
+impl Denials {
+    /// Notes what the broker says; returns whether it is a denial that was not known.
+    pub(super) fn note(&mut self, said: &str) -> bool {
+        let Some((_, what)) = said.split_once("Permissions Violation for ") else {
+            return false;
+        };
+        let what = what
+            .replacen("Publish", "publish", 1)
+            .replacen("Subscription", "subscribe", 1);
+        self.0.len() < MOST && self.0.insert(what)
+    }
+
+    /// Forgets all: the next connection may have other permissions.
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    fn find(&self, subject: &str) -> Option<&String> {
+        self.0.iter().find(|what| what.contains(subject))
+    }
+}
+
+impl Broker {
+    /// Returns trouble with that action if the broker has denied a subject in which this text occurs.
+    pub(in crate::gaggle) fn denied(&self, action: &str, subject: &str) -> Option<Error> {
+        let denials = self.denials.borrow();
+        denials
+            .find(subject)
+            .map(|what| self.not_permitted(action, what))
+    }
+
+    /// Waits until the broker denies a subject in which one of these texts occurs, and returns trouble with that action.
+    pub(in crate::gaggle) async fn denial(&self, action: &str, subjects: &[String]) -> Error {
+        let mut denials = self.denials.clone();
+        let find = |denials: &Denials| {
+            let mut all = subjects.iter();
+            all.find_map(|subject| denials.find(subject)).cloned()
+        };
+        let denied = denials.wait_for(|denials| find(denials).is_some()).await;
+        let what = denied.ok().and_then(|denials| find(&denials));
+        match what {
+            Some(what) => self.not_permitted(action, &what),
+            // The connection is closed for good: nothing is denied any more.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn not_permitted(&self, action: &str, what: &str) -> Error {
+        Trouble::cannot(action)
+            .with_address(self.url())
+            .because(format!("the account may not {what}"))
+            .help("docs/gaggle.md, \"Security\", lists the permissions that are needed")
+            .into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_is_found_by_its_subject_until_the_connection_is_made_anew() {
+        let mut denials = Denials::default();
+        assert!(!denials.note("nats: Maximum Payload Violation"));
+        let said = "nats: Permissions Violation for Publish to \"lgoose.run.r.down.beat\"";
+        assert!(denials.note(said));
+        assert!(!denials.note(said));
+        let found = denials.find("lgoose.run.r.").map(String::as_str);
+        assert_eq!(found, Some("publish to \"lgoose.run.r.down.beat\""));
+        assert_eq!(denials.find("lgoose.run.other."), None);
+        denials.forget();
+        assert_eq!(denials.find("lgoose.run.r."), None);
+    }
+
+    #[test]
+    fn no_more_denials_are_remembered_than_serve() {
+        let mut denials = Denials::default();
+        for number in 0..2 * MOST {
+            denials.note(&format!(
+                "Permissions Violation for Publish to \"{number}\""
+            ));
+        }
+        assert_eq!(denials.0.len(), MOST);
+    }
+}

@@ -1,9 +1,8 @@
 //! Runs on several workers over a real broker: they are one run, whatever breaks on the way.
 
 use crate::broker::Broker;
-use crate::program::{Ended, Lgoose, Running, plan, scratch, wait_until};
+use crate::program::{Ended, Lgoose, Running, plan, wait_until};
 use crate::report::{Report, read, run};
-use crate::secure::Authority;
 use crate::server::Server;
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
@@ -618,64 +617,4 @@ fn workers_are_free_at_once_when_a_manager_stops_waiting_for_more() {
         "5s",
     ];
     report_of(managed(&broker, &path, &server, "1", &options).end());
-}
-
-#[test]
-fn a_broker_over_tls_is_trusted_and_shown_who_one_is() {
-    let authority = Authority::new();
-    let own = authority.sign(&["127.0.0.1"]);
-    let file = |name: &str, text: String| {
-        let path = scratch(name);
-        std::fs::write(&path, text).expect("it is written");
-        path.display().to_string()
-    };
-    let ca = authority.file("gaggle_ca.pem");
-    let cert = file("gaggle_cert.pem", own.certificate.pem());
-    let key = file("gaggle_key.pem", own.key.serialize_pem());
-    let config = format!(
-        "jetstream {{ store_dir: \"STORE\" }}\n\
-         tls {{ cert_file: \"{cert}\", key_file: \"{key}\", ca_file: \"{ca}\", verify: true }}"
-    );
-    let Some(broker) = Broker::with("s3cret", &config) else {
-        return;
-    };
-    let (server, path) = (Server::start(), plan("gaggle_tls.lua", STEADY));
-    let secure = broker.url().replace("nats:", "tls:");
-    let tls = ["--nats-ca", &ca, "--nats-cert", &cert, "--nats-key", &key];
-    let worker = Lgoose::new([&["worker"][..], &tls].concat())
-        .env("LGOOSE_NATS", &secure)
-        .start();
-    wait_until("the worker is ready", || {
-        worker.stderr().contains("waits for runs")
-    });
-    let url = server.url();
-    let run = [
-        &*path,
-        "-H",
-        &url,
-        "--workers",
-        "1",
-        "-u",
-        "1",
-        "-t",
-        "1s",
-        "-o",
-        "json=-",
-        "--nats",
-        &secure,
-    ];
-    let ended = Lgoose::new([&run[..], &tls].concat()).finish();
-    let (report, _) = report_of(ended);
-    assert_eq!(report.sent(), server.received());
-    let stranger = Lgoose::new(run).finish();
-    assert_eq!(stranger.code, 3, "{}", stranger.stderr);
-    assert!(
-        stranger.stderr.contains("'--nats-ca'"),
-        "{}",
-        stranger.stderr
-    );
-    let none = scratch("gaggle_none.creds").display().to_string();
-    let missing = Lgoose::new([&run[..], &["--nats-creds", &none]].concat()).finish();
-    assert_eq!(missing.code, 3, "{}", missing.stderr);
-    assert!(missing.stderr.contains(&none), "{}", missing.stderr);
 }

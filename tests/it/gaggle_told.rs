@@ -1,12 +1,13 @@
 //! What runs on workers tell of trouble that only one side sees, and what is left when a manager is killed.
 
 use crate::broker::Broker;
-use crate::gaggle::{managed, report_of, worker};
+use crate::gaggle::{managed, pass, report_of, worker};
 use crate::program::{Lgoose, plan, wait_until};
 use crate::server::Server;
 use rustix::process::Signal;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[test]
 fn a_full_store_of_the_broker_is_told_in_the_report() {
@@ -40,6 +41,36 @@ fn a_full_store_of_the_broker_is_told_in_the_report() {
         told.contains("DEBUG") && told.contains("hand figures over"),
         "{told}"
     );
+}
+
+#[test]
+fn a_plan_that_does_not_load_on_a_worker_is_told_with_the_workers_name() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let soon = now.expect("after 1970").as_secs() + 3;
+    let text = format!(
+        "if os.time() >= {soon} then error \"not any more\" end\n\
+         task {{ function(user) user:get \"/\" end }}"
+    );
+    let (server, path) = (Server::start(), plan("gaggle_unloaded.lua", &text));
+    let running = managed(&broker, &path, &server, "1", &["-t", "1s"]);
+    wait_until("it waits", || running.stderr().contains("0 of 1 are there"));
+    pass(Duration::from_secs(4));
+    let worker = worker(&broker, "late", &[]);
+    let ended = running.end();
+    assert_eq!((ended.code, server.received()), (3, 0), "{}", ended.stderr);
+    let told = ended.stderr;
+    assert!(told.contains("the plan does not load everywhere"), "{told}");
+    assert!(
+        told.contains("late") && told.contains("not any more"),
+        "{told}"
+    );
+    assert!(told.contains("gaggle_unloaded.lua:1"), "{told}");
+    let free = Lgoose::new(["gaggle"]).env("LGOOSE_NATS", &broker.url());
+    assert!(free.finish().stdout.contains("free"));
+    drop(worker);
 }
 
 /// A connection to the broker, as its protocol has it.

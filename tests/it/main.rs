@@ -27,6 +27,7 @@ mod forward;
 mod gaggle;
 mod gaggle_logs;
 mod gaggle_permissions;
+mod gaggle_tls;
 mod gaggle_told;
 mod gather;
 mod hops;

@@ -48,6 +48,14 @@ impl Authority {
         self.sign_as(params(names))
     }
 
+    /// Creates a certificate for these names that was valid for one year, long ago.
+    pub(crate) fn sign_expired(&self, names: &[&str]) -> Identity {
+        let mut expired = params(names);
+        (expired.not_before, expired.not_after) =
+            (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
+        self.sign_as(expired)
+    }
+
     fn sign_as(&self, params: CertificateParams) -> Identity {
         let key = KeyPair::generate().expect("a key");
         let issuer = Issuer::from_params(&self.params, &self.identity.key);
@@ -147,9 +155,6 @@ fn certificates_that_cannot_be_trusted_are_told_apart() {
     let (known, unknown) = (Authority::new(), Authority::new());
     let ca = known.file("known.pem");
     let good = Site::start(|_| answer(200, "", "good"));
-    let mut expired = params(&["127.0.0.1"]);
-    (expired.not_before, expired.not_after) =
-        (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
     let mut early = params(&["127.0.0.1"]);
     (early.not_before, early.not_after) = (date_time_ymd(2900, 1, 1), date_time_ymd(2901, 1, 1));
     let own = params(&["127.0.0.1"]);
@@ -161,7 +166,7 @@ fn certificates_that_cannot_be_trusted_are_told_apart() {
     let of_authority = Authority::new().identity;
     let problem = "is from an unknown issuer: trust that with '--ca', or trust every certificate with '--insecure'";
     for (name, identity, error) in [
-        ("expired", known.sign_as(expired), "tls: the certificate of '127.0.0.1' has expired".to_owned()),
+        ("expired", known.sign_expired(&["127.0.0.1"]), "tls: the certificate of '127.0.0.1' has expired".to_owned()),
         ("early", known.sign_as(early), "tls: the certificate of '127.0.0.1' is not valid yet".to_owned()),
         ("wrong_name", known.sign(&["goose.invalid"]), "tls: the certificate is not for '127.0.0.1'".to_owned()),
         ("unknown_issuer", unknown.sign(&["127.0.0.1"]), format!("tls: the certificate of '127.0.0.1' {problem}")),

@@ -121,7 +121,11 @@ pub(super) fn cannot_connect(address: &Address, error: &async_nats::ConnectError
     let of_tls = ["certificate", "tls", "unknownissuer"]
         .iter()
         .any(|word| of_tls.contains(word));
+    let refused = source(error).contains("received fatal alert");
     match error.kind() {
+        _ if of_tls && refused && address.cert.is_some() => trouble
+            .because(format!("it does not take the certificate of '--nats-cert' ({})", source(error)))
+            .help("check whether that has expired, and whether an authority has signed it that the broker trusts"),
         _ if of_tls => trouble
             .because(source(error))
             .help("check its certificate, '--nats-ca', '--nats-cert' and '--nats-key'"),

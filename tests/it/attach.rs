@@ -12,20 +12,20 @@ const STEADY: &str = "on(\"test_start\", function(user) user:get \"/setup\" end)
     on(\"test_stop\", function(user) user:get \"/teardown\" end)\n\
     task { \"front\", function(user) user:get \"/\" user:wait(0.02) end }";
 
+/// Returns what `lgoose gaggle` prints.
+fn listing(broker: &Broker) -> String {
+    let listing = Lgoose::new(["gaggle"]).env("LGOOSE_NATS", &broker.url());
+    listing.finish().stdout
+}
+
 /// Returns the run that `lgoose gaggle` lists.
 fn run_at(broker: &Broker) -> String {
-    let listed = Lgoose::new(["gaggle"])
-        .env("LGOOSE_NATS", &broker.url())
-        .finish();
-    let run = listed
-        .stdout
-        .lines()
-        .find_map(|line| line.strip_prefix("run "));
+    let listed = listing(broker);
+    let run = listed.lines().find_map(|line| line.strip_prefix("run "));
     let run = run
         .and_then(|line| line.split_once(':'))
         .map(|(run, _)| run);
-    run.unwrap_or_else(|| panic!("{}", listed.stdout))
-        .to_owned()
+    run.unwrap_or_else(|| panic!("{listed}")).to_owned()
 }
 
 fn attach(broker: &Broker, run: &str) -> Running {
@@ -76,8 +76,7 @@ fn a_run_whose_manager_is_killed_is_taken_over_with_every_figure() {
     assert_eq!(report.json["verdict"]["result"], "passed");
     assert_eq!(report.json["plan"].as_str(), Some(&*path));
     assert_eq!(report.json["workers"].as_array().map(Vec::len), Some(2));
-    let listed = Lgoose::new(["gaggle"]).env("LGOOSE_NATS", &broker.url());
-    let listed = listed.finish().stdout;
+    let listed = listing(&broker);
     assert!(
         listed.contains("free") && !listed.contains("run "),
         "{listed}"
@@ -173,4 +172,23 @@ fn a_run_that_is_not_there_is_told_with_those_that_are() {
     );
     waiting.interrupt();
     waiting.end();
+    let listed = listing(&broker);
+    assert!(!listed.contains("run "), "nothing is left of it: {listed}");
+}
+
+#[test]
+fn whoever_attaches_quietly_gets_the_report_and_no_word() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let (server, _workers, manager) = under_load(&broker, "quiet", &["-t", "6s"]);
+    let run = run_at(&broker);
+    let quiet =
+        Lgoose::new(["attach", &run, "-q", "-o", "json=-"]).env("LGOOSE_NATS", &broker.url());
+    let ended = quiet.finish();
+    assert_eq!(ended.stderr, "");
+    let (watched, _) = report_of(ended);
+    let (led, _) = report_of(manager.end());
+    assert_eq!(watched.sent(), server.received());
+    assert_eq!(led.sent(), server.received());
 }

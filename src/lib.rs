@@ -30,6 +30,7 @@
 //! | `demo` | the built-in sites, hosts such as `demo:drupal` |
 //! | `reqwest` | the client that can use proxies |
 //! | `web` | the command's HTTP interface |
+//! | `otlp` | the command's export to OpenTelemetry |
 //!
 //! All are on by default; a program that embeds lgoose leaves out what it does not need:
 //!
@@ -58,6 +59,7 @@
     not(all(
         feature = "cli",
         feature = "demo",
+        feature = "otlp",
         feature = "reqwest",
         feature = "tui",
         feature = "web"
@@ -89,11 +91,15 @@ mod http;
 mod lua;
 mod machine;
 mod metrics;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod output;
 mod packed;
 mod pem;
 mod phases;
 mod plan;
+#[cfg(any(feature = "otlp", feature = "web"))]
+mod telemetry;
 mod threshold;
 #[cfg(feature = "tui")]
 mod tui;

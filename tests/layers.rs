@@ -37,7 +37,9 @@ engine    lua plan config http metrics control machine error units
 output    metrics config error units
 tui       metrics control console error units
 demo      error units
-web       output metrics control config pem error units
+telemetry output metrics
+otlp      telemetry output metrics control error
+web       telemetry output metrics control config pem error units
 gaggle    engine plan config metrics control error units
 ";
 
@@ -45,7 +47,7 @@ gaggle    engine plan config metrics control error units
 const EXEMPT: [&str; 3] = ["app", "main", "lib"];
 
 /// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 14] = [
+const CRATES: [(&str, &[&str]); 16] = [
     ("async_nats", &["gaggle"]),
     ("mlua", &["lua"]),
     ("nix", &["lua"]),
@@ -55,7 +57,9 @@ const CRATES: [(&str, &[&str]); 14] = [
     ("clap_mangen", &["cli"]),
     ("crossterm", &["tui"]),
     ("ratatui", &["tui"]),
-    ("reqwest", &["http"]),
+    ("reqwest", &["http", "otlp"]),
+    ("opentelemetry_proto", &["otlp"]),
+    ("prost", &["otlp"]),
     ("axum", &["web"]),
     ("prometheus_client", &["web"]),
     ("hyper", &["http", "demo", "web"]),

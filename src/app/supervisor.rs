@@ -4,7 +4,7 @@
 use super::embed::{Running, Test};
 use super::kept_logs::KeptLogs;
 use super::prepare::Prepared;
-#[cfg(any(feature = "tui", feature = "web"))]
+#[cfg(any(feature = "otlp", feature = "tui", feature = "web"))]
 use super::prepare::target;
 use super::reload::{Reloader, Source};
 use super::signals::Signals;
@@ -180,7 +180,7 @@ impl Begun {
     }
 
     /// Returns the target as views and reports show it.
-    #[cfg(any(feature = "tui", feature = "web"))]
+    #[cfg(any(feature = "otlp", feature = "tui", feature = "web"))]
     pub(super) fn target(&self) -> String {
         #[cfg(feature = "gaggle")]
         if let Some((_, target)) = &self.site.stand_in {

@@ -2,6 +2,8 @@
 //! `config` decides what the options mean together.
 
 mod brief;
+#[cfg(feature = "otlp")]
+mod export;
 #[cfg(feature = "gaggle")]
 mod gaggle;
 mod one_request;
@@ -11,6 +13,8 @@ mod values;
 #[cfg(feature = "web")]
 mod web;
 
+#[cfg(feature = "otlp")]
+pub(crate) use export::Export;
 #[cfg(feature = "gaggle")]
 pub(crate) use gaggle::{Attach, Broker, Gather, Nats, OnLoss, Worker, Workers};
 pub(crate) use one_request::OneRequest;

@@ -67,6 +67,10 @@ pub(crate) struct Run {
     #[cfg(feature = "web")]
     #[command(flatten)]
     pub web: super::Web,
+    /// Options of a run that is exported while it goes on.
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    pub export: super::Export,
     /// Options for the resources that lgoose itself may use.
     #[command(flatten)]
     pub machine: Machine,

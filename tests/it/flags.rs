@@ -5,7 +5,12 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 73] = [
+const MISFITS: [(&str, &str, &[&str]); 74] = [
+    (
+        "--otlp",
+        "plan.lua",
+        &["http://collector:4318", "after the plan"],
+    ),
     (
         "--web",
         "plan.lua",

@@ -46,6 +46,7 @@ mod malformed;
 mod measures;
 mod mistakes;
 mod one_page;
+mod otlp;
 mod outputs;
 mod over_time;
 mod pacing;

@@ -1,6 +1,8 @@
 //! Runs the command from flags to exit code.
 
 mod env_file;
+#[cfg(feature = "otlp")]
+mod export;
 mod flags;
 mod outputs;
 mod screen;
@@ -174,6 +176,14 @@ fn conduct(
             return Err(error);
         }
     };
+    #[cfg(feature = "otlp")]
+    let exporter = match export::export(flags, &begun) {
+        Ok(exporter) => exporter,
+        Err(error) => {
+            dismiss();
+            return Err(error);
+        }
+    };
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
     guard::note_files_due(to_files || config.local.logs.files().next().is_some());
     #[cfg(feature = "tui")]
@@ -198,7 +208,13 @@ fn conduct(
     let runtime = runtime()?;
     let outcome = runtime.block_on(running);
     dismiss();
-    let outcome = outcome?;
+    #[cfg_attr(
+        not(feature = "otlp"),
+        expect(unused_mut, reason = "nothing is exported")
+    )]
+    let mut outcome = outcome?;
+    #[cfg(feature = "otlp")]
+    export::finish(exporter, &mut outcome.report);
     #[cfg(feature = "web")]
     if let Some(web) = &web {
         web.thread.finish(Some(&outcome.report));

@@ -1,7 +1,6 @@
 //! The two ways in which metrics are written, both by the crate `prometheus-client`.
 
-use super::distribution::{Distribution, SCHEMA};
-use super::family::{Family, Figure};
+use crate::telemetry::{Distribution, Family, Figure, SCALE};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
     DescriptorEncoder, MetricEncoder, NativeHistogram, NativeHistogramBuckets, NoLabelSet,
@@ -9,6 +8,7 @@ use prometheus_client::encoding::{
 };
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Ways of writing metrics.
@@ -117,16 +117,17 @@ impl Metrics {
             spans: &[],
             deltas: &[],
         };
+        let (spans, deltas) = spans(&of.exponential);
         // A histogram without buckets would not be known for a native one.
-        let empty = of.spans.is_empty();
+        let empty = spans.is_empty();
         let native = NativeHistogram {
-            schema: SCHEMA,
+            schema: SCALE,
             zero_threshold: 0.0,
             zero_count: of.zero,
             negative: none,
             positive: NativeHistogramBuckets {
-                spans: if empty { &[(0, 0)] } else { &of.spans },
-                deltas: &of.deltas,
+                spans: if empty { &[(0, 0)] } else { &spans },
+                deltas: &deltas,
             },
             created: None,
         };
@@ -140,9 +141,35 @@ impl Metrics {
     }
 }
 
+/// Returns buckets as native histograms have them: gap from the end of the row before and length of each row, the first
+/// gap being an index; and differences of their counts.
+fn spans(buckets: &BTreeMap<i32, u64>) -> (Vec<(i32, u32)>, Vec<i64>) {
+    let (mut spans, mut deltas) = (Vec::<(i32, u32)>::new(), Vec::new());
+    let (mut next, mut before) = (0, 0);
+    for (index, count) in buckets {
+        match spans.last_mut() {
+            Some((_, length)) if *index == next => *length += 1,
+            _ => spans.push((index - next, 1)),
+        }
+        next = index + 1;
+        let count = i64::try_from(*count).unwrap_or(i64::MAX);
+        deltas.push(count - before);
+        before = count;
+    }
+    (spans, deltas)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn native_buckets_are_rows_and_differences() {
+        let buckets = BTreeMap::from([(-3, 2), (-2, 5), (1, 1), (2, 4), (9, 4)]);
+        let (spans, deltas) = spans(&buckets);
+        assert_eq!(spans, [(-3, 2), (2, 2), (6, 1)]);
+        assert_eq!(deltas, [2, 3, -4, 3, 0]);
+    }
 
     #[test]
     fn protobuf_is_written_for_whoever_asks_for_it() {

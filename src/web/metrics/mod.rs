@@ -1,15 +1,13 @@
 //! Metrics for Prometheus, made from the report of now when somebody asks: as OpenMetrics text, or, for whoever wants native
-//! histograms, in Prometheus' own protobuf. What is told is in `families`, how it is written in `encoding`.
+//! histograms, in Prometheus' own protobuf. What is told is in `telemetry`, how it is written in `encoding`.
 
-mod distribution;
 mod encoding;
-mod families;
-mod family;
-mod machines;
-mod plan;
+#[cfg(test)]
+mod tests;
 
 use super::answers::Failure;
 use super::site::Site;
+use crate::telemetry::families;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
@@ -30,7 +28,7 @@ pub(super) async fn metrics(
     let shown = site.clone();
     let written = site.render(move |report| {
         let now = shown.snapshot().unwrap_or_default();
-        let written = encoding.write(families::of(&report, &now));
+        let written = encoding.write(families(&report, &now));
         written.map_err(|error| format!("cannot write the metrics: {error}"))
     });
     let bytes = written.await?;

@@ -1,41 +1,40 @@
-//! Latencies as Prometheus wants them: counts below fixed borders, and the sparse buckets of a native histogram
-//! (<https://prometheus.io/docs/specs/native_histograms/>).
+//! Latencies as monitoring systems want them: counts below fixed borders, and in buckets each of which is wider than the one
+//! before by the same factor, as native histograms of Prometheus
+//! (<https://prometheus.io/docs/specs/native_histograms/>) and exponential histograms of OpenTelemetry have them.
 
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
 /// Borders of classic buckets, in seconds.
-pub(super) const BORDERS: [f64; 17] = [
+pub(crate) const BORDERS: [f64; 17] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 60.0,
     300.0, 1_800.0,
 ];
 
-/// Schema of native buckets: 64 of them for each power of two, each 1.1 % wide.
-pub(super) const SCHEMA: i32 = 6;
+/// Scale of exponential buckets, Prometheus' schema: 2^6 of them for each power of two, each 1.1 % wide.
+pub(crate) const SCALE: i32 = 6;
 
 /// Latencies in seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Distribution {
-    pub(super) count: u64,
-    pub(super) sum: f64,
+pub(crate) struct Distribution {
+    pub(crate) count: u64,
+    pub(crate) sum: f64,
     /// Counts up to each of [`BORDERS`] and beyond the one before.
-    pub(super) classic: Vec<(f64, u64)>,
+    pub(crate) classic: Vec<(f64, u64)>,
     /// What lies beyond the last border.
-    pub(super) beyond: u64,
+    pub(crate) beyond: u64,
     /// Latencies of less than half a microsecond.
-    pub(super) zero: u64,
-    /// Gap from the end of the one before and length of each row of native buckets; the first gap is its index.
-    pub(super) spans: Vec<(i32, u32)>,
-    /// Differences of their counts.
-    pub(super) deltas: Vec<i64>,
+    pub(crate) zero: u64,
+    /// Counts of exponential buckets by index. That of index `i` ends with 2^(i / 2^[`SCALE`]), which belongs to it.
+    pub(crate) exponential: BTreeMap<i32, u64>,
 }
 
 impl Distribution {
     /// Makes it from microseconds; `sum` is exact, in seconds.
-    pub(super) fn of(histogram: &Histogram<u64>, sum: f64) -> Distribution {
+    pub(crate) fn of(histogram: &Histogram<u64>, sum: f64) -> Distribution {
         let mut classic: Vec<(f64, u64)> = BORDERS.iter().map(|border| (*border, 0)).collect();
         let (mut zero, mut beyond) = (0, 0);
-        let mut native = BTreeMap::<i32, u64>::new();
+        let mut exponential = BTreeMap::<i32, u64>::new();
         for value in histogram.iter_recorded() {
             let (us, count) = (value.value_iterated_to(), value.count_at_value());
             let seconds = histogram.median_equivalent(us) as f64 / 1e6;
@@ -44,42 +43,24 @@ impl Distribution {
                 None => beyond += count,
             }
             match seconds > 0.0 {
-                true => *native.entry(index(seconds)).or_default() += count,
+                true => *exponential.entry(index(seconds)).or_default() += count,
                 false => zero += count,
             }
         }
-        let (spans, deltas) = spans(&native);
         Distribution {
             count: histogram.len(),
             sum,
             classic,
             beyond,
             zero,
-            spans,
-            deltas,
+            exponential,
         }
     }
 }
 
-/// Returns the native bucket of a value: the one whose upper border, 2^(index / 2^schema), is the first not below it.
+/// Returns the exponential bucket of a value: the one whose upper border is the first not below it.
 fn index(value: f64) -> i32 {
-    (value.log2() * f64::from(1 << SCHEMA)).ceil() as i32
-}
-
-fn spans(buckets: &BTreeMap<i32, u64>) -> (Vec<(i32, u32)>, Vec<i64>) {
-    let (mut spans, mut deltas) = (Vec::<(i32, u32)>::new(), Vec::new());
-    let (mut next, mut before) = (0, 0);
-    for (index, count) in buckets {
-        match spans.last_mut() {
-            Some((_, length)) if *index == next => *length += 1,
-            _ => spans.push((index - next, 1)),
-        }
-        next = index + 1;
-        let count = i64::try_from(*count).unwrap_or(i64::MAX);
-        deltas.push(count - before);
-        before = count;
-    }
-    (spans, deltas)
+    (value.log2() * f64::from(1 << SCALE)).ceil() as i32
 }
 
 #[cfg(test)]
@@ -95,29 +76,12 @@ mod tests {
         histogram
     }
 
-    /// Returns the native buckets as Prometheus reads them: index and count.
-    fn read(distribution: &Distribution) -> Vec<(i32, u64)> {
-        let (mut index, mut count) = (0, 0);
-        let mut deltas = distribution.deltas.iter();
-        let mut buckets = Vec::new();
-        for (gap, length) in &distribution.spans {
-            index += gap;
-            for _ in 0..*length {
-                count += deltas.next().expect("one for each bucket");
-                buckets.push((index, u64::try_from(count).expect("a count")));
-                index += 1;
-            }
-        }
-        assert_eq!(deltas.next(), None);
-        buckets
-    }
-
     /// Returns a quantile as `histogram_quantile` estimates it, by a straight line within a bucket.
     fn quantile(distribution: &Distribution, q: f64) -> f64 {
         let rank = q * distribution.count as f64;
         let mut below = distribution.zero as f64;
-        for (index, count) in read(distribution) {
-            let border = |index: i32| (f64::from(index) / f64::from(1 << SCHEMA)).exp2();
+        for (&index, &count) in &distribution.exponential {
+            let border = |index: i32| (f64::from(index) / f64::from(1 << SCALE)).exp2();
             if below + count as f64 >= rank {
                 let (from, to) = (border(index - 1), border(index));
                 return from + (to - from) * (rank - below) / count as f64;
@@ -143,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn native_quantiles_are_within_two_per_cent() {
+    fn quantiles_of_exponential_buckets_are_within_two_per_cent() {
         let mut chance = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(7);
         for spread in [1.01_f64, 3.0, 100.0, 10_000.0] {
             let values: Vec<u64> = (0..20_000)
@@ -166,13 +130,16 @@ mod tests {
             &histogram([0, 1, 999, 1_001, 1_100, 2_000_000, 3_000_000_000]),
             1.5,
         );
-        let native: u64 = read(&distribution).iter().map(|(_, count)| count).sum();
-        assert_eq!((distribution.count, distribution.zero, native), (7, 1, 6));
+        let exponential: u64 = distribution.exponential.values().sum();
+        assert_eq!(
+            (distribution.count, distribution.zero, exponential),
+            (7, 1, 6)
+        );
         let classic: u64 = distribution.classic.iter().map(|(_, count)| count).sum();
         assert_eq!((classic, distribution.beyond), (6, 1));
         assert_eq!(distribution.classic[0], (0.001, 3));
         assert_eq!(distribution.classic[1], (0.002_5, 2));
         let none = Distribution::of(&histogram([]), 0.0);
-        assert!(none.spans.is_empty() && none.deltas.is_empty());
+        assert!(none.exponential.is_empty());
     }
 }

@@ -1,0 +1,209 @@
+//! Export of a run to an OpenTelemetry collector while it goes on: OTLP over HTTP with protobuf. Metrics every ten seconds,
+//! and a span of each failed request of which the report keeps an exemplar. A collector that is slow or away costs the run
+//! nothing but what is missing there, which is told.
+
+mod metrics;
+mod options;
+mod resource;
+mod sender;
+mod spans;
+
+use crate::control::Handle;
+use crate::error::Error;
+use crate::metrics::{Report, Snapshot};
+use crate::telemetry::families;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
+pub(crate) use options::Options;
+use resource::Scope;
+use sender::Sender;
+use spans::Sent;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::time::{MissedTickBehavior, interval_at, timeout};
+
+/// Time that the last export of a run may take.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Exports a run from a thread of its own.
+#[derive(Debug)]
+pub(crate) struct Exporter {
+    over: oneshot::Sender<Arc<Report>>,
+    thread: JoinHandle<Option<String>>,
+}
+
+impl Exporter {
+    /// Begins to export the run of that plan against that host.
+    ///
+    /// # Errors
+    /// A header that cannot be sent; trouble with TLS or with the thread.
+    pub(crate) fn start(
+        options: Options,
+        runtime: Runtime,
+        handle: Handle,
+        (plan, host): (&str, &str),
+    ) -> Result<Exporter, Error> {
+        let work = Work {
+            scope: Scope::new(&options, plan, host),
+            metrics: Sender::new(options.metrics)?,
+            traces: Sender::new(options.traces)?,
+            interval: options.interval,
+            handle,
+            begin: now(),
+            latest: (now(), 0),
+            sent: Sent::default(),
+            exports: 0,
+            failed: Failed::default(),
+        };
+        let (over, ends) = oneshot::channel();
+        let export = move || {
+            let told = runtime.block_on(work.run(ends));
+            runtime.shutdown_background();
+            told
+        };
+        let thread = std::thread::Builder::new().name("otlp".to_owned());
+        let thread = thread.spawn(export);
+        let thread = thread.map_err(|error| Error::cannot("start a thread", error))?;
+        Ok(Exporter { over, thread })
+    }
+
+    /// Exports the report of a run that is over; returns a warning if something did not arrive. Takes some seconds at most.
+    pub(crate) fn finish(self, report: &Report) -> Option<String> {
+        // Whoever panicked exports nothing more.
+        let _gone = self.over.send(Arc::new(report.clone()));
+        self.thread.join().ok().flatten()
+    }
+}
+
+/// Exports that did not arrive.
+#[derive(Debug, Default)]
+struct Failed {
+    count: u64,
+    /// Why the last of them did not.
+    why: String,
+}
+
+struct Work {
+    scope: Scope,
+    metrics: Sender,
+    traces: Sender,
+    interval: Duration,
+    handle: Handle,
+    /// When the figures began, in nanoseconds since 1970.
+    begin: u64,
+    /// When figures were exported last, and how many requests there were.
+    latest: (u64, u64),
+    sent: Sent,
+    exports: u64,
+    failed: Failed,
+}
+
+impl Work {
+    /// Exports until the run is over, and its report then; returns a warning if something did not arrive.
+    async fn run(mut self, mut over: oneshot::Receiver<Arc<Report>>) -> Option<String> {
+        let begin = tokio::time::Instant::now() + self.interval;
+        let mut tick = interval_at(begin, self.interval);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let last = loop {
+            tokio::select! {
+                last = &mut over => break last,
+                _ = tick.tick() => {}
+            }
+            let handle = self.handle.clone();
+            let exporting = async {
+                let Some(report) = handle.report().await else {
+                    return;
+                };
+                let now = handle.snapshot().unwrap_or_default();
+                self.export(&report, &now).await;
+            };
+            tokio::select! {
+                last = &mut over => break last,
+                () = exporting => {}
+            }
+        };
+        // Without a report the run has come to nothing.
+        let report = last.ok()?;
+        let now = self.handle.snapshot().unwrap_or_default();
+        if timeout(FAREWELL, self.export(&report, &now)).await.is_err() {
+            self.fail("the collector did not answer in time".to_owned());
+        }
+        self.warning()
+    }
+
+    /// Exports a report, and what it has of failed requests.
+    async fn export(&mut self, report: &Report, snapshot: &Snapshot) {
+        let end = now();
+        let requests = report.aggregated.count;
+        let (before, known) = self.latest;
+        if requests < known {
+            // Figures began anew some time after the last export.
+            self.begin = before;
+        }
+        self.latest = (end, requests);
+        let span = metrics::Span {
+            begin: self.begin,
+            end,
+        };
+        let request = metrics::request(families(report, snapshot), &self.scope, span);
+        self.exports += 1;
+        let taken = self
+            .metrics
+            .send::<ExportMetricsServiceResponse>(&request)
+            .await;
+        let rejected = taken.map(|taken| {
+            let partly = taken.partial_success.unwrap_or_default();
+            (partly.rejected_data_points, partly.error_message)
+        });
+        self.note(rejected);
+        let Some(batch) = self.sent.batch(report, &self.scope) else {
+            return;
+        };
+        self.exports += 1;
+        let taken = self
+            .traces
+            .send::<ExportTraceServiceResponse>(&batch.request)
+            .await;
+        let arrived = taken.is_ok();
+        let rejected = taken.map(|taken| {
+            let partly = taken.partial_success.unwrap_or_default();
+            (partly.rejected_spans, partly.error_message)
+        });
+        self.note(rejected);
+        if arrived {
+            self.sent.note(batch);
+        }
+    }
+
+    /// Notes what has become of an export: how much of it the collector did not want, and why; or why it did not arrive.
+    fn note(&mut self, taken: Result<(i64, String), String>) {
+        match taken {
+            Ok((0, _)) => {}
+            Ok((rejected, why)) => self.fail(format!("the collector rejected {rejected}: {why}")),
+            Err(why) => self.fail(why),
+        }
+    }
+
+    fn fail(&mut self, why: String) {
+        tracing::debug!(target: "lgoose::otlp", "an export failed: {why}");
+        self.failed.count += 1;
+        self.failed.why = why;
+    }
+
+    fn warning(&self) -> Option<String> {
+        let Failed { count, why } = &self.failed;
+        let exports = self.exports;
+        (*count > 0).then(|| {
+            format!("{count} of {exports} exports by OTLP failed, the last because: {why}")
+        })
+    }
+}
+
+/// Returns the time in nanoseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}

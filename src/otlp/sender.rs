@@ -1,0 +1,125 @@
+//! Hands telemetry over: protobuf in POST requests.
+
+use super::options::Target;
+use crate::error::Error;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use prost::Message;
+use reqwest::Client;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use rustls::{ClientConfig, RootCertStore};
+use std::io::Write as _;
+use std::sync::Arc;
+
+/// The most bytes of an answer that are read.
+const ANSWER: usize = 64 << 10;
+
+/// A client of one endpoint.
+#[derive(Debug)]
+pub(super) struct Sender {
+    client: Client,
+    target: Target,
+    headers: HeaderMap,
+}
+
+impl Sender {
+    /// Makes a client.
+    ///
+    /// # Errors
+    /// A header that cannot be sent, or trouble with TLS.
+    pub(super) fn new(target: Target) -> Result<Sender, Error> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &target.headers {
+            let parsed = (
+                HeaderName::try_from(name.as_str()),
+                HeaderValue::try_from(value.as_str()),
+            );
+            let (Ok(key), Ok(mut value)) = parsed else {
+                let told = format!("the header '{name}' of the OTLP variables cannot be sent");
+                return Err(Error::trouble(told));
+            };
+            value.set_sensitive(true);
+            headers.append(key, value);
+        }
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/x-protobuf"),
+        );
+        if target.gzip {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        let cannot = |error: &dyn std::fmt::Display| {
+            Error::trouble(format!("cannot export by OTLP: {error}"))
+        };
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls().map_err(|error| cannot(&error))?)
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(target.timeout)
+            .build()
+            .map_err(|error| cannot(&error))?;
+        Ok(Sender {
+            client,
+            target,
+            headers,
+        })
+    }
+
+    /// Hands a message over, and returns the collector's answer.
+    ///
+    /// # Errors
+    /// A sentence that says why it did not arrive.
+    pub(super) async fn send<Answer: Message + Default>(
+        &self,
+        message: &impl Message,
+    ) -> Result<Answer, String> {
+        let bytes = message.encode_to_vec();
+        let body = match self.target.gzip {
+            true => packed(&bytes).map_err(|error| error.to_string())?,
+            false => bytes,
+        };
+        let request = self.client.post(self.target.url.clone());
+        let request = request.headers(self.headers.clone()).body(body);
+        let mut answer = request.send().await.map_err(words)?;
+        if !answer.status().is_success() {
+            return Err(format!("the collector answers {}", answer.status()));
+        }
+        let mut body = Vec::new();
+        while let Some(piece) = answer.chunk().await.map_err(words)? {
+            if body.len() + piece.len() > ANSWER {
+                break;
+            }
+            body.extend_from_slice(&piece);
+        }
+        // What is no message has still taken the figures.
+        Ok(Answer::decode(&*body).unwrap_or_default())
+    }
+}
+
+/// Returns the words of the innermost cause, without the URL: that may hold a password.
+fn words(error: reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "the collector did not answer in time".to_owned();
+    }
+    let error = error.without_url();
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+fn packed(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut packing = GzEncoder::new(Vec::new(), Compression::fast());
+    packing.write_all(bytes)?;
+    packing.finish()
+}
+
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    // Without any, plain HTTP still goes.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}

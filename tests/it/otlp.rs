@@ -1,0 +1,288 @@
+//! A run that is exported to a collector: its sums are those of the report, and a collector that fails costs nothing.
+
+use crate::gaggle::report_of;
+use crate::program::{Lgoose, plan};
+use crate::server::Server;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::metrics::v1::Metric;
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use opentelemetry_proto::tonic::metrics::v1::number_data_point;
+use prost::Message as _;
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Requests that a collector got.
+#[derive(Debug, Clone)]
+struct Got {
+    path: String,
+    headers: BTreeMap<String, String>,
+    body: Vec<u8>,
+}
+
+/// A collector that keeps what it gets, and answers with that status.
+struct Collector {
+    url: String,
+    got: Arc<Mutex<Vec<Got>>>,
+}
+
+impl Collector {
+    fn start(status: &'static str) -> Collector {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("an address");
+        let got = Arc::<Mutex<Vec<Got>>>::default();
+        let keeping = got.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().filter_map(Result::ok) {
+                let keeping = keeping.clone();
+                thread::spawn(move || answer(stream, status, &keeping));
+            }
+        });
+        Collector {
+            url: format!("http://{address}"),
+            got,
+        }
+    }
+
+    fn at(&self, path: &str) -> Vec<Got> {
+        let got = self.got.lock().expect("nobody has panicked");
+        got.iter().filter(|one| one.path == path).cloned().collect()
+    }
+}
+
+/// Answers the requests of a connection until it ends.
+fn answer(stream: TcpStream, status: &str, keeping: &Mutex<Vec<Got>>) -> Option<()> {
+    let mut reading = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        reading.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        let path = line.split(' ').nth(1)?.to_owned();
+        let mut headers = BTreeMap::new();
+        loop {
+            let mut line = String::new();
+            reading.read_line(&mut line).ok()?;
+            let Some((name, value)) = line.trim().split_once(": ") else {
+                break;
+            };
+            headers.insert(name.to_lowercase(), value.to_owned());
+        }
+        let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
+        reading.read_exact(&mut body).ok()?;
+        let got = Got {
+            path,
+            headers,
+            body,
+        };
+        keeping.lock().ok()?.push(got);
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+        reading.get_mut().write_all(answer.as_bytes()).ok()?;
+    }
+}
+
+fn text(attributes: &[KeyValue], key: &str) -> String {
+    let found = attributes.iter().find(|known| known.key == key);
+    match found.and_then(|found| found.value.clone()?.value) {
+        Some(Value::StringValue(text)) => text,
+        other => panic!("{key}: {other:?}"),
+    }
+}
+
+/// Returns the metrics of a request by their names.
+fn metrics(got: &Got) -> BTreeMap<String, Metric> {
+    let request = ExportMetricsServiceRequest::decode(&*got.body).expect("a message");
+    let all = request.resource_metrics.into_iter();
+    let all = all
+        .flat_map(|one| one.scope_metrics)
+        .flat_map(|one| one.metrics);
+    all.map(|metric| (metric.name.clone(), metric)).collect()
+}
+
+/// Returns the sum of all points of a counter.
+fn sum(metrics: &BTreeMap<String, Metric>, name: &str) -> u64 {
+    let Some(Data::Sum(sum)) = &metrics[name].data else {
+        panic!("{name} is no sum");
+    };
+    assert!(sum.is_monotonic);
+    let values = sum.data_points.iter().map(|point| match point.value {
+        Some(number_data_point::Value::AsInt(value)) => u64::try_from(value).expect("a count"),
+        other => panic!("{other:?}"),
+    });
+    values.sum()
+}
+
+const PLAN: &str = "task { function(user)\n  \
+    user:get(\"/\", { name = \"front\" }) user:get(\"/status/404?\" .. user.id, { name = \"missing\" })\n  \
+    user:wait(0.05)\nend }";
+
+#[test]
+fn a_collector_has_the_sums_of_the_report_and_a_span_of_each_exemplar() {
+    let (server, path, collector) = (
+        Server::start(),
+        plan("otlp.lua", PLAN),
+        Collector::start("200 OK"),
+    );
+    let url = server.url();
+    let arguments = [
+        &*path,
+        "-H",
+        &url,
+        "-u",
+        "4",
+        "-r",
+        "100",
+        "-t",
+        "3s",
+        "-o",
+        "json=-",
+        "--otlp",
+        &collector.url,
+    ];
+    let run = Lgoose::new(arguments)
+        .env("OTEL_METRIC_EXPORT_INTERVAL", "400")
+        .env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=k%2C1")
+        .env("OTEL_RESOURCE_ATTRIBUTES", "stage=test");
+    let (report, warnings) = report_of(run.finish());
+    assert!(
+        !warnings.iter().any(|text| text.contains("OTLP")),
+        "{warnings:?}"
+    );
+    let exports = collector.at("/v1/metrics");
+    assert!(exports.len() >= 4, "{} exports", exports.len());
+    for got in &exports {
+        assert_eq!(got.headers["content-type"], "application/x-protobuf");
+        assert_eq!(got.headers["api-key"], "k,1");
+    }
+    let counts: Vec<u64> = exports
+        .iter()
+        .map(|got| sum(&metrics(got), "lgoose.requests"))
+        .collect();
+    assert!(counts.is_sorted(), "{counts:?}");
+    let last = exports.last().expect("there are some");
+    let of_run = ExportMetricsServiceRequest::decode(&*last.body).expect("a message");
+    let resource = of_run.resource_metrics[0]
+        .resource
+        .clone()
+        .expect("a resource");
+    assert_eq!(text(&resource.attributes, "service.name"), "lgoose");
+    assert_eq!(text(&resource.attributes, "lgoose.plan"), path);
+    assert_eq!(text(&resource.attributes, "stage"), "test");
+    let metrics = metrics(last);
+    assert_eq!(sum(&metrics, "lgoose.requests"), server.received());
+    assert_eq!(
+        sum(&metrics, "lgoose.request_failures"),
+        report.failures("GET missing")
+    );
+    assert_eq!(metrics["lgoose.received"].unit, "By");
+    let duration = &metrics["lgoose.request_duration"];
+    assert_eq!(duration.unit, "s");
+    let Some(Data::ExponentialHistogram(histogram)) = &duration.data else {
+        panic!("{duration:?}");
+    };
+    assert_eq!(histogram.data_points.len(), 2);
+    let mut counted = 0;
+    for point in &histogram.data_points {
+        let buckets = point.positive.as_ref().expect("latencies are above 0");
+        let all: u64 = buckets.bucket_counts.iter().sum();
+        assert_eq!(all + point.zero_count, point.count);
+        counted += point.count;
+    }
+    assert_eq!(counted, server.received());
+
+    let mut spans = Vec::new();
+    for got in collector.at("/v1/traces") {
+        let request = ExportTraceServiceRequest::decode(&*got.body).expect("a message");
+        let all = request.resource_spans.into_iter();
+        spans.extend(
+            all.flat_map(|one| one.scope_spans)
+                .flat_map(|one| one.spans),
+        );
+    }
+    let errors = report.json["errors"].as_array().expect("a list");
+    let exemplars: Vec<_> = errors
+        .iter()
+        .flat_map(|row| row["exemplars"].as_array().expect("a list"))
+        .collect();
+    assert!(!exemplars.is_empty() && spans.len() >= exemplars.len());
+    for exemplar in exemplars {
+        let url = exemplar["url"].as_str().expect("a text");
+        let own: Vec<_> = spans
+            .iter()
+            .filter(|span| text(&span.attributes, "url.full") == url)
+            .collect();
+        let latency_ns = exemplar["latency_ms"].as_f64().expect("a number") * 1e6;
+        let lasted = |one: u64, other: u64| (one - other) as f64;
+        assert!(
+            own.iter().any(|span| {
+                let took = lasted(span.end_time_unix_nano, span.start_time_unix_nano);
+                (took - latency_ns).abs() <= 1.0
+            }),
+            "{exemplar} {own:?}"
+        );
+    }
+}
+
+#[test]
+fn a_collector_that_refuses_or_is_away_is_told_and_costs_the_run_nothing() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan("otlp_away.lua", PLAN);
+    let refusing = Collector::start("503 Service Unavailable");
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let away = format!("http://{}", free.local_addr().expect("an address"));
+    drop(free);
+    // Takes connections, and never answers.
+    let mute = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let silent = format!("http://{}", mute.local_addr().expect("an address"));
+    for (collector, why) in [
+        (&refusing.url, "503 Service Unavailable"),
+        (&away, "refused"),
+        (&silent, "did not answer in time"),
+    ] {
+        let before = server.received();
+        let arguments = [
+            &*path, "-H", &url, "-u", "2", "-r", "100", "-t", "2s", "-o", "json=-", "--otlp",
+            collector,
+        ];
+        let run = Lgoose::new(arguments)
+            .env("OTEL_METRIC_EXPORT_INTERVAL", "300")
+            .env("OTEL_EXPORTER_OTLP_TIMEOUT", "500");
+        let (report, warnings) = report_of(run.finish());
+        assert_eq!(report.sent(), server.received() - before);
+        let told = warnings
+            .iter()
+            .find(|text| text.contains("exports by OTLP failed"));
+        assert!(told.is_some_and(|told| told.contains(why)), "{warnings:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_exported_is_told_before_anything_is_sent() {
+    let server = Server::start();
+    let (url, path) = (server.url(), plan("otlp_wrong.lua", PLAN));
+    let arguments = [
+        &*path,
+        "-H",
+        &url,
+        "-t",
+        "1s",
+        "--otlp",
+        "http://127.0.0.1:9",
+    ];
+    for (name, value, told) in [
+        (
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            "no pair",
+            "OTEL_EXPORTER_OTLP_HEADERS",
+        ),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "zip", "gzip or none"),
+    ] {
+        let ended = Lgoose::new(arguments).env(name, value).finish();
+        assert_eq!((ended.code, server.received()), (2, 0), "{}", ended.stderr);
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    }
+}

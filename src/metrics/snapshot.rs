@@ -23,7 +23,7 @@ pub enum RunPhase {
 
 impl RunPhase {
     /// Every phase.
-    #[cfg(feature = "web")]
+    #[cfg(any(feature = "otlp", feature = "web"))]
     pub(crate) const ALL: [RunPhase; 3] = [RunPhase::Running, RunPhase::Paused, RunPhase::Stopping];
 
     /// Returns its name in JSON and metrics.

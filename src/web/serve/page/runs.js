@@ -93,7 +93,7 @@ function row(run, readOnly) {
   const path = `/api/v1/runs/${encodeURIComponent(run.id)}`;
   const made = element("tr");
   const head = element("th", null, "text");
-  head.append(element("span", run.plan, "plan"), element("span", report?.host ?? run.options?.host, "host"));
+  head.append(element("span", run.plan || run.id, "plan"), element("span", report?.host ?? run.options?.host, "host"));
   head.scope = "row";
   head.title = run.id;
   const time = run.started ?? run.queued;
@@ -119,14 +119,14 @@ function row(run, readOnly) {
   made.append(
     head,
     element("td", run.state, run.state),
+    actions,
+    files,
     element("td", time ? new Date(time).toLocaleString(undefined, WHEN) : "", "time"),
     element("td", number(report?.users ?? run.options?.users), "number"),
     element("td", number(report?.requests), "number"),
     element("td", number(report?.failures), "number"),
     element("td", ms(report?.p95_ms), "number"),
     element("td", result(run), bad ? "text long bad" : "text long"),
-    files,
-    actions,
   );
   return made;
 }

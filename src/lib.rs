@@ -29,7 +29,7 @@
 //! | `tui` | the command's live view |
 //! | `demo` | the built-in sites, hosts such as `demo:drupal` |
 //! | `reqwest` | the client that can use proxies |
-//! | `web` | the command's HTTP interface |
+//! | `web` | the command's HTTP interface, and `lgoose serve` |
 //! | `otlp` | the command's export to OpenTelemetry |
 //!
 //! All are on by default; a program that embeds lgoose leaves out what it does not need:
@@ -98,6 +98,8 @@ mod packed;
 mod pem;
 mod phases;
 mod plan;
+#[cfg(feature = "web")]
+mod serve;
 #[cfg(any(feature = "otlp", feature = "web"))]
 mod telemetry;
 mod threshold;

@@ -9,6 +9,8 @@ mod gaggle;
 mod one_request;
 mod outputs;
 mod run;
+#[cfg(feature = "web")]
+mod serve;
 mod values;
 #[cfg(feature = "web")]
 mod web;
@@ -20,7 +22,9 @@ pub(crate) use gaggle::{Attach, Broker, Gather, Nats, OnLoss, Worker, Workers};
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
 #[cfg(feature = "web")]
-pub(crate) use web::Web;
+pub(crate) use serve::Serve;
+#[cfg(feature = "web")]
+pub(crate) use web::{Web, WebPlace};
 
 use crate::config::Output;
 use crate::error::exit;
@@ -44,8 +48,10 @@ Examples:
 ";
 
 /// Flags of a single call, which have no environment variable.
-const NOT_FROM_ENVIRONMENT: [&str; 12] = [
+const NOT_FROM_ENVIRONMENT: [&str; 14] = [
     "plan",
+    "plans",
+    "data",
     "method",
     "body",
     "once",
@@ -115,6 +121,13 @@ pub(crate) enum Command {
     /// Watch a run on workers from anywhere, or go on with one whose manager is lost
     #[cfg(feature = "gaggle")]
     Attach(Attach),
+    /// Run plans for whoever asks over HTTP, one after another, and keep the runs, until Ctrl-C
+    #[cfg(feature = "web")]
+    Serve(Serve),
+    /// Do what 'lgoose serve' says over standard input.
+    #[cfg(feature = "web")]
+    #[command(hide = true)]
+    Hosted,
     /// Print what a shell needs to complete lgoose's options, such as: lgoose completions bash >>~/.bashrc
     Completions {
         /// The shell
@@ -188,6 +201,26 @@ pub(crate) fn parse() -> Result<Cli, u8> {
                 exit::OK
             }
         })
+}
+
+/// Parses the arguments of a run that 'lgoose serve' hosts.
+///
+/// # Errors
+/// What is wrong with them, as it would be printed, without the usage.
+#[cfg(feature = "web")]
+pub(crate) fn parse_hosted(arguments: Vec<String>) -> Result<Run, String> {
+    let all = std::iter::once("lgoose".to_owned()).chain(arguments);
+    let parsed = command().try_get_matches_from(all).and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches)?;
+        fitting(&matches, &cli.run)?;
+        Ok(cli.run)
+    });
+    parsed.map_err(|error| {
+        let text = error.to_string();
+        let told = text.split("\n\nUsage:").next().unwrap_or_default();
+        let told = told.split("\n\nFor more information").next();
+        told.unwrap_or_default().to_owned()
+    })
 }
 
 /// Makes what a command has in common with a run an option of that.
@@ -297,17 +330,25 @@ pub(crate) fn manual() -> std::io::Result<Vec<u8>> {
 /// it at each option would double the help.
 fn command() -> clap::Command {
     Cli::command()
-        .mut_args(|arg| {
-            let name = arg.get_id().as_str().to_owned();
-            match NOT_FROM_ENVIRONMENT.contains(&name.as_str()) {
-                true => arg,
-                false => arg
-                    .env(format!("LGOOSE_{}", name.to_uppercase()))
-                    .hide_env(true),
+        .mut_args(from_environment)
+        .mut_subcommands(|command| {
+            let command = command.arg(help());
+            match command.get_name() {
+                "serve" => command.mut_args(from_environment),
+                _ => command,
             }
         })
-        .mut_subcommands(|command| command.arg(help()))
         .after_help(ENVIRONMENT)
+}
+
+fn from_environment(arg: Arg) -> Arg {
+    let name = arg.get_id().as_str().to_owned();
+    match NOT_FROM_ENVIRONMENT.contains(&name.as_str()) {
+        true => arg,
+        false => arg
+            .env(format!("LGOOSE_{}", name.to_uppercase()))
+            .hide_env(true),
+    }
 }
 
 /// Returns the help flag of a command, whose options are few: `-h` and `--help` say the same.

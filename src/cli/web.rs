@@ -1,7 +1,9 @@
 //! Options of a run that is served over HTTP.
 
 use clap::Args;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Fewest characters of a token: nobody finds 16 by trying.
 const TOKEN: usize = 16;
@@ -34,6 +36,9 @@ pub(crate) struct Web {
     /// Open the page in the browser of this machine
     #[arg(long)]
     pub open: bool,
+    /// The socket of whoever hosts the run, which is told the address in place of the terminal.
+    #[arg(skip)]
+    pub host: Option<Arc<UnixStream>>,
 }
 
 /// An address to serve at.

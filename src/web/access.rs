@@ -2,7 +2,6 @@
 //! answer what is not meant. Every request passes here first.
 
 use super::answers::Failure;
-use super::site::Site;
 use axum::extract::{Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue,
@@ -58,10 +57,14 @@ pub(super) struct Access {
 }
 
 /// Lets a request through that may be answered, and adds the headers of every answer.
-pub(super) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let mut answer = match site.access.judge(&request) {
+pub(super) async fn guard(
+    State(access): State<Arc<Access>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut answer = match access.judge(&request) {
         Ok(Entrance::Open) => next.run(request).await,
-        Ok(Entrance::WithCookie) => site.access.welcome(request.headers()),
+        Ok(Entrance::WithCookie) => access.welcome(request.headers()),
         Err(failure) => refused(failure),
     };
     let headers = answer.headers_mut();

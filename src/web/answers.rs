@@ -15,7 +15,7 @@ pub(super) struct Failure {
     /// What is wrong.
     error: Cow<'static, str>,
     /// What to do about it.
-    help: Option<&'static str>,
+    help: Option<Cow<'static, str>>,
 }
 
 impl Failure {
@@ -27,8 +27,8 @@ impl Failure {
         }
     }
 
-    pub(super) fn help(mut self, help: &'static str) -> Failure {
-        self.help = Some(help);
+    pub(super) fn help(mut self, help: impl Into<Cow<'static, str>>) -> Failure {
+        self.help = Some(help.into());
         self
     }
 }

@@ -107,7 +107,10 @@ async fn seen(handle: &Handle) {
 }
 
 /// Reads a body as JSON; nothing is an empty object.
-async fn read<T: DeserializeOwned>(request: Request, example: &'static str) -> Result<T, Failure> {
+pub(super) async fn read<T: DeserializeOwned>(
+    request: Request,
+    example: &'static str,
+) -> Result<T, Failure> {
     let (head, body) = request.into_parts();
     let bytes = whole(body).await?;
     let kind = head
@@ -129,7 +132,7 @@ async fn read<T: DeserializeOwned>(request: Request, example: &'static str) -> R
 }
 
 /// Reads a body to its end, if that comes soon enough and the body is not too long.
-async fn whole(body: Body) -> Result<Bytes, Failure> {
+pub(super) async fn whole(body: Body) -> Result<Bytes, Failure> {
     let too_long = || {
         let told = "the body has more than 64 KiB";
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, told)

@@ -12,6 +12,7 @@ mod metrics;
 mod page;
 mod reports;
 mod routes;
+mod serve;
 mod server;
 mod site;
 mod status;

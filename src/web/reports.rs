@@ -26,7 +26,7 @@ pub(super) fn file(format: Format) -> (&'static str, &'static str) {
 }
 
 /// Returns the report with the verdict of now, unless it has its own.
-fn judged(report: Arc<Report>) -> Arc<Report> {
+pub(super) fn judged(report: Arc<Report>) -> Arc<Report> {
     match report.verdict {
         Some(_) => report,
         None => Arc::new(Report {
@@ -42,7 +42,11 @@ pub(super) async fn report(site: Arc<Site>, format: Format) -> Result<Response, 
         let rendered = output::render(&judged(report), format);
         rendered.map_err(|error| error.text())
     });
-    let bytes = rendered.await?;
+    Ok(answer(format, rendered.await?))
+}
+
+/// Answers with a report in that format.
+pub(super) fn answer(format: Format, bytes: Vec<u8>) -> Response {
     let (name, kind) = file(format);
     let disposition = format!("inline; filename=\"{name}\"");
     let mut answer = ([(CONTENT_TYPE, kind)], bytes).into_response();
@@ -53,5 +57,5 @@ pub(super) async fn report(site: Arc<Site>, format: Format) -> Result<Response, 
     if format == Format::Html {
         headers.insert(CONTENT_SECURITY_POLICY, SANDBOX);
     }
-    Ok(answer)
+    answer
 }

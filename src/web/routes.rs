@@ -1,5 +1,6 @@
 //! All requests that are answered, in one table: the router is made from it, and so is the OpenAPI document.
 
+use super::access::Access;
 use super::answers::Failure;
 use super::site::Site;
 use super::{access, commands, events, metrics, page, reports, status};
@@ -144,14 +145,34 @@ pub(super) fn router(site: Arc<Site>) -> Router {
     for route in table() {
         router = router.route(route.path, handler(route.answer));
     }
+    let access = site.access.clone();
+    guarded(with_page(router, "/"), access).with_state(site)
+}
+
+/// Adds the files of the page of a run, which is found at `place`.
+pub(super) fn with_page<S>(mut router: Router<S>, place: &'static str) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
     for file in &page::FILES {
-        router = router.route(file.path, get(|| async { file.answer() }));
+        let path = match file.path {
+            "/" => place,
+            path => path,
+        };
+        router = router.route(path, get(|| async { file.answer() }));
     }
+    router
+}
+
+/// Adds what is answered to requests for nothing that there is, and the guard before all.
+pub(super) fn guarded<S>(router: Router<S>, access: Arc<Access>) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
     router
         .method_not_allowed_fallback(not_allowed)
         .fallback(not_found)
-        .layer(from_fn_with_state(site.clone(), access::guard))
-        .with_state(site)
+        .layer(from_fn_with_state(access, access::guard))
 }
 
 fn handler(answer: Answer) -> MethodRouter<Arc<Site>> {
@@ -172,7 +193,7 @@ fn handler(answer: Answer) -> MethodRouter<Arc<Site>> {
 }
 
 /// `GET /api/v1/openapi.json`.
-async fn openapi() -> Response {
+pub(super) async fn openapi() -> Response {
     ([(CONTENT_TYPE, "application/json")], OPENAPI).into_response()
 }
 
@@ -183,5 +204,6 @@ async fn not_found(uri: Uri) -> Failure {
 
 async fn not_allowed(method: Method, uri: Uri) -> Failure {
     let told = format!("'{}' does not take {method}", uri.path());
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, told).help("use GET to read and POST to change")
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, told)
+        .help("use GET to read, and POST or DELETE to change")
 }

@@ -4,10 +4,12 @@
 use super::access::Access;
 use super::connections::Connections;
 use super::site::{End, Facts, Site};
-use super::{routes, tls};
+use super::{routes, serve, tls};
 use crate::control::Handle;
 use crate::error::{Diagnostic, Error, Trouble};
 use crate::metrics::Report;
+use crate::serve::Runs;
+use axum::Router;
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs as _};
@@ -59,7 +61,7 @@ pub(crate) struct Options {
 pub(crate) struct Server {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
-    access: Access,
+    access: Arc<Access>,
     /// The host in its address.
     host: String,
 }
@@ -99,7 +101,7 @@ impl Server {
             (IpAddr::V6(ip), _) => format!("[{ip}]"),
             (ip, _) => ip.to_string(),
         };
-        let access = Access {
+        let access = Arc::new(Access {
             token: options.token.unwrap_or_else(random_token),
             names: [host.as_str(), machine, "localhost"]
                 .map(str::to_owned)
@@ -107,7 +109,7 @@ impl Server {
             secure: tls.is_some(),
             port: address.port(),
             read_only: options.read_only,
-        };
+        });
         Ok(Server {
             listener,
             tls,
@@ -135,30 +137,63 @@ impl Server {
         handle: Handle,
         facts: Facts,
     ) -> Result<WebThread, Error> {
-        let cannot = |error| Error::cannot("serve the run", error);
-        let listener = {
-            let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(self.listener).map_err(cannot)?
-        };
         let (end, ends) = watch::channel(End::None);
         let (closing, closes) = watch::channel(false);
-        let (over, is_over) = oneshot::channel();
         let site = Site::new(
             (handle.clone(), facts),
-            self.access,
+            self.access.clone(),
             ends.clone(),
             closes.clone(),
         );
         let site = Arc::new(site);
+        let router = routes::router(site.clone());
+        let is_over = self.answer(runtime, router, closes, follow(site, handle, ends))?;
+        Ok(WebThread {
+            end,
+            closing,
+            is_over,
+        })
+    }
+
+    /// Serves all runs on a thread of its own.
+    ///
+    /// # Errors
+    /// Trouble with the thread or with the port.
+    pub(crate) fn start_serve(self, runtime: Runtime, runs: Arc<Runs>) -> Result<WebThread, Error> {
+        let (closing, closes) = watch::channel(false);
+        let router = serve::router(runs, self.access.clone());
+        let nothing = std::future::ready(());
+        let is_over = self.answer(runtime, router, closes, nothing)?;
+        Ok(WebThread {
+            end: watch::channel(End::None).0,
+            closing,
+            is_over,
+        })
+    }
+
+    /// Answers on a thread of its own until the server closes, and carries on what is `beside`.
+    fn answer(
+        self,
+        runtime: Runtime,
+        router: Router,
+        closing: watch::Receiver<bool>,
+        beside: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<oneshot::Receiver<()>, Error> {
+        let cannot = |error| Error::cannot("serve over HTTP", error);
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(self.listener).map_err(cannot)?
+        };
+        let (over, is_over) = oneshot::channel();
         let connections = Connections {
-            router: routes::router(site.clone()),
+            router,
             tls: self.tls,
-            closing: closes,
+            closing,
             free: Arc::new(Semaphore::new(MOST as usize)),
         };
         let serve = move || {
             runtime.block_on(async {
-                tokio::spawn(follow(site, handle, ends));
+                tokio::spawn(beside);
                 connections.accept(listener).await;
                 let _late = timeout(FAREWELL, connections.ended()).await;
             });
@@ -168,11 +203,12 @@ impl Server {
         };
         let thread = std::thread::Builder::new().name("web".to_owned());
         thread.spawn(serve).map_err(cannot)?;
-        Ok(WebThread {
-            end,
-            closing,
-            is_over,
-        })
+        Ok(is_over)
+    }
+
+    /// Returns where the server listens.
+    pub(crate) fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
     }
 }
 

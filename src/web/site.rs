@@ -41,7 +41,7 @@ pub(super) enum End {
 pub(super) struct Site {
     pub(super) handle: Handle,
     pub(super) facts: Facts,
-    pub(super) access: Access,
+    pub(super) access: Arc<Access>,
     pub(super) feed: Feed,
     pub(super) end: watch::Receiver<End>,
     /// Whether the process is about to end.
@@ -52,7 +52,7 @@ pub(super) struct Site {
 impl Site {
     pub(super) fn new(
         (handle, facts): (Handle, Facts),
-        access: Access,
+        access: Arc<Access>,
         end: watch::Receiver<End>,
         closing: watch::Receiver<bool>,
     ) -> Site {

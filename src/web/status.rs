@@ -2,7 +2,7 @@
 
 use super::answers::{self, Failure};
 use super::site::{End, Site};
-use crate::metrics::{Ending, Verdict};
+use crate::metrics::{Ending, Snapshot, Verdict};
 use crate::output::json::{self, Live, Total, Wanted};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Status<'a> {
-    /// `starting`, `running`, `paused`, `stopping` or `over`.
+    /// `starting`, `running`, `paused`, `stopping` or `over`; of `lgoose serve` also `idle`, when no run goes on.
     phase: &'static str,
     /// Path of the plan as it was given.
     plan: &'a str,
@@ -69,6 +69,27 @@ pub(super) fn of(site: &Site) -> Status<'_> {
         ending: report.as_ref().and_then(|report| report.ending.clone()),
         verdict: report.and_then(|report| report.verdict.clone()),
     }
+}
+
+/// Returns the state of a server whose run cannot be asked, or has none.
+pub(super) fn without_figures(phase: &'static str, plan: &str, read_only: bool) -> Response {
+    let snapshot = Snapshot::default();
+    let live = Live::of(&snapshot);
+    let status = Status {
+        phase,
+        plan,
+        host: "",
+        version: env!("CARGO_PKG_VERSION"),
+        read_only,
+        wanted: live.wanted,
+        run_s: 0.0,
+        elapsed_s: 0.0,
+        users_now: 0,
+        aggregated: live.aggregated,
+        ending: None,
+        verdict: None,
+    };
+    answers::json(StatusCode::OK, &status)
 }
 
 /// `GET /api/v1/status`.

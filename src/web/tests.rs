@@ -5,11 +5,13 @@ use super::answers::Failure;
 use super::commands::{Obeyed, Rate, Users};
 use super::reports;
 use super::routes::{Answer, table};
+use super::serve::{self, PlanList, RunList};
 use super::status::Status;
 use crate::config::Format;
 use crate::metrics::Report;
 use crate::output::fixture;
 use crate::output::json::Live;
+use crate::serve::{RunRow, Wanted};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
@@ -34,6 +36,17 @@ const COMMAND_REFUSALS: [(&str, &str); 5] = [
 /// Statuses with which a report may be refused.
 const REPORT_REFUSALS: [(&str, &str); 1] = [("503", "the run has come to no report")];
 
+/// Statuses with which something about a run of `lgoose serve` may be refused.
+const SERVE_REFUSALS: [(&str, &str); 4] = [
+    ("404", "there is no such plan, run or file"),
+    ("409", "it makes no sense now"),
+    (
+        "422",
+        "the plan, an option's value or the report has a mistake",
+    ),
+    ("507", "the folder of runs does not take it"),
+];
+
 /// Renders the document.
 fn document() -> String {
     let settings = SchemaSettings::draft2020_12()
@@ -48,15 +61,27 @@ fn document() -> String {
         let (method, operation) = operation(route.answer, route.summary, &mut types);
         paths.insert(route.path.to_owned(), json!({ method: operation }));
     }
+    for route in serve::table() {
+        let (method, mut operation) = operation_of_serve(route.answer, route.summary, &mut types);
+        operation["tags"] = json!(["serve"]);
+        if route.path.contains("{id}") {
+            let schema = json!({ "type": "string" });
+            operation["parameters"] =
+                json!([{ "name": "id", "in": "path", "required": true, "schema": schema }]);
+        }
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[method] = operation;
+    }
     let document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "lgoose",
             "summary": "A run over HTTP",
-            "description": "What '--web' serves. docs/web.md describes the events.",
+            "description": "What '--web' serves, and 'lgoose serve' beside (tag 'serve'). docs/web.md describes the events.",
             "version": "1",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
+        "tags": [{ "name": "serve", "description": "Only of 'lgoose serve'" }],
         "security": [{ "token": [] }, { "cookie": [] }],
         "paths": paths,
         "components": {
@@ -109,6 +134,53 @@ fn operation(answer: Answer, summary: &str, types: &mut SchemaGenerator) -> (&'s
         operation["requestBody"] = json!({ "required": true, "content": content_of(schema) });
     }
     (if status == "202" { "post" } else { "get" }, operation)
+}
+
+/// The same of what `lgoose serve` answers beside.
+fn operation_of_serve(
+    answer: serve::Answer,
+    summary: &str,
+    types: &mut SchemaGenerator,
+) -> (&'static str, Value) {
+    use serve::Answer;
+    let text = |kind: &str| content(kind, json!({ "type": "string" }));
+    let (method, status, found) = match answer {
+        Answer::Plans => ("get", "200", content_of(types.subschema_for::<PlanList>())),
+        Answer::List => ("get", "200", content_of(types.subschema_for::<RunList>())),
+        Answer::Run => ("get", "200", content_of(types.subschema_for::<RunRow>())),
+        Answer::Start => ("post", "201", content_of(types.subschema_for::<RunRow>())),
+        Answer::Remove => ("delete", "204", Value::Null),
+        Answer::Plan => ("get", "200", text("text/plain; charset=utf-8")),
+        Answer::Report(Format::Json) => ("get", "200", content_of(types.subschema_for::<Report>())),
+        Answer::Report(format) => ("get", "200", text(reports::file(format).1)),
+    };
+    let mut answers = Map::new();
+    answers.insert(status.to_owned(), json!({ "description": summary }));
+    if !found.is_null() {
+        answers[status]["content"] = found;
+    }
+    let refusals: &[_] = match answer {
+        Answer::Plans | Answer::List => &[],
+        Answer::Run => &SERVE_REFUSALS[..1],
+        Answer::Plan => &SERVE_REFUSALS[..2],
+        Answer::Report(_) => &SERVE_REFUSALS[..3],
+        Answer::Remove | Answer::Start => &SERVE_REFUSALS,
+    };
+    let bodies: &[_] = match answer {
+        Answer::Start => &COMMAND_REFUSALS,
+        _ => &[],
+    };
+    for (status, why) in REFUSALS.iter().chain(bodies).chain(refusals) {
+        let failure = content_of(types.subschema_for::<Failure>());
+        let refused = json!({ "description": why, "content": failure });
+        answers.insert((*status).to_owned(), refused);
+    }
+    let mut operation = json!({ "summary": summary, "responses": answers });
+    if answer == Answer::Start {
+        let schema = types.subschema_for::<Wanted>();
+        operation["requestBody"] = json!({ "required": true, "content": content_of(schema) });
+    }
+    (method, operation)
 }
 
 fn obeyed(types: &mut SchemaGenerator) -> Value {

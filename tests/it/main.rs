@@ -79,6 +79,9 @@ mod web;
 mod web_client;
 mod web_guard;
 mod web_prometheus;
+mod web_serve;
+mod web_serve_guard;
+mod web_serve_page;
 mod wordpress;
 
 /// The client of runs that do not choose one; `tests/it_reqwest` has another.

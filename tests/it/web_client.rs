@@ -56,7 +56,8 @@ impl Web {
     /// Finds the address in what the program has printed.
     pub(crate) fn of(printed: &str) -> Web {
         let (_, rest) = printed
-            .split_once("page of this run: http://")
+            .split_once("page of ")
+            .and_then(|(_, rest)| rest.split_once(": http://"))
             .expect("an address");
         let (address, _) = rest.split_once('/').expect("a path");
         Web {

@@ -4,8 +4,12 @@ mod env_file;
 #[cfg(feature = "otlp")]
 mod export;
 mod flags;
+#[cfg(feature = "web")]
+mod hosted;
 mod outputs;
 mod screen;
+#[cfg(feature = "web")]
+mod serve;
 mod starter;
 mod url_plan;
 #[cfg(feature = "tui")]
@@ -35,6 +39,8 @@ use crate::demo::{Behaviour, Demo};
 use crate::engine::Outcome;
 use crate::error::{Error, exit};
 use crate::{lua, machine, output, plan};
+#[cfg(feature = "web")]
+use hosted::Hosted;
 use screen::{
     announcement, complain, give_reason, put, report_news, report_progress, say, say_last, tell,
     terminal_width, warn, writes_to_stdout,
@@ -79,8 +85,7 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Error> {
-    // A site has nothing to save, and ends as any server.
-    if !matches!(cli.command, Some(cli::Command::Demo(_))) {
+    if has_run(&cli) {
         guard::start()?;
     }
     match cli.command {
@@ -89,7 +94,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             say(&starter::start(&dir)?)?;
             Ok(exit::OK)
         }
-        Some(cli::Command::Demo(demo)) => serve(&demo),
+        Some(cli::Command::Demo(demo)) => demo_site(&demo),
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
         #[cfg(feature = "gaggle")]
         Some(cli::Command::Worker(flags)) => gaggle::work(&flags),
@@ -102,6 +107,13 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         }
         #[cfg(feature = "gaggle")]
         Some(cli::Command::Attach(flags)) => workers::attach(&flags, &cli.run),
+        #[cfg(feature = "web")]
+        Some(cli::Command::Serve(flags)) => serve::serve(&flags),
+        #[cfg(feature = "web")]
+        Some(cli::Command::Hosted) => match hosted::take()? {
+            Hosted::Run(plan, flags) => run(&plan, &flags),
+            Hosted::Done(code) => Ok(code),
+        },
         Some(cli::Command::Completions { shell }) => {
             put(cli::completions(shell))?;
             Ok(exit::OK)
@@ -123,6 +135,16 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
                 Ok(exit::MISTAKE)
             }
         },
+    }
+}
+
+/// Whether the guard is to hear Ctrl-C: not for a site, which has nothing to save, nor for a host, which stops its run first.
+fn has_run(cli: &Cli) -> bool {
+    match cli.command {
+        Some(cli::Command::Demo(_)) => false,
+        #[cfg(feature = "web")]
+        Some(cli::Command::Serve(_)) => false,
+        _ => true,
     }
 }
 
@@ -363,7 +385,7 @@ fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
 }
 
 #[cfg(feature = "demo")]
-fn serve(flags: &cli::Demo) -> Result<u8, Error> {
+fn demo_site(flags: &cli::Demo) -> Result<u8, Error> {
     let behaviour = Behaviour {
         latency: flags.latency,
         jitter: flags.jitter,
@@ -383,6 +405,6 @@ fn serve(flags: &cli::Demo) -> Result<u8, Error> {
 }
 
 #[cfg(not(feature = "demo"))]
-fn serve(flags: &cli::Demo) -> Result<u8, Error> {
+fn demo_site(flags: &cli::Demo) -> Result<u8, Error> {
     Err(super::sites::missing(&flags.site).into())
 }

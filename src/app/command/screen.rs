@@ -235,6 +235,12 @@ pub(super) fn aside(text: &str) {
     console::err().put(line(text));
 }
 
+/// What is wrong with the arguments of a hosted run.
+#[cfg(feature = "web")]
+pub(super) fn complain_of_arguments(told: &str) {
+    console::err().put(line(told));
+}
+
 pub(super) fn complain(error: &Error, backtrace: bool) {
     let stack = match error {
         Error::Mistake(diagnostic) if backtrace => diagnostic.backtrace_text(),

@@ -4,10 +4,14 @@ use crate::app::runtime;
 use crate::app::supervisor::Begun;
 use crate::cli;
 use crate::console;
+use crate::control::{Command as Ask, Handle, Interrupt};
 use crate::error::Error;
 use crate::machine;
+use crate::serve;
 use crate::web::{Facts, Options, Place, Server, WebThread};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// A server of the run, and the address of its page.
 pub(super) struct Web {
@@ -23,31 +27,60 @@ pub(super) fn serve(flags: &cli::Run, begun: &Begun) -> Result<Option<Web>, Erro
     let Some(place) = &flags.web.web else {
         return Ok(None);
     };
-    let options = Options {
-        place: Place {
-            host: place.host.clone(),
-            port: place.port,
-        },
-        token: flags.web.web_token.clone(),
-        read_only: flags.web.web_read_only,
-        insecure: flags.web.web_insecure,
-        cert: flags.web.web_cert.clone(),
-        key: flags.web.web_key.clone(),
-    };
-    let machine = machine::host_name();
-    let server = Server::open(options, &machine)?;
-    let url = server.url();
+    let server = Server::open(options(&flags.web, place), &machine::host_name())?;
+    let (url, address) = (server.url(), server.address());
     let facts = Facts {
         plan: begun.prepared().name.clone(),
         host: begun.target(),
     };
-    let thread = server.start(runtime()?, begun.handle().clone(), facts)?;
-    // Not by the log, whose file others may read.
-    console::err().put(format!("page of this run: {url}\n").into_bytes());
-    if flags.web.open {
-        open(&url);
+    let handle = begun.handle().clone();
+    let thread = server.start(runtime()?, handle.clone(), facts)?;
+    match &flags.web.host {
+        Some(host) => {
+            let cannot = |error| Error::cannot("tell the host of this run", error);
+            serve::answer(host, address.map_err(cannot)?).map_err(cannot)?;
+            end_with(host.clone(), handle)?;
+        }
+        None => announce("this run", &url, &flags.web),
     }
     Ok(Some(Web { thread, url }))
+}
+
+/// Returns the options of a server.
+pub(super) fn options(flags: &cli::Web, place: &cli::WebPlace) -> Options {
+    Options {
+        place: Place {
+            host: place.host.clone(),
+            port: place.port,
+        },
+        token: flags.web_token.clone(),
+        read_only: flags.web_read_only,
+        insecure: flags.web_insecure,
+        cert: flags.web_cert.clone(),
+        key: flags.web_key.clone(),
+    }
+}
+
+/// Says where the page is, and opens it if that is wanted.
+pub(super) fn announce(what: &str, url: &str, flags: &cli::Web) {
+    // Not by the log, whose file others may read.
+    console::err().put(format!("page of {what}: {url}\n").into_bytes());
+    if flags.open {
+        open(url);
+    }
+}
+
+/// Stops the run when whoever hosts it has gone: nobody else could.
+fn end_with(host: Arc<UnixStream>, run: Handle) -> Result<(), Error> {
+    let thread = std::thread::Builder::new().name("host".to_owned());
+    let waiting = thread.spawn(move || {
+        serve::host_gone(&host);
+        // Whoever asked has gone.
+        drop(run.ask(Ask::Interrupt(Interrupt::Signal)));
+    });
+    waiting
+        .map(drop)
+        .map_err(|error| Error::cannot("listen to the host of this run", error))
 }
 
 /// Opens an address in the browser of this machine, if there is one.

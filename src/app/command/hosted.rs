@@ -1,0 +1,47 @@
+//! `lgoose hosted`: a run that `lgoose serve` has started as a process of its own, or the look at a plan before that.
+
+use super::{flags, screen};
+use crate::cli::{self, WebPlace};
+use crate::error::{Diagnostic, Error, exit};
+use crate::serve::Order;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What is left to do for a host.
+pub(super) enum Hosted {
+    /// A run of this plan.
+    Run(PathBuf, Box<cli::Run>),
+    /// Nothing but to end with this exit code.
+    Done(u8),
+}
+
+/// Takes the order of the host, and looks at the plan if that is all it says.
+///
+/// # Errors
+/// A mistake in the plan; trouble if nobody hosts this process.
+pub(super) fn take() -> Result<Hosted, Error> {
+    let (order, link) = Order::receive()?;
+    let mut run_flags = match cli::parse_hosted(order.arguments) {
+        Ok(flags) => flags,
+        Err(told) => {
+            screen::complain_of_arguments(&told);
+            return Ok(Hosted::Done(exit::MISTAKE));
+        }
+    };
+    let Some(plan) = run_flags.plan.clone() else {
+        return Err(Diagnostic::new("a hosted run has a plan").into());
+    };
+    if order.check {
+        flags::prepare(&plan, &run_flags)?;
+        return Ok(Hosted::Done(exit::OK));
+    }
+    let web = &mut run_flags.web;
+    web.web = Some(WebPlace {
+        host: "127.0.0.1".to_owned(),
+        port: Some(0),
+    });
+    web.web_token = Some(order.token);
+    web.web_read_only = order.read_only;
+    web.host = Some(Arc::new(link));
+    Ok(Hosted::Run(plan, Box::new(run_flags)))
+}

@@ -1,0 +1,85 @@
+//! `lgoose serve`: the runs, the server that shows it and the runner that works it off, until somebody interrupts.
+
+use super::web::{announce, options};
+use crate::app::runtime;
+use crate::cli::{self, WebPlace};
+use crate::console;
+use crate::error::{Diagnostic, Error, exit, printable};
+use crate::machine;
+use crate::serve::{Data, Ended, Plans, Runs, run_all};
+use crate::web::Server;
+use std::sync::Arc;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// Serves until it is interrupted.
+///
+/// # Errors
+/// A mistake in the flags, or trouble with the folders, the port or the signals.
+pub(super) fn serve(flags: &cli::Serve) -> Result<u8, Error> {
+    for path in [&flags.plans, &flags.data] {
+        if path.to_str().is_none() {
+            let told = format!("the name of the folder '{}' is not UTF-8", path.display());
+            return Err(Diagnostic::new(told).help("name another folder").into());
+        }
+    }
+    machine::raise_descriptor_limit();
+    let plans = Plans::open(&flags.plans)?;
+    let data = Data::open(&flags.data)?;
+    let place = flags.web.web.clone().unwrap_or(WebPlace {
+        host: "127.0.0.1".to_owned(),
+        port: None,
+    });
+    let read_only = flags.web.web_read_only;
+    let server = Server::open(options(&flags.web, &place), &machine::host_name())?;
+    let url = server.url();
+    let runs = Arc::new(Runs::new(plans, data));
+    let runtime = runtime()?;
+    let mut interrupts = runtime.block_on(listen())?;
+    let web = server.start_serve(super::runtime()?, runs.clone())?;
+    announce("all runs", &url, &flags.web);
+    let ended = runtime.block_on(async {
+        let ended = run_all(&runs, read_only, &mut interrupts, tell).await;
+        if ended == Ended::Idle {
+            tokio::select! {
+                () = web.leave() => {}
+                _ = interrupts.recv() => {}
+            }
+        }
+        ended
+    });
+    runtime.shutdown_background();
+    Ok(match ended {
+        Ended::Idle => exit::OK,
+        Ended::Hurried => exit::ABORTED,
+    })
+}
+
+/// Begins to listen for what ends a server: each time it comes, something can be received.
+async fn listen() -> Result<mpsc::Receiver<()>, Error> {
+    let cannot = |error| Error::cannot("listen for Ctrl-C", error);
+    let (sender, interrupts) = mpsc::channel(8);
+    for kind in [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+    ] {
+        if kind == SignalKind::hangup() && machine::ignores_hangup() {
+            continue;
+        }
+        let signals = signal(kind).map_err(cannot)?;
+        tokio::spawn(pass_on(signals, sender.clone()));
+    }
+    Ok(interrupts)
+}
+
+async fn pass_on(mut signals: Signal, interrupts: mpsc::Sender<()>) {
+    while signals.recv().await.is_some() {
+        // More than eight that nobody has heard say no more.
+        let _heard_already = interrupts.try_send(());
+    }
+}
+
+fn tell(text: &str) {
+    console::err().put(format!("{}\n", printable(text)).into_bytes());
+}

@@ -1,0 +1,145 @@
+//! The main figures of a report, read without the rest of it: a list of runs reads many.
+
+use serde::{Deserialize, Serialize};
+
+/// The most bytes of a text from a report.
+const TEXT: usize = 1_000;
+
+/// Main figures of a report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Facts {
+    /// Path of the plan as it was given.
+    pub(crate) plan: String,
+    /// Base URL of the target.
+    pub(crate) host: String,
+    /// Version of lgoose that ran it.
+    pub(crate) version: String,
+    /// Beginning of the run, RFC 3339.
+    pub(crate) started: String,
+    /// Seconds measured, without pauses.
+    pub(crate) elapsed_s: f64,
+    /// The most users at a time.
+    pub(crate) users: u64,
+    /// Requests.
+    pub(crate) requests: u64,
+    /// Those that failed.
+    pub(crate) failures: u64,
+    /// The 95th percentile of their latency in milliseconds; `null` without any.
+    pub(crate) p95_ms: Option<f64>,
+    /// The verdict in one line; `null` if the report has none.
+    pub(crate) verdict: Option<String>,
+    /// The exit code of that verdict.
+    pub(crate) exit_code: Option<u8>,
+}
+
+/// What is read of a report.
+#[derive(Deserialize)]
+struct Read {
+    version: String,
+    plan: String,
+    host: String,
+    started: String,
+    elapsed_s: f64,
+    users: u64,
+    verdict: Option<Judged>,
+    aggregated: Aggregated,
+}
+
+#[derive(Deserialize)]
+struct Judged {
+    text: String,
+    exit_code: u8,
+}
+
+#[derive(Deserialize)]
+struct Aggregated {
+    count: u64,
+    failures: u64,
+    latency_ms: Option<Latency>,
+}
+
+#[derive(Deserialize)]
+struct Latency {
+    p95: f64,
+}
+
+impl Facts {
+    /// Reads them from a report's JSON.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub(super) fn read(json: &[u8]) -> Result<Facts, String> {
+        let read: Read = serde_json::from_slice(json)
+            .map_err(|error| short(format!("'report.json' is not a report of lgoose: {error}")))?;
+        let Read {
+            version,
+            plan,
+            host,
+            started,
+            ..
+        } = read;
+        let [version, plan, host, started] = [version, plan, host, started].map(short);
+        let exit_code = read.verdict.as_ref().map(|verdict| verdict.exit_code);
+        let latency = read.aggregated.latency_ms;
+        Ok(Facts {
+            plan,
+            host,
+            version,
+            started,
+            elapsed_s: read.elapsed_s,
+            users: read.users,
+            requests: read.aggregated.count,
+            failures: read.aggregated.failures,
+            p95_ms: latency
+                .filter(|_| read.aggregated.count > 0)
+                .map(|latency| latency.p95),
+            verdict: read.verdict.map(|verdict| short(verdict.text)),
+            exit_code,
+        })
+    }
+}
+
+/// Cuts a text that is longer than any of lgoose's.
+fn short(mut text: String) -> String {
+    if text.len() > TEXT {
+        text.truncate(text.floor_char_boundary(TEXT));
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Report;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn facts_are_those_of_the_report() {
+        let mut report = Report {
+            plan: "é".repeat(TEXT),
+            host: "http://127.0.0.1".to_owned(),
+            users: 7,
+            ..Report::default()
+        };
+        report.aggregated.count = 3;
+        report.aggregated.failures = 1;
+        let json = serde_json::to_vec(&report).expect("a report");
+        let facts = Facts::read(&json).expect("it is one");
+        assert_eq!((facts.users, facts.requests, facts.failures), (7, 3, 1));
+        assert_eq!(facts.plan, format!("{}…", "é".repeat(TEXT / 2)));
+        assert_eq!(facts.host, report.host);
+        let text = String::from_utf8(json).expect("text");
+        let mut value: Value = serde_json::from_str(&text).expect("JSON");
+        value["users"] = json!("many");
+        let told = Facts::read(value.to_string().as_bytes()).expect_err("it is broken");
+        assert!(told.contains("users") || told.contains("many"), "{told}");
+        let deep = "[".repeat(1_000_000);
+        let half = &text[..text.floor_char_boundary(text.len() / 2)];
+        for wrong in ["", "{}", "null", "\u{0}", half, &deep] {
+            let told = Facts::read(wrong.as_bytes()).expect_err(wrong);
+            assert!(told.starts_with("'report.json' is not a report of lgoose"));
+        }
+    }
+}

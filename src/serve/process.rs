@@ -1,0 +1,224 @@
+//! The process of a run, and that in which a plan is looked at for mistakes: started, listened to, stopped, waited for.
+
+use super::order::Order;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
+};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// The most bytes that are kept of what a process prints.
+const TAIL: usize = 16 * 1024;
+
+/// Time for the last of it after the end of the process.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Time that a plan may take to be put together. The limits on its code are narrower.
+const CHECK: Duration = Duration::from_secs(60);
+
+/// Variables of this process that are not for its runs: what they write, and this server's own.
+const WITHHELD: [&str; 8] = [
+    "LGOOSE_OUTPUT",
+    "LGOOSE_REQUEST_LOG",
+    "LGOOSE_REQUEST_LOG_SORTED",
+    "LGOOSE_TASK_LOG",
+    "LGOOSE_ERROR_LOG",
+    "LGOOSE_DEBUG_LOG",
+    "LGOOSE_LOG_FILE",
+    "LGOOSE_OPEN",
+];
+
+/// A process that was started here.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    link: BufReader<UnixStream>,
+    printed: Tail,
+    complained: Tail,
+}
+
+/// The end of a stream of text.
+#[derive(Debug)]
+struct Tail {
+    text: Arc<Mutex<Vec<u8>>>,
+    reading: JoinHandle<()>,
+}
+
+/// A process that has ended.
+#[derive(Debug)]
+pub(super) struct Gone {
+    status: ExitStatus,
+    /// The end of its standard output.
+    pub(super) printed: String,
+    complained: String,
+}
+
+impl Process {
+    /// Starts a process and tells it what to do.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub(super) async fn start(order: &Order) -> io::Result<Process> {
+        let (near, far) = std::os::unix::net::UnixStream::pair()?;
+        near.set_nonblocking(true)?;
+        let mut near = UnixStream::from_std(near)?;
+        let mut command = Command::new(program()?);
+        command
+            .arg("hosted")
+            .stdin(Stdio::from(OwnedFd::from(far)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Ctrl-C of a terminal reaches the host alone, which passes it on.
+            .process_group(0)
+            // A run is asked to end; what only looks at a plan has nothing to save.
+            .kill_on_drop(order.check);
+        for name in WITHHELD {
+            command.env_remove(name);
+        }
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"LGOOSE_WEB") {
+                command.env_remove(name);
+            }
+        }
+        let mut child = command.spawn()?;
+        // It holds the other end of the socket.
+        drop(command);
+        let printed = Tail::of(child.stdout.take());
+        let complained = Tail::of(child.stderr.take());
+        // One that has ended says why.
+        let _ended = near.write_all(&order.line()).await;
+        Ok(Process {
+            child,
+            link: BufReader::new(near),
+            printed,
+            complained,
+        })
+    }
+
+    /// Waits until the process says where its interface is; `None` if it does not. To be asked once.
+    pub(super) async fn address(&mut self) -> Option<SocketAddr> {
+        let mut line = String::new();
+        self.link.read_line(&mut line).await.ok()?;
+        line.trim().parse().ok()
+    }
+
+    /// Returns its id as long as it is there.
+    pub(super) fn id(&self) -> Option<Pid> {
+        let id = self.child.id().and_then(|id| i32::try_from(id).ok());
+        id.and_then(Pid::from_raw)
+    }
+
+    /// Waits for the end of the process. Nothing is lost when this is dropped before.
+    pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Returns what is left of a process that has ended.
+    pub(super) async fn last_words(self, status: ExitStatus) -> Gone {
+        Gone {
+            status,
+            printed: self.printed.end().await,
+            complained: self.complained.end().await,
+        }
+    }
+}
+
+/// Sends what Ctrl-C would to a process that has not been waited for yet.
+pub(super) fn interrupt(process: Pid) {
+    // It may be about to end.
+    let _ended = kill_process(process, Signal::INT);
+}
+
+/// Puts a run together in a process of its own, and starts nothing.
+///
+/// # Errors
+/// The mistake, as printed; or that it took too long, or could not be started.
+pub(super) async fn check(order: &Order) -> Result<(), String> {
+    let cannot = |error: io::Error| format!("cannot look at the plan: {error}");
+    let mut process = Process::start(order).await.map_err(cannot)?;
+    match timeout(CHECK, process.ended()).await {
+        Err(_) => Err(format!(
+            "the plan took more than {} s to load",
+            CHECK.as_secs()
+        )),
+        Ok(Err(error)) => Err(cannot(error)),
+        Ok(Ok(status)) if status.success() => Ok(()),
+        Ok(Ok(status)) => {
+            let gone = process.last_words(status).await;
+            Err(gone.error().unwrap_or_default())
+        }
+    }
+}
+
+impl Gone {
+    /// Returns the exit code; `None` if a signal ended it.
+    pub(super) fn exit_code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// Returns what went wrong, as it was printed; `None` after a success.
+    pub(super) fn error(&self) -> Option<String> {
+        if self.status.success() {
+            return None;
+        }
+        let text = self.complained.trim();
+        // The log comes before.
+        let begin = match text.starts_with("error: ") {
+            true => Some(0),
+            false => text.find("\nerror: ").map(|at| at + 1),
+        };
+        let told = begin.map_or("", |begin| &text[begin..]);
+        let told = told.strip_prefix("error: ").unwrap_or(told);
+        Some(match told.is_empty() {
+            false => told.to_owned(),
+            true => format!("the process of the run ended with {}\n{text}", self.status)
+                .trim_end()
+                .to_owned(),
+        })
+    }
+}
+
+impl Tail {
+    fn of(stream: Option<impl AsyncRead + Unpin + Send + 'static>) -> Tail {
+        let text = Arc::<Mutex<Vec<u8>>>::default();
+        let into = text.clone();
+        let reading = tokio::spawn(async move {
+            let Some(mut stream) = stream else { return };
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+                let mut text = into.lock().unwrap_or_else(PoisonError::into_inner);
+                text.extend_from_slice(&buffer[..length]);
+                let more = text.len().saturating_sub(TAIL);
+                text.drain(..more);
+            }
+        });
+        Tail { text, reading }
+    }
+
+    /// Returns it when the stream has ended, or what has come by then.
+    async fn end(mut self) -> String {
+        // What the process has started may hold it open.
+        if timeout(LAST_WORDS, &mut self.reading).await.is_err() {
+            self.reading.abort();
+        }
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+/// Returns this program, also after another was put in its place.
+fn program() -> io::Result<std::path::PathBuf> {
+    match cfg!(target_os = "linux") {
+        true => Ok("/proc/self/exe".into()),
+        false => std::env::current_exe(),
+    }
+}

@@ -1,0 +1,340 @@
+//! All runs: those that wait, the one that goes on, and those that are kept. Asked by `web`; the [runner](super::runner) takes
+//! from the queue.
+
+use super::data::Data;
+use super::order::Order;
+use super::plans::Plans;
+use super::record::{Record, RunEnd, RunRow, RunState, now};
+use super::{options, process};
+use crate::error::Error;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, Semaphore, watch};
+
+/// The most runs that wait.
+const MOST_QUEUED: usize = 100;
+
+/// Plans that are looked at for mistakes at the same time.
+const CHECKED: usize = 2;
+
+/// A run that is asked for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Wanted {
+    /// Path of the plan below the folder of plans, as `GET /plans` lists it.
+    pub(crate) plan: String,
+    /// Options, named as the flags of the command line: a text, a number, true, or a list of those for what can be given
+    /// several times.
+    #[serde(default)]
+    pub(crate) options: Map<String, Value>,
+}
+
+/// The reason why something is not done.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// What is asked for is not there.
+    Absent(String),
+    /// The request itself is wrong.
+    Wrong(String),
+    /// The plan, or an option's value, has a mistake.
+    Mistake(String),
+    /// It makes no sense now.
+    Conflict(String),
+    /// The folder of runs does not take it.
+    Trouble(String),
+}
+
+/// All runs.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    pub(crate) plans: Plans,
+    pub(super) data: Data,
+    state: Mutex<State>,
+    /// Something waits, or nothing will any more.
+    news: Notify,
+    checking: Semaphore,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Waiting>,
+    current: Option<Current>,
+    /// The last run that has ended here.
+    last: Option<String>,
+    /// What could not be written of runs that are over.
+    unsaved: BTreeMap<String, Record>,
+    /// Whether nothing is begun any more.
+    closed: bool,
+}
+
+/// A run that waits.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    pub(super) id: String,
+    pub(super) record: Record,
+    pub(super) plan: PathBuf,
+    pub(super) arguments: Vec<String>,
+}
+
+/// The run that goes on.
+#[derive(Debug, Clone)]
+pub(crate) struct Current {
+    /// Its name.
+    pub(crate) id: String,
+    /// The path of its plan.
+    pub(crate) plan: String,
+    /// The token of its interface.
+    pub(crate) token: String,
+    /// Where that is; `None` until it is known, closed if it never will be.
+    pub(crate) address: watch::Receiver<Option<SocketAddr>>,
+    pub(super) record: Record,
+}
+
+impl Runs {
+    /// Returns an empty runs over a folder of plans and one of runs.
+    pub(crate) fn new(plans: Plans, data: Data) -> Runs {
+        Runs {
+            plans,
+            data,
+            state: Mutex::default(),
+            news: Notify::new(),
+            checking: Semaphore::new(CHECKED),
+        }
+    }
+
+    /// Puts a run at the end of the queue, once its plan and options are known to be without mistakes.
+    ///
+    /// # Errors
+    /// Why it is not run.
+    pub(crate) async fn add(&self, wanted: Wanted) -> Result<RunRow, Refusal> {
+        let arguments = options::arguments(&wanted.options).map_err(Refusal::Wrong)?;
+        let plan = self
+            .plans
+            .find(&wanted.plan)
+            .ok_or_else(|| Refusal::Absent(format!("there is no plan '{}' here", wanted.plan)))?;
+        self.check_room(&self.state())?;
+        let mut order = Order {
+            arguments: arguments.clone(),
+            token: String::new(),
+            read_only: true,
+            check: true,
+        };
+        order.arguments.extend(plan_arguments(&plan));
+        let turn = self.checking.acquire().await;
+        process::check(&order).await.map_err(Refusal::Mistake)?;
+        drop(turn);
+        let record = Record::new(&wanted.plan, options::shown(&wanted.options));
+        let id = self.data.create(&record);
+        let id = id.map_err(|error| Refusal::Trouble(error.text()))?;
+        let mut state = self.state();
+        if let Err(refusal) = self.check_room(&state) {
+            let _left = self.data.remove(&id);
+            return Err(refusal);
+        }
+        let row = RunRow::open(&id, &record, RunState::Queued);
+        state.queue.push_back(Waiting {
+            id,
+            record,
+            plan,
+            arguments,
+        });
+        self.news.notify_one();
+        Ok(row)
+    }
+
+    fn check_room(&self, state: &State) -> Result<(), Refusal> {
+        if state.closed {
+            return Err(Refusal::Conflict("lgoose is about to end".to_owned()));
+        }
+        match state.queue.len() < MOST_QUEUED {
+            true => Ok(()),
+            false => Err(Refusal::Conflict(format!(
+                "{MOST_QUEUED} runs wait already: take some out of the queue, or wait"
+            ))),
+        }
+    }
+
+    /// Returns all runs: the one that goes on, those that wait in their order, then those that are over, the last first.
+    /// With what keeps others from being listed, if anything does.
+    pub(crate) fn rows(&self) -> (Vec<RunRow>, Option<String>) {
+        let (mut rows, unsaved) = {
+            let state = self.state();
+            let current = state.current.iter();
+            let current = current.map(|run| RunRow::open(&run.id, &run.record, RunState::Running));
+            let waiting = state.queue.iter();
+            let waiting = waiting.map(|run| RunRow::open(&run.id, &run.record, RunState::Queued));
+            let rows: Vec<_> = current.chain(waiting).collect();
+            (rows, state.unsaved.clone())
+        };
+        let (mut over, told) = match self.data.rows() {
+            Ok(over) => (over, None),
+            Err(error) => (Vec::new(), Some(error.text())),
+        };
+        over.retain(|row| rows.iter().all(|open| open.id != row.id));
+        for (id, record) in unsaved {
+            over.retain(|row| row.id != id);
+            over.push(RunRow::new(&id, Some(record), None));
+        }
+        over.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| b.id.cmp(&a.id)));
+        rows.append(&mut over);
+        (rows, told)
+    }
+
+    /// Returns a run.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub(crate) fn row(&self, id: &str) -> Result<RunRow, Refusal> {
+        {
+            let state = self.state();
+            if let Some(run) = state.current.as_ref().filter(|run| run.id == id) {
+                return Ok(RunRow::open(id, &run.record, RunState::Running));
+            }
+            if let Some(run) = state.queue.iter().find(|run| run.id == id) {
+                return Ok(RunRow::open(id, &run.record, RunState::Queued));
+            }
+            if let Some(record) = state.unsaved.get(id) {
+                return Ok(RunRow::new(id, Some(record.clone()), None));
+            }
+        }
+        self.data.row(id).ok_or_else(|| absent(id))
+    }
+
+    /// Takes a run out of the queue, or removes the files of one that is over.
+    ///
+    /// # Errors
+    /// There is none of that name, or it goes on, or its files cannot be removed.
+    pub(crate) fn remove(&self, id: &str) -> Result<(), Refusal> {
+        let mut state = self.state();
+        if state.current.as_ref().is_some_and(|run| run.id == id) {
+            let told = format!("run '{id}' goes on: stop it first");
+            return Err(Refusal::Conflict(told));
+        }
+        let known = state.queue.iter().any(|run| run.id == id) || state.unsaved.contains_key(id);
+        if !known && self.data.row(id).is_none() {
+            return Err(absent(id));
+        }
+        state.queue.retain(|run| run.id != id);
+        state.unsaved.remove(id);
+        let removed = self.data.remove(id);
+        removed.map_err(|error| Refusal::Trouble(error.text()))
+    }
+
+    /// Returns the bytes of the report of a run that is over.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub(crate) fn report(&self, id: &str) -> Result<Vec<u8>, Refusal> {
+        match self.data.report(id) {
+            Ok(Some(bytes)) => Ok(bytes),
+            Ok(None) => {
+                let row = self.row(id)?;
+                Err(match row.state {
+                    RunState::Queued => Refusal::Conflict(format!("run '{id}' has not begun yet")),
+                    _ => Refusal::Absent(format!("run '{id}' has left no report")),
+                })
+            }
+            Err(told) => Err(Refusal::Mistake(told)),
+        }
+    }
+
+    /// Returns the text of the plan that a run was started with.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn plan(&self, id: &str) -> Result<Vec<u8>, Refusal> {
+        match self.data.plan(id) {
+            Some(text) => Ok(text),
+            None => {
+                let row = self.row(id)?;
+                Err(match row.state {
+                    RunState::Queued => Refusal::Conflict(format!(
+                        "run '{id}' has not begun yet: its plan is read then"
+                    )),
+                    _ => Refusal::Absent(format!("no plan is kept of run '{id}'")),
+                })
+            }
+        }
+    }
+
+    /// Returns the run that goes on.
+    pub(crate) fn current(&self) -> Option<Current> {
+        self.state().current.clone()
+    }
+
+    /// Returns the last run that has ended here.
+    pub(crate) fn last(&self) -> Option<String> {
+        self.state().last.clone()
+    }
+
+    /// Waits for the next run and takes it out of the queue; `begin` makes it the one that goes on. `None` once nothing
+    /// begins any more.
+    pub(super) async fn next(&self, begin: impl Fn(&mut Waiting) -> Current) -> Option<Waiting> {
+        loop {
+            {
+                let mut state = self.state();
+                if state.closed {
+                    return None;
+                }
+                if let Some(mut waiting) = state.queue.pop_front() {
+                    state.current = Some(begin(&mut waiting));
+                    return Some(waiting);
+                }
+            }
+            self.news.notified().await;
+        }
+    }
+
+    /// Notes the end of the run that goes on.
+    ///
+    /// # Errors
+    /// Trouble with its folder: its end is known as long as this process is there.
+    pub(super) fn end(&self, id: &str, record: Record) -> Result<(), Error> {
+        let written = self.data.write_record(id, &record);
+        let mut state = self.state();
+        state.current = None;
+        state.last = Some(id.to_owned());
+        if written.is_err() {
+            state.unsaved.insert(id.to_owned(), record);
+        }
+        written
+    }
+
+    /// Lets nothing begin any more, and notes that those that wait are lost.
+    pub(crate) fn close(&self) {
+        let queue = {
+            let mut state = self.state();
+            state.closed = true;
+            std::mem::take(&mut state.queue)
+        };
+        for Waiting { id, mut record, .. } in queue {
+            record.end = Some(RunEnd {
+                at: now(),
+                exit_code: None,
+                error: Some("lgoose ended before this run began: start it again".to_owned()),
+                output: None,
+            });
+            // Without an end it counts as lost, too.
+            let _as_good = self.data.write_record(&id, &record);
+        }
+        self.news.notify_one();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the arguments that name the plan, whatever it is called.
+pub(super) fn plan_arguments(plan: &std::path::Path) -> [String; 2] {
+    ["--".to_owned(), plan.to_string_lossy().into_owned()]
+}
+
+fn absent(id: &str) -> Refusal {
+    Refusal::Absent(format!("there is no run '{id}'"))
+}

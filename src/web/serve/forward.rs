@@ -1,0 +1,151 @@
+//! Hands requests on to the run that goes on, by the client of hyper: each over a connection of its own to the run's process
+//! on this machine, which ends with the request. Measures nothing.
+
+use super::super::answers::Failure;
+use super::super::{commands, status};
+use super::{ServeSite, runs};
+use crate::config::Format;
+use crate::serve::Current;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderName, TRANSFER_ENCODING,
+};
+use axum::http::{self, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use http_body_util::Full;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Headers that are handed on with a request; others say nothing to a run.
+const HEADERS: [HeaderName; 3] = [
+    ACCEPT,
+    CONTENT_TYPE,
+    HeaderName::from_static("last-event-id"),
+];
+
+/// Time for a run to say where it is: it loads its plan before.
+const START: Duration = Duration::from_secs(10);
+
+/// Time for the head of an answer: a little more than a run takes at most to answer a command.
+const ANSWER: Duration = Duration::from_secs(70);
+
+/// `GET` and `POST` of what a run answers.
+pub(super) async fn forward(
+    State(site): State<Arc<ServeSite>>,
+    request: Request,
+) -> Result<Response, Failure> {
+    let run = site.runs.current().ok_or_else(idle)?;
+    let address = address(&run).await?;
+    exchange(&run, address, request).await
+}
+
+/// `GET /api/v1/status`, which there always is.
+pub(super) async fn status(
+    State(site): State<Arc<ServeSite>>,
+    request: Request,
+) -> Result<Response, Failure> {
+    let read_only = site.access.read_only;
+    let Some(run) = site.runs.current() else {
+        return Ok(status::without_figures("idle", "", read_only));
+    };
+    let known = *run.address.borrow();
+    let Some(address) = known else {
+        return Ok(status::without_figures("starting", &run.plan, read_only));
+    };
+    let answer = exchange(&run, address, request).await;
+    Ok(answer.unwrap_or_else(|_gone| status::without_figures("over", &run.plan, read_only)))
+}
+
+/// `GET /metrics`: none, if no run goes on.
+pub(super) async fn metrics(
+    State(site): State<Arc<ServeSite>>,
+    request: Request,
+) -> Result<Response, Failure> {
+    if site.runs.current().is_none() {
+        let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+        return Ok(([(CONTENT_TYPE, kind)], "# EOF\n").into_response());
+    }
+    forward(State(site), request).await
+}
+
+/// `GET /api/v1/report.…`: if no run goes on, that of the last one here.
+pub(super) async fn report(
+    site: Arc<ServeSite>,
+    request: Request,
+    format: Format,
+) -> Result<Response, Failure> {
+    match (site.runs.current(), site.runs.last()) {
+        (None, Some(id)) => runs::kept(&site, id, format).await,
+        _ => forward(State(site), request).await,
+    }
+}
+
+fn idle() -> Failure {
+    Failure::new(StatusCode::CONFLICT, "no run goes on")
+        .help("start one with 'POST /api/v1/runs'; '/api/v1/runs' lists those that are over")
+}
+
+/// Returns where the interface of a run is, as soon as it is known.
+async fn address(run: &Current) -> Result<SocketAddr, Failure> {
+    let mut address = run.address.clone();
+    let known = timeout(START, address.wait_for(Option::is_some)).await;
+    match known {
+        Ok(Ok(address)) => address.ok_or_else(idle),
+        Ok(Err(_over)) => Err(idle()),
+        Err(_late) => {
+            let told = "the run is being put together: ask again";
+            Err(Failure::new(StatusCode::CONFLICT, told))
+        }
+    }
+}
+
+/// Sends a request to a run, and answers with its answer.
+async fn exchange(
+    run: &Current,
+    address: SocketAddr,
+    request: Request,
+) -> Result<Response, Failure> {
+    let (head, body) = request.into_parts();
+    let body = commands::whole(body).await?;
+    let mut handed_on = http::Request::builder()
+        .method(head.method)
+        .uri(head.uri.path())
+        .header(HOST, address.to_string())
+        .header(CONNECTION, "close")
+        .header(AUTHORIZATION, format!("Bearer {}", run.token));
+    for name in HEADERS {
+        for value in head.headers.get_all(&name) {
+            handed_on = handed_on.header(&name, value);
+        }
+    }
+    let gone = |_| {
+        let told = "the run does not answer: it is about to end";
+        Failure::new(StatusCode::CONFLICT, told).help("ask again")
+    };
+    let handed_on = handed_on.body(Full::new(body));
+    let handed_on =
+        handed_on.map_err(|error| Failure::new(StatusCode::BAD_REQUEST, error.to_string()))?;
+    let answer = async {
+        let stream = TcpStream::connect(address).await.map_err(|_| ())?;
+        let _slower = stream.set_nodelay(true);
+        let connected = http1::handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = connected.map_err(|_| ())?;
+        // It ends with the answer, or when whoever asked has gone.
+        tokio::spawn(connection);
+        sender.send_request(handed_on).await.map_err(|_| ())
+    };
+    let answer = timeout(ANSWER, answer).await;
+    let answer = answer
+        .map_err(|_| Failure::new(StatusCode::GATEWAY_TIMEOUT, "the run has not answered yet"))?;
+    let mut answer = answer.map_err(gone)?.map(Body::new);
+    for name in [CONNECTION, TRANSFER_ENCODING] {
+        answer.headers_mut().remove(name);
+    }
+    Ok(answer)
+}

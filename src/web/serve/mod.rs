@@ -1,0 +1,29 @@
+//! All runs over HTTP: what `lgoose serve` answers. The interface of a run is that of the process that carries it on, to
+//! which requests are handed on; what is asked of the others is answered here.
+
+mod forward;
+mod page;
+mod routes;
+mod runs;
+
+pub(super) use routes::router;
+#[cfg(test)]
+pub(super) use routes::{Answer, table};
+#[cfg(test)]
+pub(super) use runs::{PlanList, RunList};
+
+use super::access::Access;
+use crate::serve::Runs;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Lists and reports that are made at the same time.
+const MADE: usize = 4;
+
+/// The state of the server.
+#[derive(Debug)]
+struct ServeSite {
+    runs: Arc<Runs>,
+    access: Arc<Access>,
+    making: Arc<Semaphore>,
+}

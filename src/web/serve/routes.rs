@@ -1,0 +1,155 @@
+//! What `lgoose serve` answers beside the interface of a run, in one table: the router is made from it, and so is its part
+//! of the OpenAPI document.
+
+use super::super::access::Access;
+use super::super::routes::{self as of_run, guarded, openapi, with_page};
+use super::{MADE, ServeSite, forward, page, runs};
+use crate::config::Format;
+use crate::serve::Runs;
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::routing::{MethodRouter, get, post};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// A request that is answered.
+pub(in crate::web) struct Route {
+    pub(in crate::web) path: &'static str,
+    pub(in crate::web) answer: Answer,
+    /// What it does, for the document.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "the document is made by a test")
+    )]
+    pub(in crate::web) summary: &'static str,
+}
+
+/// How a request is answered.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::web) enum Answer {
+    Plans,
+    List,
+    Start,
+    Run,
+    Remove,
+    Report(Format),
+    Plan,
+}
+
+/// Returns the table.
+pub(in crate::web) fn table() -> Vec<Route> {
+    let route = |path, answer, summary| Route {
+        path,
+        answer,
+        summary,
+    };
+    use Answer::{List, Plan, Plans, Remove, Report, Run, Start};
+    vec![
+        route("/api/v1/plans", Plans, "The plans that may be run"),
+        route(
+            "/api/v1/runs",
+            List,
+            "All runs: the one that goes on, those that wait, those that are over",
+        ),
+        route(
+            "/api/v1/runs",
+            Start,
+            "Starts a run, or puts it at the end of the queue",
+        ),
+        route("/api/v1/runs/{id}", Run, "A run"),
+        route(
+            "/api/v1/runs/{id}",
+            Remove,
+            "Takes a run out of the queue, or removes the files of one that is over",
+        ),
+        route(
+            "/api/v1/runs/{id}/report.json",
+            Report(Format::Json),
+            "The report of a run; of the one that goes on, the report so far",
+        ),
+        route(
+            "/api/v1/runs/{id}/report.yaml",
+            Report(Format::Yaml),
+            "The report as YAML",
+        ),
+        route(
+            "/api/v1/runs/{id}/report.csv",
+            Report(Format::Csv),
+            "The rows of the report as CSV",
+        ),
+        route(
+            "/api/v1/runs/{id}/report.html",
+            Report(Format::Html),
+            "The report as a page",
+        ),
+        route(
+            "/api/v1/runs/{id}/report.md",
+            Report(Format::Md),
+            "The report as Markdown",
+        ),
+        route(
+            "/api/v1/runs/{id}/report.hdr",
+            Report(Format::Hdr),
+            "The latencies as a log of HdrHistogram",
+        ),
+        route(
+            "/api/v1/runs/{id}/plan",
+            Plan,
+            "The text of the plan, as it was when the run began",
+        ),
+    ]
+}
+
+/// Returns the router of a server.
+pub(in crate::web) fn router(runs: Arc<Runs>, access: Arc<Access>) -> Router {
+    let site = ServeSite {
+        runs,
+        access: access.clone(),
+        making: Arc::new(Semaphore::new(MADE)),
+    };
+    let mut router = Router::new();
+    for route in of_run::table() {
+        router = router.route(route.path, handed_on(route.answer));
+    }
+    for route in table() {
+        router = router.route(route.path, handler(route.answer));
+    }
+    for file in &page::FILES {
+        router = router.route(file.path, get(|| async { file.answer() }));
+    }
+    guarded(with_page(router, "/run"), access).with_state(Arc::new(site))
+}
+
+type Here = State<Arc<ServeSite>>;
+
+/// Returns what a request to the run that goes on becomes.
+fn handed_on(answer: of_run::Answer) -> MethodRouter<Arc<ServeSite>> {
+    use of_run::Answer;
+    match answer {
+        Answer::OpenApi => get(openapi),
+        Answer::Status => get(forward::status),
+        Answer::Metrics => get(forward::metrics),
+        Answer::Snapshot | Answer::Events => get(forward::forward),
+        Answer::Report(format) => {
+            get(move |State(site): Here, request: Request| forward::report(site, request, format))
+        }
+        Answer::Users | Answer::Rate | Answer::Plain(_) => post(forward::forward),
+    }
+}
+
+fn handler(answer: Answer) -> MethodRouter<Arc<ServeSite>> {
+    type Id = Path<String>;
+    match answer {
+        Answer::Plans => get(runs::plans),
+        Answer::List => get(runs::list),
+        Answer::Start => post(runs::start),
+        Answer::Run => get(runs::run),
+        Answer::Remove => axum::routing::delete(runs::remove),
+        Answer::Plan => get(runs::plan),
+        Answer::Report(format) => get(
+            move |State(site): Here, Path(id): Id, request: Request| async move {
+                runs::report(site, id, format, request).await
+            },
+        ),
+    }
+}

@@ -50,7 +50,7 @@ const ALLOWED: [&str; 42] = [
 ];
 
 /// Options that a command line has and a request has not, with the reason.
-const REFUSED: [(&str, &[&str]); 4] = [
+const REFUSED: [(&str, &[&str]); 5] = [
     (
         "writes files: each run's report is kept by itself",
         &[
@@ -71,6 +71,10 @@ const REFUSED: [(&str, &[&str]); 4] = [
     (
         "widens what a plan may do: set it where lgoose serves, as LGOOSE_… in its environment",
         &["env_allow", "memory", "lua_memory", "lua_time"],
+    ),
+    (
+        "sends figures elsewhere: set it where lgoose serves, as LGOOSE_OTLP in its environment",
+        &["otlp"],
     ),
     (
         "belongs to a run on the command line",

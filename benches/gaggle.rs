@@ -1,5 +1,5 @@
 //! Simulated workers for one run: `gaggle URL WORKERS REQUESTS`, the requests each a second. Prints how many requests they
-//! have delivered; `benches/gaggle.sh` compares that with the manager's report.
+//! have delivered, and by how many milliseconds a delivery was late at most; `benches/gaggle.sh` compares that with the manager's report.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it found")]
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), lgoose::Error> {
             .unwrap_or(usual)
     };
     let (workers, requests) = (number(1_000), number(1_000));
-    let delivered = lgoose::internals::gaggle::simulate(&url, workers, requests)?;
-    println!("{delivered}");
+    let [delivered, late_ms] = lgoose::internals::gaggle::simulate(&url, workers, requests)?;
+    println!("{delivered} {late_ms}");
     Ok(())
 }

@@ -91,6 +91,7 @@ mod machine;
 mod metrics;
 mod output;
 mod packed;
+mod pem;
 mod phases;
 mod plan;
 mod threshold;

@@ -25,10 +25,11 @@ packed    nothing
 phases    nothing
 wildcard  nothing
 threshold error units
+pem       files error
 metrics   packed phases threshold units error
 control   metrics error units
 config    threshold error units
-http      files phases wildcard error units
+http      pem phases wildcard error units
 plan      config wildcard error units
 cli       threshold config error units
 lua       plan config http html metrics files error units
@@ -36,7 +37,7 @@ engine    lua plan config http metrics control machine error units
 output    metrics config error units
 tui       metrics control console error units
 demo      error units
-web       output metrics control config files error units
+web       output metrics control config pem error units
 gaggle    engine plan config metrics control error units
 ";
 

@@ -54,17 +54,34 @@ pub(super) fn load(
     variables: GivenVariables,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
+    let (of, text) = (name.to_owned(), source.to_owned());
+    watched(name, move |heartbeat| {
+        lua::load_watched(&of, &text, variables, seed, heartbeat)
+    })
+}
+
+/// What comes of loading a plan.
+type Loaded = (Arc<Program>, Plan, Settings);
+
+/// Loads the plan of that name on a thread of its own, by a function that shows in the heartbeat what it does, and gives it
+/// up when its top level cannot be ended.
+///
+/// # Errors
+/// What the function says, or that the plan was given up.
+pub(super) fn watched(
+    name: &str,
+    load: impl FnOnce(&Arc<Heartbeat>) -> Result<Loaded, Error> + Send + 'static,
+) -> Result<Loaded, Error> {
     let heartbeat = Arc::<Heartbeat>::default();
     let mut clock = WorkClock::new();
     let mut watchdog = Watchdog::with_patience(slice::from_ref(&heartbeat), PATIENCE, clock.now);
     let (loaded, result) = mpsc::channel();
-    let (of, text) = (name.to_owned(), source.to_owned());
     let thread = std::thread::Builder::new()
         .name("loading".to_owned())
         .stack_size(STACK)
         .spawn(move || {
             // Whoever has given it up does not care.
-            let _given_up = loaded.send(lua::load_watched(&of, &text, variables, seed, &heartbeat));
+            let _given_up = loaded.send(load(&heartbeat));
         })
         .map_err(|error| Error::cannot("start the thread that loads the plan", error))?;
     loop {

@@ -9,6 +9,7 @@ mod embed;
 mod gaggle;
 #[cfg(feature = "cli")]
 mod guard;
+mod kept_logs;
 mod loading;
 #[cfg(feature = "cli")]
 mod log;

@@ -2,15 +2,21 @@
 //! the library alike. Whoever steers and watches a test has its handle.
 
 use super::embed::{Running, Test};
+use super::kept_logs::KeptLogs;
 use super::prepare::Prepared;
+#[cfg(any(feature = "tui", feature = "web"))]
+use super::prepare::target;
 use super::reload::{Reloader, Source};
 use super::signals::Signals;
 use crate::control::{Control, Handle, Stage};
-use crate::engine::{self, Offers, Outcome, PlanVersions};
+#[cfg(feature = "gaggle")]
+use crate::engine::PlanVersion;
+use crate::engine::{self, Offers, Outcome, PlanVersions, WorkerLogs};
 use crate::error::Error;
 use crate::metrics::{Cause, RunLogs};
 use crate::output;
-use crate::output::log::{LogWriter, Written};
+#[cfg(feature = "gaggle")]
+use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Runs tests one after another, and says what it is doing to whoever asks.
@@ -142,6 +148,11 @@ pub(super) struct Site {
     pub(super) place: engine::Place,
     pub(super) offers: Offers,
     pub(super) versions: PlanVersions,
+    /// What stands for the plan and the target of a run that is attached to.
+    #[cfg(feature = "gaggle")]
+    pub(super) stand_in: Option<(Arc<PlanVersion>, String)>,
+    /// Logs of users that run on workers, if any are kept.
+    pub(super) logs: Option<WorkerLogs>,
 }
 
 impl Default for Site {
@@ -152,6 +163,9 @@ impl Default for Site {
             place: engine::Place::threads(),
             offers,
             versions,
+            #[cfg(feature = "gaggle")]
+            stand_in: None,
+            logs: None,
         }
     }
 }
@@ -163,6 +177,16 @@ impl Begun {
 
     pub(super) fn prepared(&self) -> &Prepared {
         &self.prepared
+    }
+
+    /// Returns the target as views and reports show it.
+    #[cfg(any(feature = "tui", feature = "web"))]
+    pub(super) fn target(&self) -> String {
+        #[cfg(feature = "gaggle")]
+        if let Some((_, target)) = &self.site.stand_in {
+            return target.clone();
+        }
+        target(&self.prepared)
     }
 
     /// Moves the users to workers that drive them with so many threads.
@@ -197,11 +221,11 @@ impl Begun {
             control,
             prepared,
             warnings,
-            site,
+            mut site,
         } = self;
         let ended: Result<Outcome, Error> = async {
-            let logs = LogWriter::start(&prepared.config.local.logs)?;
-            let run_logs = logs.as_ref().map(LogWriter::run_logs);
+            let logs = KeptLogs::start(&prepared.config.local.logs, site.logs.take())?;
+            let run_logs = logs.run_logs();
             let outcome = conduct(
                 signals,
                 handle.clone(),
@@ -211,14 +235,9 @@ impl Begun {
                 beside,
             );
             let outcome = outcome.await;
-            let written = match logs {
-                Some(logs) => Some(finish(logs, signals, &handle).await),
-                None => None,
-            };
+            let written = logs.finish(signals, &handle).await;
             let mut outcome = outcome?;
-            if let Some(written) = written {
-                enter_logs(written?, &mut outcome);
-            }
+            written?.enter(&mut outcome);
             outcome.report.warnings.extend(warnings);
             settle(&mut outcome);
             Ok(outcome)
@@ -259,10 +278,21 @@ async fn conduct<F: Future<Output = Error>>(
         place,
         offers,
         versions: plan_versions,
+        #[cfg(feature = "gaggle")]
+        stand_in,
+        logs: _,
     } = site;
     let (config, program) = (prepared.config.clone(), prepared.program.clone());
     let has_end = config.run.run_time.is_some() || config.run.iterations.is_some();
-    let (run, sites) = prepared.into_run(run_logs);
+    #[cfg_attr(
+        not(feature = "gaggle"),
+        expect(unused_mut, reason = "every plan is at hand")
+    )]
+    let (mut run, sites) = prepared.into_run(run_logs);
+    #[cfg(feature = "gaggle")]
+    if let Some((plan_version, target)) = stand_in {
+        (run.plan_version, run.target) = (plan_version, target);
+    }
     let reloading = async {
         match source {
             Some(source) => {
@@ -284,29 +314,6 @@ async fn conduct<F: Future<Output = Error>>(
         error = reloading => Err(error),
         error = beside => Err(error),
         outcome = engine::run_at(place, run, calls, offers, snapshots) => outcome,
-    }
-}
-
-/// Writes what is left of the logs. Ctrl-C and SIGTERM end that too: a pipe may be read as slowly as its reader likes.
-async fn finish(logs: LogWriter, signals: Signals, run: &Handle) -> Result<Written, Error> {
-    let abandon = logs.abandon();
-    let mut finishing = tokio::task::spawn_blocking(|| logs.finish());
-    let written = tokio::select! {
-        written = &mut finishing => written,
-        () = signals.interrupted(run) => {
-            abandon.now();
-            finishing.await
-        }
-    };
-    written.map_err(|error| Error::cannot("end the logs", error))
-}
-
-/// Enters into the report what became of the logs. A file that could not be written is trouble.
-fn enter_logs(written: Written, outcome: &mut Outcome) {
-    outcome.report.logs = written.rows;
-    outcome.report.warnings.extend(written.warnings);
-    for trouble in written.troubles {
-        outcome.trouble.get_or_insert(trouble);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Options of a run on many machines: those of its manager, its workers, and of whoever looks at them.
 
 use super::values::{at_least_one, label};
+use crate::config::Output;
 use crate::units;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -75,6 +76,33 @@ pub(crate) enum OnLoss {
     Stop,
 }
 
+/// `lgoose attach`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A run whose manager gives signs of life is watched: Ctrl-C leaves it, and it goes on. One whose manager is \
+        lost is led from here on: it can be steered and stopped, and its report is written at its end. The figures are \
+        those of the whole run, since the broker has kept them. Afterwards the exit code is that of the run."
+)]
+pub(crate) struct Attach {
+    /// The run, as 'lgoose gaggle' lists it
+    pub run: String,
+    /// The broker.
+    #[command(flatten)]
+    pub broker: Broker,
+    /// Write a report, as 'lgoose PLAN' does (repeatable)
+    #[arg(short, long, value_name = "FORMAT=PATH", value_parser = Output::parse)]
+    pub output: Vec<Output>,
+    /// Print lines instead of the live view
+    #[arg(long)]
+    pub headless: bool,
+    /// Leave the live view when the run is over
+    #[arg(long)]
+    pub exit: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
 /// `lgoose worker`.
 #[derive(Debug, Args)]
 #[command(
@@ -101,7 +129,29 @@ pub(crate) struct Worker {
     /// End after one run
     #[arg(long)]
     pub once: bool,
+    /// Say more: what fails and is tried again
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Memory that the process may take [default: most of what the machine has]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
+}
+
+/// `lgoose gather`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For runs of more workers than one manager adds up: start one or more before the run, near the workers or \
+        next to a leaf node of the broker. It needs no files, serves any number of runs until Ctrl-C, and keeps nothing that \
+        the broker does not have: when it dies, the manager goes on without it, and another one can take its place."
+)]
+pub(crate) struct Gather {
+    /// The broker.
+    #[command(flatten)]
+    pub broker: Broker,
+    /// Add up the figures of workers with this label, such as region=eu (repeatable: with any of them)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label, required = true)]
+    pub label: Vec<(String, String)>,
+    /// The name in lists and warnings [default: the machine's]
+    #[arg(long)]
+    pub name: Option<String>,
 }

@@ -12,7 +12,7 @@ mod values;
 mod web;
 
 #[cfg(feature = "gaggle")]
-pub(crate) use gaggle::{Broker, Nats, OnLoss, Worker, Workers};
+pub(crate) use gaggle::{Attach, Broker, Gather, Nats, OnLoss, Worker, Workers};
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
 #[cfg(feature = "web")]
@@ -102,9 +102,15 @@ pub(crate) enum Command {
     /// Work for runs of others ('--workers'), one after another, until Ctrl-C
     #[cfg(feature = "gaggle")]
     Worker(Worker),
-    /// List the workers and the runs at a broker
+    /// Add up the figures of many workers, so that a manager has less to do
+    #[cfg(feature = "gaggle")]
+    Gather(Gather),
+    /// List the workers, the gathers and the runs at a broker
     #[cfg(feature = "gaggle")]
     Gaggle(Broker),
+    /// Watch a run on workers from anywhere, or go on with one whose manager is lost
+    #[cfg(feature = "gaggle")]
+    Attach(Attach),
     /// Print what a shell needs to complete lgoose's options, such as: lgoose completions bash >>~/.bashrc
     Completions {
         /// The shell
@@ -167,7 +173,7 @@ pub(crate) fn parse() -> Result<Cli, u8> {
             let cli = Cli::from_arg_matches(&matches)?;
             fitting(&matches, &cli.run)?;
             apart(&cli)?;
-            Ok(cli)
+            Ok(with_flags_of_command(cli))
         })
         .map_err(|error| {
             // Nothing is left to tell if the terminal is gone.
@@ -180,35 +186,60 @@ pub(crate) fn parse() -> Result<Cli, u8> {
         })
 }
 
+/// Makes what a command has in common with a run an option of that.
+#[cfg_attr(
+    not(feature = "gaggle"),
+    expect(unused_mut, reason = "no command has any")
+)]
+fn with_flags_of_command(mut cli: Cli) -> Cli {
+    #[cfg(feature = "gaggle")]
+    match &cli.command {
+        Some(Command::Worker(worker)) => cli.run.screen.verbose |= worker.verbose,
+        Some(Command::Attach(attach)) => {
+            cli.run.outputs.output.clone_from(&attach.output);
+            let screen = &mut cli.run.screen;
+            screen.headless |= attach.headless;
+            screen.exit |= attach.exit;
+            screen.quiet |= attach.quiet;
+        }
+        _ => {}
+    }
+    cli
+}
+
 /// Checks that the options fit what is run: no `--host` beside a URL, no `--method` and `--body` without one.
 fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
-    let typed = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
     let (url, host) = (run.url().is_some(), typed("host"));
     let lonely = ["method", "body"].into_iter().find(|name| typed(name));
+    #[cfg(any(feature = "gaggle", feature = "web"))]
+    let none_of = |names: &[&str], told: &str| match names.iter().find(|name| typed(name)) {
+        Some(flag) => {
+            let told = format!("'--{}' is for {told}", flag.replace('_', "-"));
+            Err(command().error(ErrorKind::MissingRequiredArgument, told))
+        }
+        None => Ok(()),
+    };
     #[cfg(feature = "gaggle")]
     if run.gaggle.workers.is_none() {
-        let of_workers = ["nats", "nats_listen", "workers_timeout", "on_worker_loss"];
-        if let Some(flag) = of_workers.into_iter().find(|name| typed(name)) {
-            let flag = flag.replace('_', "-");
-            let told = format!("'--{flag}' is for a run on workers: say how many with '--workers'");
-            return Err(command().error(ErrorKind::MissingRequiredArgument, told));
-        }
+        none_of(
+            &["nats", "nats_listen", "workers_timeout", "on_worker_loss"],
+            "a run on workers: say how many with '--workers'",
+        )?;
     }
     #[cfg(feature = "web")]
     if run.web.web.is_none() {
-        let of_web = [
-            "web_token",
-            "web_read_only",
-            "web_insecure",
-            "web_cert",
-            "web_key",
-            "open",
-        ];
-        if let Some(flag) = of_web.into_iter().find(|name| typed(name)) {
-            let flag = flag.replace('_', "-");
-            let told = format!("'--{flag}' is for a run that is served over HTTP: add '--web'");
-            return Err(command().error(ErrorKind::MissingRequiredArgument, told));
-        }
+        none_of(
+            &[
+                "web_token",
+                "web_read_only",
+                "web_insecure",
+                "web_cert",
+                "web_key",
+                "open",
+            ],
+            "a run that is served over HTTP: add '--web'",
+        )?;
     }
     let told = match (url, host, lonely) {
         (true, true, _) => "a URL and '--host' both say whom to load: give one of them".to_owned(),
@@ -226,6 +257,8 @@ fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
 fn apart(cli: &Cli) -> Result<(), clap::Error> {
     let outputs = match &cli.command {
         Some(Command::Report(saved)) => &saved.output,
+        #[cfg(feature = "gaggle")]
+        Some(Command::Attach(attach)) => &attach.output,
         _ => &cli.run.outputs.output,
     };
     match Output::clash(outputs) {

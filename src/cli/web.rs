@@ -22,7 +22,7 @@ pub(crate) struct Web {
     /// Let nobody steer the run over HTTP
     #[arg(long)]
     pub web_read_only: bool,
-    /// Serve another address than this machine's own without https
+    /// Serve plain HTTP even where other machines can reach it
     #[arg(long)]
     pub web_insecure: bool,
     /// Serve https with this certificate (PEM)

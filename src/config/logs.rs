@@ -76,6 +76,11 @@ impl Logs {
             .filter_map(|(word, log)| Some((word, log.as_ref()?)))
     }
 
+    /// Returns whether each log is kept: of requests, tasks, errors, and those with headers and bodies.
+    pub(crate) fn kept(&self) -> [bool; 4] {
+        [&self.request, &self.task, &self.error, &self.debug].map(Option::is_some)
+    }
+
     /// Returns the logs of the settings.
     ///
     /// # Errors

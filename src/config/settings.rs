@@ -287,6 +287,18 @@ impl Settings {
     }
 }
 
+impl RunConfig {
+    /// Returns the same without what may be secret: the values of headers, the credentials of a proxy.
+    pub(crate) fn without_secrets(&self) -> RunConfig {
+        let names = self.headers.keys().cloned();
+        RunConfig {
+            headers: names.map(|name| (name, String::new())).collect(),
+            proxy: self.proxy.without_credentials(),
+            ..self.clone()
+        }
+    }
+}
+
 /// Reads a number of users.
 fn users(value: &Value) -> Result<u64, String> {
     match value.whole(1)? {

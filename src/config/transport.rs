@@ -43,6 +43,16 @@ pub enum Proxy {
 }
 
 impl Proxy {
+    /// Returns the same proxy without its user and password.
+    pub(super) fn without_credentials(&self) -> Proxy {
+        let mut proxy = self.clone();
+        if let Proxy::At(url) = &mut proxy {
+            // A URL without a host has none.
+            let _none = (url.set_username(""), url.set_password(None));
+        }
+        proxy
+    }
+
     /// Reads `none`, `env` or the URL of a proxy; without a scheme it speaks HTTP.
     ///
     /// # Errors

@@ -61,6 +61,9 @@ pub enum Refusal {
     /// Its users were told to stop.
     #[error("the run is stopping already")]
     Stopping,
+    /// Another process leads the run.
+    #[error("the run has a manager elsewhere, which steers it: this only watches")]
+    Watched,
     /// There is nobody left to ask.
     #[error("the run is over")]
     Over,

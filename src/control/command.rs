@@ -1,7 +1,9 @@
 //! The commands, as plain data.
 
+use serde::{Deserialize, Serialize};
+
 /// A wish about a run that is under way.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Command {
     /// Start no new task, let running ones finish, run `on_stop`, report: a person or a program wants it.
@@ -35,7 +37,7 @@ pub enum Command {
 }
 
 /// Origin of an interrupt, which the report tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Interrupt {
     /// Ctrl-C as a key of a view.

@@ -16,6 +16,8 @@ mod user;
 #[cfg(feature = "gaggle")]
 pub(crate) use protocol::directive::{Directive, Phase};
 #[cfg(feature = "gaggle")]
+pub(crate) use protocol::journal::{Entry, Moment, Past, PlanFacts, Told, What};
+#[cfg(feature = "gaggle")]
 pub(crate) use protocol::offer::Offer;
 pub(crate) use protocol::offer::{Offers, PlanVersions};
 #[cfg(feature = "gaggle")]
@@ -23,6 +25,9 @@ pub(crate) use protocol::order::Order;
 pub(crate) use protocol::plan_version::PlanVersion;
 #[cfg(feature = "gaggle")]
 pub(crate) use protocol::signal::{Signal, SignalKind};
+#[cfg(feature = "gaggle")]
+pub(crate) use protocol::worker_logs::LogsWanted;
+pub(crate) use protocol::worker_logs::WorkerLogs;
 pub use run::Outcome;
 #[cfg(feature = "gaggle")]
 pub(crate) use run::event_user::{EventEnd, EventOrder, EventTask};

@@ -2,20 +2,25 @@
 //!
 //! Carries the engine's messages between machines, and nothing else. Downward go requests to single workers (the plan,
 //! events, the beginning) and the order that all of them follow, which is state; upward goes one numbered stream of
-//! signals for each worker, which the broker keeps. `docs/gaggle.md` describes subjects and guarantees.
+//! signals for each worker, which the broker keeps. Between them may stand gathers, which add up what many workers
+//! send. `docs/gaggle.md` describes subjects and guarantees.
 
 mod broker;
 mod clock;
+mod gather;
 mod manager;
 mod messages;
 mod names;
+mod reading;
 #[cfg(feature = "internals")]
 mod simulation;
 mod worker;
 
 pub(crate) use broker::{Address, Broker};
-pub(crate) use manager::{Leave, Manager, Recruitment, WorkerLoss, present};
-pub(crate) use messages::Presence;
+pub(crate) use gather::{gathers, serve_gather};
+pub(crate) use manager::{About, Attached, Leave, Manager, Recruitment, WorkerLoss, present};
+pub(crate) use messages::{GatherPresence, Presence};
+pub(crate) use names::{identity, inbox};
 #[cfg(feature = "internals")]
 pub use simulation::simulate;
 pub(crate) use worker::{Offer, serve};

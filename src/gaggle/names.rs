@@ -3,9 +3,38 @@
 /// Subject on which managers and listings ask who is there.
 pub(super) const HELLO: &str = "lgoose.hello";
 
+/// Returns the identity of a worker: its name as a part of a subject, so that permissions can name it, and a number that no
+/// other has.
+pub(crate) fn identity(name: &str, number: u64) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let token = name.chars().map(|c| if plain(c) { c } else { '_' });
+    let token: String = token.take(64).collect();
+    format!(
+        "{}.{number:016x}",
+        if token.is_empty() { "_" } else { &token }
+    )
+}
+
+/// Returns the number in the identity of a worker, which records of gathers have; `None` if it is none.
+pub(super) fn worker_number(id: &str) -> Option<u64> {
+    let (_, number) = id.rsplit_once('.')?;
+    u64::from_str_radix(number, 16).ok()
+}
+
+/// Returns the subjects on which a worker gets answers.
+pub(crate) fn inbox(worker: &str) -> String {
+    format!("lgoose.inbox.{worker}")
+}
+
 /// Returns the subject of requests to one worker.
 pub(super) fn worker(id: &str) -> String {
     format!("lgoose.worker.{id}")
+}
+
+/// Returns the worker that a subject of requests is about; empty for other subjects.
+#[cfg(feature = "internals")]
+pub(super) fn asked(subject: &str) -> &str {
+    subject.strip_prefix("lgoose.worker.").unwrap_or_default()
 }
 
 /// Returns the stream of a run, which keeps its last order and all signals of its workers.
@@ -23,9 +52,39 @@ pub(super) fn order(run: &str) -> String {
     format!("lgoose.run.{run}.down.order")
 }
 
+/// Returns the subject of what another manager needs to go on with a run.
+pub(super) fn record(run: &str) -> String {
+    format!("lgoose.run.{run}.kept.record")
+}
+
+/// Returns the subject of what the director of a run is told beside signals.
+pub(super) fn journal(run: &str) -> String {
+    format!("lgoose.run.{run}.kept.journal")
+}
+
+/// Returns the subject on which whoever leads a run says so.
+pub(super) fn lead(run: &str) -> String {
+    format!("lgoose.run.{run}.kept.lead")
+}
+
+/// Returns all that the stream of a run keeps.
+pub(super) fn kept(run: &str) -> Vec<String> {
+    vec![
+        all_signals(run),
+        format!("lgoose.run.{run}.part.>"),
+        order(run),
+        format!("lgoose.run.{run}.kept.*"),
+    ]
+}
+
 /// Returns the subject of the manager's sign of life, once a second.
 pub(super) fn beat(run: &str) -> String {
     format!("lgoose.run.{run}.down.beat")
+}
+
+/// Returns the subjects of all that goes down to the workers of a run.
+pub(super) fn down(run: &str) -> String {
+    format!("lgoose.run.{run}.down.*")
 }
 
 /// Returns the subject on which workers ask for the manager's time.
@@ -33,17 +92,128 @@ pub(super) fn clock(run: &str) -> String {
     format!("lgoose.run.{run}.clock")
 }
 
-/// Returns the subject of one worker's signals.
-pub(super) fn signals(run: &str, worker: &str) -> String {
-    format!("lgoose.run.{run}.up.{worker}")
+/// Returns the subject of one worker's signals; `slot` is that of its gather, if it has one.
+pub(super) fn signals(run: &str, slot: Option<&str>, worker: &str) -> String {
+    match slot {
+        Some(slot) => format!("lgoose.run.{run}.part.{slot}.{worker}"),
+        None => format!("lgoose.run.{run}.up.{worker}"),
+    }
 }
 
-/// Returns the subjects of all signals of a run.
+/// Returns the subjects of all that a manager reads of a run: signals of workers without a gather, and records.
 pub(super) fn all_signals(run: &str) -> String {
-    format!("lgoose.run.{run}.up.*")
+    format!("lgoose.run.{run}.up.>")
 }
 
-/// Returns the worker whose signals have that subject.
-pub(super) fn worker_of_signals(subject: &str) -> Option<&str> {
-    subject.rsplit_once(".up.").map(|(_, worker)| worker)
+/// Returns the stream of what workers have entered into the logs of a run. It is none of those that are listed as runs.
+pub(super) fn log_stream(run: &str) -> String {
+    format!("LGOOSELOGS_{run}")
+}
+
+/// Returns the subject of what one worker has entered into logs.
+pub(super) fn logs(run: &str, worker: &str) -> String {
+    format!("lgoose.run.{run}.log.{worker}")
+}
+
+/// Returns the subjects of everything that was entered into the logs of a run.
+pub(super) fn all_logs(run: &str) -> String {
+    format!("lgoose.run.{run}.log.>")
+}
+
+/// Returns the subject on which a worker tells what it cannot hand over as a signal.
+pub(super) fn told(run: &str, worker: &str) -> String {
+    format!("lgoose.run.{run}.told.{worker}")
+}
+
+/// Returns the subjects of all that workers of a run tell.
+pub(super) fn all_told(run: &str) -> String {
+    format!("lgoose.run.{run}.told.>")
+}
+
+/// Returns the worker of the subject of a piece of a log, or of what it tells.
+pub(super) fn teller(subject: &str) -> Option<&str> {
+    let mut words = subject.splitn(5, '.').skip(3);
+    let kind = words.next()?;
+    words.next().filter(|_| matches!(kind, "log" | "told"))
+}
+
+/// Returns the subjects of the signals that a gather adds up.
+pub(super) fn signals_of_slot(run: &str, slot: &str) -> String {
+    format!("lgoose.run.{run}.part.{slot}.>")
+}
+
+/// Returns the subject of the records of a slot.
+pub(super) fn records(run: &str, slot: &str) -> String {
+    format!("lgoose.run.{run}.up.{slot}")
+}
+
+/// Returns the name of the slot of that number. No worker's identity is like it.
+pub(super) fn slot(number: usize) -> String {
+    format!("slot{number}")
+}
+
+/// Returns whether that is the name of a slot.
+pub(super) fn is_slot(name: &str) -> bool {
+    name.starts_with("slot") && !name.contains('.')
+}
+
+/// Returns the run of a subject.
+pub(super) fn run_of_subject(subject: &str) -> &str {
+    subject.split('.').nth(2).unwrap_or_default()
+}
+
+/// Returns the worker whose signals have that subject, or the slot whose records do; empty for others.
+pub(super) fn sender(subject: &str) -> &str {
+    let mut words = subject.splitn(5, '.').skip(3);
+    match (words.next(), words.next()) {
+        (Some("up"), Some(sender)) => sender,
+        (Some("part"), Some(sender)) => sender.split_once('.').map_or("", |(_, worker)| worker),
+        _ => "",
+    }
+}
+
+/// Subject on which managers and listings ask which gathers there are.
+pub(super) const GATHERS: &str = "lgoose.gather.hello";
+
+/// Returns the subject of requests to one gather.
+pub(super) fn gather(id: &str) -> String {
+    format!("lgoose.gather.{id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_tells_who_has_sent_what_has_it() {
+        let worker = identity("up", 7);
+        for subject in [
+            signals("r", None, &worker),
+            signals("r", Some("slot3"), &worker),
+        ] {
+            assert_eq!(sender(&subject), worker);
+            assert!(!is_slot(sender(&subject)));
+        }
+        assert_eq!(sender(&records("r", "slot3")), "slot3");
+        assert!(is_slot(sender(&records("r", "slot3"))));
+        assert_eq!((sender(&order("r")), sender("")), ("", ""));
+    }
+
+    #[test]
+    fn an_identity_is_two_parts_of_a_subject_whatever_the_name() {
+        for (name, expected) in [
+            ("eu-1", "eu-1.00000000000000ff"),
+            ("host.example.org", "host_example_org.00000000000000ff"),
+            ("> *", "___.00000000000000ff"),
+            ("", "_.00000000000000ff"),
+            ("log", "log.00000000000000ff"),
+            ("told", "told.00000000000000ff"),
+        ] {
+            let id = identity(name, 255);
+            assert_eq!(id, expected);
+            assert_eq!(sender(&signals("run", None, &id)), id);
+            assert_eq!(teller(&logs("run", &id)), Some(&*id));
+            assert_eq!(teller(&told("run", &id)), Some(&*id));
+        }
+    }
 }

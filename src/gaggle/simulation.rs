@@ -24,11 +24,11 @@ const PATTERNS: u64 = 16;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Serves one run as so many workers of one thread, each with so many requests a second; returns how many requests were
-/// delivered in all.
+/// delivered in all, and by how many milliseconds a delivery was late at most.
 ///
 /// # Errors
 /// Trouble with the broker.
-pub fn simulate(url: &str, workers: usize, requests: usize) -> Result<u64, Error> {
+pub fn simulate(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -36,17 +36,17 @@ pub fn simulate(url: &str, workers: usize, requests: usize) -> Result<u64, Error
     runtime.block_on(serve(url, workers, requests))
 }
 
-async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error> {
+async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], Error> {
     let broker = Broker::connect(&Address::parse(url)?, "simulation", SECOND * 5).await?;
     let clock = Clock::start();
     let mut hellos = broker.listen(names::HELLO.to_owned()).await?;
-    let mut asked = broker.listen(names::worker("*")).await?;
+    let mut asked = broker.listen(names::worker(">")).await?;
     let mut orders = broker.listen(names::order("*")).await?;
     let mut claimed: BTreeMap<String, String> = BTreeMap::new();
     let mut places: BTreeMap<String, Place> = BTreeMap::new();
     let mut offset: Option<Offset> = None;
     let (stop, stopped) = watch::channel(false);
-    let delivered = Arc::new(AtomicU64::new(0));
+    let (delivered, late) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let mut working = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
@@ -60,7 +60,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error>
                 let Some(inbox) = message.reply else {
                     continue;
                 };
-                let id = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
+                let id = names::asked(&message.subject).to_owned();
                 let request: Request = messages::decode(&message.payload)?;
                 let reply = match request.kind {
                     RequestKind::Claim => {
@@ -80,10 +80,12 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error>
                             broker: broker.clone(),
                             run: request.run,
                             first_shard: places.get(&id).map_or(0, |place| place.first_shard),
+                            slot: places.get(&id).and_then(|place| place.slot.clone()),
                             id,
                             begin,
                             requests,
                             delivered: delivered.clone(),
+                            late: late.clone(),
                         };
                         working.spawn(worker.work(stopped.clone()));
                         Reply::Done
@@ -92,7 +94,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error>
                         claimed.remove(&id);
                         if claimed.is_empty() && working.is_empty() {
                             broker.send(inbox.to_string(), messages::encode(&Reply::Done)).await;
-                            return Ok(delivered.load(Ordering::Relaxed));
+                            return Ok([&delivered, &late].map(|sum| sum.load(Ordering::Relaxed)));
                         }
                         Reply::Done
                     }
@@ -110,11 +112,12 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<u64, Error>
 }
 
 fn presence(number: usize, claimed: &BTreeMap<String, String>) -> Presence {
-    let id = format!("{number:016x}");
+    let name = format!("w{number}");
+    let id = names::identity(&name, number as u64);
     let region = ["eu", "us", "ap"][number % 3];
     Presence {
         run: claimed.get(&id).cloned(),
-        name: format!("w{number}"),
+        name,
         id,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         labels: [("region".to_owned(), region.to_owned())].into(),
@@ -129,14 +132,17 @@ struct Worker {
     run: String,
     id: String,
     first_shard: u64,
+    slot: Option<String>,
     begin: Instant,
     requests: usize,
     delivered: Arc<AtomicU64>,
+    /// The most milliseconds by which a delivery was late.
+    late: Arc<AtomicU64>,
 }
 
 impl Worker {
     async fn work(self, mut stopped: watch::Receiver<bool>) {
-        let subject = names::signals(&self.run, &self.id);
+        let subject = names::signals(&self.run, self.slot.as_deref(), &self.id);
         // As real ones are: a little after the second, each at its own time.
         let after = Duration::from_micros(60_000 + self.first_shard * 137 % 300_000);
         let mut recorder = Recorder::new(0).of_run(self.begin, self.begin, None);
@@ -165,12 +171,14 @@ impl Worker {
                 sequence += 1;
                 let bytes = messages::encode(&Numbered { sequence, signal });
                 let id = format!("{}:{sequence}", self.id);
-                while self
-                    .broker
-                    .keep(subject.clone(), &id, bytes.clone())
-                    .await
-                    .is_err()
+                // Until the run is gone with its manager.
+                while let Err((_, true)) =
+                    self.broker.keep(subject.clone(), &id, bytes.clone()).await
                 {}
+            }
+            if !ends {
+                let late = due.elapsed().as_millis() as u64;
+                self.late.fetch_max(late, Ordering::Relaxed);
             }
         }
     }
@@ -181,17 +189,19 @@ impl Worker {
         let step = SECOND / (self.requests as u32 + 1);
         let pattern = self.first_shard % PATTERNS + u64::from(second);
         for number in 0..self.requests {
-            let at = from + step * number as u32;
+            let end = from + step * (number as u32 + 1);
             let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (pattern << 17);
             let part = (mixed >> 40) as f64 / (1_u64 << 24) as f64;
-            let latency = Duration::from_secs_f64(0.001 * (part * 5.0).exp().min(100.0)).min(step);
+            // 1 to 150 ms; several are under way at a time.
+            let latency = Duration::from_secs_f64(0.001 * (part * 5.0).exp()).min(end - self.begin);
+            let begin = end - latency;
             let name = format!("page {}", number % NAMES);
             let request = recorder.request("GET", &name);
-            let flight = recorder.request_begins(at);
-            recorder.request_ends(flight, at, latency, true);
+            let flight = recorder.request_begins(end);
+            recorder.request_ends(flight, end, Duration::ZERO, true);
             recorder.record(&Sample {
                 request,
-                begin: at,
+                begin,
                 latency,
                 delay: None,
                 phases: Phases::default(),

@@ -1,6 +1,7 @@
 //! Deliveries: what a participant of a run hands over at a time.
 
 use super::delta::Delta;
+use super::gathered::GatheredDelta;
 use super::portable::PortableDelta;
 
 /// Figures of one shard of this process, or of several of another one, added up.
@@ -15,15 +16,26 @@ pub(crate) enum Delivery {
         /// The latest measurement that all of those shards have come to.
         reached: u64,
     },
+    /// Figures of several workers, added up by a gather.
+    Gathered {
+        delta: Box<GatheredDelta>,
+        /// Number of each worker, and the latest measurement that all of its shards have come to.
+        reached: Vec<(usize, u64)>,
+    },
 }
 
 impl Delivery {
-    /// Returns whether all of its shards have come to measurement number `epoch`.
-    pub(crate) fn reaches(&self, epoch: u64) -> bool {
-        match self {
+    /// Returns the participants whose shards have all come to measurement number `epoch`, if `from` delivered it.
+    pub(crate) fn reached_by(&self, from: usize, epoch: u64) -> Vec<usize> {
+        let reaches = match self {
             Delivery::Shard(delta) => delta.reaches(epoch),
             Delivery::Worker { reached, .. } => *reached >= epoch,
-        }
+            Delivery::Gathered { reached, .. } => {
+                let come = reached.iter().filter(|(_, reached)| *reached >= epoch);
+                return come.map(|(worker, _)| *worker).collect();
+            }
+        };
+        if reaches { vec![from] } else { Vec::new() }
     }
 
     /// Splits off what belongs to measurement number `epoch` or a later one, if there is any.
@@ -38,6 +50,13 @@ impl Delivery {
                 Some(Delivery::Worker {
                     delta: Box::new(later),
                     reached: *reached,
+                })
+            }
+            Delivery::Gathered { delta, reached } => {
+                let later = delta.split_off(epoch)?;
+                Some(Delivery::Gathered {
+                    delta: Box::new(later),
+                    reached: reached.clone(),
                 })
             }
         }

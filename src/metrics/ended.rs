@@ -128,7 +128,7 @@ fn row(figures: &Figures) -> LiveRow {
 }
 
 fn time(ms: f64) -> Duration {
-    Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default()
+    seconds(ms / 1e3)
 }
 
 fn seconds(s: f64) -> Duration {

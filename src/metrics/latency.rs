@@ -16,7 +16,7 @@ pub(super) const LONGEST_US: u64 = 3_600_000_000;
 pub(super) const MOST_COUNT: u64 = 1 << 40;
 /// The most latencies of one name that a tick keeps as they are. Up to here merging costs one record each; a
 /// histogram costs 5–13 µs to add and 16 KiB and more to hold, whatever is in it.
-const FEW: usize = 1_024;
+pub(super) const FEW: usize = 1_024;
 
 /// Makes an empty histogram of microseconds that grows with its values.
 pub(super) fn histogram() -> Histogram<u64> {

@@ -17,6 +17,7 @@ mod errors;
 mod events;
 mod exemplars;
 mod filled;
+mod gathered;
 mod generator;
 mod identity;
 mod join;
@@ -51,6 +52,7 @@ pub(crate) use columns::NameSeries;
 pub(crate) use cycles::Cycles;
 pub(crate) use delivery::Delivery;
 pub(crate) use delta::Delta;
+pub(crate) use gathered::GatheredDelta;
 pub(crate) use generator::Effort;
 pub(crate) use identity::RunIdentity;
 pub use join::join;
@@ -65,8 +67,10 @@ pub use report::{
     SeriesPoint, TaskRow, ThresholdRow, Verdict, VerdictResult, WorkerRow, WorkerState,
 };
 pub(crate) use request_log::{
-    Chunk, Entry, LogKind, LogMessage, Messages, RequestEntry, RunLogs, TaskEntry,
+    Chunk, Entry, LogKind, LogMessage, LogWorker, Messages, RequestEntry, RunLogs, TaskEntry,
 };
+#[cfg(feature = "gaggle")]
+pub(crate) use request_log::{Lines, LogSelection, pack_entries, pieces};
 pub(crate) use sample::{
     Context, Entered, ExchangeDetails, Failure, RequestId, Sample, TaskContext, TaskId, TaskRun,
 };
@@ -75,4 +79,4 @@ pub use snapshot::{
 };
 pub(crate) use store::Store;
 pub(crate) use under_way::Flight;
-pub(crate) use workers::{WorkerIdentity, labels_text};
+pub(crate) use workers::{WorkerIdentity, label_texts, labels_text};

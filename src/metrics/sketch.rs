@@ -7,11 +7,26 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Sketch of latencies. Two joined have the counts of both, exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sketch(Box<[u8]>);
+
+/// Latencies as coarse as a sketch has them, for another process: small while they are those of a second.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Coarse(BTreeMap<u64, u64>);
+
+impl Coarse {
+    /// Adds a latency in microseconds that came so many times.
+    pub(super) fn add(&mut self, us: u64, times: u64) {
+        // A sketch has 256 steps at first, and 128 from each power of two to the next.
+        let bits = (us >> 8).checked_ilog2().map_or(0, |more| more + 1);
+        *self.0.entry(us >> bits << bits).or_default() += times;
+    }
+}
 
 /// Buffers for making sketches, so that thousands of them do not allocate anew.
 pub(super) struct Sketcher {
@@ -95,6 +110,13 @@ impl Sketcher {
     /// Adds a burst to what was begun.
     pub(super) fn more(&mut self, latencies: &Burst) {
         latencies.each(|us, count| self.add(us, count));
+    }
+
+    /// Adds coarse latencies to what was begun.
+    pub(super) fn more_coarse(&mut self, latencies: &Coarse) {
+        for (us, count) in &latencies.0 {
+            self.add((*us).min(LONGEST_US), *count);
+        }
     }
 
     /// Ends what was begun: the sketch, and the value at each of the rising `quantiles` as [`Self::quantiles`] finds
@@ -186,6 +208,23 @@ mod tests {
             let off = found.abs_diff(expected).as_secs_f64() / expected.as_secs_f64();
             assert!(off <= 0.005, "{found:?} is not {expected:?}");
         }
+    }
+
+    #[test]
+    fn coarse_latencies_make_the_sketch_of_the_latencies_themselves() {
+        let mut sketcher = Sketcher::default();
+        let values = || {
+            (0..3_000)
+                .map(|i| (i * i * 7_919) % 3_000_000)
+                .chain(0..600)
+        };
+        let whole = sketcher.of(&of(values()).0);
+        let mut coarse = Coarse::default();
+        values().for_each(|us| coarse.add(us, 1));
+        sketcher.begin(&Sketch::default());
+        sketcher.more_coarse(&coarse);
+        assert_eq!(sketcher.finish(), whole);
+        assert!(coarse.0.len() < 1_500, "{}", coarse.0.len());
     }
 
     #[test]

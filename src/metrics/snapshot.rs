@@ -21,6 +21,21 @@ pub enum RunPhase {
     Stopping,
 }
 
+impl RunPhase {
+    /// Every phase.
+    #[cfg(feature = "web")]
+    pub(crate) const ALL: [RunPhase; 3] = [RunPhase::Running, RunPhase::Paused, RunPhase::Stopping];
+
+    /// Returns its name in JSON and metrics.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            RunPhase::Running => "running",
+            RunPhase::Paused => "paused",
+            RunPhase::Stopping => "stopping",
+        }
+    }
+}
+
 /// Load that a run aims at, by its options and by whoever has steered it since.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]

@@ -111,6 +111,21 @@ pub struct Task {
 }
 
 impl Task {
+    /// Creates a task with that function, declared in that line, which has the weight 1 and the default of every field.
+    pub fn new(name: Option<String>, function: usize, line: u32) -> Task {
+        Task {
+            name,
+            weight: 1,
+            sequence: None,
+            on_start: false,
+            on_stop: false,
+            tags: Vec::new(),
+            wait: None,
+            function,
+            line,
+        }
+    }
+
     /// Returns the task's name, or where it is declared.
     pub fn title(&self) -> String {
         match &self.name {

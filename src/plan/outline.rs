@@ -103,15 +103,9 @@ mod tests {
     #[test]
     fn an_outline_shows_shares_and_one_iteration() {
         let task = |name: &str, weight, on_start| Task {
-            name: Some(name.to_owned()),
             weight,
-            sequence: None,
             on_start,
-            on_stop: false,
-            tags: Vec::new(),
-            wait: None,
-            function: 0,
-            line: 1,
+            ..Task::new(Some(name.to_owned()), 0, 1)
         };
         let scenario = |name: &str, weight, tasks| Scenario {
             name: name.to_owned(),

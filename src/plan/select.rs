@@ -106,15 +106,9 @@ mod tests {
 
     fn task(name: &str, tags: &[&str], on_start: bool) -> Task {
         Task {
-            name: Some(name.to_owned()),
-            weight: 1,
-            sequence: None,
             on_start,
-            on_stop: false,
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
-            wait: None,
-            function: 0,
-            line: 1,
+            ..Task::new(Some(name.to_owned()), 0, 1)
         }
     }
 

@@ -47,7 +47,7 @@ const NO_TOKEN: &str = "open the address that lgoose has printed, with its token
 #[derive(Debug)]
 pub(super) struct Access {
     pub(super) token: String,
-    /// Names beside addresses that this server goes by, in lower case.
+    /// Names beside addresses that this server goes by.
     pub(super) names: Vec<String>,
     /// Whether it speaks https.
     pub(super) secure: bool,
@@ -91,14 +91,19 @@ enum Entrance {
     WithCookie,
 }
 
+/// Returns whether a browser says that a page of another site asks.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    let site = headers.get(FETCH_SITE);
+    site.is_some_and(|site| site == "cross-site" || site == "same-site")
+}
+
 impl Access {
     fn judge(&self, request: &Request) -> Result<Entrance, Failure> {
         let (headers, uri) = (request.headers(), request.uri());
         let host = self.host(headers, uri)?;
         self.origin(headers, host)?;
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-        let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
-        if !reads && matches!(site, Some(b"cross-site" | b"same-site")) {
+        if !reads && is_foreign(headers) {
             return Err(forbidden("this request comes from a page of another site"));
         }
         let offered = uri.query().and_then(token_of);
@@ -210,10 +215,7 @@ impl Access {
     /// Leads to the page without the token in its address. A browser that comes by a link of another site would not
     /// send the cookie after a redirect, which that site has caused; it does when a page of this one leads on.
     fn welcome(&self, headers: &HeaderMap) -> Response {
-        let foreign = headers
-            .get(FETCH_SITE)
-            .is_some_and(|site| site == "cross-site" || site == "same-site");
-        let mut answer = match foreign {
+        let mut answer = match is_foreign(headers) {
             true => Html(
                 "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>lgoose</title>",
             )

@@ -49,7 +49,7 @@ pub(super) struct Rate {
 }
 
 /// Nothing, or an empty object.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
@@ -117,7 +117,7 @@ async fn read<T: DeserializeOwned>(request: Request, example: &'static str) -> R
     let is_json =
         kind.and_then(|kind| kind.split(';').next()).map(str::trim) == Some("application/json");
     if !bytes.is_empty() && !is_json {
-        let told = "the body is not JSON by its 'Content-Type'";
+        let told = "the 'Content-Type' of the request is not JSON";
         let failure = Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
         return Err(failure.help("send 'Content-Type: application/json'"));
     }

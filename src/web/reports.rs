@@ -3,9 +3,8 @@
 use super::answers::Failure;
 use super::site::Site;
 use crate::config::Format;
-use crate::error::Error;
+use crate::metrics::Report;
 use crate::output;
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
@@ -26,19 +25,24 @@ pub(super) fn file(format: Format) -> (&'static str, &'static str) {
     }
 }
 
+/// Returns the report with the verdict of now, unless it has its own.
+fn judged(report: Arc<Report>) -> Arc<Report> {
+    match report.verdict {
+        Some(_) => report,
+        None => Arc::new(Report {
+            verdict: Some(output::judge(&report, None)),
+            ..(*report).clone()
+        }),
+    }
+}
+
 /// `GET /api/v1/report.…`.
 pub(super) async fn report(site: Arc<Site>, format: Format) -> Result<Response, Failure> {
-    let trouble = |error: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error);
-    let _turn = site
-        .rendering
-        .acquire()
-        .await
-        .map_err(|error| trouble(error.to_string()))?;
-    let report = site.report().await?;
-    // A long one takes its time, in which events go on.
-    let rendered = tokio::task::spawn_blocking(move || output::render(&report, format)).await;
-    let rendered = rendered.map_err(|error| trouble(error.to_string()))?;
-    let bytes = rendered.map_err(|error: Error| trouble(error.text()))?;
+    let rendered = site.render(move |report| {
+        let rendered = output::render(&judged(report), format);
+        rendered.map_err(|error| error.text())
+    });
+    let bytes = rendered.await?;
     let (name, kind) = file(format);
     let disposition = format!("inline; filename=\"{name}\"");
     let mut answer = ([(CONTENT_TYPE, kind)], bytes).into_response();

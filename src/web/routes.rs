@@ -178,12 +178,10 @@ async fn openapi() -> Response {
 
 async fn not_found(uri: Uri) -> Failure {
     let told = format!("there is no '{}' here", uri.path());
-    Failure::new(StatusCode::NOT_FOUND, told)
-        .help("all that there is stands in '/api/v1/openapi.json'")
+    Failure::new(StatusCode::NOT_FOUND, told).help("see '/api/v1/openapi.json' for all there is")
 }
 
 async fn not_allowed(method: Method, uri: Uri) -> Failure {
     let told = format!("'{}' does not take {method}", uri.path());
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, told)
-        .help("what reads is GET, what changes is POST")
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, told).help("use GET to read and POST to change")
 }

@@ -6,7 +6,7 @@ use super::connections::Connections;
 use super::site::{End, Facts, Site};
 use super::{routes, tls};
 use crate::control::Handle;
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, Trouble};
 use crate::metrics::Report;
 use std::fmt;
 use std::io::ErrorKind;
@@ -25,9 +25,6 @@ pub(super) const MOST: u32 = 512;
 /// The port unless one is said, and how many after it are tried if it is taken.
 const PORT: u16 = 7_400;
 const PORTS: u16 = 100;
-
-/// Characters of a random token: 128 bits.
-const TOKEN: usize = 32;
 
 /// Time for answers that are under way when the process ends.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -105,7 +102,7 @@ impl Server {
         let access = Access {
             token: options.token.unwrap_or_else(random_token),
             names: [host.as_str(), machine, "localhost"]
-                .map(str::to_lowercase)
+                .map(str::to_owned)
                 .to_vec(),
             secure: tls.is_some(),
             port: address.port(),
@@ -208,7 +205,7 @@ fn listen(place: &Place, may_be_reached: bool) -> Result<TcpListener, Error> {
         .ok_or_else(|| Diagnostic::new(format!("'--web {host}' has no address")))?;
     if !(may_be_reached || ip.is_loopback()) {
         let told = format!(
-            "'--web {host}': others could read along, and steer the run with the token that they see"
+            "'--web {host}': others could read the traffic, and steer the run with the token in it"
         );
         return Err(Diagnostic::new(told)
             .help(
@@ -230,8 +227,12 @@ fn listen(place: &Place, may_be_reached: bool) -> Result<TcpListener, Error> {
             }
             Err(error) if error.kind() == ErrorKind::AddrInUse && port < last => {}
             Err(error) => {
-                let action = format!("serve the run at {host}:{port}, as '--web' says");
-                return Err(Error::cannot(action, error));
+                let trouble = Trouble::cannot("serve the run at")
+                    .with_address(format!("{host}:{port}"))
+                    .because(error);
+                let help =
+                    "give '--web' another address or port; without a port it finds a free one";
+                return Err(trouble.help(help).into());
             }
         }
     }
@@ -239,9 +240,7 @@ fn listen(place: &Place, may_be_reached: bool) -> Result<TcpListener, Error> {
 }
 
 fn random_token() -> String {
-    (0..TOKEN / 2)
-        .map(|_| format!("{:02x}", rand::random::<u8>()))
-        .collect()
+    format!("{:032x}", rand::random::<u128>())
 }
 
 /// The thread of a server. It ends with the process, or a little after this is dropped.

@@ -4,8 +4,7 @@ use super::access::Access;
 use super::answers::Failure;
 use super::feed::Feed;
 use crate::control::{Handle, Refusal};
-use crate::metrics::Report;
-use crate::output;
+use crate::metrics::{Report, Snapshot};
 use axum::http::StatusCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +46,7 @@ pub(super) struct Site {
     pub(super) end: watch::Receiver<End>,
     /// Whether the process is about to end.
     pub(super) closing: watch::Receiver<bool>,
-    pub(super) rendering: Semaphore,
+    rendering: Arc<Semaphore>,
 }
 
 impl Site {
@@ -64,24 +63,48 @@ impl Site {
             feed: Feed::new(),
             end,
             closing,
-            rendering: Semaphore::new(RENDERED),
+            rendering: Arc::new(Semaphore::new(RENDERED)),
         }
     }
 
-    /// Returns the report so far, with the verdict of now, or that of the run which is over.
+    /// Makes something of the report of now, few at a time, on a thread that may take long for it.
+    ///
+    /// # Errors
+    /// 503 if the run has come to none; 500 with what `make` says.
+    pub(super) async fn render<T: Send + 'static>(
+        &self,
+        make: impl FnOnce(Arc<Report>) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let trouble = |error: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error);
+        let turn = self.rendering.clone().acquire_owned().await;
+        let turn = turn.map_err(|error| trouble(error.to_string()))?;
+        let report = self.report().await?;
+        let made = tokio::task::spawn_blocking(move || {
+            // Held to the end, even if whoever asked has gone.
+            let _turn = turn;
+            make(report)
+        });
+        let made = made.await.map_err(|error| trouble(error.to_string()))?;
+        made.map_err(trouble)
+    }
+
+    /// Returns the figures of now; after the end, the last ones.
+    pub(super) fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        match self.is_over() {
+            true => self.feed.latest(),
+            false => self.handle.snapshot(),
+        }
+    }
+
+    /// Returns the report so far, without a verdict, or that of the run which is over.
     ///
     /// # Errors
     /// 503 if the run has come to none.
-    pub(super) async fn report(&self) -> Result<Arc<Report>, Failure> {
-        let over = matches!(*self.end.borrow(), End::Report(_) | End::Failed);
-        if !over && let Some(report) = self.handle.report().await {
-            return Ok(match report.verdict {
-                Some(_) => report,
-                None => Arc::new(Report {
-                    verdict: Some(output::judge(&report, None)),
-                    ..(*report).clone()
-                }),
-            });
+    async fn report(&self) -> Result<Arc<Report>, Failure> {
+        if !self.is_over()
+            && let Some(report) = self.handle.report().await
+        {
+            return Ok(report);
         }
         let mut end = self.end.clone();
         let ended = end.wait_for(|end| !matches!(end, End::None));
@@ -96,11 +119,7 @@ impl Site {
                 End::Report(report) => Ok(report.clone()),
                 _ => Err(none()),
             },
-            _ => Err(none().help(if self.is_over() {
-                "the run is ending: ask again"
-            } else {
-                "ask again"
-            })),
+            _ => Err(none().help("the run is ending: ask again")),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::answers::{self, Failure};
 use super::site::{End, Site};
-use crate::metrics::{Ending, Snapshot, Verdict};
+use crate::metrics::{Ending, Verdict};
 use crate::output::json::{self, Live, Total, Wanted};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -43,7 +43,12 @@ pub(super) struct Status<'a> {
 
 /// Returns the state of now.
 pub(super) fn of(site: &Site) -> Status<'_> {
-    let (snapshot, phase) = now(site);
+    let snapshot = site.snapshot();
+    let phase = match (site.is_over(), &snapshot) {
+        (true, _) => Some("over"),
+        (false, None) => Some("starting"),
+        (false, Some(_)) => None,
+    };
     let snapshot = snapshot.unwrap_or_default();
     let live = Live::of(&snapshot);
     let report = match &*site.end.borrow() {
@@ -66,16 +71,6 @@ pub(super) fn of(site: &Site) -> Status<'_> {
     }
 }
 
-/// Returns the figures of now, and the phase where they do not know it.
-fn now(site: &Site) -> (Option<Arc<Snapshot>>, Option<&'static str>) {
-    if site.is_over() {
-        return (site.feed.latest(), Some("over"));
-    }
-    let snapshot = site.handle.snapshot();
-    let phase = snapshot.is_none().then_some("starting");
-    (snapshot, phase)
-}
-
 /// `GET /api/v1/status`.
 pub(super) async fn status(State(site): State<Arc<Site>>) -> Response {
     answers::json(StatusCode::OK, &of(&site))
@@ -83,8 +78,7 @@ pub(super) async fn status(State(site): State<Arc<Site>>) -> Response {
 
 /// `GET /api/v1/snapshot`.
 pub(super) async fn snapshot(State(site): State<Arc<Site>>) -> Result<Response, Failure> {
-    let (snapshot, _) = now(&site);
-    let text = json::snapshot(&snapshot.unwrap_or_default());
+    let text = json::snapshot(&site.snapshot().unwrap_or_default());
     let text =
         text.map_err(|error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error.text()))?;
     Ok(([(CONTENT_TYPE, "application/json")], text).into_response())

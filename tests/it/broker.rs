@@ -20,7 +20,7 @@ impl Broker {
         Broker::with("s3cret", "jetstream { store_dir: \"STORE\" }")
     }
 
-    /// Starts a broker with that token and more of a configuration, in which STORE is a folder of its own.
+    /// Starts a broker with that token, unless it is empty, and more of a configuration, in which STORE is a folder of its own.
     pub(crate) fn with(token: &'static str, more: &str) -> Option<Broker> {
         let folder = tempfile::tempdir().expect("a folder");
         let port = TcpListener::bind("127.0.0.1:0")
@@ -28,10 +28,13 @@ impl Broker {
             .expect("a free port")
             .port();
         let store = folder.path().join("store").display().to_string();
-        let config = format!(
-            "listen: \"127.0.0.1:{port}\"\nauthorization {{ token: \"{token}\" }}\n{}\n",
-            more.replace("STORE", &store)
-        );
+        let config = match token {
+            "" => format!("listen: \"127.0.0.1:{port}\"\n{more}"),
+            _ => format!(
+                "listen: \"127.0.0.1:{port}\"\nauthorization {{ token: \"{token}\" }}\n{more}\n"
+            ),
+        };
+        let config = config.replace("STORE", &store);
         std::fs::write(folder.path().join("nats.conf"), config).expect("it is written");
         let child = match start(&folder, port) {
             Ok(child) => child,

@@ -9,15 +9,16 @@ use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 /// Iterations with random choices, waits and failures.
-const MIXED: &str = "plan { seed = 11 }\n\
+pub(crate) const MIXED: &str = "plan { seed = 11 }\n\
     scenario { \"a\", weight = 3,\n  \
       task { \"one\", function(user) user:get(\"/one/\" .. random.int(1, 20)) end, wait = 0.01 } }\n\
     scenario { \"b\", task { \"two\", function(user) user:get(\"/status/404?\" .. user.id) end, wait = 0.02 } }";
 
 /// Requests without an end.
-const STEADY: &str = "task { \"front\", function(user) user:get \"/\" user:wait(0.02) end }";
+pub(crate) const STEADY: &str =
+    "task { \"front\", function(user) user:get \"/\" user:wait(0.02) end }";
 
-fn worker(broker: &Broker, name: &str, more: &[&str]) -> Running {
+pub(crate) fn worker(broker: &Broker, name: &str, more: &[&str]) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
     let mut arguments = vec!["worker", "--name", name];
     if !more.contains(&"--threads") {
@@ -34,7 +35,13 @@ fn worker(broker: &Broker, name: &str, more: &[&str]) -> Running {
     worker
 }
 
-fn managed(broker: &Broker, path: &str, server: &Server, workers: &str, more: &[&str]) -> Running {
+pub(crate) fn managed(
+    broker: &Broker,
+    path: &str,
+    server: &Server,
+    workers: &str,
+    more: &[&str],
+) -> Running {
     let url = server.url();
     let mut arguments = vec![path, "-H", &url, "--workers", workers, "-o", "json=-"];
     arguments.extend(more);
@@ -44,7 +51,11 @@ fn managed(broker: &Broker, path: &str, server: &Server, workers: &str, more: &[
 }
 
 /// Starts a run of ten users on two workers, and waits until they work.
-fn under_load(broker: &Broker, name: &str, more: &[&str]) -> (Server, [Running; 2], Running) {
+pub(crate) fn under_load(
+    broker: &Broker,
+    name: &str,
+    more: &[&str],
+) -> (Server, [Running; 2], Running) {
     let (server, path) = (Server::start(), plan(&format!("gaggle_{name}.lua"), STEADY));
     let workers = ["w1", "w2"].map(|name| worker(broker, name, &[]));
     let options = [&["-u", "10", "-r", "1000"][..], more].concat();
@@ -53,7 +64,7 @@ fn under_load(broker: &Broker, name: &str, more: &[&str]) -> (Server, [Running; 
     (server, workers, running)
 }
 
-fn report_of(ended: Ended) -> (Report, Vec<String>) {
+pub(crate) fn report_of(ended: Ended) -> (Report, Vec<String>) {
     let report = read(ended);
     let warnings = report.json["warnings"].as_array().expect("a list");
     let warnings = warnings
@@ -66,21 +77,21 @@ fn report_of(ended: Ended) -> (Report, Vec<String>) {
 }
 
 /// Returns the users at the end of a second of the run.
-fn users_at(report: &Report, second: u64) -> u64 {
+pub(crate) fn users_at(report: &Report, second: u64) -> u64 {
     let points = report.json["series"].as_array().expect("points");
     let point = points.iter().find(|point| point["second"] == second);
     let users = point.and_then(|point| point["users"].as_u64());
     users.unwrap_or_else(|| panic!("{points:?}"))
 }
 
-fn sorted(server: &Server) -> Vec<String> {
+pub(crate) fn sorted(server: &Server) -> Vec<String> {
     let mut requests = server.requests();
     requests.sort();
     requests
 }
 
 /// Waits for so long: what is tested takes time.
-fn pass(time: Duration) {
+pub(crate) fn pass(time: Duration) {
     let begin = Instant::now();
     wait_until("time passes", || begin.elapsed() >= time);
 }
@@ -242,6 +253,11 @@ fn a_broker_that_is_killed_and_comes_back_loses_nothing() {
     let (report, warnings) = report_of(running.end());
     assert_eq!(report.sent(), server.received(), "{warnings:?}");
     assert_eq!(report.json["ending"]["cause"], "time_up");
+    let told = "the broker could not be reached for";
+    assert!(
+        warnings.iter().any(|text| text.contains(told)),
+        "{warnings:?}"
+    );
 }
 
 #[test]

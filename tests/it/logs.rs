@@ -16,7 +16,7 @@ pub(crate) fn rows(path: &str) -> Vec<BTreeMap<String, String>> {
 }
 
 /// Reads the lines of a log in JSON.
-fn objects(path: &str) -> Vec<Value> {
+pub(crate) fn objects(path: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(path).expect("the log is text");
     let read = |line| serde_json::from_str(line).expect("a line is JSON");
     text.lines().map(read).collect()

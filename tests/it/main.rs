@@ -7,6 +7,7 @@ mod accuracy_corrected;
 mod accuracy_over_time;
 #[cfg(target_os = "linux")]
 mod accuracy_own_part;
+mod attach;
 mod broker;
 mod bytes;
 mod command_line;
@@ -24,6 +25,10 @@ mod files;
 mod flags;
 mod forward;
 mod gaggle;
+mod gaggle_logs;
+mod gaggle_permissions;
+mod gaggle_told;
+mod gather;
 mod hops;
 mod hostile;
 mod http2;

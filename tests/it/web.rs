@@ -7,7 +7,7 @@ use crate::terminal::Terminal;
 use crate::web_client::{Event, Served, TOKEN, Web};
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 
 const BUSY: &str = "task { wait = 0.01, function(user) user:get \"/\" end }";
 
@@ -50,13 +50,14 @@ fn every_command_does_what_it_says_or_says_why_not() {
     assert!(refused("/api/v1/resume", "").contains("is not paused"));
     assert_eq!(done("/api/v1/pause", "{}").1["phase"], "paused");
     assert!(refused("/api/v1/pause", "").contains("paused already"));
-    assert_eq!(done("/api/v1/resume", "").1["phase"], "running");
-    assert!(refused("/api/v1/rate", "{\"per_s\": 5}").contains("has no rate"));
+    // What is counted would soon be more than before, if the run went on.
     let before = web.get("/api/v1/status").json()["aggregated"]["count"].as_u64();
     assert_eq!(done("/api/v1/reset", "").0, "statistics reset");
     wait_until("the figures begin anew", || {
         web.get("/api/v1/status").json()["aggregated"]["count"].as_u64() < before
     });
+    assert_eq!(done("/api/v1/resume", "").1["phase"], "running");
+    assert!(refused("/api/v1/rate", "{\"per_s\": 5}").contains("has no rate"));
     assert!(done("/api/v1/reload", "").0.starts_with("reloaded"));
     plan("web_commands.lua", "tsak {}");
     assert!(refused("/api/v1/reload", "").contains("'tsak'"));
@@ -390,6 +391,23 @@ fn the_document_describes_what_is_answered() {
     }
     web.post("/api/v1/abort", "");
     running.end();
+}
+
+#[test]
+fn a_port_that_is_said_and_taken_is_trouble() {
+    let server = Server::start();
+    let (path, url) = (plan("web_taken.lua", BUSY), server.url());
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = taken.local_addr().expect("an address").to_string();
+    let ended = Lgoose::new([&path, "-H", &url, "-u", "1", "--web", &address]).finish();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let told = format!("cannot serve the run at {address}: ");
+    assert!(
+        ended.stderr.contains(&told) && ended.stderr.contains("without a port"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(server.received(), 0, "nothing was sent");
 }
 
 #[test]

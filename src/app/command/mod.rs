@@ -10,18 +10,18 @@ mod url_plan;
 mod view;
 #[cfg(feature = "web")]
 mod web;
+#[cfg(feature = "gaggle")]
+mod workers;
 
+#[cfg(feature = "gaggle")]
+use super::gaggle;
 use super::places::{self, Place};
-use super::prepare::{self, target};
+use super::prepare;
+use super::reload::Source;
 use super::signals::Signals;
 #[cfg(feature = "demo")]
 use super::sites::site_named;
-use super::supervisor::Supervisor;
-#[cfg(feature = "gaggle")]
-use super::{
-    gaggle,
-    supervisor::{Begun, Site},
-};
+use super::supervisor::{Begun, Supervisor};
 
 use super::{guard, loading, log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
@@ -92,10 +92,14 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
         #[cfg(feature = "gaggle")]
         Some(cli::Command::Worker(flags)) => gaggle::work(&flags),
         #[cfg(feature = "gaggle")]
+        Some(cli::Command::Gather(flags)) => gaggle::gather(&flags),
+        #[cfg(feature = "gaggle")]
         Some(cli::Command::Gaggle(flags)) => {
             say(&gaggle::list(&flags)?)?;
             Ok(exit::OK)
         }
+        #[cfg(feature = "gaggle")]
+        Some(cli::Command::Attach(flags)) => workers::attach(&flags, &cli.run),
         Some(cli::Command::Completions { shell }) => {
             put(cli::completions(shell))?;
             Ok(exit::OK)
@@ -143,17 +147,38 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     tell(flags, &announcement(prepared));
     let config = prepared.config.clone();
     #[cfg(feature = "gaggle")]
-    let dismissal = hire(&mut begun, flags)?;
-    let prepared = begun.prepared();
+    let dismissal = workers::hire(&mut begun, flags)?;
+    let source = Some(flags::source(path, flags));
+    conduct(begun, &config, source, flags, || {
+        #[cfg(feature = "gaggle")]
+        if let Some(dismissal) = dismissal {
+            dismissal.now();
+        }
+    })
+}
+
+/// Runs what has begun to its end, calls `dismiss`, writes the outputs, and returns the exit code.
+fn conduct(
+    begun: Begun,
+    config: &Config,
+    source: Option<Source>,
+    flags: &cli::Run,
+    dismiss: impl FnOnce(),
+) -> Result<u8, Error> {
     let handle = begun.handle().clone();
     #[cfg(feature = "web")]
-    let web = web::serve(flags, prepared, &handle)?;
+    let web = match web::serve(flags, &begun) {
+        Ok(web) => web,
+        Err(error) => {
+            dismiss();
+            return Err(error);
+        }
+    };
     let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
     guard::note_files_due(to_files || config.local.logs.files().next().is_some());
-    let source = flags::source(path, flags);
     #[cfg(feature = "tui")]
     let mut view = {
-        let run = (prepared.name.clone(), target(prepared));
+        let run = (begun.prepared().name.clone(), begun.target());
         let view = match screen::wants_view(flags) {
             true => View::open(run, flags, begun.handle().clone()),
             false => None,
@@ -169,13 +194,10 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     let over = over(view.as_mut());
     #[cfg(not(feature = "tui"))]
     let over = std::future::ready(());
-    let running = begun.run(Some(source), |handle| show(handle, over, &config, flags));
+    let running = begun.run(source, |handle| show(handle, over, config, flags));
     let runtime = runtime()?;
     let outcome = runtime.block_on(running);
-    #[cfg(feature = "gaggle")]
-    if let Some(dismissal) = dismissal {
-        dismissal.now();
-    }
+    dismiss();
     let outcome = outcome?;
     #[cfg(feature = "web")]
     if let Some(web) = &web {
@@ -190,7 +212,7 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
             screen::aside(&line);
         }
     }
-    let code = runtime.block_on(conclude(&outcome, written, &handle, &config, flags));
+    let code = runtime.block_on(conclude(&outcome, written, &handle, config, flags));
     #[cfg(feature = "web")]
     if let Some(web) = web.filter(|_| !handle.is_aborted()) {
         runtime.block_on(web.thread.leave());
@@ -209,41 +231,6 @@ fn on_workers(flags: &cli::Run) -> bool {
         let _here = flags;
         false
     }
-}
-
-/// Moves the users to workers, if the flags want that; what it returns is to be ended after the run.
-#[cfg(feature = "gaggle")]
-fn hire(begun: &mut Begun, flags: &cli::Run) -> Result<Option<gaggle::Dismissal>, Error> {
-    let quiet = flags.screen.quiet;
-    let tell = move |text: &str| {
-        if !quiet {
-            tracing::info!(target: "lgoose::gaggle", "{text}");
-        }
-    };
-    let Some(workers) = flags.gaggle.workers else {
-        return Ok(None);
-    };
-    // Whoever was claimed is let go before the process ends.
-    guard::attend(begun.handle());
-    let stop = guard::interrupted();
-    let hiring = gaggle::hire(workers, &flags.gaggle, begun.prepared(), tell, stop);
-    let (manager, dismissal) = runtime()?.block_on(hiring)?;
-    let threads: usize = manager
-        .link
-        .workers
-        .iter()
-        .map(|worker| worker.threads)
-        .sum();
-    let run = manager.run;
-    let site = Site {
-        place: crate::engine::Place::Workers(manager.link),
-        offers: manager.offers,
-        versions: manager.versions,
-    };
-    begun.move_to(site, threads);
-    let threads = crate::units::counted(threads as u64, "thread");
-    tell(&format!("run {run} begins with {threads} on its workers"));
-    Ok(Some(dismissal))
 }
 
 /// Waits until there is no view any more.

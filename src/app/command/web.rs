@@ -1,10 +1,9 @@
 //! Serves the run over HTTP, as the flags say.
 
-use crate::app::prepare::{Prepared, target};
 use crate::app::runtime;
+use crate::app::supervisor::Begun;
 use crate::cli;
 use crate::console;
-use crate::control::Handle;
 use crate::error::Error;
 use crate::machine;
 use crate::web::{Facts, Options, Place, Server, WebThread};
@@ -20,11 +19,7 @@ pub(super) struct Web {
 ///
 /// # Errors
 /// A mistake in a flag, or trouble with the port.
-pub(super) fn serve(
-    flags: &cli::Run,
-    prepared: &Prepared,
-    handle: &Handle,
-) -> Result<Option<Web>, Error> {
+pub(super) fn serve(flags: &cli::Run, begun: &Begun) -> Result<Option<Web>, Error> {
     let Some(place) = &flags.web.web else {
         return Ok(None);
     };
@@ -43,10 +38,10 @@ pub(super) fn serve(
     let server = Server::open(options, &machine)?;
     let url = server.url();
     let facts = Facts {
-        plan: prepared.name.clone(),
-        host: target(prepared),
+        plan: begun.prepared().name.clone(),
+        host: begun.target(),
     };
-    let thread = server.start(runtime()?, handle.clone(), facts)?;
+    let thread = server.start(runtime()?, begun.handle().clone(), facts)?;
     // Not by the log, whose file others may read.
     console::err().put(format!("page of this run: {url}\n").into_bytes());
     if flags.web.open {

@@ -1,12 +1,14 @@
 //! A job: everything that a worker needs to load the plan that the manager has, packed.
 
 use crate::app::client::client;
+use crate::app::loading;
 use crate::config::{Config, LocalConfig, Logs, Part, Proxy, RunConfig, ScreenConfig, Show};
 use crate::engine::{self, PlanVersion};
 use crate::error::{Error, Trouble};
 use crate::gaggle::Offer;
 use crate::http::AllowedHosts;
 use crate::lua::{self, Bundle};
+use crate::metrics::{LogSelection, RunLogs};
 use crate::packed::{pack, unpack};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -16,6 +18,9 @@ use tempfile::TempDir;
 
 /// The most bytes that a plan may have with all its files: more than any that travels well.
 const MOST_UNPACKED: u64 = 4 << 30;
+
+/// The most memory that entries of logs may take on a worker until the broker has them, in bytes.
+const MOST_LOGGED: usize = 64 << 20;
 
 /// A plan, the configuration of its run, and the files that both need.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,6 +32,8 @@ pub(super) struct Job {
     /// Base URL of each scenario.
     hosts: Vec<String>,
     files: TlsFiles,
+    /// The logs that are kept, by their numbers.
+    logs: LogSelection,
 }
 
 /// Bytes of the files of `--ca`, `--cert` and `--key`.
@@ -94,6 +101,7 @@ impl Job {
         name: &str,
         target: &str,
         files: TlsFiles,
+        logs: LogSelection,
     ) -> Result<Job, Error> {
         let program = &version.program;
         // Those that its tasks name count as much as those that its top level has read.
@@ -105,6 +113,7 @@ impl Job {
             target: target.to_owned(),
             hosts: version.hosts.clone(),
             files,
+            logs,
         })
     }
 
@@ -127,14 +136,16 @@ impl Job {
 /// The plan's mistake, a host that this worker does not send to, or trouble with a file.
 pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
     let job = Job::unpack(&offer.packed)?;
-    let (program, mut plan, _) = lua::load_bundle(&job.bundle)?;
+    let (bundle, name) = (job.bundle, job.name.clone());
+    let load = move |heartbeat: &_| lua::load_bundle(&bundle, heartbeat);
+    let (program, mut plan, _) = loading::watched(&name, load)?;
     plan.keep_scenarios(&job.config.scenarios)?;
     plan.keep_tags(&job.config.tags)?;
     program.serve_part(offer.part);
     let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;
     let mut config = Config {
         run: job.config,
-        local: local(offer.part, terms),
+        local: local(offer.part, terms.threads, terms.memory),
         screen: ScreenConfig {
             only_summary: false,
             status_codes: false,
@@ -163,8 +174,17 @@ pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
         target: job.target,
         client,
         resolver: Arc::new(resolver),
-        run_logs: None,
+        run_logs: run_logs(job.logs, offer),
     })
+}
+
+/// Returns the logs that are kept, which go to whoever made the offer.
+fn run_logs(kept: LogSelection, offer: &Offer) -> Option<RunLogs> {
+    let out = offer
+        .logs
+        .clone()
+        .filter(|_| kept != LogSelection::default())?;
+    Some(RunLogs::new(kept, out, MOST_LOGGED))
 }
 
 /// Checks that requests go where the names of hosts say: with '--allow-host' a name is all that is looked at.
@@ -179,7 +199,8 @@ fn names_are_addresses(config: &RunConfig) -> Result<(), Error> {
     )))
 }
 
-fn local(part: Part, terms: &Terms) -> LocalConfig {
+/// Returns what a process does for a run that it drives or leads without flags of its own.
+pub(super) fn local(part: Part, threads: usize, memory: Option<u64>) -> LocalConfig {
     LocalConfig {
         ca: None,
         cert: None,
@@ -187,8 +208,8 @@ fn local(part: Part, terms: &Terms) -> LocalConfig {
         local_address: None,
         logs: Logs::default(),
         part,
-        threads: terms.threads,
-        memory: terms.memory,
+        threads,
+        memory,
         show: Show::Nothing,
     }
 }

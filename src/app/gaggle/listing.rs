@@ -1,17 +1,17 @@
-//! `lgoose gaggle`: the workers and the runs at a broker.
+//! `lgoose gaggle`: the workers, the gathers and the runs at a broker.
 
 use super::address;
 use crate::app::runtime;
 use crate::cli;
 use crate::error::Error;
-use crate::gaggle::{Broker, Presence, present};
+use crate::gaggle::{Broker, GatherPresence, Presence, gathers, present};
 use crate::metrics::labels_text;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time that connecting to the broker may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Returns the workers and the runs at a broker as text.
+/// Returns the workers, the gathers and the runs at a broker as text.
 ///
 /// # Errors
 /// Trouble with the broker.
@@ -23,12 +23,18 @@ pub(in crate::app) fn list(broker: &cli::Broker) -> Result<String, Error> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
+        let gathers = gathers(&broker).await?;
         let runs = broker.runs().await?;
-        Ok(text(&workers, &runs, now))
+        Ok(text(&workers, &gathers, &runs, now))
     })
 }
 
-fn text(workers: &[(Presence, Duration)], runs: &[String], now: Duration) -> String {
+fn text(
+    workers: &[(Presence, Duration)],
+    gathers: &[GatherPresence],
+    runs: &[String],
+    now: Duration,
+) -> String {
     let mut rows = vec![
         [
             "worker", "state", "version", "threads", "cores", "clock", "labels",
@@ -55,27 +61,26 @@ fn text(workers: &[(Presence, Duration)], runs: &[String], now: Duration) -> Str
             labels_text(&worker.labels),
         ]);
     }
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
+    let mut text = match workers.is_empty() {
+        true => "no worker is there: start one with 'lgoose worker URL'\n".to_owned(),
+        false => table(&rows),
     };
-    let widths: Vec<usize> = (0..7).map(width).collect();
-    let mut text = String::new();
-    match workers.is_empty() {
-        true => text += "no worker is there: start one with 'lgoose worker URL'\n",
-        false => {
-            for row in &rows {
-                let cells: Vec<String> = row
-                    .iter()
-                    .zip(&widths)
-                    .map(|(cell, width)| format!("{cell:width$}"))
-                    .collect();
-                text += cells.join("  ").trim_end();
-                text += "\n";
-            }
-        }
+    if !gathers.is_empty() {
+        let mut rows = vec![["gather", "state", "version", "labels"].map(str::to_owned)];
+        rows.extend(gathers.iter().map(|gather| {
+            let labels: Vec<&str> = gather.labels.iter().map(String::as_str).collect();
+            [
+                gather.name.clone(),
+                match gather.runs.is_empty() {
+                    true => "waits".to_owned(),
+                    false => format!("run {}", gather.runs.join(", ")),
+                },
+                gather.version.clone(),
+                labels.join(" or "),
+            ]
+        }));
+        text += "\n";
+        text += &table(&rows);
     }
     for run in runs {
         let count = workers
@@ -84,7 +89,7 @@ fn text(workers: &[(Presence, Duration)], runs: &[String], now: Duration) -> Str
             .count();
         text += &match count {
             0 => format!(
-                "\nrun {run}: nobody works for it; its manager has gone, and the broker forgets it within a day"
+                "\nrun {run}: nobody works for it; if its manager is lost, 'lgoose attach {run} URL' makes its report, within a day"
             ),
             count => format!(
                 "\nrun {run}: {}",
@@ -93,4 +98,23 @@ fn text(workers: &[(Presence, Duration)], runs: &[String], now: Duration) -> Str
         };
     }
     text.trim_end().to_owned()
+}
+
+/// Returns rows with columns of equal width.
+fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..COLUMNS).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths);
+        let cells: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        text += cells.join("  ").trim_end();
+        text += "\n";
+    }
+    text
 }

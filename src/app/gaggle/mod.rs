@@ -1,10 +1,14 @@
 //! The commands for runs on many machines, and the way from a plan here to the same plan on a worker.
 
+mod attaching;
+mod gather;
 mod job;
 mod listing;
 mod server;
 mod worker;
 
+pub(super) use attaching::attach;
+pub(super) use gather::gather;
 pub(super) use listing::list;
 pub(super) use worker::work;
 
@@ -13,7 +17,7 @@ use crate::cli;
 use crate::config::Config;
 use crate::engine::PlanVersion;
 use crate::error::{Diagnostic, Error};
-use crate::gaggle::{Address, Leave, Manager, Recruitment, WorkerLoss};
+use crate::gaggle::{About, Address, Leave, Manager, Recruitment, WorkerLoss};
 use job::{Job, TlsFiles};
 use server::Server;
 use std::sync::Arc;
@@ -73,6 +77,7 @@ pub(super) async fn hire(
             Some(cli::OnLoss::Replace) => WorkerLoss::Replace,
             Some(cli::OnLoss::Stop) => WorkerLoss::Stop,
         },
+        logs: prepared.config.local.logs.files().next().is_some(),
     };
     let plan_version = PlanVersion::new(
         prepared.program.clone(),
@@ -80,16 +85,21 @@ pub(super) async fn hire(
         prepared.hosts.clone(),
         Arc::new(prepared.config.run.clone()),
     );
-    let (name, target) = (prepared.name.clone(), target(prepared));
+    let about = About {
+        name: prepared.name.clone(),
+        target: target(prepared),
+    };
+    let About { name, target } = about.clone();
     let files = TlsFiles::read(&prepared.config.local)?;
+    let logs = prepared.config.local.logs.kept();
     let pack = move |version: &PlanVersion| {
-        let job = Job::of(version, &name, &target, files.clone())?;
+        let job = Job::of(version, &name, &target, files.clone(), logs)?;
         Ok(job.pack())
     };
     let (manager, leave) = Manager::recruit(
         address,
         recruitment,
-        Arc::new(plan_version),
+        (Arc::new(plan_version), about),
         Arc::new(pack),
         Box::new(tell),
         stop,
@@ -100,13 +110,6 @@ pub(super) async fn hire(
 
 /// Checks that nothing is wanted that belongs to one machine.
 fn fits(config: &Config) -> Result<(), Error> {
-    if let Some((log, _)) = config.local.logs.files().next() {
-        let told =
-            format!("'--{log}-log' is kept by single machines only so far, and workers are others");
-        return Err(Diagnostic::new(told)
-            .help("leave it out with '--workers'")
-            .into());
-    }
     if config.local.local_address.is_some() {
         let told = Diagnostic::new(
             "'--local-address' is an address of one machine, and workers are others",

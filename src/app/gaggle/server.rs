@@ -1,15 +1,28 @@
 //! The broker that lgoose starts for one run: the `nats-server` of this machine, with a random token.
 
 use crate::error::{Diagnostic, Error, Trouble};
+use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// Starts 'nats-server' with the configuration '$1'. The server has this process's id; beside it a shell waits on standard
+/// input and ends the server when whoever started it has gone without a word.
+const ATTENDED: &str = r#"
+exec 3<&0
+(read -r word <&3 || kill -9 $$) &
+exec nats-server -c "$1" 3<&- </dev/null
+"#;
+
+/// Exit code of a shell that does not find a program.
+const NOT_FOUND: i32 = 127;
+
 /// Time that the broker has to listen.
 const START: Duration = Duration::from_secs(10);
 
-/// A broker that ends when this is dropped.
+/// A broker that ends when this is dropped, or when this process ends in whatever way.
 pub(super) struct Server {
     child: Child,
     url: String,
@@ -38,18 +51,15 @@ impl Server {
         );
         let written = std::fs::write(&config, text);
         written.map_err(|error| Trouble::cannot("write").with_path(&config).because(error))?;
-        let child = Command::new("nats-server")
-            .arg("-c")
+        let child = Command::new("/bin/sh")
+            .args(["-c", ATTENDED, "sh"])
             .arg(&config)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            .process_group(0)
             .spawn()
-            .map_err(|error| {
-                Trouble::cannot("start 'nats-server'").because(error).help(
-                    "install it (Debian: apt-get install nats-server), or name a broker that runs with '--nats nats://HOST:4222'",
-                )
-            })?;
+            .map_err(|error| Trouble::cannot("start 'nats-server'").because(error))?;
         let host = match address.ip().is_unspecified() {
             true => own_address(address.ip()),
             false => address.ip(),
@@ -78,6 +88,13 @@ impl Server {
                 return Ok(());
             }
             let ended = self.child.try_wait().ok().flatten();
+            if ended.is_some_and(|status| status.code() == Some(NOT_FOUND)) {
+                let missing =
+                    Trouble::cannot("start 'nats-server'").because("it is not on the PATH");
+                return Err(missing.help(
+                    "install it (Debian: apt-get install nats-server), or name a broker that runs with '--nats nats://HOST:4222'",
+                ).into());
+            }
             if ended.is_some() || Instant::now() > until {
                 return Err(Trouble::cannot("start 'nats-server'")
                     .with_address(address)
@@ -92,9 +109,15 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // 'wait' would close it, on which the attendant kills.
+        let attendant = self.child.stdin.take();
         // It may have ended by itself.
         let _ended = self.child.kill();
         let _status = self.child.wait();
+        // Whoever waits there ends, and nothing else.
+        if let Some(mut attendant) = attendant {
+            let _gone = attendant.write_all(b"over\n");
+        }
     }
 }
 
@@ -146,7 +169,5 @@ fn own_address(ip: IpAddr) -> IpAddr {
 }
 
 fn token() -> String {
-    (0..32)
-        .map(|_| format!("{:x}", rand::random_range(0..16_u8)))
-        .collect()
+    format!("{:032x}", rand::random::<u128>())
 }

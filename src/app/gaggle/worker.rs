@@ -6,7 +6,7 @@ use crate::app::{guard, runtime};
 use crate::cli;
 use crate::control::Control;
 use crate::error::{Error, exit};
-use crate::gaggle::{Broker, Presence, serve};
+use crate::gaggle::{Broker, Presence, identity, inbox, serve};
 use crate::machine;
 use crate::units::counted;
 use std::sync::Arc;
@@ -22,9 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(in crate::app) fn work(flags: &cli::Worker) -> Result<u8, Error> {
     machine::raise_descriptor_limit();
     let threads = flags.threads.unwrap_or_else(machine::cores);
+    let name = flags.name.clone().unwrap_or_else(machine::host_name);
     let presence = Presence {
-        id: format!("{:016x}", rand::random::<u64>()),
-        name: flags.name.clone().unwrap_or_else(machine::host_name),
+        id: identity(&name, rand::random()),
+        name,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         labels: flags.label.iter().cloned().collect(),
         threads: threads as u64,
@@ -37,7 +38,8 @@ pub(in crate::app) fn work(flags: &cli::Worker) -> Result<u8, Error> {
         memory: flags.memory,
         allowed: flags.allow_host.clone(),
     };
-    let address = address(&flags.broker.url, &flags.broker.reached)?;
+    let mut address = address(&flags.broker.url, &flags.broker.reached)?;
+    address.inbox = Some(inbox(&presence.id));
     let runtime = runtime()?;
     let name = format!("lgoose worker {}", presence.name);
     tracing::info!(target: "lgoose::gaggle", "connecting to the broker at {}", address.url());

@@ -4,7 +4,9 @@
 pub(super) mod context;
 pub(super) mod departures;
 pub(super) mod directive;
+pub(super) mod journal;
 pub(super) mod offer;
 pub(super) mod order;
 pub(super) mod plan_version;
 pub(super) mod signal;
+pub(super) mod worker_logs;

@@ -14,6 +14,8 @@ pub(crate) struct PlanVersion {
     pub(crate) number: u64,
     /// The compiled plan.
     pub(crate) program: Arc<Program>,
+    /// Digest of the plan for which a stand-in is run.
+    pub(crate) stands_for: Option<String>,
     /// The plan as declared.
     pub(crate) plan: Plan,
     /// Base URL of each scenario, in their order.
@@ -35,6 +37,7 @@ impl PlanVersion {
     ) -> PlanVersion {
         PlanVersion {
             number: 0,
+            stands_for: None,
             deal: Deal::new(&plan.scenarios, config.users),
             config,
             program,
@@ -46,6 +49,12 @@ impl PlanVersion {
     /// Returns the version with that number.
     pub(crate) fn numbered(self, number: u64) -> PlanVersion {
         PlanVersion { number, ..self }
+    }
+
+    /// Returns the SHA-256 of the plan's text and of the files read so far, in hexadecimal.
+    pub(crate) fn digest(&self) -> String {
+        let stands_for = self.stands_for.clone();
+        stands_for.unwrap_or_else(|| self.program.digest())
     }
 
     /// Returns the moments since a measurement began at which figures have to be cut: the part that a threshold

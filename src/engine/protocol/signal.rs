@@ -16,6 +16,8 @@ pub(crate) struct Signal {
 pub(crate) enum SignalKind {
     /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.
     Delivery { sequence: u64, delivery: Delivery },
+    /// Figures of several workers since the last signal of the same kind; whoever sends it counts each once.
+    Gathered(Delivery),
     /// The participant has nothing left to do under the directive of that version.
     Idle {
         version: u64,
@@ -38,4 +40,6 @@ pub(crate) enum SignalKind {
     Warning(String),
     /// The participant cannot go on.
     Failed(Error),
+    /// Another manager leads the run, and why.
+    Deposed(Error),
 }

@@ -2,11 +2,13 @@
 //! shards by their directive and their signals alone, whatever machine they are on.
 
 use crate::config::{Load, Part, RunConfig};
-use crate::control::{Answer, Call, Calls, Command, Done, Interrupt, Refusal};
+use crate::control::Calls;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::{Directive, Phase};
+use crate::engine::protocol::journal::{PlanFacts, Told};
 use crate::engine::protocol::offer::{Offer, Offers};
 use crate::engine::protocol::signal::{Signal, SignalKind};
+use crate::engine::run::journal::Journal;
 use crate::engine::run::life::{Life, Lifecycle};
 use crate::engine::run::live_report::LiveReport;
 use crate::engine::run::memory::{self, MemoryWatch};
@@ -26,10 +28,18 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 /// Time between two snapshots.
-const TICK: Duration = Duration::from_millis(250);
+pub(super) const TICK: Duration = Duration::from_millis(250);
 
 /// Delay of the director's ticks behind those of the shards.
-const AFTER_SHARDS: Duration = Duration::from_millis(20);
+pub(super) const AFTER_SHARDS: Duration = Duration::from_millis(20);
+
+/// What is due by the timetable and by a stop: the end, a reset, and when what is left is cut off or given up.
+#[derive(Debug)]
+pub(super) struct Due {
+    pub(super) end: Option<Duration>,
+    pub(super) reset: Option<Duration>,
+    pub(super) until: Option<Duration>,
+}
 
 /// State of a run that is going on.
 pub(crate) struct Director {
@@ -52,6 +62,7 @@ pub(crate) struct Director {
     pub(crate) memory: MemoryWatch,
     /// Workers, if users run on other machines.
     pub(crate) workers: Option<WorkerWatch>,
+    pub(crate) journal: Journal,
 }
 
 impl Director {
@@ -63,15 +74,11 @@ impl Director {
         calls: &mut Calls,
         mut offers: Offers,
     ) {
-        // A little after the shards', so that what they hand over is in it.
-        let mut tick = tokio::time::interval_at(self.context.begin + AFTER_SHARDS, TICK);
+        let mut tick = tokio::time::interval_at(self.context.begin + self.next_tick(), TICK);
         let mut look = interval(memory::EVERY);
         while !self.is_over() {
-            let clock = self.directives.borrow().clock;
-            let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
-            let end = moment(self.milestones.end()).filter(|_| self.lifecycle.is_going());
-            let (stop_at, until) = (self.instant(end), self.instant(self.lifecycle.until()));
-            let reset_at = self.instant(moment(self.reset.due));
+            let Due { end, reset, until } = self.due();
+            let [stop_at, reset_at, until] = [end, reset, until].map(|due| self.instant(due));
             tokio::select! {
                 signal = signals.recv() => match signal {
                     Some(signal) => self.heed(signal),
@@ -79,8 +86,14 @@ impl Director {
                 },
                 Some(call) = calls.next() => self.take(call),
                 Some(Offer { plan_version, reply }) = offers.next() => {
+                    let at = self.now();
+                    let adopted = self.adopt(plan_version.clone());
+                    if adopted.is_ok() {
+                        let facts = || Told::PlanVersion(Box::new(PlanFacts::from(&*plan_version)));
+                        self.journal.note(at, facts);
+                    }
                     // Whoever offered it may not care.
-                    let _ignored = reply.send(self.adopt(plan_version));
+                    let _ignored = reply.send(adopted);
                 }
                 () = at(stop_at), if stop_at.is_some() => self.stop(Cause::TimeUp, None),
                 () = at(reset_at), if reset_at.is_some() => self.reset_at_its_time(),
@@ -97,14 +110,35 @@ impl Director {
         }
     }
 
+    /// Returns what is due by the timetable and by a stop, in time since the run began.
+    pub(super) fn due(&self) -> Due {
+        let clock = self.directives.borrow().clock;
+        let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
+        Due {
+            end: moment(self.milestones.end()).filter(|_| self.lifecycle.is_going()),
+            reset: moment(self.reset.due),
+            until: self.lifecycle.until(),
+        }
+    }
+
+    /// Returns the time since the run began of the next tick: a little after the shards', so that what they hand over is
+    /// in it.
+    fn next_tick(&self) -> Duration {
+        let ticks = self.now().as_millis() / TICK.as_millis();
+        match ticks {
+            0 => AFTER_SHARDS,
+            before => TICK * (before as u32 + 1) + AFTER_SHARDS,
+        }
+    }
+
     /// Returns whether nobody takes part any more, nor can come back.
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.roster.is_over() && !self.roster.any_away()
     }
 
     /// Returns how long the run has gone on.
     pub(crate) fn now(&self) -> Duration {
-        self.context.now()
+        self.journal.now().unwrap_or_else(|| self.context.now())
     }
 
     fn instant(&self, since: Option<Duration>) -> Option<Instant> {
@@ -115,25 +149,47 @@ impl Director {
     fn tick(&mut self, shards: &mut Shards) {
         let lost = self.standstill.tick(Instant::now());
         self.note_standstill(lost);
-        self.store.enter(self.phase(), self.aim(), self.played());
-        self.live_report.figures_changed();
-        let snapshot = self.store.tick(self.now());
-        let connections = snapshot.connections;
-        self.snapshots.send_replace(Some(snapshot));
+        let connections = self.show();
         if let Some(warning) = shards.scarce_ports(connections) {
             self.store.warn(warning);
         }
-        self.note_stages();
-        self.note_users_due();
+        self.look_at_time();
         self.look_for_workers();
-        self.heed_thresholds();
         if let Some(caught) = shards.caught().filter(|_| !self.lifecycle.is_caught()) {
             self.end_without(caught);
         }
     }
 
+    /// Publishes a snapshot, and returns how many connections are open.
+    pub(super) fn show(&mut self) -> u64 {
+        self.store.enter(self.phase(), self.aim(), self.played());
+        self.live_report.figures_changed();
+        let workers = self.workers.as_ref();
+        if let Some(behind) = workers.and_then(|_| self.store.behind(self.now())) {
+            let ms = behind.as_millis();
+            tracing::debug!(target: "lgoose::gaggle", "the figures of some worker are {ms} ms behind");
+        }
+        let snapshot = self.store.tick(self.now());
+        let connections = snapshot.connections;
+        self.snapshots.send_replace(Some(snapshot));
+        connections
+    }
+
+    /// Lets a tick pass that no view is shown.
+    pub(super) fn let_pass(&mut self) {
+        self.store.enter(self.phase(), self.aim(), self.played());
+        self.store.advance(self.now());
+    }
+
+    /// Checks what only the passing of time changes.
+    pub(super) fn look_at_time(&mut self) {
+        self.note_stages();
+        self.note_users_due();
+        self.heed_thresholds();
+    }
+
     /// Somebody has stopped the process and let it go on, or its machine was frozen: as if the run had been paused.
-    fn note_standstill(&mut self, lost: Duration) {
+    pub(super) fn note_standstill(&mut self, lost: Duration) {
         if lost.is_zero() || self.workers.is_some() || self.directives.borrow().clock.is_paused() {
             return;
         }
@@ -150,13 +206,14 @@ impl Director {
         });
     }
 
-    fn heed(&mut self, Signal { from, kind }: Signal) {
+    pub(super) fn heed(&mut self, Signal { from, kind }: Signal) {
         match kind {
             SignalKind::Delivery { sequence, delivery } => {
                 if self.roster.delivered(from, sequence) {
                     self.merge(from, delivery);
                 }
             }
+            SignalKind::Gathered(delivery) => self.merge(from, delivery),
             SignalKind::Idle {
                 version,
                 departures,
@@ -183,6 +240,7 @@ impl Director {
                 self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
             }
+            SignalKind::Deposed(error) => self.depose(error),
         }
     }
 
@@ -245,7 +303,7 @@ impl Director {
     }
 
     /// Publishes a command's effect at once, without newer figures.
-    fn show_phase(&self) {
+    pub(super) fn show_phase(&self) {
         let (phase, wanted, played) = (self.phase(), self.aim(), self.played());
         self.snapshots.send_if_modified(|latest| {
             let Some(snapshot) = latest else {
@@ -268,16 +326,10 @@ impl Director {
     }
 
     /// Returns the current report; all who ask between two ticks get the same one.
-    fn report_now(&mut self) -> Arc<Report> {
+    pub(super) fn report_now(&mut self) -> Arc<Report> {
         let directive = self.directives.borrow();
         let plan_version = &directive.plan_version;
-        let settings = || {
-            settings_of(
-                &plan_version.config,
-                &self.context.local,
-                &plan_version.program,
-            )
-        };
+        let settings = || settings_of(&plan_version.config, &self.context.local, plan_version);
         self.live_report.get(&mut self.store, settings)
     }
 
@@ -315,42 +367,6 @@ impl Director {
             ));
             self.stop(Cause::Threshold, Some(threshold));
         }
-    }
-
-    fn take(&mut self, call: Call) {
-        // Before it: who lets a paused run go on must not have it paused once more for the same time.
-        let lost = self.standstill.see(Instant::now());
-        self.note_standstill(lost);
-        match call {
-            Call::Command(command, reply) => {
-                let answer = self.obey(command);
-                self.show_phase();
-                reply.answer(answer);
-            }
-            Call::Report(reply) => {
-                // Whoever asked may not care any more.
-                let _ignored = reply.send(self.report_now());
-            }
-        }
-    }
-
-    /// Obeys a command, or says why not.
-    pub(crate) fn obey(&mut self, command: Command) -> Answer {
-        match command {
-            Command::Stop if self.is_stopping() => return Err(Refusal::Stopping),
-            Command::Stop | Command::Interrupt(Interrupt::Key) => {
-                self.stop(Cause::StoppedByUser, None);
-            }
-            Command::Interrupt(Interrupt::Signal) => self.stop(Cause::Signal, None),
-            Command::Abort => {
-                self.abort();
-                return Ok(Done::Aborting);
-            }
-            // Whoever can load a plan is asked elsewhere.
-            Command::Reload => return Err(Refusal::NoReload),
-            _ => return self.steer(command),
-        }
-        Ok(Done::Stopping)
     }
 }
 

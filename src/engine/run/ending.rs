@@ -2,6 +2,7 @@
 
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::directive::Phase;
+use crate::engine::protocol::journal::Told;
 use crate::engine::run::director::Director;
 use crate::engine::run::life::{Life, Stopped};
 use crate::engine::run::watchdog::{Caught, complaint};
@@ -24,6 +25,12 @@ impl Director {
         if self.is_stopping() {
             return;
         }
+        let at = self.now();
+        let told = || Told::Stop {
+            cause,
+            threshold: threshold.clone(),
+        };
+        self.journal.note(at, told);
         self.reset_if_due();
         self.note_users_due();
         self.note(cause, threshold);
@@ -121,7 +128,8 @@ impl Director {
         }
     }
 
-    fn note(&mut self, cause: Cause, threshold: Option<String>) {
+    /// Notes why the run ends here.
+    pub(crate) fn note(&mut self, cause: Cause, threshold: Option<String>) {
         let at = self.directives.borrow().clock.elapsed(self.now());
         self.lifecycle.note_stop(Stopped {
             cause,
@@ -129,6 +137,15 @@ impl Director {
             threshold,
             in_warmup: self.reset.is_due(),
         });
+    }
+
+    /// Returns how long the run has lasted: waiting for those who may come back is no part of it.
+    pub(crate) fn lasted(&self) -> Duration {
+        let workers = self.workers.as_ref();
+        match workers.and_then(|workers| workers.alone_since) {
+            Some(alone) => alone - self.context.begin,
+            None => self.journal.over_at().unwrap_or_else(|| self.now()),
+        }
     }
 
     /// Returns how the run has ended, without its words.

@@ -158,7 +158,7 @@ pub(crate) async fn run_event(
                     continue;
                 }
                 Call::Report(reply) => {
-                    let settings = settings_of(config, &context.local, &plan_version.program);
+                    let settings = settings_of(config, &context.local, plan_version);
                     // Whoever asked may not care any more.
                     let _ignored = reply.send(Arc::new(Report {
                         settings: Some(settings),
@@ -179,6 +179,7 @@ pub(crate) async fn run_event(
             match ended.delivery {
                 Delivery::Shard(delta) => store.merge_event(*delta),
                 Delivery::Worker { delta, .. } => store.merge_event_portable(&delta),
+                Delivery::Gathered { delta, .. } => store.merge_event_portable(delta.whole()),
             }
             happened.cut_off &= ended.cut_off;
             happened.raised = ended.raised.map(|raised| raised_in(event, &raised));

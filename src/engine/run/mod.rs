@@ -5,11 +5,14 @@ pub(super) mod director;
 pub(super) mod ending;
 mod event;
 pub(super) mod event_user;
+mod journal;
 pub(super) mod life;
 mod live_report;
 pub(super) mod local_shards;
 mod memory;
 mod milestones;
+mod obeying;
+mod playback;
 mod ports;
 mod reset;
 mod roster;
@@ -32,6 +35,7 @@ use crate::engine::protocol::offer::Offers;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
 use crate::engine::run::event::{Directing, Happened, run_event};
+use crate::engine::run::journal::Played;
 use crate::engine::run::life::Lifecycle;
 use crate::engine::run::live_report::LiveReport;
 use crate::engine::run::memory::MemoryWatch;
@@ -43,7 +47,8 @@ use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::http::{ClientConfig, Resolver};
 use crate::metrics::{
-    Aim, Cause, Ending, EventKind, Progress, Report, RunIdentity, RunLogs, Snapshot, Store,
+    Aim, Cause, Ending, EventKind, PortableDelta, Progress, Report, RunIdentity, RunLogs, Snapshot,
+    Store,
 };
 use crate::plan::Event;
 use std::sync::Arc;
@@ -103,7 +108,7 @@ pub struct Outcome {
 /// # Errors
 /// Trouble that keeps the run from starting.
 pub(crate) async fn run_at(
-    place: Place,
+    mut place: Place,
     run: Run,
     mut calls: Calls,
     offers: Offers,
@@ -111,25 +116,11 @@ pub(crate) async fn run_at(
 ) -> Result<Outcome, Error> {
     let config = run.config.clone();
     let plan_version = run.plan_version.clone();
-    let mut store = Store::new(RunIdentity {
-        order: run.plan_version.order(),
-        co_mitigation: cadence(&config),
-        co_wanted: config.co_wanted,
-        ..RunIdentity::new(
-            run.name.clone(),
-            run.target.clone(),
-            config.seed,
-            SystemTime::now(),
-        )
-    });
-    store.judge_by(plan_version.config.thresholds.clone());
-    if config.warmup.is_some() || config.reset_stats {
-        store.hold_judgement();
-    }
-    let part = run.local.part;
-    if part != Part::WHOLE {
-        store.record_part(part.number(), part.of());
-    }
+    let past = place.take_past();
+    let started = past
+        .as_ref()
+        .map_or_else(SystemTime::now, |past| past.started);
+    let mut store = store_of(&run, started);
     let name = run.name.clone();
     let mut context = Arc::new(run.into_context());
     let (timetable, end) = Timetable::of(&config);
@@ -153,7 +144,10 @@ pub(crate) async fn run_at(
         name: &name,
     };
     let (first, last) = (Event::TestStart, Event::TestStop);
-    let begun = run_event(&events, &context, &plan_version, first, directing).await?;
+    let begun = match &past {
+        None => run_event(&events, &context, &plan_version, first, directing).await?,
+        Some(_) => Happened::default(),
+    };
     if begun.raised.is_some() || begun.asked.is_some() || begun.trouble.is_some() {
         let happened = match begun.raised.is_none() && !begun.cut_off {
             true => {
@@ -176,7 +170,13 @@ pub(crate) async fn run_at(
             store,
         ));
     }
-    if place.lead().is_some() || plan_version.plan.events.contains(&Event::TestStart) {
+    if let Some(past) = &past {
+        context = Arc::new(context.beginning(past.begin));
+        store.begin_at(past.since_origin);
+        if let Some(bytes) = &past.test_start {
+            store.merge_event_portable(&PortableDelta::decode(bytes)?);
+        }
+    } else if place.lead().is_some() || plan_version.plan.events.contains(&Event::TestStart) {
         let begin = Instant::now() + place.lead().unwrap_or_default();
         context = Arc::new(context.beginning(begin));
         store.begin_at(context.begin.duration_since(context.origin));
@@ -212,26 +212,32 @@ pub(crate) async fn run_at(
         standstill: Standstill::default(),
         memory,
         workers: place.watch(),
+        journal: place.journal(),
     };
-    let (mut shards, signals) = place.start(&context, &director.directives)?;
-    director
-        .direct(&mut shards, signals, &mut calls, offers)
-        .await;
-    // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
-    shards.join(director.lifecycle.is_aborting());
-    // Waiting for those who may come back is no part of the run.
-    let alone = director
-        .workers
-        .as_ref()
-        .and_then(|workers| workers.alone_since);
-    let elapsed = alone.unwrap_or_else(Instant::now) - context.begin;
+    let played = match past {
+        Some(past) => director.play(past, &mut calls).await,
+        None => Played::Leads,
+    };
+    if played == Played::Leads {
+        let (mut shards, signals) = place.start(&context, &director.directives)?;
+        director
+            .direct(&mut shards, signals, &mut calls, offers)
+            .await;
+        // A thread that is caught never ends, the process does; one that was cut off still frees what its users held.
+        shards.join(director.lifecycle.is_aborting());
+    }
+    if played == Played::Left {
+        director.note(Cause::Left, None);
+    }
+    let elapsed = director.lasted();
     director
         .store
         .happened(elapsed, EventKind::End, "the run was over");
     let plan_version = director.directives.borrow().plan_version.clone();
     let mut ending = director.ending(elapsed);
     // Whoever aborts a run waits for nothing more.
-    if ending.cause != Cause::Aborted {
+    let cleans_up = played == Played::Leads && director.may_run_test_stop();
+    if cleans_up && ending.cause != Cause::Aborted {
         let directing = Directing {
             store: &mut director.store,
             calls: &mut calls,
@@ -255,6 +261,26 @@ pub(crate) async fn run_at(
         report: ended(director.report(elapsed), ending, &context, &plan_version),
         trouble: director.lifecycle.into_trouble(),
     })
+}
+
+/// Makes the store of a run that began then.
+fn store_of(run: &Run, started: SystemTime) -> Store {
+    let (config, plan_version) = (&run.config, &run.plan_version);
+    let mut store = Store::new(RunIdentity {
+        order: plan_version.order(),
+        co_mitigation: cadence(config),
+        co_wanted: config.co_wanted,
+        ..RunIdentity::new(&run.name, &run.target, config.seed, started)
+    });
+    store.judge_by(plan_version.config.thresholds.clone());
+    if config.warmup.is_some() || config.reset_stats {
+        store.hold_judgement();
+    }
+    let part = run.local.part;
+    if part != Part::WHOLE {
+        store.record_part(part.number(), part.of());
+    }
+    store
 }
 
 /// Ends a run whose `test_start` has raised, took too long, or was stopped: no user is started. `test_stop` has cleaned up
@@ -297,7 +323,7 @@ fn ended(
     context: &RunContext,
     plan_version: &PlanVersion,
 ) -> Report {
-    let mut settings = settings_of(&context.config, &context.local, &plan_version.program);
+    let mut settings = settings_of(&context.config, &context.local, plan_version);
     // A plan that was loaded anew has brought its own.
     settings.thresholds = thresholds(&plan_version.config);
     if ending.in_test_start {

@@ -168,6 +168,15 @@ impl Director {
         Ok(())
     }
 
+    /// Takes over when shards were told that the measurement under way begins.
+    pub(crate) fn measured_as(&mut self, measurement: Measurement) {
+        if let (Some(under_way), Begins::At(at)) = (&mut self.reset.under_way, measurement.begins)
+            && under_way.epoch == measurement.epoch
+        {
+            under_way.at = at;
+        }
+    }
+
     /// Prepares a stop: a measurement that was asked for begins now, or it never would; one that the timetable has
     /// ahead is called off.
     pub(crate) fn reset_before_stop(&mut self) {
@@ -204,9 +213,9 @@ impl Director {
     /// far.
     pub(crate) fn merge(&mut self, from: usize, mut delivery: Delivery) {
         let next = self.reset.epoch + 1;
-        let reached = delivery.reaches(next);
+        let reached = delivery.reached_by(from, next);
         let later = delivery.split_off(next);
-        if (reached || later.is_some()) && self.reset.under_way.is_none() {
+        if (!reached.is_empty() || later.is_some()) && self.reset.under_way.is_none() {
             // The shard was faster than the timer here, or than the stop that called it off.
             self.reset_at_its_time();
             if let Some(at) = self.reset.called_off.take() {
@@ -216,8 +225,10 @@ impl Director {
         }
         self.reset.later.extend(later.map(|later| (from, later)));
         self.add(from, delivery);
-        if let (true, Some(under_way)) = (reached, &self.reset.under_way) {
-            self.roster.reached(from, under_way.epoch);
+        if let Some(under_way) = &self.reset.under_way {
+            for participant in reached {
+                self.roster.reached(participant, under_way.epoch);
+            }
         }
         self.finish_reset_if_all_reached();
     }
@@ -307,6 +318,7 @@ impl Director {
                 self.emptied.push(emptied);
             }
             Delivery::Worker { delta, .. } => self.store.merge_worker(from, &delta),
+            Delivery::Gathered { delta, .. } => self.store.merge_gathered(&delta),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Settings of a run: what decided its load, as its report shows it.
 
 use crate::config::{Client, CoMitigation, Http, Load, LocalConfig, Proxy, RunConfig, Spacing};
-use crate::lua::Program;
+use crate::engine::protocol::plan_version::PlanVersion;
 use crate::machine;
 use crate::metrics::{MachineRow, RunSettings};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub(super) fn settings_of(
     config: &RunConfig,
     local: &LocalConfig,
-    program: &Program,
+    plan_version: &PlanVersion,
 ) -> RunSettings {
     let seconds = |time: Duration| format!("{}s", time.as_secs_f64());
     let (stages, rate, arrivals) = load(&config.load);
@@ -69,7 +69,7 @@ pub(super) fn settings_of(
         threads: local.threads as u64,
         lua_memory: config.lua_memory,
         lua_time: seconds(config.lua_time),
-        plan_sha256: program.digest(),
+        plan_sha256: plan_version.digest(),
         machine: machine_row(),
     }
 }
@@ -143,6 +143,7 @@ mod tests {
     use super::*;
     use crate::config::{Config, Settings, Value};
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     #[test]
     fn what_decides_the_load_is_told_and_no_secret() {
@@ -162,8 +163,10 @@ mod tests {
         let config = Config::new(settings, 2, 1).expect("it fits");
         let plan = "task { function(user) user:get '/' end }";
         let variables = BTreeMap::from([("KEY".to_owned(), "hidden".to_owned())]);
-        let (program, ..) = crate::lua::load("p.lua", plan, variables, 1).expect("a plan");
-        let told = settings_of(&config.run, &config.local, &program);
+        let (program, plan, _) = crate::lua::load("p.lua", plan, variables, 1).expect("a plan");
+        let run = Arc::new(config.run.clone());
+        let plan_version = PlanVersion::new(program, plan, Vec::new(), run);
+        let told = settings_of(&config.run, &config.local, &plan_version);
         assert_eq!(told.stages, ["90s:40/s"]);
         assert_eq!(
             (told.rate, told.arrivals.as_deref()),

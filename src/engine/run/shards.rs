@@ -2,8 +2,10 @@
 
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::directive::Directive;
+use crate::engine::protocol::journal::{Entry, Past};
 use crate::engine::protocol::signal::Signal;
 use crate::engine::run::event_user::{EventTask, StartEvent, start_event_thread};
+use crate::engine::run::journal::Journal;
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::roster::Roster;
 use crate::engine::run::watchdog::Caught;
@@ -42,6 +44,17 @@ pub(crate) struct Link {
     pub(crate) begun: oneshot::Sender<Begun>,
     /// Takes the plan's events, each to be run on one of the workers.
     pub(crate) events: mpsc::UnboundedSender<EventTask>,
+    /// Takes what the director is told beside signals.
+    pub(crate) journal: mpsc::UnboundedSender<Entry>,
+    /// What has happened before this process came to the run.
+    pub(crate) past: Option<Past>,
+}
+
+impl Link {
+    /// Returns how many threads drive users on all workers.
+    pub(crate) fn threads(&self) -> usize {
+        self.workers.iter().map(|worker| worker.threads).sum()
+    }
 }
 
 /// The beginning of the load.
@@ -99,6 +112,22 @@ impl Place {
         match self {
             Place::Here { .. } => None,
             Place::Workers(link) => Some(link.lead),
+        }
+    }
+
+    /// Takes what has happened before this process came to the run.
+    pub(crate) fn take_past(&mut self) -> Option<Past> {
+        match self {
+            Place::Here { .. } => None,
+            Place::Workers(link) => link.past.take(),
+        }
+    }
+
+    /// Returns the journal of a run whose users are on workers.
+    pub(crate) fn journal(&self) -> Journal {
+        match self {
+            Place::Here { .. } => Journal::default(),
+            Place::Workers(link) => Journal::of(link.journal.clone()),
         }
     }
 

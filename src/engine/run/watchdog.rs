@@ -192,17 +192,7 @@ mod tests {
 
     #[test]
     fn the_complaint_names_user_task_and_line() {
-        let task = Task {
-            name: Some("read".to_owned()),
-            weight: 1,
-            sequence: None,
-            on_start: false,
-            on_stop: false,
-            tags: Vec::new(),
-            wait: None,
-            function: 0,
-            line: 3,
-        };
+        let task = Task::new(Some("read".to_owned()), 0, 3);
         let plan = Plan {
             events: Vec::new(),
             scenarios: vec![Scenario {

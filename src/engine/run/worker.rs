@@ -259,10 +259,12 @@ impl Worker {
             SignalKind::Failed(error) => self.fail(&error),
             // Of workers alone.
             SignalKind::Delivery { .. }
+            | SignalKind::Gathered(_)
             | SignalKind::Warning(_)
             | SignalKind::Away(_)
             | SignalKind::Back(_)
-            | SignalKind::Joined { .. } => {}
+            | SignalKind::Joined { .. }
+            | SignalKind::Deposed(_) => {}
         }
     }
 

@@ -10,6 +10,7 @@ use crate::plan::Event;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 
 /// Result of an event that ran on a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,7 +18,7 @@ pub(crate) struct WorkerEvent {
     raised: Option<(String, Option<String>)>,
     cut_off: bool,
     /// Encoded by [`PortableDelta::encode`].
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// The value that `test_start` returned for all users, as JSON.
     pub(crate) shared: Option<String>,
 }
@@ -43,7 +44,7 @@ impl WorkerEvent {
     }
 }
 
-/// Runs the plan's function for an event on this worker.
+/// Runs the plan's function for an event on this worker. Times in logs count from `origin`, or from now on.
 ///
 /// # Errors
 /// Trouble that keeps its user from starting, or ended its thread.
@@ -51,8 +52,9 @@ pub(crate) async fn run_event_here(
     run: Run,
     event: Event,
     ordered: watch::Receiver<EventOrder>,
+    origin: Option<Instant>,
 ) -> Result<WorkerEvent, Error> {
-    run_event_at(start_event_thread, run, event, ordered).await
+    run_event_at(start_event_thread, run, event, ordered, origin).await
 }
 
 /// Works like [`run_event_here`], with a given way to start the event's user.
@@ -61,9 +63,12 @@ pub(crate) async fn run_event_at(
     run: Run,
     event: Event,
     ordered: watch::Receiver<EventOrder>,
+    origin: Option<Instant>,
 ) -> Result<WorkerEvent, Error> {
     let plan_version = run.plan_version.clone();
     let context = run.into_context();
+    let origin = origin.unwrap_or(context.origin);
+    let context = context.with_origin(origin);
     let (result, ended) = oneshot::channel();
     start(EventTask {
         context: Arc::new(context),
@@ -78,6 +83,7 @@ pub(crate) async fn run_event_at(
     let bytes = match &ended.delivery {
         Delivery::Shard(delta) => PortableDelta::from(&**delta).encode(),
         Delivery::Worker { delta, .. } => delta.encode(),
+        Delivery::Gathered { delta, .. } => delta.whole().encode(),
     };
     Ok(WorkerEvent {
         raised: ended.raised.map(|raised| (raised.message, raised.line)),

@@ -3,6 +3,7 @@
 use super::rehearsal::{plan_version, start_beside, start_event_beside};
 use crate::config::{Part, RunConfig};
 use crate::engine::protocol::directive::Directive;
+use crate::engine::protocol::journal::{Entry, Moment, Past, What};
 use crate::engine::protocol::order::Order;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::protocol::signal::Signal;
@@ -15,18 +16,132 @@ use crate::metrics::WorkerIdentity;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 /// Workers on the thread of the test.
 pub(super) struct Gaggle {
     ranges: Vec<Range<usize>>,
     sources: Vec<&'static str>,
     run: Run,
-    signals: mpsc::UnboundedSender<Signal>,
+    stream: Stream,
     begun: oneshot::Receiver<Begun>,
     events: mpsc::UnboundedReceiver<EventTask>,
+    entries: Option<mpsc::UnboundedReceiver<Entry>>,
+}
+
+/// What the broker keeps of a run, for a director that goes on with it.
+#[derive(Debug, Clone)]
+pub(super) struct Stream(Arc<Mutex<Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    workers: Vec<WorkerIdentity>,
+    messages: Vec<(Duration, Message)>,
+    begun: Option<(Instant, Duration)>,
+    test_start: Option<Vec<u8>>,
+    /// Takes the signals for the director of now.
+    signals: mpsc::UnboundedSender<Signal>,
+    /// The directive that each worker follows, and the versions of the plan that it has.
+    following: Vec<(watch::Sender<Directive>, Vec<Arc<PlanVersion>>)>,
+}
+
+#[derive(Debug, Clone)]
+enum Message {
+    Signal(usize, u64, WorkerSignal),
+    Entry(Entry),
+    Order(Order),
+}
+
+impl Stream {
+    fn keep(&self, message: Message) {
+        let mut kept = self.0.lock().expect("one thread");
+        let at = kept.begun.map_or(Duration::ZERO, |(at, _)| at.elapsed());
+        if let Message::Signal(from, sequence, signal) = &message {
+            let kind = signal.clone().kind(*sequence, "w").expect("it can be read");
+            // Nobody listens any more once the run is over.
+            let _over = kept.signals.send(Signal { from: *from, kind });
+        }
+        kept.messages.push((at, message));
+    }
+
+    fn keep_journal(&self, mut entries: mpsc::UnboundedReceiver<Entry>) {
+        let stream = self.clone();
+        tokio::task::spawn_local(async move {
+            while let Some(entry) = entries.recv().await {
+                stream.keep(Message::Entry(sent(&entry)));
+            }
+        });
+    }
+
+    /// Gives workers the orders of a director.
+    async fn follow(&self, mut told: watch::Receiver<Directive>) {
+        loop {
+            let order = sent(&Order::from(&*told.borrow_and_update()));
+            self.keep(Message::Order(order.clone()));
+            for (directives, versions) in &self.0.lock().expect("one thread").following {
+                let version = versions[order.plan_version as usize].clone();
+                directives.send_replace(order.directive(version));
+            }
+            if told.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Makes the link of a director that takes the run over.
+    pub(super) fn take_over(&self) -> Link {
+        let (signals, received) = mpsc::unbounded_channel();
+        let (begun, begins) = oneshot::channel::<Begun>();
+        let (journal, entries) = mpsc::unbounded_channel();
+        let (moments, played) = mpsc::channel(1);
+        let (events, _) = mpsc::unbounded_channel();
+        let mut kept = self.0.lock().expect("one thread");
+        kept.signals = signals;
+        let messages = kept.messages.clone();
+        tokio::task::spawn_local(async move {
+            for (at, message) in messages {
+                let (at, what) = match message {
+                    Message::Signal(from, sequence, signal) => {
+                        let kind = signal.kind(sequence, "w").expect("it can be read");
+                        (at, What::Signal(Signal { from, kind }))
+                    }
+                    Message::Entry(Entry { at, told }) => (at, What::Told(told)),
+                    Message::Order(order) => (at, What::Order(order)),
+                };
+                moments
+                    .send(Moment { at, what })
+                    .await
+                    .expect("it is played");
+            }
+        });
+        let stream = self.clone();
+        tokio::task::spawn_local(async move {
+            if let Ok(begun) = begins.await {
+                stream.keep_journal(entries);
+                stream.follow(begun.directives).await;
+            }
+        });
+        let (begin, since_origin) = kept.begun.expect("it has begun");
+        Link {
+            workers: kept.workers.clone(),
+            lead: Duration::ZERO,
+            stops_on_loss: false,
+            signals: received,
+            begun,
+            events,
+            journal,
+            past: Some(Past {
+                begin,
+                since_origin,
+                started: SystemTime::UNIX_EPOCH,
+                test_start: kept.test_start.clone(),
+                moments: played,
+            }),
+        }
+    }
 }
 
 /// Returns what arrives of a message on another machine.
@@ -64,28 +179,46 @@ impl Gaggle {
         let (signals, received) = mpsc::unbounded_channel();
         let (begun, begins) = oneshot::channel();
         let (events, wanted) = mpsc::unbounded_channel();
+        let (journal, entries) = mpsc::unbounded_channel();
+        let workers: Vec<WorkerIdentity> = ranges
+            .iter()
+            .zip(["region=eu", "region=us"].into_iter().cycle())
+            .enumerate()
+            .map(|(number, (range, label))| identity(number, range, label))
+            .collect();
+        let stream = Stream(Arc::new(Mutex::new(Kept {
+            workers: workers.clone(),
+            messages: Vec::new(),
+            begun: None,
+            test_start: None,
+            signals,
+            following: Vec::new(),
+        })));
         let link = Link {
-            workers: ranges
-                .iter()
-                .zip(["region=eu", "region=us"].into_iter().cycle())
-                .enumerate()
-                .map(|(number, (range, label))| identity(number, range, label))
-                .collect(),
+            workers,
             lead: Duration::ZERO,
             stops_on_loss: false,
             signals: received,
             begun,
             events,
+            journal,
+            past: None,
         };
         let gaggle = Gaggle {
             ranges,
             sources,
             run: run.clone(),
-            signals,
+            stream,
             begun: begins,
             events: wanted,
+            entries: Some(entries),
         };
         (link, gaggle)
+    }
+
+    /// Returns what the broker keeps of the run.
+    pub(super) fn stream(&self) -> Stream {
+        self.stream.clone()
     }
 
     /// Works until the run is over.
@@ -112,35 +245,40 @@ impl Gaggle {
             .collect();
         let begun = loop {
             tokio::select! {
-                Some(task) = self.events.recv() => event(task, &runs).await,
+                Some(task) = self.events.recv() => {
+                    let figures = event(task, &runs).await;
+                    self.stream.0.lock().expect("one thread").test_start = Some(figures);
+                }
                 begun = &mut self.begun => match begun {
                     Ok(begun) => break begun,
                     Err(_) => return,
                 },
             }
         };
+        self.stream.0.lock().expect("one thread").begun = Some((begun.at, begun.since_origin));
         for (number, (run, versions)) in runs.iter().enumerate() {
             self.begin(number, run, versions, &begun);
         }
+        let entries = self.entries.take().expect("it begins once");
+        self.stream.keep_journal(entries);
+        let (stream, directives) = (self.stream.clone(), begun.directives);
+        tokio::task::spawn_local(async move { stream.follow(directives).await });
         while let Some(task) = self.events.recv().await {
             event(task, &runs).await;
         }
     }
 
     fn begin(&self, number: usize, run: &Run, versions: &[Arc<PlanVersion>], begun: &Begun) {
-        let arrived = |directive: &Directive, versions: &[Arc<PlanVersion>]| {
-            let order = sent(&Order::from(directive));
-            order.directive(versions[order.plan_version as usize].clone())
-        };
-        let mut told = begun.directives.clone();
-        let first = arrived(&told.borrow_and_update(), versions);
-        let (directives, _) = watch::channel(first);
-        let (orders, known) = (directives.clone(), versions.to_vec());
-        tokio::task::spawn_local(async move {
-            while told.changed().await.is_ok() {
-                orders.send_replace(arrived(&told.borrow_and_update(), &known));
-            }
-        });
+        let order = sent(&Order::from(&*begun.directives.borrow()));
+        let version = versions[order.plan_version as usize].clone();
+        let (directives, _) = watch::channel(order.directive(version));
+        let follows = (directives.clone(), versions.to_vec());
+        self.stream
+            .0
+            .lock()
+            .expect("one thread")
+            .following
+            .push(follows);
         let (sender, mut received) = mpsc::unbounded_channel::<WorkerSignal>();
         let work = Work {
             run: run.clone(),
@@ -154,27 +292,26 @@ impl Gaggle {
             let working = work.run_by(start_beside, directives, sender);
             working.await.expect("it starts");
         });
-        let signals = self.signals.clone();
+        let stream = self.stream.clone();
         tokio::task::spawn_local(async move {
             let mut sequence = 0;
             while let Some(signal) = received.recv().await {
                 sequence += 1;
-                let kind = sent(&signal).kind(sequence, "w").expect("it can be read");
-                // Nobody listens any more once the run is over.
-                let _over = signals.send(Signal { from: number, kind });
+                stream.keep(Message::Signal(number, sequence, sent(&signal)));
             }
         });
     }
 }
 
-/// Runs an event on the first worker, and gives what it returned to the others.
-async fn event(task: EventTask, runs: &[(Run, Vec<Arc<PlanVersion>>)]) {
+/// Runs an event on the first worker, gives what it returned to the others, and returns its figures.
+async fn event(task: EventTask, runs: &[(Run, Vec<Arc<PlanVersion>>)]) -> Vec<u8> {
     let (first, others) = runs.split_first().expect("there are workers");
     let ended = run_event_at(
         start_event_beside,
         first.0.clone(),
         task.event,
         task.ordered,
+        None,
     )
     .await;
     let ended: WorkerEvent = sent(&ended.expect("it runs"));
@@ -184,6 +321,8 @@ async fn event(task: EventTask, runs: &[(Run, Vec<Arc<PlanVersion>>)]) {
             program.share(shared).expect("it is JSON");
         }
     }
+    let figures = ended.bytes.clone();
     // The director may have given it up.
     let _given_up = task.result.send(ended.end());
+    figures
 }

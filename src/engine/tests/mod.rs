@@ -9,6 +9,7 @@ mod pacing;
 mod rehearsal;
 mod reload;
 mod stops;
+mod takeover;
 mod workers;
 
 use crate::config::{CoMitigation, Load, Settings, Stage};

@@ -5,6 +5,7 @@ use super::gaggle::Gaggle;
 use crate::config::{Config, Part, RunConfig, Settings};
 use crate::control::{Command, Control};
 use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::journal::PlanFacts;
 use crate::engine::protocol::offer::PlanVersions;
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::event_user::EventTask;
@@ -42,6 +43,8 @@ pub(super) struct Rehearsal {
     pub(super) workers: Vec<usize>,
     /// The part of the load that is run.
     pub(super) part: Part,
+    /// When the director is lost, and when another takes the run over: that of the workers, if there are any.
+    pub(super) lost: Option<(Duration, Duration)>,
 }
 
 impl Rehearsal {
@@ -56,6 +59,7 @@ impl Rehearsal {
             start_shard: start_beside,
             workers: Vec::new(),
             part: Part::WHOLE,
+            lost: None,
         }
     }
 
@@ -91,6 +95,7 @@ impl Rehearsal {
         };
         let (versions, offers) = PlanVersions::open();
         let (handle, control) = Control::open();
+        let (second, taken) = Control::open();
         let later: Vec<_> = self
             .plan_versions
             .iter()
@@ -101,10 +106,12 @@ impl Rehearsal {
             })
             .collect();
         let asked = self.commands;
+        let lost_at = self.lost.map_or(Duration::MAX, |(lost, _)| lost);
         let tasks = LocalSet::new();
         tasks.spawn_local(async move {
             for (at, command) in asked {
                 tokio::time::sleep_until(begin + at).await;
+                let handle = if at < lost_at { &handle } else { &second };
                 handle.ask(command).await.expect("it makes sense now");
             }
             // Held until the run is over.
@@ -118,6 +125,7 @@ impl Rehearsal {
             }
             std::future::pending::<()>().await;
         });
+        let mut stream = None;
         let place = match self.workers.is_empty() {
             true => Place::Here {
                 shard: self.start_shard,
@@ -127,14 +135,30 @@ impl Rehearsal {
                 let sources = self.plan_versions.iter().map(|(_, source)| *source);
                 let sources = [self.source].into_iter().chain(sources).collect();
                 let (link, gaggle) = Gaggle::new(&self.workers, sources, &run);
+                stream = Some(gaggle.stream());
                 tasks.spawn_local(gaggle.work());
                 Place::Workers(link)
             }
         };
-        let outcome = tasks
-            .run_until(run_at(place, run, control.calls, offers, control.snapshots))
-            .await
-            .expect("it starts");
+        let stand_in = PlanFacts::from(&*run.plan_version).stand_in();
+        let run_again = Run {
+            plan_version: Arc::new(stand_in.expect("a stand-in")),
+            ..run.clone()
+        };
+        let first = run_at(place, run, control.calls, offers, control.snapshots);
+        let running = async {
+            let (Some((lost, taken_at)), Some(stream)) = (self.lost, stream) else {
+                return first.await;
+            };
+            if let Ok(outcome) = tokio::time::timeout_at(begin + lost, first).await {
+                return outcome;
+            }
+            tokio::time::sleep_until(begin + taken_at).await;
+            let place = Place::Workers(stream.take_over());
+            let (_, offers) = PlanVersions::open();
+            run_at(place, run_again, taken.calls, offers, taken.snapshots).await
+        };
+        let outcome = tasks.run_until(running).await.expect("it starts");
         let arrived = log.lock().expect("one thread").clone();
         (arrived, outcome)
     }

@@ -22,6 +22,8 @@ pub(crate) struct Address {
     /// The client's certificate, and its key.
     pub(crate) cert: Option<PathBuf>,
     pub(crate) key: Option<PathBuf>,
+    /// Subjects on which answers come, if they are not the usual ones.
+    pub(crate) inbox: Option<String>,
 }
 
 /// Ways to prove who one is.

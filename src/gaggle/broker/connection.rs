@@ -7,20 +7,21 @@ use crate::gaggle::messages::{self, Reply, Request};
 use crate::gaggle::names;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
-use async_nats::jetstream::context::{CreateStreamErrorKind, PublishErrorKind};
-use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{Config, StorageType};
+use async_nats::jetstream::context::{CreateStreamErrorKind, PublishError, PublishErrorKind};
+use async_nats::jetstream::message::{PublishMessage, StreamMessage};
+use async_nats::jetstream::stream::{Config, LastRawMessageErrorKind, StorageType};
 use async_nats::jetstream::{self, ErrorCode};
 use async_nats::{Client, ConnectErrorKind, RequestErrorKind, Subscriber};
 use futures_util::StreamExt as _;
+use serde::Serialize;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// Time for which a repeated message is recognized by the broker itself.
-const REPEATS: Duration = Duration::from_secs(120);
+pub(super) const REPEATS: Duration = Duration::from_secs(120);
 /// Time after which the broker forgets a run that nobody has ended.
-const FORGET: Duration = Duration::from_secs(24 * 3_600);
+pub(super) const FORGET: Duration = Duration::from_secs(24 * 3_600);
 /// Time that an answer of the broker may take.
 const ANSWER: Duration = Duration::from_secs(5);
 
@@ -28,9 +29,20 @@ const ANSWER: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(crate) struct Broker {
     client: Client,
-    jetstream: jetstream::Context,
+    pub(super) jetstream: jetstream::Context,
     contact: watch::Receiver<Contact>,
     url: String,
+}
+
+/// Reasons why a message was not kept.
+#[derive(Debug)]
+pub(in crate::gaggle) enum NotKept {
+    /// Another message of its subject came before.
+    Overtaken,
+    /// The run is over.
+    NoStream,
+    /// It may pass.
+    Failed(Error),
 }
 
 impl Broker {
@@ -104,7 +116,10 @@ impl Broker {
     }
 
     /// Waits until what was sent has left.
-    async fn flush(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// Trouble with a connection that is closed, or a broker that cannot be reached.
+    pub(in crate::gaggle) async fn flush(&self) -> Result<(), Error> {
         let left = tokio::time::timeout(ANSWER, self.client.flush()).await;
         match left {
             Ok(Ok(())) => Ok(()),
@@ -166,6 +181,24 @@ impl Broker {
         }
     }
 
+    /// Sends a request to one who listens to the subject, and returns the reply.
+    ///
+    /// # Errors
+    /// A sentence: nobody listens, no answer came in time, or it refuses.
+    pub(in crate::gaggle) async fn reply(
+        &self,
+        subject: String,
+        request: &impl Serialize,
+        within: Duration,
+    ) -> Result<Reply, String> {
+        let answer = self.ask(subject, messages::encode(request), within).await?;
+        match messages::decode(&answer) {
+            Ok(Reply::Refused(why)) => Err(why),
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     /// Sends a request to a worker and returns its reply.
     ///
     /// # Errors
@@ -176,13 +209,7 @@ impl Broker {
         request: &Request,
         within: Duration,
     ) -> Result<Reply, String> {
-        let bytes = messages::encode(request);
-        let answer = self.ask(names::worker(worker), bytes, within).await?;
-        match messages::decode(&answer) {
-            Ok(Reply::Refused(why)) => Err(why),
-            Ok(reply) => Ok(reply),
-            Err(error) => Err(error.to_string()),
-        }
+        self.reply(names::worker(worker), request, within).await
     }
 
     /// Makes the stream of a run.
@@ -192,16 +219,24 @@ impl Broker {
     pub(in crate::gaggle) async fn make_stream(&self, run: &str) -> Result<(), Error> {
         let config = Config {
             name: names::stream(run),
-            subjects: vec![names::all_signals(run), names::order(run)],
+            subjects: names::kept(run),
             storage: StorageType::File,
             duplicate_window: REPEATS,
             max_age: FORGET,
             ..Config::default()
         };
+        self.make("make the run's stream at the broker", config)
+            .await
+    }
+
+    /// Makes a stream, which errors name as what could not be done.
+    ///
+    /// # Errors
+    /// As [`Broker::make_stream`].
+    pub(super) async fn make(&self, action: &str, config: Config) -> Result<(), Error> {
         let made = self.jetstream.create_stream(config).await;
         made.map(drop).map_err(|error| {
-            let trouble =
-                Trouble::cannot("make the run's stream at the broker").with_address(&self.url);
+            let trouble = Trouble::cannot(action).with_address(&self.url);
             match error.kind() {
                 CreateStreamErrorKind::JetStreamUnavailable => trouble
                     .because("it has no JetStream")
@@ -254,44 +289,95 @@ impl Broker {
         bytes: Vec<u8>,
     ) -> Result<(), (Error, bool)> {
         let message = PublishMessage::build().message_id(id).payload(bytes.into());
-        let failed = |error: async_nats::jetstream::context::PublishError| {
+        let kept = self.publish(subject, message).await;
+        kept.map(drop).map_err(|error| {
             let gone = error.kind() == PublishErrorKind::StreamNotFound;
             (self.cannot("hand figures over to the broker", error), !gone)
-        };
-        let sent = self.jetstream.send_publish(subject, message).await;
-        let acknowledged = sent.map_err(failed)?.await;
-        acknowledged.map(drop).map_err(failed)
+        })
+    }
+
+    /// Publishes a message that the stream of the run keeps, once by its `id`, if the last one of its subject is still
+    /// that of number `last` in the stream, 0 for none. Returns the number that it has got.
+    ///
+    /// # Errors
+    /// Why it was not kept.
+    pub(in crate::gaggle) async fn keep_after(
+        &self,
+        subject: String,
+        id: &str,
+        last: u64,
+        bytes: Vec<u8>,
+    ) -> Result<u64, NotKept> {
+        let message = PublishMessage::build().message_id(id).payload(bytes.into());
+        let message = message.expected_last_subject_sequence(last);
+        let kept = self.publish(subject, message).await;
+        kept.map_err(|error| match error.kind() {
+            PublishErrorKind::WrongLastSequence => NotKept::Overtaken,
+            PublishErrorKind::StreamNotFound => NotKept::NoStream,
+            _ => NotKept::Failed(self.cannot("hand figures over to the broker", error)),
+        })
+    }
+
+    /// Publishes a message, and returns the number that it has got in its stream.
+    async fn publish(&self, subject: String, message: PublishMessage) -> Result<u64, PublishError> {
+        let sent = self.jetstream.send_publish(subject, message).await?;
+        Ok(sent.await?.sequence)
     }
 
     /// Returns the last message that a run's stream keeps of a subject.
-    pub(in crate::gaggle) async fn last(&self, run: &str, subject: &str) -> Option<Vec<u8>> {
-        let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
-        let last = stream.ok()?.get_last_raw_message_by_subject(subject).await;
-        Some(last.ok()?.payload.to_vec())
+    pub(in crate::gaggle) async fn last(&self, run: &str, subject: &str) -> Option<StreamMessage> {
+        self.find_last(run, subject).await.ok()?
     }
 
-    /// Returns all signals of a run in the order in which they were kept, from that number of the stream on.
+    /// Returns the last message that a run's stream keeps of a subject; `None` if there is none.
+    ///
+    /// # Errors
+    /// Trouble with a broker that does not say.
+    pub(in crate::gaggle) async fn find_last(
+        &self,
+        run: &str,
+        subject: &str,
+    ) -> Result<Option<StreamMessage>, Error> {
+        let cannot = "look a message up at the broker";
+        let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
+        let stream = stream.map_err(|error| self.cannot(cannot, error))?;
+        match stream.get_last_raw_message_by_subject(subject).await {
+            Ok(last) => Ok(Some(last)),
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+            Err(error) => Err(self.cannot(cannot, error)),
+        }
+    }
+
+    /// Returns what the stream of a run keeps of these subjects, in order, from that number on; all with `""`. The second
+    /// field is the broker's time now, in nanoseconds since 1970.
     ///
     /// # Errors
     /// Trouble with a broker that does not give them.
-    pub(in crate::gaggle) async fn signals(&self, run: &str, from: u64) -> Result<Ordered, Error> {
+    pub(in crate::gaggle) async fn kept(
+        &self,
+        run: &str,
+        subjects: &str,
+        from: u64,
+    ) -> Result<(Ordered, i128), Error> {
         let cannot = |error: &dyn std::fmt::Display| {
             self.cannot("read the run's figures at the broker", error.to_string())
         };
         let stream = self.jetstream.get_stream_no_info(names::stream(run)).await;
         let stream = stream.map_err(|error| cannot(&error))?;
         let consumer = stream.create_consumer(OrderedConfig {
-            filter_subject: names::all_signals(run),
+            filter_subject: subjects.to_owned(),
             deliver_policy: DeliverPolicy::ByStartSequence {
                 start_sequence: from.max(1),
             },
             ..OrderedConfig::default()
         });
         let consumer = consumer.await.map_err(|error| cannot(&error))?;
-        consumer.messages().await.map_err(|error| cannot(&error))
+        let now = consumer.cached_info().created.unix_timestamp_nanos();
+        let messages = consumer.messages().await.map_err(|error| cannot(&error))?;
+        Ok((messages, now))
     }
 
-    fn cannot(
+    pub(super) fn cannot(
         &self,
         action: &str,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,

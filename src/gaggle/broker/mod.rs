@@ -2,8 +2,11 @@
 
 mod address;
 mod connection;
+mod log_stream;
 mod options;
 
 pub(crate) use address::Address;
 pub(crate) use connection::Broker;
+pub(super) use connection::NotKept;
+pub(super) use log_stream::LogConsumer;
 pub(super) use options::Contact;

@@ -20,6 +20,16 @@ pub(in crate::gaggle) enum Contact {
     Down(Instant),
 }
 
+impl Contact {
+    /// Returns for how long the broker could not be reached; `None` while it can.
+    pub(in crate::gaggle) fn down_for(self) -> Option<Duration> {
+        match self {
+            Contact::Up => None,
+            Contact::Down(since) => Some(since.elapsed()),
+        }
+    }
+}
+
 /// Returns how to connect; the contact is told of from then on.
 ///
 /// # Errors
@@ -41,6 +51,9 @@ pub(super) async fn options(
             let contact = contact.clone();
             async move { note(&contact, &event) }
         });
+    if let Some(inbox) = &address.inbox {
+        options = options.custom_inbox_prefix(inbox.clone());
+    }
     if address.is_tls() || address.ca.is_some() || address.cert.is_some() {
         options = options.require_tls(true);
     }

@@ -1,8 +1,8 @@
 //! Events of the plan, run on one of the workers.
 
 use super::pump::{ANSWER, Pump};
-use crate::engine::{EventEnd, EventTask};
-use crate::gaggle::messages::{Reply, Request, RequestKind};
+use crate::engine::{EventEnd, EventTask, Told};
+use crate::gaggle::messages::{LineKind, Reply, Request, RequestKind};
 use crate::plan::Event;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -36,6 +36,7 @@ impl Pump {
             .map(|one| one.presence.id.clone())
             .collect();
         let asked = self.request(RequestKind::Event(event));
+        let (figures, measured) = oneshot::channel();
         let (shared, told) = oneshot::channel();
         let (broker, run) = (self.line.broker.clone(), self.line.run.clone());
         let running = async move {
@@ -59,6 +60,7 @@ impl Pump {
                 Ok(_) => return failed("its worker gave no fitting answer".to_owned()),
                 Err(why) => return failed(format!("worker '{name}': {why}")),
             };
+            let _no_run = figures.send(ended.bytes.clone());
             if let Some(json) = &ended.shared {
                 let request = Request {
                     run,
@@ -81,9 +83,12 @@ impl Pump {
                 // Nothing else is to be pumped before users begin.
                 let ended = running.await;
                 self.shared = told.await.ok();
+                self.chronicle.test_start = measured.await.ok();
                 let _given_up = result.send(ended);
             }
             Event::TestStop => {
+                self.chronicle
+                    .write(self.now(), LineKind::Told(Told::TestStop));
                 tokio::spawn(async move {
                     let _given_up = result.send(running.await);
                 });

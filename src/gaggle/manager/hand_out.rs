@@ -1,11 +1,15 @@
 //! Handing out: gives a version of the plan to workers, in pieces, and hears what each makes of it.
 
+use super::pump::Pump;
 use super::roll::{Member, Roll};
+use crate::control::Refusal;
+use crate::engine::Offer;
 use crate::error::{Error, Trouble};
 use crate::gaggle::broker::Broker;
 use crate::gaggle::clock::Offset;
 use crate::gaggle::messages::{Reply, Request, RequestKind};
 use futures_util::StreamExt as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Time that a worker has for one piece.
@@ -79,10 +83,49 @@ pub(super) async fn hand_to(
     }
     let load = RequestKind::Load {
         plan_version: number,
-        place: (number == 0).then_some(member.place),
+        place: (number == 0).then(|| member.place.clone()),
     };
     match ask(load, LOAD).await? {
         Reply::Loaded(offset) => Ok(offset),
         _ => Err("it gave an answer that fits no question".to_owned()),
+    }
+}
+
+impl Pump {
+    /// Gives another version of the plan to all workers, and offers it to the director once they have loaded it.
+    pub(super) async fn hand_out(&mut self, offer: Offer) {
+        let Offer {
+            plan_version,
+            reply,
+        } = offer;
+        let number = plan_version.number;
+        let Some(plan) = &mut self.plan else {
+            let _unheard = reply.send(Err(Refusal::NoReload));
+            return;
+        };
+        let loaded = async {
+            let packed = (plan.pack)(&plan_version)?;
+            hand_out(
+                &self.line.broker,
+                &self.line.run,
+                &mut self.roll,
+                &packed,
+                number,
+            )
+            .await?;
+            Ok::<_, Error>(packed)
+        };
+        let packed = match loaded.await {
+            Ok(packed) => packed,
+            Err(error) => {
+                let _unheard = reply.send(Err(Refusal::Plan(Arc::new(error))));
+                return;
+            }
+        };
+        (plan.number, plan.bytes) = (number, packed);
+        let loaded = self.ends.loaded.clone();
+        tokio::spawn(async move {
+            let _unheard = reply.send(loaded.offer(plan_version).await);
+        });
     }
 }

@@ -1,26 +1,38 @@
 //! A manager: finds workers, gives them the plan, and joins them to the director of the run.
 
 mod events;
+mod folding;
 mod hand_out;
+mod hearing;
+mod journal;
+mod logs;
+mod outages;
+mod playback;
 mod pump;
 mod recruit;
 mod replacement;
 mod roll;
+mod slots;
 mod streams;
+mod takeover;
 mod terms;
+mod turns;
 
-use crate::engine::{Link, Offers, PlanVersion, PlanVersions};
+use crate::engine::{Link, Offers, Past, PlanFacts, PlanVersion, PlanVersions, WorkerLogs};
 use crate::error::Error;
 use crate::gaggle::broker::{Address, Broker};
+use crate::gaggle::messages::RunFacts;
 use pump::{Ends, PackedPlan, Pump};
 pub(crate) use recruit::present;
 use roll::Roll;
+use slots::Slots;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use streams::Line;
+pub(crate) use takeover::Attached;
+pub(crate) use terms::{About, Recruitment, WorkerLoss};
 use terms::{Pack, Tell};
-pub(crate) use terms::{Recruitment, WorkerLoss};
 use tokio::sync::{mpsc, oneshot};
 
 /// Time that connecting to the broker may take.
@@ -40,6 +52,8 @@ pub(crate) struct Manager {
     pub(crate) offers: Offers,
     /// For whoever loads the plan anew.
     pub(crate) versions: PlanVersions,
+    /// What workers enter into the logs of the run, if it keeps any.
+    pub(crate) logs: Option<WorkerLogs>,
 }
 
 /// Ends the manager's connection.
@@ -58,6 +72,55 @@ impl Leave {
     }
 }
 
+/// Starts the thread of a manager: `prepare` makes what is to be done there and what the caller gets, unless `stop` comes
+/// before.
+async fn start_thread<T, Prepared, Doing>(
+    prepare: impl FnOnce(oneshot::Receiver<()>) -> Prepared + Send + 'static,
+    stop: impl Future<Output = ()>,
+) -> Result<(T, Leave), Error>
+where
+    T: Send + 'static,
+    Prepared: Future<Output = Result<(Doing, T), Error>>,
+    Doing: Future<Output = ()>,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::cannot("start the runtime", error))?;
+    let (ready, prepared) = oneshot::channel();
+    let (over, ends) = oneshot::channel();
+    let thread = std::thread::Builder::new()
+        .name("gaggle".to_owned())
+        .spawn(move || {
+            let lead = async move {
+                match prepare(ends).await {
+                    Ok((doing, given)) => {
+                        // Whoever has gone has ended it, too: workers that were claimed are let go.
+                        let _unheard = ready.send(Ok(given));
+                        doing.await;
+                    }
+                    Err(error) => {
+                        let _unheard = ready.send(Err(error));
+                    }
+                }
+            };
+            runtime.block_on(lead);
+            runtime.shutdown_background();
+        })
+        .map_err(|error| Error::cannot("start a thread", error))?;
+    let fault = |_| Error::trouble("the link to the workers ended by a fault in lgoose");
+    let prepared = tokio::select! {
+        prepared = prepared => prepared.map_err(fault)?,
+        () = stop => {
+            drop(over);
+            // It lets go whom it has claimed.
+            let _panicked = thread.join();
+            return Err(Error::trouble("stopped before the run began: nothing was sent"));
+        }
+    };
+    Ok((prepared?, Leave { over, thread }))
+}
+
 impl Manager {
     /// Connects, waits for workers and gives them the plan, unless `stop` comes before. Everything goes on by a thread of
     /// its own.
@@ -67,49 +130,53 @@ impl Manager {
     pub(crate) async fn recruit(
         address: Address,
         recruitment: Recruitment,
-        plan_version: Arc<PlanVersion>,
+        (plan_version, about): (Arc<PlanVersion>, About),
         pack: Pack,
         tell: Tell,
         stop: impl Future<Output = ()>,
     ) -> Result<(Manager, Leave), Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Error::cannot("start the runtime", error))?;
-        let (ready, recruited) = oneshot::channel();
-        let (over, ends) = oneshot::channel();
-        let thread = std::thread::Builder::new()
-            .name("gaggle".to_owned())
-            .spawn(move || {
-                let lead = async move {
-                    let mut ends = ends;
-                    let asked = (recruitment, pack, tell);
-                    match prepare(&address, asked, &plan_version, &mut ends).await {
-                        Ok((pump, manager)) => {
-                            if ready.send(Ok(manager)).is_ok() {
-                                pump.run(ends).await;
-                            }
-                        }
-                        Err(error) => {
-                            let _unheard = ready.send(Err(error));
-                        }
-                    }
-                };
-                runtime.block_on(lead);
-                runtime.shutdown_background();
-            })
-            .map_err(|error| Error::cannot("start a thread", error))?;
-        let fault = |_| Error::trouble("the link to the workers ended by a fault in lgoose");
-        let recruited = tokio::select! {
-            recruited = recruited => recruited.map_err(fault)?,
-            () = stop => {
-                drop(over);
-                // It lets go whom it has claimed.
-                let _panicked = thread.join();
-                return Err(Error::trouble("stopped before the run began: nothing was sent"));
-            }
+        let preparing = move |mut ends| async move {
+            let asked = (recruitment, pack, tell);
+            let about = (plan_version, about);
+            let (pump, manager) = prepare(&address, asked, about, &mut ends).await?;
+            Ok((pump.run(ends), manager))
         };
-        Ok((recruited?, Leave { over, thread }))
+        start_thread(preparing, stop).await
+    }
+
+    /// Makes a manager and the ends of the channels to its pump. With a `past` it comes to a run that is under way.
+    fn new(run: &str, roll: &Roll, stops_on_loss: bool, past: Option<Past>) -> (Manager, Ends) {
+        let (signals, received) = mpsc::unbounded_channel();
+        let (begun, begins) = oneshot::channel();
+        let (events, wanted) = mpsc::unbounded_channel();
+        let (journal, entries) = mpsc::unbounded_channel();
+        let (versions, offered) = PlanVersions::open();
+        let (loaded, offers) = PlanVersions::open();
+        let manager = Manager {
+            run: run.to_owned(),
+            link: Link {
+                workers: roll.identities(),
+                lead: LEAD,
+                stops_on_loss,
+                signals: received,
+                begun,
+                events,
+                journal,
+                past,
+            },
+            offers,
+            versions,
+            logs: None,
+        };
+        let ends = Ends {
+            signals,
+            journal: entries,
+            begins: Some(begins),
+            events: wanted,
+            offered,
+            loaded,
+        };
+        (manager, ends)
     }
 }
 
@@ -117,57 +184,63 @@ impl Manager {
 async fn prepare(
     address: &Address,
     (recruitment, pack, tell): (Recruitment, Pack, Tell),
-    plan_version: &Arc<PlanVersion>,
+    (plan_version, about): (Arc<PlanVersion>, About),
     ends: &mut oneshot::Receiver<()>,
 ) -> Result<(Pump, Manager), Error> {
-    let broker = Broker::connect(address, "lgoose manager", CONNECT).await?;
+    let broker = &Broker::connect(address, "lgoose manager", CONNECT).await?;
     let run = run_name();
     broker.make_stream(&run).await?;
-    let line = Line::open(broker, run).await?;
-    let (broker, run) = (&line.broker, &line.run);
     let handed_out = async {
-        let recruited = recruit::recruit(broker, run, &recruitment, &tell).await?;
+        let Some(line) = Line::open(broker.clone(), &run, 0).await? else {
+            return Err(Error::trouble("another manager has this run"));
+        };
+        let log_consumer = match recruitment.logs {
+            true => Some(broker.make_log_stream(&run).await?),
+            false => None,
+        };
+        let recruited = recruit::recruit(broker, &run, &recruitment, &tell).await?;
         let mut roll = Roll::new(recruited);
-        let packed = pack(plan_version)?;
-        hand_out::hand_out(broker, run, &mut roll, &packed, 0).await?;
-        Ok::<_, Error>((roll, packed))
+        let packed = pack(&plan_version)?;
+        let slots = Slots::open(broker, &run, &mut roll, &tell).await?;
+        hand_out::hand_out(broker, &run, &mut roll, &packed, 0).await?;
+        Ok::<_, Error>((line, log_consumer, (roll, slots), packed))
     };
     let handed_out = tokio::select! {
         handed_out = handed_out => handed_out,
         _ = ends => Err(Error::trouble("nobody waits for the run any more")),
     };
-    let (roll, packed) = match handed_out {
+    let (line, log_consumer, (roll, slots), packed) = match handed_out {
         Ok(handed_out) => handed_out,
         Err(error) => {
-            recruit::release_all(broker, run).await;
-            broker.remove_stream(run).await;
+            recruit::release_all(broker, &run).await;
+            broker.remove_stream(&run).await;
+            broker.remove_log_stream(&run).await;
             return Err(error);
         }
     };
-    let (signals, received) = mpsc::unbounded_channel();
-    let (begun, begins) = oneshot::channel();
-    let (events, wanted) = mpsc::unbounded_channel();
-    let (versions, offered) = PlanVersions::open();
-    let (loaded, offers) = PlanVersions::open();
-    let manager = Manager {
-        run: run.clone(),
-        link: Link {
-            workers: roll.identities(),
-            lead: LEAD,
-            stops_on_loss: recruitment.on_loss == WorkerLoss::Stop,
-            signals: received,
-            begun,
-            events,
-        },
-        offers,
-        versions,
-    };
-    let ends = Ends {
-        signals,
-        begins,
-        events: wanted,
-        offered,
-        loaded,
+    let logs = log_consumer.map(|consumer| {
+        let (logs, wanted) = WorkerLogs::open();
+        let workers = roll.0.iter().map(|member| &member.presence);
+        let workers = workers.map(|worker| (worker.id.clone(), worker.name.clone()));
+        let (broker, run) = (broker.clone(), run.clone());
+        tokio::spawn(logs::collect(
+            broker,
+            run,
+            consumer,
+            workers.collect(),
+            wanted,
+        ));
+        logs
+    });
+    let stops_on_loss = recruitment.on_loss == WorkerLoss::Stop;
+    let (manager, ends) = Manager::new(&run, &roll, stops_on_loss, None);
+    let manager = Manager { logs, ..manager };
+    let facts = RunFacts {
+        name: about.name,
+        target: about.target,
+        started: SystemTime::now(),
+        plan: PlanFacts::from(&*plan_version),
+        stops_on_loss,
     };
     let replaces = recruitment.on_loss == WorkerLoss::Replace;
     let plan = PackedPlan {
@@ -175,7 +248,8 @@ async fn prepare(
         number: 0,
         bytes: packed,
     };
-    Ok((Pump::new(line, roll, ends, plan, replaces), manager))
+    let pump = Pump::new(line, (roll, slots), ends, plan, (facts, replaces));
+    Ok((pump, manager))
 }
 
 /// Returns a name for a run that no other has.

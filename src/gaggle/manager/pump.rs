@@ -1,19 +1,26 @@
 //! Pump between the director of a run and its workers: directives go down as orders, signals come up.
 
-use super::hand_out::hand_out;
+use super::folding::Folding;
+use super::journal::{Chronicle, keep};
+use super::outages::Outages;
+use super::playback::Playback;
 use super::roll::Roll;
-use super::streams::{Failing, Line, publish, read};
+use super::slots::Slots;
+use super::streams::{Line, publish};
 use super::terms::{Latest, Pack};
-use crate::control::Refusal;
 use crate::engine::{
-    Begun, Directive, EventTask, Offer, Offers, Order, PlanVersions, Signal, SignalKind,
+    Begun, Directive, Entry, EventTask, Offers, Order, PlanVersions, Signal, SignalKind,
 };
-use crate::error::Error;
 use crate::gaggle::broker::Contact;
-use crate::gaggle::messages::{self, Numbered, Request, RequestKind, Revised};
-use std::sync::Arc;
+use crate::gaggle::messages::{
+    JournalLine, LineKind, Record, Request, RequestKind, Revised, RunFacts,
+};
+use crate::gaggle::names;
+use crate::gaggle::reading::{Failing, READ_AHEAD, read};
+use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// Time that a worker has to answer.
@@ -22,7 +29,8 @@ pub(super) const ANSWER: Duration = Duration::from_secs(5);
 /// The pump's ends of the channels to the director and to whoever loads the plan anew.
 pub(super) struct Ends {
     pub(super) signals: mpsc::UnboundedSender<Signal>,
-    pub(super) begins: oneshot::Receiver<Begun>,
+    pub(super) journal: mpsc::UnboundedReceiver<Entry>,
+    pub(super) begins: Option<oneshot::Receiver<Begun>>,
     pub(super) events: mpsc::UnboundedReceiver<EventTask>,
     /// Versions of the plan that workers are to load.
     pub(super) offered: Offers,
@@ -41,73 +49,120 @@ pub(super) struct PackedPlan {
 pub(super) struct Pump {
     pub(super) line: Line,
     pub(super) roll: Roll,
-    signals: mpsc::UnboundedSender<Signal>,
-    begins: Option<oneshot::Receiver<Begun>>,
-    events: mpsc::UnboundedReceiver<EventTask>,
-    offered: Offers,
-    loaded: PlanVersions,
-    pub(super) plan: PackedPlan,
-    replaces: bool,
+    pub(super) slots: Slots,
+    pub(super) folding: Folding,
+    pub(super) ends: Ends,
+    /// The plan as workers get it; `None` where it is not at hand.
+    pub(super) plan: Option<PackedPlan>,
+    pub(super) chronicle: Chronicle,
+    lines: Option<mpsc::UnboundedReceiver<JournalLine>>,
     /// The value that `test_start` returned, as JSON.
     pub(super) shared: Option<String>,
     /// When users began, on the clock of the manager, and since the origin of the logs.
-    begun: Option<(u64, Duration)>,
+    begun: Option<(Instant, Duration)>,
     /// Workers that were told to end, and are to be replaced if that is wanted.
-    leaving: Vec<usize>,
+    pub(super) leaving: Vec<usize>,
     /// The latest order.
     order: watch::Sender<Option<Revised>>,
-    up_since: Instant,
+    /// The subjects that are read, and the number in the stream of the first message that has not been heard.
+    reads: (String, u64),
+    pub(super) up_since: Instant,
+    outages: Outages,
 }
 
 impl Pump {
     pub(super) fn new(
         line: Line,
-        roll: Roll,
+        (roll, slots): (Roll, Slots),
         ends: Ends,
         plan: PackedPlan,
-        replaces: bool,
+        (facts, replaces): (RunFacts, bool),
     ) -> Pump {
+        let (sender, lines) = mpsc::unbounded_channel();
+        let reads = (names::all_signals(&line.run), 1);
         Pump {
-            line,
             roll,
-            signals: ends.signals,
-            begins: Some(ends.begins),
-            events: ends.events,
-            offered: ends.offered,
-            loaded: ends.loaded,
-            plan,
-            replaces,
+            slots,
+            folding: Folding::default(),
+            ends,
+            plan: Some(plan),
+            chronicle: Chronicle {
+                facts,
+                replaces,
+                test_start: None,
+                leader: line.leader.clone(),
+                number: 0,
+                lines: sender,
+            },
+            line,
+            lines: Some(lines),
             shared: None,
             begun: None,
             leaving: Vec::new(),
             order: watch::channel(None).0,
+            reads,
             up_since: Instant::now(),
+            outages: Outages::default(),
         }
     }
 
-    /// Pumps until the run is over, then lets the workers go.
+    /// Makes the pump of a run that was played to the present.
+    pub(super) fn of(line: Line, playback: Playback, ends: Ends, record: Record) -> Pump {
+        let (sender, lines) = mpsc::unbounded_channel();
+        let since_origin = record.since_origin;
+        Pump {
+            plan: None,
+            chronicle: playback.chronicle(record, line.leader.clone(), sender),
+            begun: Some((playback.begin, since_origin)),
+            order: watch::channel(playback.order).0,
+            reads: (String::new(), playback.next),
+            roll: playback.roll,
+            // What gathers add up is read from the workers, too: all that the stream keeps.
+            slots: Slots::none(),
+            folding: Folding::default(),
+            line,
+            ends,
+            lines: Some(lines),
+            shared: None,
+            leaving: Vec::new(),
+            up_since: Instant::now(),
+            outages: Outages::default(),
+        }
+    }
+
+    /// Pumps until the run is over, then lets the workers go. Leaves them to another manager that leads it.
     pub(super) async fn run(mut self, mut over: oneshot::Receiver<()>) {
         let mut contact = self.line.broker.contact();
         let mut look = tokio::time::interval(Duration::from_millis(250));
-        let (sender, mut received) = mpsc::unbounded_channel();
+        let (sender, mut received) = mpsc::channel(READ_AHEAD);
         let (told, mut troubles) = mpsc::unbounded_channel();
+        let (broker, run) = (&self.line.broker, &self.line.run);
+        let (subjects, next) = self.reads.clone();
         let reading = read(
-            self.line.broker.clone(),
-            self.line.run.clone(),
+            broker.clone(),
+            run.clone(),
+            subjects,
+            next,
             sender,
             Failing::new(told.clone()),
         );
         let publishing = publish(
-            self.line.broker.clone(),
-            self.line.run.clone(),
+            broker.clone(),
+            run.clone(),
             self.order.subscribe(),
-            Failing::new(told),
+            Failing::new(told.clone()),
         );
-        let (reading, publishing) = (tokio::spawn(reading), tokio::spawn(publishing));
+        let mut beside = JoinSet::new();
+        beside.spawn(reading);
+        beside.spawn(publishing);
+        if let Some(lines) = self.lines.take() {
+            beside.spawn(keep(broker.clone(), run.clone(), lines, Failing::new(told)));
+        }
         let mut directives: Option<Latest<Directive>> = None;
+        let mut leads = true;
         loop {
             let begins = async {
-                match &mut self.begins {
+                match &mut self.ends.begins {
                     Some(begins) => begins.await,
                     None => std::future::pending().await,
                 }
@@ -122,8 +177,13 @@ impl Pump {
                 // What has come is heard before anybody counts as lost.
                 biased;
                 _ = &mut over => break,
+                Some(trouble) = self.line.deposed.recv() => {
+                    self.signal(0, SignalKind::Deposed(trouble));
+                    leads = false;
+                    break;
+                }
                 begun = begins => {
-                    self.begins = None;
+                    self.ends.begins = None;
                     if let Ok(begun) = begun {
                         directives = Some(self.begin(begun).await);
                     }
@@ -135,22 +195,42 @@ impl Pump {
                     }
                     _ => directives = None,
                 },
-                Some((worker, bytes)) = received.recv() => self.hear(&worker, &bytes),
+                Some(Entry { at, told }) = self.ends.journal.recv() => {
+                    self.chronicle.write(at, LineKind::Told(told));
+                }
+                Some(heard) = received.recv() => match names::is_slot(&heard.sender) {
+                    true => self.hear_record(&heard),
+                    false => self.hear(&heard),
+                },
+                Some(event) = self.slots.next() => self.heed_slot(event),
                 Some(trouble) = troubles.recv() => self.signal(0, SignalKind::Failed(trouble)),
-                Some(task) = self.events.recv() => self.event(task).await,
-                Some(offer) = self.offered.next() => self.hand_out(offer).await,
-                _ = contact.changed() => if *contact.borrow_and_update() == Contact::Up {
-                    self.up_since = Instant::now();
-                },
-                _ = look.tick() => if *contact.borrow() == Contact::Up {
-                    self.look().await;
-                },
+                Some(task) = self.ends.events.recv() => self.event(task).await,
+                Some(offer) = self.ends.offered.next() => self.hand_out(offer).await,
+                Some(message) = self.line.told.next() => self.warn_of(&message),
+                _ = contact.changed() => self.note(*contact.borrow_and_update()),
+                _ = look.tick() => {
+                    self.pass_on();
+                    if *contact.borrow() == Contact::Up {
+                        self.look().await;
+                    }
+                }
             }
         }
-        reading.abort();
-        publishing.abort();
-        self.release().await;
+        drop(beside);
+        if leads {
+            self.release().await;
+        }
         self.line.close();
+    }
+
+    /// Notes whether the broker can be reached.
+    fn note(&mut self, contact: Contact) {
+        if contact == Contact::Up {
+            self.up_since = Instant::now();
+        }
+        if let Some(text) = self.outages.note(contact) {
+            self.signal(0, SignalKind::Warning(text));
+        }
     }
 
     /// Gives a new order to all workers.
@@ -161,11 +241,20 @@ impl Pump {
         });
     }
 
-    /// Tells all workers when users begin, and what they are to do.
+    /// Tells all workers when users begin, and what they are to do, unless they know.
     async fn begin(&mut self, begun: Begun) -> Latest<Directive> {
         let mut directives = begun.directives;
-        self.tell(Order::from(&*directives.borrow_and_update()));
-        self.begun = Some((self.line.clock.at(begun.at.into_std()), begun.since_origin));
+        let order = Order::from(&*directives.borrow_and_update());
+        if self.begun.is_some() {
+            let known = self.order.borrow().clone();
+            if known.is_none_or(|known| known.order != order) {
+                self.tell(order);
+            }
+            return directives;
+        }
+        self.tell(order);
+        self.begun = Some((begun.at, begun.since_origin));
+        self.record(begun.at, begun.since_origin).await;
         let numbers: Vec<usize> = (0..self.roll.0.len()).collect();
         let asked = numbers.into_iter().map(|number| {
             let begin = self.begin_request();
@@ -182,14 +271,27 @@ impl Pump {
                     self.roll.0[number].name()
                 );
                 self.roll.0[number].away = true;
-                self.signal(number, SignalKind::Away(text));
+                self.signal_as_seen(number, SignalKind::Away(text));
             }
         }
         directives
     }
 
+    /// Keeps what another manager needs to go on with the run.
+    async fn record(&mut self, begin: Instant, since_origin: Duration) {
+        let ahead = begin.saturating_duration_since(Instant::now());
+        let (broker, run) = (&self.line.broker, &self.line.run);
+        let times = (ahead, since_origin);
+        let kept = self.chronicle.begin(broker, run, &self.roll, times).await;
+        if let Err(error) = kept {
+            let text = format!("if this manager is lost, no other can go on with the run: {error}");
+            self.warn(&text);
+        }
+    }
+
     pub(super) fn begin_request(&self) -> Request {
-        let (at, since_origin) = self.begun.unwrap_or_default();
+        let (at, since_origin) = self.begun.expect("a run that begins has a beginning");
+        let at = self.line.clock.at(at.into_std());
         let latest = self.order.borrow().clone();
         let Revised { revision, order } = latest.expect("a run that begins has an order");
         self.request(RequestKind::Begin {
@@ -209,69 +311,24 @@ impl Pump {
 
     pub(super) fn signal(&self, from: usize, kind: SignalKind) {
         // The director is at its end.
-        let _over = self.signals.send(Signal { from, kind });
+        let _over = self.ends.signals.send(Signal { from, kind });
     }
 
-    /// Passes a worker's signal on to the director, once.
-    fn hear(&mut self, worker: &str, bytes: &[u8]) {
-        let Some(number) = self.roll.number_of(worker) else {
-            return;
-        };
-        let now = Instant::now();
-        let member = &mut self.roll.0[number];
-        let silent = now.duration_since(member.heard);
-        member.heard = now;
-        let name = member.presence.name.clone();
-        let numbered = match messages::decode::<Numbered>(bytes) {
-            Ok(numbered) => numbered,
-            Err(error) => return self.signal(number, SignalKind::Failed(error)),
-        };
-        let Numbered { sequence, signal } = numbered;
-        if sequence <= member.sequence {
-            return;
-        }
-        let missing = sequence - member.sequence - 1;
-        member.sequence = sequence;
-        if std::mem::take(&mut member.away) {
-            let seconds = silent.as_secs_f64();
-            let text = format!(
-                "worker '{name}' is back after {seconds:.0} s; what it measured meanwhile counts"
-            );
-            let replaced = member.replaced;
-            self.signal(number, SignalKind::Back(text));
-            if replaced {
-                self.dismiss(number);
-            }
-        }
-        if missing > 0 {
-            let text = format!(
-                "{missing} deliveries of worker '{name}' are missing: it could not keep them for so long"
-            );
-            self.signal(number, SignalKind::Warning(text));
-        }
-        match signal.kind(sequence, &name) {
-            Ok(kind) => {
-                match kind {
-                    SignalKind::Ended { .. } => self.roll.0[number].ended = true,
-                    SignalKind::Away(_) => {
-                        self.roll.0[number].left = true;
-                        self.leaving.push(number);
-                    }
-                    _ => {}
-                }
-                self.signal(number, kind);
-            }
-            Err(error) => self.signal(number, SignalKind::Failed(error)),
-        }
+    /// Gives a warning to views and the report.
+    pub(super) fn warn(&self, text: &str) {
+        self.signal(0, SignalKind::Warning(text.to_owned()));
     }
 
-    /// Lets a worker that another has replaced come to its end.
-    fn dismiss(&self, number: usize) {
-        let (broker, request) = (self.line.broker.clone(), self.request(RequestKind::Dismiss));
-        let id = self.roll.0[number].presence.id.clone();
-        tokio::spawn(async move {
-            let _gone_again = broker.request(&id, &request, ANSWER).await;
-        });
+    /// Tells the director what this manager has seen of a worker, which no signal of that shows.
+    pub(super) fn signal_as_seen(&mut self, from: usize, kind: SignalKind) {
+        self.chronicle.write_of(self.now(), from, &kind);
+        self.signal(from, kind);
+    }
+
+    /// Returns the time since the run began.
+    pub(super) fn now(&self) -> Duration {
+        self.begun
+            .map_or(Duration::ZERO, |(begin, _)| begin.elapsed())
     }
 
     /// Looks for workers of whom nothing has been heard for too long.
@@ -279,15 +336,15 @@ impl Pump {
         if self.begun.is_none() {
             return;
         }
+        self.look_at_slots();
         let mut lost = std::mem::take(&mut self.leaving);
         for number in self.roll.newly_away(self.up_since) {
-            let name = self.roll.0[number].name().to_owned();
-            let text = format!("worker '{name}' was lost: nothing has been heard of it for 5 s");
-            self.signal(number, SignalKind::Away(text));
+            let text = self.roll.0[number].lost();
+            self.signal_as_seen(number, SignalKind::Away(text));
             lost.push(number);
         }
         for number in lost {
-            if self.replaces && self.order_goes_on() {
+            if self.chronicle.replaces && self.order_goes_on() {
                 self.replace(number).await;
             }
         }
@@ -296,39 +353,6 @@ impl Pump {
     pub(super) fn order_goes_on(&self) -> bool {
         let latest = self.order.borrow();
         latest.as_ref().is_some_and(|latest| latest.order.goes_on())
-    }
-
-    /// Gives another version of the plan to all workers, and offers it to the director once they have loaded it.
-    async fn hand_out(&mut self, offer: Offer) {
-        let Offer {
-            plan_version,
-            reply,
-        } = offer;
-        let number = plan_version.number;
-        let loaded = async {
-            let packed = (self.plan.pack)(&plan_version)?;
-            hand_out(
-                &self.line.broker,
-                &self.line.run,
-                &mut self.roll,
-                &packed,
-                number,
-            )
-            .await?;
-            Ok::<_, Error>(packed)
-        };
-        let packed = match loaded.await {
-            Ok(packed) => packed,
-            Err(error) => {
-                let _unheard = reply.send(Err(Refusal::Plan(Arc::new(error))));
-                return;
-            }
-        };
-        (self.plan.number, self.plan.bytes) = (number, packed);
-        let loaded = self.loaded.clone();
-        tokio::spawn(async move {
-            let _unheard = reply.send(loaded.offer(plan_version).await);
-        });
     }
 
     /// Lets all workers go, and removes what the broker has kept.
@@ -342,6 +366,8 @@ impl Pump {
         });
         // Whoever is gone needs no release.
         let _gone = futures_util::future::join_all(asked).await;
+        self.slots.release(&self.line.broker, &self.line.run).await;
         self.line.broker.remove_stream(&self.line.run).await;
+        self.line.broker.remove_log_stream(&self.line.run).await;
     }
 }

@@ -5,7 +5,7 @@ use super::pump::{ANSWER, PackedPlan, Pump};
 use super::recruit::claim_one;
 use super::roll::Member;
 use crate::engine::SignalKind;
-use crate::gaggle::messages::RequestKind;
+use crate::gaggle::messages::{LineKind, RequestKind};
 use tokio::time::Instant;
 
 impl Pump {
@@ -22,7 +22,7 @@ impl Pump {
         let Some(presence) = claim_one(&self.line.broker, &self.line.run, threads, &known).await
         else {
             let text = format!("no free worker could take the place of '{lost}'");
-            return self.signal(number, SignalKind::Warning(text));
+            return self.signal_as_seen(number, SignalKind::Warning(text));
         };
         let name = presence.name.clone();
         let mut member = self.roll.successor(number, presence);
@@ -35,17 +35,26 @@ impl Pump {
                 .request(&member.presence.id, &release, ANSWER)
                 .await;
             let text = format!("worker '{name}' could not take the place of '{lost}': {why}");
-            return self.signal(number, SignalKind::Warning(text));
+            return self.signal_as_seen(number, SignalKind::Warning(text));
         }
         let identity = member.identity();
+        let recorded = member.recorded();
         let new = self.roll.replace(number, member);
         let text = format!("worker '{name}' took the place of '{lost}'");
+        let line = LineKind::Joined {
+            in_place_of: number,
+            member: Box::new(recorded),
+            text: text.clone(),
+        };
+        self.chronicle.write(self.now(), line);
         self.signal(new, SignalKind::Joined { identity, text });
     }
 
     /// Gives a worker that joins a run under way all that the others have.
     async fn bring_in(&self, member: &mut Member) -> Result<(), String> {
-        let PackedPlan { number, bytes, .. } = &self.plan;
+        let Some(PackedPlan { number, bytes, .. }) = &self.plan else {
+            return Err("the plan is not here".to_owned());
+        };
         let offset = hand_to(&self.line.broker, &self.line.run, member, bytes, 0).await?;
         if *number > 0 {
             hand_to(&self.line.broker, &self.line.run, member, bytes, *number).await?;

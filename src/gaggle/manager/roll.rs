@@ -1,20 +1,25 @@
 //! Roll of the workers of a run: who they are, and which shards each has.
 
 use crate::config::Part;
+use crate::engine::{SignalKind, WorkerSignal};
 use crate::gaggle::clock::Offset;
 use crate::gaggle::messages::{Place, Presence};
+use crate::gaggle::names;
 use crate::metrics::WorkerIdentity;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Time without a signal after which a worker counts as away.
-const SILENCE: Duration = Duration::from_millis(4_500);
+pub(super) const SILENCE: Duration = Duration::from_millis(4_500);
 
 /// A worker of the run.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) presence: Presence,
+    /// The number in its identity.
+    pub(super) worker: Option<u64>,
     pub(super) place: Place,
     /// Its shards in the figures.
     pub(super) shards: Range<usize>,
@@ -33,6 +38,15 @@ pub(super) struct Member {
     pub(super) replaced: bool,
 }
 
+/// What the coming of a worker's signals means.
+#[derive(Debug, Default)]
+pub(super) struct Come {
+    /// For the director.
+    pub(super) told: Vec<SignalKind>,
+    /// Whether the worker was away before.
+    pub(super) is_back: bool,
+}
+
 /// All workers of the run, by their numbers.
 #[derive(Debug)]
 pub(super) struct Roll(pub(super) Vec<Member>);
@@ -48,10 +62,17 @@ impl Roll {
             let place = Place {
                 part: Part::of_shares(shares.clone(), of),
                 first_shard: shares.start,
+                slot: None,
             };
             Member::new(presence, place)
         });
         Roll(members.collect())
+    }
+
+    /// Returns the slot of the workers with exactly these labels.
+    fn slot_of(&self, labels: &BTreeMap<String, String>) -> Option<String> {
+        let mut alike = self.0.iter().filter(|one| one.presence.labels == *labels);
+        alike.find_map(|one| one.place.slot.clone())
     }
 
     /// Returns the workers as the figures name them.
@@ -59,9 +80,65 @@ impl Roll {
         self.0.iter().map(Member::identity).collect()
     }
 
+    /// Returns the numbers of workers by those in their identities.
+    pub(super) fn numbers(&self) -> BTreeMap<u64, usize> {
+        let all = self.0.iter().enumerate();
+        all.filter_map(|(number, member)| Some((member.worker?, number)))
+            .collect()
+    }
+
     /// Returns the number of the worker with that identity.
     pub(super) fn number_of(&self, id: &str) -> Option<usize> {
         self.0.iter().position(|member| member.presence.id == id)
+    }
+
+    /// Notes that so many signals of a worker have come, the last of them that of this number, and that nothing was heard
+    /// of it for that time before. `None` if they had come before.
+    pub(super) fn come_to(
+        &mut self,
+        number: usize,
+        sequence: u64,
+        signals: u64,
+        silent: Duration,
+    ) -> Option<Come> {
+        let member = &mut self.0[number];
+        if sequence <= member.sequence {
+            return None;
+        }
+        let name = &member.presence.name;
+        let mut come = Come::default();
+        if std::mem::take(&mut member.away) {
+            let seconds = silent.as_secs_f64();
+            come.told.push(SignalKind::Back(format!(
+                "worker '{name}' is back after {seconds:.0} s; what it measured meanwhile counts"
+            )));
+            come.is_back = true;
+        }
+        let missing = (sequence - member.sequence).saturating_sub(signals);
+        if missing > 0 {
+            come.told.push(SignalKind::Warning(format!(
+                "{missing} deliveries of worker '{name}' are missing: it could not keep them for so long"
+            )));
+        }
+        member.sequence = sequence;
+        Some(come)
+    }
+
+    /// Takes a worker's signal of that number, and returns it as the director has it.
+    pub(super) fn heed(
+        &mut self,
+        number: usize,
+        sequence: u64,
+        signal: WorkerSignal,
+    ) -> SignalKind {
+        let member = &mut self.0[number];
+        let kind = signal.kind(sequence, &member.presence.name);
+        match &kind {
+            Ok(SignalKind::Ended { .. }) => member.ended = true,
+            Ok(SignalKind::Away(_)) => member.left = true,
+            _ => {}
+        }
+        kind.unwrap_or_else(SignalKind::Failed)
     }
 
     /// Makes the member that is to take the place of another: the same part of the load, new shards in the figures.
@@ -70,6 +147,7 @@ impl Roll {
         let place = Place {
             part: self.0[number].place.part,
             first_shard: ends.max().unwrap_or(0) as u64,
+            slot: self.slot_of(&presence.labels),
         };
         Member::new(presence, place)
     }
@@ -102,10 +180,11 @@ impl Roll {
 }
 
 impl Member {
-    fn new(presence: Presence, place: Place) -> Member {
+    pub(super) fn new(presence: Presence, place: Place) -> Member {
         let first = place.first_shard as usize;
         Member {
             shards: first..first + presence.threads as usize,
+            worker: names::worker_number(&presence.id),
             presence,
             place,
             offset: None,
@@ -116,6 +195,14 @@ impl Member {
             left: false,
             replaced: false,
         }
+    }
+
+    /// Returns what is told when nothing is heard of it any more.
+    pub(super) fn lost(&self) -> String {
+        format!(
+            "worker '{}' was lost: nothing has been heard of it for 5 s",
+            self.name()
+        )
     }
 
     pub(super) fn name(&self) -> &str {

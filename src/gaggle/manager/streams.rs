@@ -1,81 +1,74 @@
-//! What goes on beside the pump: signs of life, the reading of signals, the publishing of orders.
+//! What goes on beside the pump: signs of life, the publishing of orders.
 
 use super::terms::Latest;
 use crate::error::Error;
-use crate::gaggle::broker::{Broker, Contact};
+use crate::gaggle::broker::{Broker, NotKept};
 use crate::gaggle::clock::Clock;
 use crate::gaggle::messages::{self, Revised};
 use crate::gaggle::names;
+use crate::gaggle::reading::Failing;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
 /// Time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
 /// Time between two attempts of something that failed.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// Time for which something may fail while the broker can be reached: then it will not pass by itself.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Something that fails again and again.
-pub(super) struct Failing {
-    since: Option<Instant>,
-    told: mpsc::UnboundedSender<Error>,
-}
-
-impl Failing {
-    pub(super) fn new(told: mpsc::UnboundedSender<Error>) -> Failing {
-        Failing { since: None, told }
-    }
-
-    /// Notes a failure, and tells of it once it has lasted too long.
-    fn note(&mut self, broker: &Broker, error: Error) {
-        tracing::debug!(target: "lgoose::gaggle", "{error}");
-        if *broker.contact().borrow() != Contact::Up {
-            self.since = None;
-            return;
-        }
-        let since = *self.since.get_or_insert_with(Instant::now);
-        if since.elapsed() >= PATIENCE {
-            // The run is at its end.
-            let _over = self.told.send(error);
-            self.since = None;
-        }
-    }
-
-    fn forget(&mut self) {
-        self.since = None;
-    }
-}
-
 /// A manager's line to the broker, on which it gives the time and signs of life.
 pub(super) struct Line {
     pub(super) broker: Broker,
     /// Name of the run.
     pub(super) run: String,
+    /// Identity of this manager.
+    pub(super) leader: String,
     pub(super) clock: Clock,
+    /// Gives trouble when another manager leads the run.
+    pub(super) deposed: mpsc::UnboundedReceiver<Error>,
+    /// What workers tell that cannot hand over signals.
+    pub(super) told: Subscriber,
     beating: JoinHandle<()>,
 }
 
 impl Line {
-    /// Answers questions for the time and gives signs of life from now on.
+    /// Takes the lead of a run, unless somebody has since the message `after` of its stream; then answers questions for
+    /// the time and gives signs of life. `None` if somebody has.
     ///
     /// # Errors
     /// Trouble with the broker.
-    pub(super) async fn open(broker: Broker, run: String) -> Result<Line, Error> {
+    pub(super) async fn open(broker: Broker, run: &str, after: u64) -> Result<Option<Line>, Error> {
+        let leader = format!("{:016x}", rand::random::<u64>());
         let clock = Clock::start();
-        let asked = broker.listen(names::clock(&run)).await?;
-        let beating = tokio::spawn(beat(broker.clone(), names::beat(&run), clock, asked));
-        Ok(Line {
+        let asked = broker.listen(names::clock(run)).await?;
+        let beats = broker.listen(names::beat(run)).await?;
+        let told = broker.listen(names::all_told(run)).await?;
+        let bytes = leader.clone().into_bytes();
+        let led = broker.keep_after(names::lead(run), &leader, after, bytes);
+        match led.await {
+            Ok(_) => {}
+            Err(NotKept::Overtaken) => return Ok(None),
+            Err(NotKept::NoStream) => return Err(Error::trouble("the run is over")),
+            Err(NotKept::Failed(error)) => return Err(error),
+        }
+        let (lost, deposed) = mpsc::unbounded_channel();
+        let lead = Lead {
+            broker: broker.clone(),
+            run: run.to_owned(),
+            leader: leader.clone(),
+            told: lost,
+        };
+        Ok(Some(Line {
             broker,
-            run,
+            run: run.to_owned(),
+            leader,
             clock,
-            beating,
-        })
+            deposed,
+            told,
+            beating: tokio::spawn(lead.beat(clock, asked, beats)),
+        }))
     }
 
     /// Gives no more signs of life.
@@ -84,67 +77,41 @@ impl Line {
     }
 }
 
-async fn beat(broker: Broker, beat: String, clock: Clock, mut asked: Subscriber) {
-    let mut tick = tokio::time::interval(BEAT);
-    loop {
-        tokio::select! {
-            biased;
-            Some(question) = asked.next() => if let Some(inbox) = question.reply {
-                let reading = messages::encode(&clock.read());
-                broker.send(inbox.to_string(), reading).await;
-            },
-            _ = tick.tick() => broker.send(beat.clone(), Vec::new()).await,
-        }
-    }
-}
-
-/// Reads all signals of a run in order, from the first on. What is broken off begins anew where it was, and at once when
-/// the broker is back: a reader would notice only after half a minute.
-pub(super) async fn read(
+/// The lead of a run, until another manager has it.
+struct Lead {
     broker: Broker,
     run: String,
-    heard: mpsc::UnboundedSender<(String, Vec<u8>)>,
-    mut failing: Failing,
-) {
-    let mut contact = broker.contact();
-    let mut next = 1;
-    loop {
-        contact.mark_unchanged();
-        let mut signals = match broker.signals(&run, next).await {
-            Ok(signals) => signals,
-            Err(error) => {
-                failing.note(&broker, error);
-                tokio::time::sleep(AGAIN).await;
-                continue;
-            }
-        };
-        failing.forget();
+    leader: String,
+    told: mpsc::UnboundedSender<Error>,
+}
+
+impl Lead {
+    async fn beat(self, clock: Clock, mut asked: Subscriber, mut beats: Subscriber) {
+        let beat = names::beat(&self.run);
+        let mut tick = tokio::time::interval(BEAT);
         loop {
-            let message = tokio::select! {
-                message = signals.next() => message,
-                changed = contact.changed() => match changed {
-                    Ok(()) if *contact.borrow() != Contact::Up => continue,
-                    _ => break,
+            tokio::select! {
+                biased;
+                Some(question) = asked.next() => if let Some(inbox) = question.reply {
+                    let reading = messages::encode(&clock.read());
+                    self.broker.send(inbox.to_string(), reading).await;
                 },
-            };
-            match message {
-                Some(Ok(message)) => {
-                    if let Ok(info) = message.info() {
-                        next = info.stream_sequence + 1;
-                    }
-                    let worker = names::worker_of_signals(&message.subject).unwrap_or_default();
-                    let signal = (worker.to_owned(), message.payload.to_vec());
-                    if heard.send(signal).is_err() {
-                        return;
-                    }
-                }
-                Some(Err(error)) => {
-                    tracing::debug!(target: "lgoose::gaggle", "{error}");
-                    tokio::time::sleep(AGAIN).await;
-                }
-                None => break,
+                Some(heard) = beats.next() => if heard.payload != self.leader && self.is_deposed().await {
+                    // The run is at its end here.
+                    let _over = self.told.send(Error::trouble(
+                        "another manager has taken the run over, because nothing was heard of this one",
+                    ));
+                    return;
+                },
+                _ = tick.tick() => self.broker.send(beat.clone(), self.leader.clone().into_bytes()).await,
             }
         }
+    }
+
+    /// Whether another manager has taken the lead since.
+    async fn is_deposed(&self) -> bool {
+        let last = self.broker.last(&self.run, &names::lead(&self.run)).await;
+        last.is_some_and(|last| last.payload != self.leader)
     }
 }
 

@@ -26,6 +26,17 @@ pub(crate) struct Recruitment {
     /// How long they are waited for.
     pub(crate) timeout: Duration,
     pub(crate) on_loss: WorkerLoss,
+    /// Whether any logs are kept.
+    pub(crate) logs: bool,
+}
+
+/// How a run is named in views and reports.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    /// Name of the plan.
+    pub(crate) name: String,
+    /// The target as reports show it.
+    pub(crate) target: String,
 }
 
 /// Function that packs a version of the plan for workers: what their [`Load`](super::super::Load) takes.

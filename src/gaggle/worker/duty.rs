@@ -2,15 +2,16 @@
 
 use super::clocks::compare_clocks;
 use super::following::Following;
+use super::logs::{Logs, Sender};
 use super::outbox::hand_over;
-use super::tasks::{Finished, Prepared};
+use super::tasks::{Finished, Loaded, Prepared};
 use super::{Load, Offer, refuse};
 use crate::config::Part;
 use crate::engine::{self, EventOrder, Work, WorkerSignal};
 use crate::error::Error;
 use crate::gaggle::broker::{Broker, Contact};
 use crate::gaggle::clock::Clock;
-use crate::gaggle::messages::{self, Place, Presence, Reply, RequestKind, Revised};
+use crate::gaggle::messages::{self, Presence, Reply, RequestKind, Revised};
 use crate::gaggle::names;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
@@ -44,11 +45,16 @@ pub(super) struct Duty {
     packed: BTreeMap<u64, Vec<u8>>,
     part: Part,
     first_shard: u64,
+    /// The slot under which signals are published, if a gather adds them up.
+    slot: Option<String>,
     prepared: Prepared,
     following: Option<Following>,
     /// Takes signals as long as users work.
     signals: Option<WeakUnboundedSender<WorkerSignal>>,
     event_orders: Option<watch::Sender<EventOrder>>,
+    logs: Option<Logs>,
+    /// Origin of the times in logs, once users have begun.
+    origin: Option<Instant>,
     /// What goes on beside requests.
     tasks: JoinSet<Result<Finished, Error>>,
     /// Whether nobody wants more of it than what it still has to hand over.
@@ -68,7 +74,7 @@ impl Duty {
         load: Load,
         clock: Clock,
     ) -> Result<Duty, Error> {
-        let down = broker.listen(format!("lgoose.run.{run}.down.*")).await?;
+        let down = broker.listen(names::down(&run)).await?;
         Ok(Duty {
             run,
             contact: broker.contact(),
@@ -82,10 +88,13 @@ impl Duty {
             packed: BTreeMap::new(),
             part: Part::WHOLE,
             first_shard: 0,
+            slot: None,
             prepared: Prepared::default(),
             following: None,
             signals: None,
             event_orders: None,
+            logs: None,
+            origin: None,
             tasks: JoinSet::new(),
             released: false,
             begun: false,
@@ -104,6 +113,9 @@ impl Duty {
     pub(super) async fn go_on(&mut self) -> Result<bool, Error> {
         loop {
             if self.released && (self.tasks.is_empty() || !self.begun) {
+                if let Some(logs) = &mut self.logs {
+                    logs.handed_over().await;
+                }
                 return Ok(self.begun);
             }
             tokio::select! {
@@ -120,7 +132,7 @@ impl Duty {
                         let (broker, run) = (self.broker.clone(), self.run.clone());
                         self.tasks.spawn(async move {
                             let order = broker.last(&run, &names::order(&run)).await;
-                            Ok(Finished::Order(order))
+                            Ok(Finished::Order(order.map(|order| order.payload.to_vec())))
                         });
                     }
                 }
@@ -140,10 +152,7 @@ impl Duty {
 
     /// Stops users when nobody could, and returns whether the duty goes on.
     fn look(&mut self) -> bool {
-        let down = match *self.contact.borrow() {
-            Contact::Up => None,
-            Contact::Down(since) => Some(since.elapsed()),
-        };
+        let down = self.contact.borrow().down_for();
         let unled = self.heard.elapsed();
         let Some(following) = self.following.as_mut().filter(|_| !self.tasks.is_empty()) else {
             // Nothing goes on here; whoever leads the run may want more of it.
@@ -193,8 +202,9 @@ impl Duty {
                 plan_version,
                 place,
             } => {
-                if let Some(Place { part, first_shard }) = place {
-                    (self.part, self.first_shard) = (part, first_shard);
+                if let Some(place) = place {
+                    (self.part, self.first_shard) = (place.part, place.first_shard);
+                    self.slot = place.slot;
                 }
                 self.load(plan_version, inbox.to_owned());
                 None
@@ -213,9 +223,9 @@ impl Duty {
                     },
                     None => run,
                 };
-                let (broker, inbox) = (self.broker.clone(), inbox.to_owned());
+                let (broker, inbox, origin) = (self.broker.clone(), inbox.to_owned(), self.origin);
                 self.tasks.spawn(async move {
-                    let reply = match engine::run_event_here(run, event, ordered).await {
+                    let reply = match engine::run_event_here(run, event, ordered, origin).await {
                         Ok(ended) => Reply::Event(Box::new(ended)),
                         Err(error) => refuse(error.text()),
                     };
@@ -244,12 +254,15 @@ impl Duty {
                 revision,
                 order,
             } => Some(self.begin(at, since_origin, revision, &order)),
+            RequestKind::EndLogs => Some(Reply::Logs(self.logs.as_mut().map(Logs::end))),
             RequestKind::Dismiss => {
                 self.dismiss();
                 Some(Reply::Done)
             }
             RequestKind::Release => {
                 self.released = true;
+                // Nobody fetches more of them.
+                self.logs = None;
                 if let Some(following) = &mut self.following {
                     following.abort();
                 }
@@ -281,6 +294,7 @@ impl Duty {
         let packed = self.packed.remove(&number).unwrap_or_default();
         let (load, part) = (self.load.clone(), self.part);
         let (broker, run, clock) = (self.broker.clone(), self.run.clone(), self.clock);
+        let (logs, entered) = std::sync::mpsc::channel();
         self.tasks.spawn(async move {
             let offset = match number {
                 0 => compare_clocks(&broker, &run, clock).await,
@@ -290,31 +304,29 @@ impl Duty {
                 packed,
                 part,
                 number,
+                logs: (number == 0).then_some(logs),
             };
             let loading = tokio::task::spawn_blocking(move || load(offer));
             let loaded = loading.await;
             let loaded = loaded.map_err(|error| Error::cannot("load the plan", error))?;
-            Ok(Finished::Loading {
+            Ok(Finished::Loading(Box::new(Loaded {
                 number,
-                loaded: Box::new(loaded),
+                run: loaded,
                 offset,
+                entered,
                 inbox,
-            })
+            })))
         });
     }
 
     async fn finished(&mut self, finished: Finished) {
-        let (number, loaded, offset, inbox) = match finished {
-            Finished::Loading {
-                number,
-                loaded,
-                offset,
-                inbox,
-            } => (number, loaded, offset, inbox),
+        let loaded = match finished {
+            Finished::Loading(loaded) => *loaded,
             Finished::Order(Some(order)) => return self.follow(&order),
             Finished::Order(None) | Finished::Event | Finished::Work => return,
         };
-        let reply = match (*loaded, number, offset) {
+        let Loaded { number, offset, .. } = loaded;
+        let reply = match (loaded.run, number, offset) {
             (Err(error), ..) => refuse(error.text()),
             (Ok(_), 0, None) => refuse("it cannot reach the manager to compare clocks"),
             (Ok(run), ..) => {
@@ -322,12 +334,19 @@ impl Duty {
                 self.prepared.versions.insert(number, version);
                 if number == 0 {
                     self.prepared.offset = offset;
+                    let run_logs = run.run_logs.clone();
+                    self.logs = run_logs.map(|run_logs| {
+                        let sender = Sender::new(&self.run, &self.presence);
+                        Logs::start(self.broker.clone(), sender, run_logs, loaded.entered)
+                    });
                     self.prepared.run = Some(run);
                 }
                 Reply::Loaded(offset)
             }
         };
-        self.broker.send(inbox, messages::encode(&reply)).await;
+        self.broker
+            .send(loaded.inbox, messages::encode(&reply))
+            .await;
     }
 
     fn begin(
@@ -347,17 +366,20 @@ impl Duty {
         let Some(following) = Following::begin(revision, order, &self.prepared.versions) else {
             return refuse("the run's version of the plan was not loaded");
         };
+        let begin: Instant = self.clock.moment(at, offset).into();
+        self.origin = begin.checked_sub(since_origin);
         let work = Work {
             run: run.clone(),
             worker: self.presence.name.clone(),
-            begin: self.clock.moment(at, offset).into(),
+            begin,
             since_origin,
             first_shard: self.first_shard,
             most_bytes: self.broker.most_bytes(),
         };
         let (signals, received) = mpsc::unbounded_channel::<WorkerSignal>();
         let (broker, name) = (self.broker.clone(), self.run.clone());
-        let handing_over = hand_over(broker, name, self.presence.id.clone(), received);
+        let subject = names::signals(&name, self.slot.as_deref(), &self.presence.id);
+        let handing_over = hand_over(broker, name, subject, self.presence.id.clone(), received);
         self.tasks.spawn(async move {
             handing_over.await;
             Ok(Finished::Work)

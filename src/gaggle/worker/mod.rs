@@ -3,6 +3,7 @@
 mod clocks;
 mod duty;
 mod following;
+mod logs;
 mod outbox;
 mod tasks;
 
@@ -14,11 +15,12 @@ use crate::gaggle::broker::Broker;
 use crate::gaggle::clock::Clock;
 use crate::gaggle::messages::{self, Presence, Reply, Request, RequestKind};
 use crate::gaggle::names;
+use crate::metrics::LogMessage;
 #[cfg(feature = "internals")]
 pub(super) use clocks::compare_clocks;
 use duty::Duty;
 use futures_util::StreamExt as _;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 /// Everything that a worker is given to load a plan from.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct Offer {
     pub(crate) part: Part,
     /// Number of the plan's version, 0 for the first.
     pub(crate) number: u64,
+    /// Takes what is entered into logs, if the run keeps any; none with later versions.
+    pub(crate) logs: Option<mpsc::Sender<LogMessage>>,
 }
 
 /// Function that makes a run of what was packed, ready to begin; called on a thread that may block.
@@ -52,6 +56,8 @@ pub(crate) async fn serve(
     let mut leaving = false;
     loop {
         if duty.is_none() && leaving {
+            // The last reply is on its way: somebody waits for it.
+            let _gone = broker.flush().await;
             return Ok(());
         }
         let working = async {

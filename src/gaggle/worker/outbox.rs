@@ -1,7 +1,7 @@
 //! Outbox of a worker: its signals until the broker has them, in order, each once.
 
 use crate::engine::WorkerSignal;
-use crate::gaggle::broker::Broker;
+use crate::gaggle::broker::{Broker, Contact};
 use crate::gaggle::messages::{self, Numbered};
 use crate::gaggle::names;
 use std::collections::VecDeque;
@@ -17,6 +17,9 @@ const AGAIN: Duration = Duration::from_millis(250);
 
 /// Time for which a worker whose users have gone tries to hand over the last figures.
 const FAREWELL: Duration = Duration::from_secs(120);
+
+/// Time for which nothing can be handed over to a broker that is there, until the manager is told why.
+const STUCK: Duration = Duration::from_secs(2);
 
 /// Signals that the broker does not have yet.
 #[derive(Debug, Default)]
@@ -58,12 +61,12 @@ impl Outbox {
 pub(super) async fn hand_over(
     broker: Broker,
     run: String,
+    subject: String,
     worker: String,
     mut signals: mpsc::UnboundedReceiver<WorkerSignal>,
 ) {
-    let subject = names::signals(&run, &worker);
     let mut outbox = Outbox::default();
-    let mut until = None;
+    let (mut until, mut stuck) = (None, None);
     loop {
         let Some((sequence, _, bytes)) = outbox.waiting.front().cloned() else {
             match signals.recv().await {
@@ -85,7 +88,10 @@ pub(super) async fn hand_over(
             }
         };
         match kept {
-            Ok(()) => outbox.sent(sequence),
+            Ok(()) => {
+                outbox.sent(sequence);
+                stuck = None;
+            }
             Err((error, passes)) => {
                 tracing::debug!(target: "lgoose::gaggle", "{error}");
                 if !passes || until.is_some_and(|until| Instant::now() >= until) {
@@ -95,6 +101,14 @@ pub(super) async fn hand_over(
                         outbox.waiting.len()
                     );
                     return;
+                }
+                let up = *broker.contact().borrow() == Contact::Up;
+                let since = *stuck.get_or_insert_with(Instant::now);
+                if up && since.elapsed() >= STUCK {
+                    // The stream takes nothing, so it goes beside that. Another try is told of again, in time.
+                    let told = messages::encode(&error.text());
+                    broker.send(names::told(&run, &worker), told).await;
+                    stuck = None;
                 }
                 tokio::time::sleep(AGAIN).await;
             }

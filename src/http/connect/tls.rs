@@ -3,12 +3,11 @@
 
 use super::verifiers::{AcceptAny, CaFileVerifier};
 use crate::error::Diagnostic;
-use crate::files;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::transport::Version;
+use crate::pem;
 use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ConfigBuilder, RootCertStore, WantsVerifier};
 use std::path::{Path, PathBuf};
@@ -48,7 +47,10 @@ impl Tls {
     pub fn new(options: &TlsOptions, version: Version) -> Result<Tls, Diagnostic> {
         let ca = options.ca.as_deref().map(authorities).transpose()?;
         let identity = match (&options.cert, &options.key) {
-            (Some(cert), key) => Some(identity(cert, key.as_deref().unwrap_or(cert))?),
+            (Some(cert), key) => Some(pem::identity(
+                ("--cert", cert),
+                ("--key", key.as_deref().unwrap_or(cert)),
+            )?),
             (None, Some(_)) => {
                 return Err(Diagnostic::new("'--key' is given without '--cert'")
                     .help("name the certificate that the key belongs to with '--cert FILE'"));
@@ -185,46 +187,16 @@ fn failed(error: &rustls::Error) -> Failure {
     Failure::new(ErrorClass::Tls, error.to_string())
 }
 
-fn unreadable(flag: &str, path: &Path, problem: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::new(format!("'{flag} {}': {problem}", path.display()))
-        .help("a file in PEM form is wanted, as in '-----BEGIN CERTIFICATE-----'")
-}
-
-/// The certificates of a file, of which there must be one.
-fn certificates(flag: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Diagnostic> {
-    let pem = files::read(path).map_err(|error| unreadable(flag, path, &error))?;
-    let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
-    match read {
-        Ok(found) if found.is_empty() => {
-            Err(unreadable(flag, path, &"there is no certificate in it"))
-        }
-        Ok(found) => Ok(found),
-        Err(error) => Err(unreadable(flag, path, &error)),
-    }
-}
-
 /// The certificates of a file, as authorities and as they are.
 fn authorities(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Diagnostic> {
     let mut store = RootCertStore::empty();
-    let found = certificates("--ca", path)?;
+    let found = pem::certificates("--ca", path)?;
     for certificate in &found {
         store
             .add(certificate.clone())
-            .map_err(|error| unreadable("--ca", path, &error))?;
+            .map_err(|error| pem::unreadable("--ca", path, &error))?;
     }
     Ok((store, found))
-}
-
-/// The client's certificate chain and its private key.
-fn identity(
-    cert: &Path,
-    key: &Path,
-) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Diagnostic> {
-    let chain = certificates("--cert", cert)?;
-    let pem = files::read(key).map_err(|error| unreadable("--key", key, &error))?;
-    let key =
-        PrivateKeyDer::from_pem_slice(&pem).map_err(|error| unreadable("--key", key, &error))?;
-    Ok((chain, key))
 }
 
 /// The authorities that the system trusts.

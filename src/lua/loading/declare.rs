@@ -249,17 +249,7 @@ fn declare_task(
         Some(name) => format!("task '{name}'"),
         None => "task".to_owned(),
     };
-    let mut task = Task {
-        name,
-        weight: 1,
-        sequence: None,
-        on_start: false,
-        on_stop: false,
-        tags: Vec::new(),
-        wait: None,
-        function: builder.tasks.len(),
-        line: at.1,
-    };
+    let mut task = Task::new(name, builder.tasks.len(), at.1);
     let place = if task.name.is_some() { 2 } else { 1 };
     if !matches!(table.raw_get::<Value>(place), Ok(Value::Function(_))) || table.raw_len() != place
     {

@@ -45,12 +45,15 @@ pub(crate) fn load_watched(
     load_from(name, source, variables, seed, None, heartbeat)
 }
 
-/// Loads a plan that another process has bundled. Nothing of this machine but the bundle decides what it is.
+/// Loads a plan that another process has bundled, as [`load_watched`] does. Nothing of this machine but the bundle decides what it is.
 ///
 /// # Errors
 /// As [`load`], and trouble with unpacking it.
 #[cfg(any(test, feature = "gaggle"))]
-pub(crate) fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settings), Error> {
+pub(crate) fn load_bundle(
+    bundle: &Bundle,
+    heartbeat: &Arc<Heartbeat>,
+) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let folder = bundle.unpack()?;
     // Of the environment here the plan sees nothing: it is somebody else's.
     let variables = GivenVariables {
@@ -63,7 +66,7 @@ pub(crate) fn load_bundle(bundle: &Bundle) -> Result<(Arc<Program>, Plan, Settin
         variables,
         bundle.seed,
         Some(folder),
-        &Arc::default(),
+        heartbeat,
     )
 }
 

@@ -101,6 +101,7 @@ impl Bundle {
 mod tests {
     use super::*;
     use crate::lua::{load, load_bundle};
+    use std::sync::Arc;
 
     /// A plan with a module, data and variables, in a folder that is gone when it is loaded again.
     fn bundle() -> (Bundle, String) {
@@ -127,7 +128,8 @@ mod tests {
         let (bundle, digest) = bundle();
         let json = serde_json::to_vec(&bundle).expect("plain data");
         let bundle: Bundle = serde_json::from_slice(&json).expect("what was written");
-        let (program, plan, settings) = load_bundle(&bundle).expect("it brings all");
+        let (program, plan, settings) =
+            load_bundle(&bundle, &Arc::default()).expect("it brings all");
         assert_eq!(program.digest(), digest);
         assert_eq!(settings.users, Some(6));
         assert_eq!(plan.scenarios[0].tasks[0].title(), "front page");
@@ -152,7 +154,9 @@ mod tests {
         let (mut bundle, _) = bundle();
         for path in ["../evil.lua", "/tmp/evil.lua", "a/../../evil.lua"] {
             bundle.modules = BTreeMap::from([(PathBuf::from(path), String::new())]);
-            let told = load_bundle(&bundle).expect_err(path).to_string();
+            let told = load_bundle(&bundle, &Arc::default())
+                .expect_err(path)
+                .to_string();
             assert!(told.contains("outside of its folder"), "{told}");
         }
     }

@@ -235,6 +235,13 @@ impl GeneratorLog {
         strain
     }
 
+    /// Notes that nothing more is known of a shard: its connections count no more.
+    pub(super) fn lose(&mut self, shard: usize) {
+        if let Some(stretch) = self.whole.get_mut(shard) {
+            stretch.connections = 0;
+        }
+    }
+
     pub(super) fn connections_now(&self) -> u64 {
         self.whole.iter().map(|stretch| stretch.connections).sum()
     }

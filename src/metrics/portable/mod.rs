@@ -8,6 +8,7 @@
 //! The encoding is sparse (rows without anything are left out) and explains itself: names stand in it as they are, and
 //! compression makes two or three bytes of each that comes again.
 
+pub(super) mod condensed;
 mod encoding;
 mod rows;
 #[cfg(test)]
@@ -17,8 +18,9 @@ use super::delta::{Border, Delta, ScenarioDelta, SliceDelta, Source};
 use super::generator::Effort;
 use super::latency::{Exact, MOST_COUNT};
 use super::measures::{Kind, Measure};
+use super::request::RequestCounts;
 use super::under_way::Quiet;
-use rows::{Arrivals, ErrorCount, Request, Task, Who};
+use rows::{Arrivals, Counted, ErrorCount, Request, Task, Who};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -235,6 +237,12 @@ impl Slice {
             && self.errors.values().all(ErrorCount::is_plausible)
             && self.arrivals.is_plausible()
             && self.late.is_plausible()
+    }
+
+    /// Returns the counts of each row that counts something, with its latencies.
+    pub(super) fn counted_rows(&self) -> impl Iterator<Item = (&RequestCounts, &Counted)> {
+        let rows = self.requests.values().map(Request::counted);
+        rows.filter(|(counts, _)| !counts.is_empty())
     }
 
     fn of(shard: u64, covered: u64, delta: &SliceDelta) -> Slice {

@@ -63,6 +63,21 @@ impl Request {
         self.counts.count()
     }
 
+    /// Returns its counts, and its latencies.
+    pub(super) fn counted(&self) -> (&RequestCounts, &Counted) {
+        (&self.counts, &self.all)
+    }
+
+    /// Returns all of its latencies.
+    pub(super) fn latencies(&mut self) -> [&mut Counted; 4] {
+        [
+            &mut self.all,
+            &mut self.failures,
+            &mut self.failed_at_once,
+            &mut self.service,
+        ]
+    }
+
     pub(super) fn merge(&mut self, other: &Request) {
         self.counts.add(&other.counts);
         self.counts.status.sort_unstable();
@@ -120,6 +135,10 @@ impl From<&TaskDelta> for Task {
 }
 
 impl Task {
+    pub(super) fn latencies(&mut self) -> &mut Counted {
+        &mut self.all
+    }
+
     pub(super) fn merge(&mut self, other: &Task) {
         self.ok = self.ok.merged(&other.ok);
         self.failed = self.failed.merged(&other.failed);
@@ -159,6 +178,10 @@ impl From<&ArrivalDelta> for Arrivals {
 }
 
 impl Arrivals {
+    pub(super) fn latencies(&mut self) -> &mut Counted {
+        &mut self.all
+    }
+
     pub(super) fn merge(&mut self, other: &Arrivals) {
         self.delays = self.delays.merged(&other.delays);
         add(&mut self.all, &other.all);

@@ -31,6 +31,8 @@ pub enum Cause {
     Aborted,
     /// Trouble of lgoose's own.
     Trouble,
+    /// Whoever watched a run that another manager led has left it: it went on.
+    Left,
 }
 
 /// Cause and time of a run's end.
@@ -125,6 +127,7 @@ impl Ending {
             }
             Cause::Aborted => format!("aborted {at}"),
             Cause::Trouble => format!("ended by trouble of lgoose's own {at}"),
+            Cause::Left => format!("watched until it was left {at}; the run went on"),
         };
         if self.in_warmup {
             text += ", before the figures began to count";

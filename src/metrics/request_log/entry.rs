@@ -1,5 +1,5 @@
-//! Encodes entries of a log as bytes and back: numbers first, then texts with their lengths. Written and read
-//! within one process, so there is no version and no other order of bytes.
+//! Encodes entries of a log as bytes and back: numbers first, then texts with their lengths. Read by the lgoose that
+//! wrote them, in this process or of the same version on another machine, so there is no version in them.
 
 use std::num::NonZeroU64;
 
@@ -175,13 +175,13 @@ pub(super) fn cut(text: &str) -> &str {
 
 fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
     for number in numbers {
-        out.extend_from_slice(&number.to_ne_bytes());
+        out.extend_from_slice(&number.to_le_bytes());
     }
 }
 
 fn put(out: &mut Vec<u8>, pieces: &[&str]) {
     let length: usize = pieces.iter().map(|piece| piece.len()).sum();
-    out.extend_from_slice(&(length as u32).to_ne_bytes());
+    out.extend_from_slice(&(length as u32).to_le_bytes());
     for piece in pieces {
         out.extend_from_slice(piece.as_bytes());
     }
@@ -196,6 +196,21 @@ fn put_optional(out: &mut Vec<u8>, text: Option<&str>) {
 pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     let mut cursor = Cursor(bytes);
     std::iter::from_fn(move || cursor.entry())
+}
+
+/// Returns how many bytes the first entries take that fit into `most`; at least one entry, if there is any.
+#[cfg(feature = "gaggle")]
+pub(super) fn first_entries(bytes: &[u8], most: usize) -> usize {
+    let mut cursor = Cursor(bytes);
+    let mut length = 0;
+    while cursor.entry().is_some() {
+        let end = bytes.len() - cursor.0.len();
+        if end > most && length > 0 {
+            break;
+        }
+        length = end;
+    }
+    length
 }
 
 /// Reader of the bytes that [`RequestEntry::encode`] and [`TaskEntry::encode`] have written; yields `None` at their
@@ -271,13 +286,13 @@ impl<'a> Cursor<'a> {
     fn numbers<const N: usize>(&mut self) -> Option<[u64; N]> {
         let mut numbers = [0; N];
         for number in &mut numbers {
-            *number = u64::from_ne_bytes(self.array()?);
+            *number = u64::from_le_bytes(self.array()?);
         }
         Some(numbers)
     }
 
     fn text(&mut self) -> Option<&'a str> {
-        let length = u32::from_ne_bytes(self.array()?);
+        let length = u32::from_le_bytes(self.array()?);
         let (text, rest) = self.0.split_at_checked(length as usize)?;
         self.0 = rest;
         std::str::from_utf8(text).ok()

@@ -7,8 +7,12 @@
 //! file and no format.
 
 mod entry;
+#[cfg(feature = "gaggle")]
+mod travel;
 
 pub(crate) use entry::{Entry, Messages, RequestEntry, TaskEntry};
+#[cfg(feature = "gaggle")]
+pub(crate) use travel::{pack_entries, pieces};
 
 use super::exemplars::messages;
 use super::names::Label;
@@ -52,10 +56,10 @@ impl LogKind {
 }
 
 /// Selection of the logs that are kept, by their numbers.
-pub(super) type LogSelection = [bool; LogKind::ALL.len()];
+pub(crate) type LogSelection = [bool; LogKind::ALL.len()];
 
 /// Number of lines of each log.
-type Lines = [u64; LogKind::ALL.len()];
+pub(crate) type Lines = [u64; LogKind::ALL.len()];
 
 /// Messages from a shard to the writer of logs.
 #[derive(Debug)]
@@ -70,13 +74,29 @@ pub enum LogMessage {
 #[derive(Debug)]
 pub struct Chunk {
     bytes: Vec<u8>,
+    /// The worker that it came from; none if it is of this process.
+    worker: Option<LogWorker>,
     shared: Arc<Shared>,
+}
+
+/// A worker, as logs name it.
+#[derive(Debug, Clone)]
+pub struct LogWorker {
+    /// A number of its own, which orders lines that are sorted.
+    pub number: u16,
+    /// Its name.
+    pub name: Arc<str>,
 }
 
 impl Chunk {
     /// Returns the entries in their order.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         entry::entries(&self.bytes)
+    }
+
+    /// Returns the worker that they came from; `None` if they are of this process.
+    pub fn worker(&self) -> Option<&LogWorker> {
+        self.worker.as_ref()
     }
 }
 
@@ -268,6 +288,7 @@ impl LogRecorder {
         };
         let chunk = Chunk {
             bytes: std::mem::replace(&mut self.bytes, next),
+            worker: None,
             shared: shared.clone(),
         };
         // Without a writer nothing is written; what was made is counted all the same.

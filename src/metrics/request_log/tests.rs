@@ -202,3 +202,56 @@ fn a_log_recorder_that_goes_away_hands_over_what_it_has() {
     drop(recorder);
     assert_eq!(received(&parcels).len(), 1);
 }
+
+#[cfg(feature = "gaggle")]
+#[test]
+fn entries_travel_in_pieces_of_a_bounded_size_and_arrive_as_they_were() {
+    let (out, chunks) = channel();
+    let run_logs = RunLogs::new([true; 4], out, 64 << 20);
+    let origin = Instant::now();
+    let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
+    let asked = Asked {
+        origin: "http://a",
+        path: "/path",
+        body: b"body",
+    };
+    record(&mut recorder, origin, 50, &asked, true);
+    drop(recorder);
+    run_logs.end();
+    let (other_out, other_chunks) = channel();
+    let other = RunLogs::new([true; 4], other_out, 64 << 20);
+    let worker = LogWorker {
+        number: 3,
+        name: "w".into(),
+    };
+    let (mut sent, mut count) = (Vec::new(), 0);
+    for message in &chunks {
+        let LogMessage::Chunk(chunk) = message else {
+            break;
+        };
+        for piece in pieces(chunk.bytes(), 2_000) {
+            assert!(piece.len() <= 2_000);
+            let packed = pack_entries(piece);
+            other.admit(&packed, worker.clone()).expect("it is packed");
+            count += 1;
+        }
+        sent.extend(chunk.entries().map(|entry| format!("{entry:?}")));
+    }
+    assert!(count > 5 && sent.len() == 50, "{count} pieces");
+    other.add_made(&run_logs.all_made());
+    assert_eq!(other.made(LogKind::Requests), 50);
+    assert!(other.on_the_way() > 0);
+    other.end();
+    let mut came = Vec::new();
+    for message in &other_chunks {
+        let LogMessage::Chunk(chunk) = message else {
+            break;
+        };
+        assert_eq!(chunk.worker().map(|worker| worker.number), Some(3));
+        came.extend(chunk.entries().map(|entry| format!("{entry:?}")));
+    }
+    assert_eq!(came, sent);
+    assert_eq!(other.on_the_way(), 0, "what was dropped takes nothing");
+    assert!(other.admit(b"no entries", worker).is_err());
+    assert_eq!(pieces(&[1, 2, 3], 1).count(), 0, "they are none");
+}

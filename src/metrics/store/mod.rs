@@ -88,6 +88,7 @@ impl Store {
         self.time.cover(shard, u64::MAX);
         self.silences.stands(shard, None);
         self.measured.scenarios.lose(shard);
+        self.measured.generator.lose(shard);
     }
 
     /// Notes that a shard that counted as lost goes on to hand over.
@@ -166,8 +167,8 @@ impl Store {
         Arc::new(self.snapshot())
     }
 
-    /// Ends a tick.
-    fn advance(&mut self, now: Duration) {
+    /// Ends a tick at `now` since the start of the run, for which nobody wants a snapshot.
+    pub(crate) fn advance(&mut self, now: Duration) {
         self.time.advance(now);
         self.measured.tick(now);
         if let Some(recording) = &mut self.recording {
@@ -175,6 +176,11 @@ impl Store {
         }
         self.workers.tick(now);
         self.close();
+    }
+
+    /// Returns how far the figures are behind that moment since the start of the run; `None` if nobody hands over.
+    pub(crate) fn behind(&self, now: Duration) -> Option<Duration> {
+        self.time.behind(now)
     }
 
     /// Closes the seconds of which everything is known, and examines them.

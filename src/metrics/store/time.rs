@@ -85,6 +85,13 @@ impl MeasuredTime {
         first.max(now.saturating_sub(PATIENCE)).min(now)
     }
 
+    /// Returns how long before that moment the first of the shards that hand over has done so last; `None` without any.
+    pub(super) fn behind(&self, now: Duration) -> Option<Duration> {
+        let at_work = self.covered.iter().filter(|covered| **covered < u64::MAX);
+        let first = Duration::from_nanos(*at_work.min()?);
+        Some(now.saturating_sub(first))
+    }
+
     /// Returns the same since the measurement began.
     pub(super) fn known_of_measurement_ns(&self) -> u64 {
         self.known_ns().saturating_sub(self.origin_ns())

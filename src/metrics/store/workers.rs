@@ -5,6 +5,7 @@
 
 use super::super::by_name::ByName;
 use super::super::delta::SliceDelta;
+use super::super::gathered::GatheredDelta;
 use super::super::latency::nanoseconds;
 use super::super::portable::{PortableDelta, Slice, Stand};
 use super::super::report::{LabelRow, ThresholdRow, WorkerRow};
@@ -13,6 +14,7 @@ use super::super::snapshot::LiveWorker;
 use super::super::workers::{WorkerIdentity, WorkerTally};
 use super::Store;
 use super::judging::Verdicts;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +27,8 @@ const FEW: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct Workers {
     tallies: Vec<WorkerTally>,
+    /// Number of the worker of each shard.
+    by_shard: BTreeMap<usize, usize>,
     labels: Vec<Label>,
     sketcher: Option<Box<Sketcher>>,
     /// Rows for live views, and when they were made.
@@ -55,6 +59,10 @@ impl Workers {
         for label in labels.filter(|label| label.members.binary_search(&worker).is_ok()) {
             change(&mut label.store);
         }
+    }
+
+    fn tally_of_shard(&mut self, shard: usize) -> Option<&mut WorkerTally> {
+        self.tallies.get_mut(*self.by_shard.get(&shard)?)
     }
 
     /// Returns whether a label has figures of its own.
@@ -177,6 +185,10 @@ impl Store {
             // Other shards have nothing to add to it.
             label.store.time.expect_of(identity.shards.clone());
         }
+        let shards = identity.shards.clone();
+        self.workers
+            .by_shard
+            .extend(shards.map(|shard| (shard, number)));
         self.workers.tallies.push(WorkerTally::new(identity));
     }
 
@@ -200,41 +212,81 @@ impl Store {
     pub(crate) fn merge_worker(&mut self, worker: usize, delta: &PortableDelta) {
         let mut workers = std::mem::take(&mut self.workers);
         let mut sketcher = workers.sketcher.take().unwrap_or_default();
-        let mut tally = workers.tallies.get_mut(worker);
-        if let Some(tally) = &tally {
+        if let Some(tally) = workers.tallies.get(worker) {
             tally.begin(&mut sketcher);
         }
+        self.merge_slices_of(&mut workers, worker, delta, |workers, rows| {
+            if let Some(tally) = workers.tallies.get_mut(worker) {
+                tally.add_slice(rows, &mut sketcher);
+            }
+        });
+        if let Some(tally) = workers.tallies.get_mut(worker) {
+            tally.end(&mut sketcher);
+        }
+        self.merge_stands_of(&mut workers, worker, delta);
+        workers.sketcher = Some(sketcher);
+        self.workers = workers;
+    }
+
+    /// Adds what several workers with the same labels measured, which a gather has added up.
+    pub(crate) fn merge_gathered(&mut self, gathered: &GatheredDelta) {
+        let mut workers = std::mem::take(&mut self.workers);
+        let mut sketcher = workers.sketcher.take().unwrap_or_default();
+        for (worker, share) in &gathered.shares {
+            let Some(tally) = workers.tallies.get_mut(*worker as usize) else {
+                continue;
+            };
+            for counts in share.0.range(self.time.epoch()..).map(|(_, counts)| counts) {
+                tally.add_counts(counts, &mut sketcher);
+            }
+        }
+        // All have the same labels.
+        let any = gathered.shares.keys().next();
+        let any = any.map_or(usize::MAX, |worker| *worker as usize);
+        self.merge_slices_of(&mut workers, any, &gathered.delta, |_, _| {});
+        self.merge_stands_of(&mut workers, any, &gathered.delta);
+        workers.sketcher = Some(sketcher);
+        self.workers = workers;
+    }
+
+    /// Adds slices of workers with the labels of `like` to the run, to those labels, and the users in them to each
+    /// worker; `each` gets the rows of each.
+    fn merge_slices_of(
+        &mut self,
+        workers: &mut Workers,
+        like: usize,
+        delta: &PortableDelta,
+        mut each: impl FnMut(&mut Workers, &SliceDelta),
+    ) {
         for ((epoch, from), slice) in &delta.slices {
             if *epoch < self.time.epoch() {
                 continue;
             }
             let rows = slice.to_delta(*epoch, *from);
             self.merge_slice_of_shards(slice, &rows);
-            if let Some(tally) = &mut tally {
-                tally.add_slice(&rows, &mut sketcher);
-                for ((shard, _, name), row) in &slice.scenarios {
-                    let scenario = self.measured.scenarios.number_of(name);
-                    tally.add_users(*shard as usize, scenario, row.change, row.rise);
+            each(workers, &rows);
+            for ((shard, _, name), row) in &slice.scenarios {
+                let (shard, scenario) = (*shard as usize, self.measured.scenarios.number_of(name));
+                if let Some(tally) = workers.tally_of_shard(shard) {
+                    tally.add_users(shard, scenario, row.change, row.rise);
                 }
             }
-            let labels = workers.labels.iter_mut();
-            for label in labels.filter(|label| label.members.binary_search(&worker).is_ok()) {
-                label.store.merge_slice_of_shards(slice, &rows);
-            }
+            workers.each_store_of(like, |store| store.merge_slice_of_shards(slice, &rows));
         }
-        if let Some(tally) = &mut tally {
-            tally.end(&mut sketcher);
-        }
+    }
+
+    /// Adds the states of shards, and the warnings, of workers with the labels of `like`.
+    fn merge_stands_of(&mut self, workers: &mut Workers, like: usize, delta: &PortableDelta) {
         for ((covered, shard), stand) in &delta.stands {
             let shard = *shard as usize;
             self.merge_stand_of(shard, *covered, stand);
-            if let Some(tally) = &mut tally {
+            if let Some(tally) = workers.tally_of_shard(shard) {
                 let half = nanoseconds(stand.effort.wall) / 2;
                 let middle = (*covered).min(self.time.now_ns()).saturating_sub(half);
                 tally.add_effort(shard, middle, &stand.effort);
             }
         }
-        workers.each_store_of(worker, |store| {
+        workers.each_store_of(like, |store| {
             for ((covered, shard), stand) in &delta.stands {
                 store.merge_stand_of(*shard as usize, *covered, stand);
             }
@@ -242,8 +294,6 @@ impl Store {
         for warning in &delta.warnings {
             self.warn(warning.clone());
         }
-        workers.sketcher = Some(sketcher);
-        self.workers = workers;
     }
 
     /// Adds a slice of several shards, of which `rows` are those that are common to all.

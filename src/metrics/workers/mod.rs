@@ -39,8 +39,11 @@ impl WorkerIdentity {
 }
 
 /// Returns labels as thresholds and reports write them: `region=eu`.
-pub(crate) fn label_texts(labels: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
-    labels.iter().map(|(key, value)| format!("{key}={value}"))
+pub(crate) fn label_texts<'a>(
+    labels: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> impl Iterator<Item = String> {
+    let labels = labels.into_iter();
+    labels.map(|(key, value)| format!("{key}={value}"))
 }
 
 /// Returns labels on one line: `region=eu zone=a`.

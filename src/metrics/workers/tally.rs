@@ -2,6 +2,7 @@
 
 use super::super::axis::SECOND;
 use super::super::delta::SliceDelta;
+use super::super::gathered::Counts;
 use super::super::generator::Effort;
 use super::super::latency::Exact;
 use super::super::report::{WorkerRow, WorkerState};
@@ -75,6 +76,19 @@ impl WorkerTally {
             self.rate.add(second, row.counts.count());
             sketcher.more(&row.all);
         }
+    }
+
+    /// Adds what it has in figures that a gather added up.
+    pub(in super::super) fn add_counts(&mut self, counts: &Counts, sketcher: &mut Sketcher) {
+        self.begin(sketcher);
+        self.exact = self.exact.merged(&counts.exact);
+        self.failures += counts.failures;
+        self.bytes += counts.bytes;
+        for (second, requests) in &counts.seconds {
+            self.rate.add(*second, *requests);
+        }
+        sketcher.more_coarse(&counts.latencies);
+        self.end(sketcher);
     }
 
     /// Ends what [`Self::begin`] began.

@@ -2,8 +2,8 @@
 //! what is of a moment says so: `users_now`, `rate_now`.
 
 use crate::metrics::{
-    Check, ErrorRow, Event, LiveRow, LiveWorker, Metric, RunPhase, ScenarioRow, SeriesPoint,
-    Snapshot, ThresholdRow, WorkerState,
+    Check, ErrorRow, Event, LiveRow, LiveWorker, Metric, ScenarioRow, SeriesPoint, Snapshot,
+    ThresholdRow, WorkerState,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -140,11 +140,7 @@ impl<'a> Live<'a> {
             iterations: row.iterations,
         };
         Live {
-            phase: match snapshot.progress.phase {
-                RunPhase::Running => "running",
-                RunPhase::Paused => "paused",
-                RunPhase::Stopping => "stopping",
-            },
+            phase: snapshot.progress.phase.name(),
             wanted: Wanted {
                 users: wanted.users,
                 rate: wanted.rate,

@@ -41,6 +41,7 @@ impl Abandon {
 pub(crate) struct LogWriter {
     run_logs: RunLogs,
     files: Vec<(LogKind, LogFile)>,
+    of_workers: bool,
     progress: Arc<Progress>,
     thread: JoinHandle<Vec<Error>>,
     /// Closed when the thread ends.
@@ -59,11 +60,12 @@ pub(crate) struct Written {
 }
 
 impl LogWriter {
-    /// Opens the files and starts the thread. `None` if no log is asked for.
+    /// Opens the files and starts the thread. `None` if no log is asked for. Lines name the worker that they came from
+    /// in a run `of_workers`.
     ///
     /// # Errors
     /// A file that cannot be written, as the author's mistake: nothing has been sent yet.
-    pub(crate) fn start(logs: &Logs) -> Result<Option<LogWriter>, Error> {
+    pub(crate) fn start(logs: &Logs, of_workers: bool) -> Result<Option<LogWriter>, Error> {
         let files = [&logs.request, &logs.task, &logs.error, &logs.debug];
         let mut wanted = [false; LogKind::ALL.len()];
         let mut open = Vec::new();
@@ -81,7 +83,7 @@ impl LogWriter {
             let sink = Sink::open(&file.path, progress.clone()).map_err(unwritable)?;
             wanted[kind as usize] = true;
             let sorted = logs.sorted && kind == LogKind::Requests;
-            open.push(Log::new(kind, file, sink, sorted));
+            open.push(Log::new(kind, file, sink, sorted, of_workers));
             named.push((kind, file.clone()));
         }
         if open.is_empty() {
@@ -105,6 +107,7 @@ impl LogWriter {
         Ok(Some(LogWriter {
             run_logs,
             files: named,
+            of_workers,
             progress,
             thread,
             ended,
@@ -148,7 +151,7 @@ impl LogWriter {
             .map(|(kind, file)| row(*kind, &file.path, &self.run_logs, &self.progress))
             .collect();
         let short = rows.iter().filter(|row| row.left_out > 0);
-        let warnings = short.map(warning).collect();
+        let warnings = short.map(|row| warning(row, self.of_workers)).collect();
         Written {
             rows,
             warnings,
@@ -167,12 +170,17 @@ fn row(kind: LogKind, path: &Path, run_logs: &RunLogs, progress: &Progress) -> L
     }
 }
 
-fn warning(row: &LogRow) -> String {
+fn warning(row: &LogRow, of_workers: bool) -> String {
     let left_out = crate::units::show_count(row.left_out);
     let all = crate::units::show_count(row.left_out + row.lines);
+    let why = match of_workers {
+        false => "the file could not be written as fast as they came, or not at all",
+        true => {
+            "workers, the broker or the file could not take them as fast as they came, or a worker was lost"
+        }
+    };
     format!(
-        "{left_out} of {all} lines of the log '{}' were left out: the file could not be written as fast as \
-         they came, or not at all",
+        "{left_out} of {all} lines of the log '{}' were left out: {why}",
         row.file
     )
 }

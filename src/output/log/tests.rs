@@ -101,7 +101,7 @@ fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> Written {
         debug: file("debug"),
         sorted: false,
     };
-    let writer = LogWriter::start(&logs)
+    let writer = LogWriter::start(&logs, false)
         .expect("the files can be written")
         .expect("there are logs");
     let origin = Instant::now();
@@ -221,7 +221,7 @@ fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
         fail(&mut recorder, origin, &["a", "b"]);
         drop(recorder);
         run_logs.end();
-        let logs = vec![Log::new(LogKind::Requests, &file, sink, false)];
+        let logs = vec![Log::new(LogKind::Requests, &file, sink, false, false)];
         let writer = Writer {
             logs,
             run_logs,

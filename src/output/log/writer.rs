@@ -1,19 +1,24 @@
 //! The thread that writes the logs: it formats the entries it receives and passes them to the files.
 
 use super::columns;
-use super::fields::{Csv, Jsonl, Names};
+use super::fields::{Csv, Fields as _, Jsonl, Names};
 use super::progress::Progress;
 use super::sink::{Ended, Sink};
 use super::sorter::Sorter;
 use crate::config::{LogFile, LogFormat};
 use crate::error::{Error, Trouble};
-use crate::metrics::{Chunk, Entry, LogKind, LogMessage, RequestEntry, RunLogs, TaskEntry};
+use crate::metrics::{
+    Chunk, Entry, LogKind, LogMessage, LogWorker, RequestEntry, RunLogs, TaskEntry,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 
 /// The number of bytes after which lines are passed to a file; the end of a chunk flushes them, too.
 const FLUSH_BYTES: usize = 256 * 1024;
+
+/// Column of the worker, the first where users run on workers.
+const WORKER: &str = "worker";
 
 /// All logs of a run.
 #[derive(Debug)]
@@ -47,7 +52,7 @@ impl Writer {
     fn add(&mut self, chunk: &Chunk) {
         for entry in chunk.entries() {
             for log in &mut self.logs {
-                log.enter(&entry, &self.progress);
+                log.enter(&entry, chunk.worker(), &self.progress);
             }
         }
         for log in &mut self.logs {
@@ -67,6 +72,8 @@ pub(super) struct Log {
     sorter: Option<Sorter>,
     /// Whether the header line, which does not count, has not been taken yet.
     names_due: bool,
+    /// Whether each line begins with the worker that it came from.
+    of_workers: bool,
     /// Whether nothing is written any more.
     ended: bool,
     trouble: Option<Error>,
@@ -74,12 +81,18 @@ pub(super) struct Log {
 
 impl Log {
     /// Creates a log that goes into that file.
-    pub(super) fn new(kind: LogKind, file: &LogFile, sink: Sink, sorted: bool) -> Log {
+    pub(super) fn new(
+        kind: LogKind,
+        file: &LogFile,
+        sink: Sink,
+        sorted: bool,
+        of_workers: bool,
+    ) -> Log {
         let folder = file.path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
         let mut buffer = Vec::new();
         if file.format == LogFormat::Csv {
-            names(kind, &mut buffer);
+            names(kind, of_workers, &mut buffer);
         }
         Log {
             kind,
@@ -89,21 +102,27 @@ impl Log {
             names_due: file.format == LogFormat::Csv,
             buffer,
             sorter: sorted.then(|| Sorter::new(folder.to_owned())),
+            of_workers,
             ended: false,
             trouble: None,
         }
     }
 
-    fn enter(&mut self, entry: &Entry<'_>, progress: &Progress) {
+    fn enter(&mut self, entry: &Entry<'_>, worker: Option<&LogWorker>, progress: &Progress) {
         if self.ended {
             return;
         }
         let begin = self.buffer.len();
-        if !line(self.kind, self.format, entry, &mut self.buffer) {
+        let name = worker.map(|worker| &*worker.name);
+        if !line(self.kind, self.format, entry, name, &mut self.buffer) {
             return;
         }
         if let (Some(sorter), Entry::Request(request)) = (&mut self.sorter, entry) {
-            let connection = request.connection.map_or(u64::MAX, |number| number.get());
+            // Each worker counts its connections for itself.
+            let first = worker.map_or(0, |worker| u64::from(worker.number) << 48);
+            let connection = request
+                .connection
+                .map_or(u64::MAX, |number| first | number.get());
             let added = sorter.add((connection, request.start_ns), &self.buffer[begin..]);
             self.buffer.truncate(begin);
             if let Err(error) = added {
@@ -171,7 +190,7 @@ impl Log {
             LogFormat::Csv => {
                 // As many fields as every row, so that readers do not stumble over it.
                 let mut header = Vec::new();
-                names(self.kind, &mut header);
+                names(self.kind, self.of_workers, &mut header);
                 let columns = memchr::memchr_iter(b',', &header).count();
                 self.buffer.resize(columns - 1, b',');
                 let line = format!("{left_out} lines were left out,\n");
@@ -184,18 +203,28 @@ impl Log {
 }
 
 /// Appends the line of an entry; false if the log has none for it.
-fn line(kind: LogKind, format: LogFormat, entry: &Entry<'_>, out: &mut Vec<u8>) -> bool {
+fn line(
+    kind: LogKind,
+    format: LogFormat,
+    entry: &Entry<'_>,
+    worker: Option<&str>,
+    out: &mut Vec<u8>,
+) -> bool {
     let begin = out.len();
+    if format == LogFormat::Jsonl {
+        out.push(b'{');
+    }
+    if let Some(name) = worker {
+        match format {
+            LogFormat::Jsonl => Jsonl(out).text(WORKER, name),
+            LogFormat::Csv => Csv(out).text(WORKER, name),
+        }
+    }
     let has_one = match (format, entry) {
         (LogFormat::Csv, Entry::Request(entry)) => columns::request(kind, entry, &mut Csv(out)),
         (LogFormat::Csv, Entry::Task(entry)) => columns::task(kind, entry, &mut Csv(out)),
-        (LogFormat::Jsonl, entry) => {
-            out.push(b'{');
-            match entry {
-                Entry::Request(entry) => columns::request(kind, entry, &mut Jsonl(out)),
-                Entry::Task(entry) => columns::task(kind, entry, &mut Jsonl(out)),
-            }
-        }
+        (LogFormat::Jsonl, Entry::Request(entry)) => columns::request(kind, entry, &mut Jsonl(out)),
+        (LogFormat::Jsonl, Entry::Task(entry)) => columns::task(kind, entry, &mut Jsonl(out)),
     };
     if !has_one {
         out.truncate(begin);
@@ -211,7 +240,10 @@ fn line(kind: LogKind, format: LogFormat, entry: &Entry<'_>, out: &mut Vec<u8>) 
 }
 
 /// Appends the header line: the names of a log's columns, taken from its own lines.
-fn names(kind: LogKind, out: &mut Vec<u8>) {
+fn names(kind: LogKind, of_workers: bool, out: &mut Vec<u8>) {
+    if of_workers {
+        Names(out).text(WORKER, "");
+    }
     let request = RequestEntry {
         error: Some(""),
         messages: Some(crate::metrics::Messages {

@@ -1,6 +1,6 @@
 //! What is told as metrics, and under which names and labels. `docs/web.md` lists them.
 
-use super::family::{Family, Figure, Labels, by_status, counter, family, gauge, latencies};
+use super::family::{Family, Figure, Labels, by_status, counter, family, flag, gauge, latencies};
 use super::{machines, plan};
 use crate::metrics::{Figures, Report, RequestRow, RunPhase, Snapshot};
 
@@ -55,11 +55,7 @@ fn requests(report: &Report) -> Vec<Family> {
 fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
     let scenario = |name: &str| vec![("scenario", name.to_owned())];
     let wanted = now.progress.wanted;
-    let phase = match now.progress.phase {
-        RunPhase::Running => "running",
-        RunPhase::Paused => "paused",
-        RunPhase::Stopping => "stopping",
-    };
+    let phase = now.progress.phase;
     let run = vec![
         ("plan", report.plan.clone()),
         ("host", report.host.clone()),
@@ -70,10 +66,7 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
         family(
             "phase",
             "The phase of the run, 1 for that of now",
-            ["running", "paused", "stopping"].map(|one| {
-                let is = if one == phase { 1.0 } else { 0.0 };
-                (vec![("phase", one.to_owned())], Figure::Gauge(is))
-            }),
+            RunPhase::ALL.map(|one| (vec![("phase", one.name().to_owned())], flag(one == phase))),
         ),
         gauge(
             "run_seconds",
@@ -134,6 +127,7 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
 mod tests {
     use super::super::encoding::Encoding;
     use super::*;
+    use crate::metrics::{LiveWorker, WorkerState};
     use crate::output::fixture;
 
     fn text(report: &Report) -> String {
@@ -178,6 +172,33 @@ mod tests {
             workers.contains("lgoose_label_requests_total{label=\"region="),
             "{workers}"
         );
+    }
+
+    #[test]
+    fn workers_are_told_apart() {
+        let worker = |name: &str, state| LiveWorker {
+            name: name.into(),
+            requests: 7,
+            state,
+            ..LiveWorker::default()
+        };
+        let now = Snapshot {
+            workers: [
+                worker("one", WorkerState::Running),
+                worker("two", WorkerState::Lost),
+            ]
+            .into(),
+            ..Snapshot::default()
+        };
+        let text = Encoding::Text.write(of(&Report::default(), &now));
+        let text = String::from_utf8(text.expect("it is written")).expect("UTF-8");
+        for line in [
+            "lgoose_worker_requests_total{worker=\"one\"} 7.0",
+            "lgoose_worker_up{worker=\"one\"} 1.0",
+            "lgoose_worker_up{worker=\"two\"} 0.0",
+        ] {
+            assert!(text.lines().any(|known| known == line), "{line}: {text}");
+        }
     }
 
     #[test]

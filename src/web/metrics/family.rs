@@ -46,6 +46,11 @@ pub(super) fn counter(value: u64) -> Figure {
     Figure::Counter(value as f64)
 }
 
+/// Returns 1 for what is so, else 0.
+pub(super) fn flag(is: bool) -> Figure {
+    Figure::Gauge(f64::from(u8::from(is)))
+}
+
 /// Adds a label.
 pub(super) fn with(mut labels: Labels, name: &'static str, value: &str) -> Labels {
     labels.push((name, value.to_owned()));

@@ -1,6 +1,6 @@
 //! How hard lgoose itself works, here and on workers.
 
-use super::family::{Family, Figure, by_status, counter, family, gauge, latencies};
+use super::family::{Family, Figure, by_status, counter, family, flag, gauge, latencies};
 use crate::metrics::{LabelRow, LiveWorker, Report, Snapshot, WorkerState};
 
 /// Returns how hard lgoose works, in the last second that is over.
@@ -67,7 +67,7 @@ pub(super) fn workers(report: &Report, now: &Snapshot) -> Vec<Family> {
         family(
             "worker_up",
             "Whether something is heard of it, 1 or 0",
-            live(|row| Figure::Gauge(f64::from(u8::from(row.state != WorkerState::Lost)))),
+            live(|row| flag(row.state != WorkerState::Lost)),
         ),
         family(
             "label_requests",

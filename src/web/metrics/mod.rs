@@ -11,8 +11,8 @@ mod plan;
 use super::answers::Failure;
 use super::site::Site;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use encoding::Encoding;
 use std::sync::Arc;
@@ -22,26 +22,17 @@ pub(super) async fn metrics(
     State(site): State<Arc<Site>>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    let trouble = |error: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error);
-    let _turn = site
-        .rendering
-        .acquire()
-        .await
-        .map_err(|error| trouble(error.to_string()))?;
-    let report = site.report().await?;
-    let snapshot = match site.is_over() {
-        true => site.feed.latest(),
-        false => site.handle.snapshot(),
-    };
     let accepted = headers
         .get_all(ACCEPT)
         .iter()
         .filter_map(|accept| accept.to_str().ok());
     let encoding = Encoding::wanted(accepted);
-    let written = tokio::task::spawn_blocking(move || {
-        encoding.write(families::of(&report, &snapshot.unwrap_or_default()))
+    let shown = site.clone();
+    let written = site.render(move |report| {
+        let now = shown.snapshot().unwrap_or_default();
+        let written = encoding.write(families::of(&report, &now));
+        written.map_err(|error| format!("cannot write the metrics: {error}"))
     });
-    let written = written.await.map_err(|error| trouble(error.to_string()))?;
-    let bytes = written.map_err(|error| trouble(format!("cannot write the metrics: {error}")))?;
+    let bytes = written.await?;
     Ok(([(CONTENT_TYPE, encoding.content_type())], bytes).into_response())
 }

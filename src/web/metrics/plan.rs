@@ -1,6 +1,6 @@
 //! What a plan asks for: checks, thresholds, metrics of its own.
 
-use super::family::{Family, Figure, counter, family, with};
+use super::family::{Family, Figure, counter, family, flag, with};
 use crate::metrics::{Check, Metric, MetricKind, Report, ThresholdRow};
 
 pub(super) fn judged(report: &Report) -> Vec<Family> {
@@ -33,12 +33,7 @@ pub(super) fn judged(report: &Report) -> Vec<Family> {
         family(
             "threshold_passed",
             "Whether a threshold holds, 1 or 0",
-            rows.clone().map(|row| {
-                (
-                    threshold(row),
-                    Figure::Gauge(f64::from(u8::from(row.passed))),
-                )
-            }),
+            rows.clone().map(|row| (threshold(row), flag(row.passed))),
         ),
         family(
             "threshold_value",

@@ -1,5 +1,6 @@
 //! Tests of the path from samples over shards and ticks to a report.
 
+mod gathered;
 mod long_runs;
 mod percentiles;
 mod workers;

@@ -6,7 +6,7 @@ use crate::metrics::{PortableDelta, WorkerIdentity, WorkerState};
 use crate::threshold::Threshold;
 
 /// Returns a worker of one shard with these labels, such as `region=eu`.
-fn worker(shard: usize, labels: &[&str]) -> WorkerIdentity {
+pub(super) fn worker(shard: usize, labels: &[&str]) -> WorkerIdentity {
     let pairs = labels.iter().filter_map(|label| label.split_once('='));
     WorkerIdentity {
         name: format!("worker-{shard}"),
@@ -87,6 +87,7 @@ impl Played {
                 wall: SECOND,
                 busy: SECOND / 4 * (1 + 2 * worker as u32),
                 lag: Some(Duration::from_millis(1)),
+                connections: 3,
                 ..Effort::default()
             });
             recorder.come_to(recorder.zero() + SECOND * (self.second as u32 + 1));
@@ -316,6 +317,15 @@ fn users_of_a_lost_worker_are_left_out_until_it_is_back() {
     run.store.worker_back(1);
     run.store.find(1);
     assert_eq!(users(&mut run).0, 2);
+}
+
+#[test]
+fn connections_of_a_lost_worker_do_not_count_any_more() {
+    let mut run = two_regions(&[], 2);
+    let open = |run: &mut Played| run.store.tick(SECOND * run.second as u32).connections;
+    assert_eq!(open(&mut run), 6);
+    run.store.lose(1);
+    assert_eq!(open(&mut run), 3);
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! Runs whose users are on workers: hires these, and attaches to runs of others.
+
+use super::conduct;
+use crate::app::gaggle;
+use crate::app::signals::Signals;
+use crate::app::supervisor::{Begun, Site, Supervisor};
+use crate::app::{guard, log, runtime, writable};
+use crate::cli;
+use crate::error::Error;
+
+/// Moves the users to workers, if the flags want that; what it returns is to be ended after the run.
+pub(super) fn hire(
+    begun: &mut Begun,
+    flags: &cli::Run,
+) -> Result<Option<gaggle::Dismissal>, Error> {
+    let quiet = flags.screen.quiet;
+    let tell = move |text: &str| {
+        if !quiet {
+            tracing::info!(target: "lgoose::gaggle", "{text}");
+        }
+    };
+    let Some(workers) = flags.gaggle.workers else {
+        return Ok(None);
+    };
+    // Whoever was claimed is let go before the process ends.
+    guard::attend(begun.handle());
+    let stop = guard::interrupted();
+    let hiring = gaggle::hire(workers, &flags.gaggle, begun.prepared(), tell, stop);
+    let (manager, dismissal) = runtime()?.block_on(hiring)?;
+    let threads = manager.link.threads();
+    let run = manager.run;
+    let site = Site {
+        place: crate::engine::Place::Workers(manager.link),
+        offers: manager.offers,
+        versions: manager.versions,
+        stand_in: None,
+        logs: manager.logs,
+    };
+    begun.move_to(site, threads);
+    let threads = crate::units::counted(threads as u64, "thread");
+    tell(&format!("run {run} begins with {threads} on its workers"));
+    Ok(Some(dismissal))
+}
+
+/// Watches a run on workers, and leads it once nobody else does.
+pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run) -> Result<u8, Error> {
+    if let Some(path) = &flags.screen.log_file {
+        log::write_to(path)?;
+    }
+    let supervisor = Supervisor::new(Signals::Obeyed);
+    let stop = guard::interrupted();
+    let attaching = gaggle::attach(&attach.run, &attach.broker, stop);
+    let (run, dismissal) = runtime()?.block_on(attaching)?;
+    if !flags.screen.quiet {
+        tracing::info!(target: "lgoose::gaggle", "{}", run.told);
+    }
+    let mut begun = supervisor.begin(|| Ok(run.prepared))?;
+    let threads = begun.prepared().config.local.threads;
+    begun.move_to(run.site, threads);
+    let config = begun.prepared().config.clone();
+    writable::try_places(&flags.outputs.output, &config)?;
+    conduct(begun, &config, None, flags, || dismissal.now())
+}

@@ -1,0 +1,88 @@
+//! `lgoose attach`: a run on workers, watched from anywhere or led on when its manager is lost. The plan itself stays with
+//! the workers; what views and reports need of it is in the stream of the run.
+
+use super::job::local;
+use super::{Dismissal, address};
+use crate::app::client::client;
+use crate::app::prepare::Prepared;
+use crate::app::sites::Sites;
+use crate::app::supervisor::Site;
+use crate::cli;
+use crate::config::{Config, Part, ScreenConfig};
+use crate::engine;
+use crate::error::Error;
+use crate::gaggle::{Attached, Manager};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time between two lines of figures without a view.
+const RUNNING_METRICS: Duration = Duration::from_secs(10);
+
+/// A run that was found at a broker.
+pub(in crate::app) struct AttachedRun {
+    pub(in crate::app) prepared: Prepared,
+    pub(in crate::app) site: Site,
+    /// What is said of it before anything is shown.
+    pub(in crate::app) told: String,
+}
+
+/// Finds a run at a broker, and attaches to it unless `stop` comes before.
+///
+/// # Errors
+/// Trouble with the broker; no such run, or one that has not begun.
+pub(in crate::app) async fn attach(
+    run: &str,
+    broker: &cli::Broker,
+    stop: impl Future<Output = ()>,
+) -> Result<(AttachedRun, Dismissal), Error> {
+    let address = address(&broker.url, &broker.reached)?;
+    let attaching = Manager::attach(address, run.to_owned(), stop);
+    let ((Attached { facts, is_led }, manager), leave) = attaching.await?;
+    let stand_in = facts.plan.stand_in()?;
+    let config = Config {
+        run: facts.plan.config.clone(),
+        local: local(Part::WHOLE, manager.link.threads(), None),
+        screen: ScreenConfig {
+            only_summary: false,
+            status_codes: false,
+            running_metrics: RUNNING_METRICS,
+        },
+    };
+    let (client, resolver) = client(&config)?;
+    let prepared = Prepared {
+        program: stand_in.program.clone(),
+        plan: stand_in.plan.clone(),
+        config: Arc::new(config),
+        name: facts.name.clone(),
+        hosts: Vec::new(),
+        client,
+        resolver,
+        sites: Sites::default(),
+    };
+    let told = match is_led {
+        true => format!(
+            "run {run} of {}: watched, while its manager steers it",
+            facts.name
+        ),
+        false => format!(
+            "run {run} of {}: nothing is heard of its manager",
+            facts.name
+        ),
+    };
+    let attached = AttachedRun {
+        prepared,
+        site: Site {
+            place: engine::Place::Workers(manager.link),
+            offers: manager.offers,
+            versions: manager.versions,
+            stand_in: Some((Arc::new(stand_in), facts.target)),
+            logs: None,
+        },
+        told,
+    };
+    let dismissal = Dismissal {
+        leave,
+        server: None,
+    };
+    Ok((attached, dismissal))
+}

@@ -1,0 +1,46 @@
+//! `lgoose gather`: adds up the figures of workers for runs of others until a signal ends it.
+
+use super::address;
+use crate::app::{guard, runtime};
+use crate::cli;
+use crate::control::Control;
+use crate::error::{Error, exit};
+use crate::gaggle::{Broker, GatherPresence, serve_gather};
+use crate::machine;
+use crate::metrics::label_texts;
+use std::time::Duration;
+
+/// Time that the broker has to come up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Gathers until a signal ends it; returns the exit code.
+///
+/// # Errors
+/// Trouble with the broker.
+pub(in crate::app) fn gather(flags: &cli::Gather) -> Result<u8, Error> {
+    let presence = GatherPresence {
+        id: format!("{:016x}", rand::random::<u64>()),
+        name: flags.name.clone().unwrap_or_else(machine::host_name),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        labels: label_texts(flags.label.iter().map(|(key, value)| (key, value))).collect(),
+        runs: Vec::new(),
+        wall: 0,
+    };
+    let address = address(&flags.broker.url, &flags.broker.reached)?;
+    let runtime = runtime()?;
+    let name = format!("lgoose gather {}", presence.name);
+    tracing::info!(target: "lgoose::gaggle", "connecting to the broker at {}", address.url());
+    let broker = runtime.block_on(Broker::connect(&address, &name, PATIENCE))?;
+    let labels: Vec<&str> = presence.labels.iter().map(String::as_str).collect();
+    tracing::info!(
+        target: "lgoose::gaggle",
+        "gather '{}' waits for runs at {} to add up the workers with {}",
+        presence.name,
+        broker.url(),
+        labels.join(" or ")
+    );
+    let (handle, control) = Control::open();
+    guard::attend(&handle);
+    runtime.block_on(serve_gather(broker, presence, control.calls))?;
+    Ok(exit::OK)
+}

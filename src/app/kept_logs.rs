@@ -1,0 +1,96 @@
+//! Logs of a run from its first line to their rows in the report: those of users here, and what workers have entered.
+
+use super::signals::Signals;
+use crate::config::Logs;
+use crate::control::Handle;
+use crate::engine::{Outcome, WorkerLogs};
+use crate::error::Error;
+use crate::metrics::RunLogs;
+use crate::output::log::{LogWriter, Written};
+
+/// The logs that a run keeps, if any.
+pub(super) struct KeptLogs {
+    writer: Option<LogWriter>,
+    workers: Option<WorkerLogs>,
+}
+
+/// What became of them.
+#[derive(Default)]
+pub(super) struct Ended {
+    written: Option<Written>,
+    /// Warnings of what workers had not handed over.
+    missing: Vec<String>,
+}
+
+impl KeptLogs {
+    /// Opens the files; `workers` hand over what users enter there.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(super) fn start(logs: &Logs, mut workers: Option<WorkerLogs>) -> Result<KeptLogs, Error> {
+        let writer = LogWriter::start(logs, workers.is_some())?;
+        if let (Some(workers), Some(writer)) = (&mut workers, &writer) {
+            workers.begin(writer.run_logs());
+        }
+        Ok(KeptLogs { writer, workers })
+    }
+
+    /// Returns the logs into which shards record.
+    pub(super) fn run_logs(&self) -> Option<RunLogs> {
+        self.writer.as_ref().map(LogWriter::run_logs)
+    }
+
+    /// Waits for what workers still have, and writes what is left. Ctrl-C and SIGTERM end that.
+    ///
+    /// # Errors
+    /// Trouble with the thread that writes.
+    pub(super) async fn finish(self, signals: Signals, run: &Handle) -> Result<Ended, Error> {
+        let missing = match self.workers {
+            Some(workers) => fetch(workers, signals, run).await,
+            None => Vec::new(),
+        };
+        let written = match self.writer {
+            Some(writer) => Some(write(writer, signals, run).await?),
+            None => None,
+        };
+        Ok(Ended { written, missing })
+    }
+}
+
+async fn fetch(workers: WorkerLogs, signals: Signals, run: &Handle) -> Vec<String> {
+    tokio::select! {
+        missing = workers.end() => missing,
+        () = signals.interrupted(run) => {
+            vec!["logs are incomplete: what workers still had of them was not waited for".to_owned()]
+        }
+    }
+}
+
+/// Writes what is left. A pipe may be read as slowly as its reader likes.
+async fn write(writer: LogWriter, signals: Signals, run: &Handle) -> Result<Written, Error> {
+    let abandon = writer.abandon();
+    let mut finishing = tokio::task::spawn_blocking(|| writer.finish());
+    let written = tokio::select! {
+        written = &mut finishing => written,
+        () = signals.interrupted(run) => {
+            abandon.now();
+            finishing.await
+        }
+    };
+    written.map_err(|error| Error::cannot("end the logs", error))
+}
+
+impl Ended {
+    /// Enters into the report what became of the logs. A file that could not be written is trouble.
+    pub(super) fn enter(self, outcome: &mut Outcome) {
+        outcome.report.warnings.extend(self.missing);
+        let Some(written) = self.written else {
+            return;
+        };
+        outcome.report.logs = written.rows;
+        outcome.report.warnings.extend(written.warnings);
+        for trouble in written.troubles {
+            outcome.trouble.get_or_insert(trouble);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Journal of a run on workers: what its director was told beside the signals of workers, and when. With the signals and
+//! the orders another director can play the run from its beginning and go on with it.
+
+use crate::config::RunConfig;
+use crate::control::Command;
+use crate::engine::protocol::order::Order;
+use crate::engine::protocol::plan_version::PlanVersion;
+use crate::engine::protocol::signal::Signal;
+use crate::error::Error;
+use crate::lua::GivenVariables;
+use crate::metrics::Cause;
+use crate::plan::{Event, Plan, Scenario, Task};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// An entry of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// Time since the run began.
+    pub(crate) at: Duration,
+    pub(crate) told: Told,
+}
+
+/// What a director was told, or decided by what no signal shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Told {
+    /// A command that was obeyed.
+    Command(Command),
+    /// Users were told to stop.
+    Stop {
+        cause: Cause,
+        threshold: Option<String>,
+    },
+    /// Users were given another version of the plan.
+    PlanVersion(Box<PlanFacts>),
+    /// `test_stop` began.
+    TestStop,
+    /// Another manager took the run over.
+    TakenOver,
+}
+
+/// What a director has to know of a version of the plan; no secret is in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PlanFacts {
+    number: u64,
+    digest: String,
+    order: Vec<(String, String)>,
+    events: Vec<Event>,
+    pub(crate) config: RunConfig,
+}
+
+impl From<&PlanVersion> for PlanFacts {
+    fn from(version: &PlanVersion) -> PlanFacts {
+        PlanFacts {
+            number: version.number,
+            digest: version.digest(),
+            order: version.order(),
+            events: version.plan.events.clone(),
+            config: version.config.without_secrets(),
+        }
+    }
+}
+
+impl PlanFacts {
+    /// Returns a version that stands for the plan where that itself is not at hand: its names are those of the plan, and
+    /// its tasks do nothing.
+    ///
+    /// # Errors
+    /// Trouble with Lua.
+    pub(crate) fn stand_in(&self) -> Result<PlanVersion, Error> {
+        let source = "task { function() end }";
+        let (program, ..) = crate::lua::load("stand-in", source, GivenVariables::default(), 0)?;
+        let named_alike = |one: &(String, String), other: &(String, String)| one.0 == other.0;
+        let scenarios = self.order.chunk_by(named_alike).map(|tasks| {
+            let task = |(_, task): &(String, String)| Task::new(Some(task.clone()), 0, 0);
+            Scenario {
+                tasks: tasks.iter().map(task).collect(),
+                ..Scenario::new(&tasks[0].0)
+            }
+        });
+        let plan = Plan {
+            events: self.events.clone(),
+            scenarios: scenarios.collect(),
+        };
+        let version = PlanVersion::new(program, plan, Vec::new(), Arc::new(self.config.clone()));
+        Ok(PlanVersion {
+            stands_for: Some(self.digest.clone()),
+            ..version.numbered(self.number)
+        })
+    }
+}
+
+/// A run that another director leads, or has led until it was lost.
+#[derive(Debug)]
+pub(crate) struct Past {
+    /// When users began.
+    pub(crate) begin: Instant,
+    /// How long after the origin of the times in logs that is.
+    pub(crate) since_origin: Duration,
+    /// When the run began, by the clock of its first manager.
+    pub(crate) started: SystemTime,
+    /// Figures of `test_start`, encoded.
+    pub(crate) test_start: Option<Vec<u8>>,
+    /// What has happened, in order; closed when this process is to lead the run.
+    pub(crate) moments: mpsc::Receiver<Moment>,
+}
+
+/// A moment of a run that another director has led.
+#[derive(Debug)]
+pub(crate) struct Moment {
+    /// Time since the run began.
+    pub(crate) at: Duration,
+    pub(crate) what: What,
+}
+
+/// What has happened at a moment.
+#[derive(Debug)]
+pub(crate) enum What {
+    Signal(Signal),
+    Told(Told),
+    Order(Order),
+    /// Nothing but that time has passed.
+    Nothing,
+    /// The run is over: its manager has let it go.
+    End,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Settings, Value};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_stand_in_has_the_names_of_its_plan_and_no_secret() {
+        let source = "on('test_stop', function() end) \
+            scenario { 'a', task { 'one', function() end }, task { 'two', function() end } } \
+            scenario { 'b', task { 'one', function() end } }";
+        let (program, plan, _) =
+            crate::lua::load("plan.lua", source, BTreeMap::new(), 1).expect("a plan");
+        let mut settings = Settings::default();
+        let proxy = Value::Text("http://me:hidden@proxy:8080".to_owned());
+        settings.set("proxy", &proxy).expect("it fits");
+        let header = ("Authorization".to_owned(), "Bearer hidden".to_owned());
+        settings.headers = Some(BTreeMap::from([header]));
+        let config = Config::new(settings, 2, 1).expect("it fits").run;
+        let digest = program.digest();
+        let version = PlanVersion::new(program, plan, Vec::new(), Arc::new(config)).numbered(3);
+        let facts = PlanFacts::from(&version);
+        let told = serde_json::to_string(&facts).expect("plain data");
+        assert!(
+            !told.contains("hidden") && told.contains("proxy:8080"),
+            "{told}"
+        );
+        let stand_in = facts.stand_in().expect("a stand-in");
+        assert_eq!(stand_in.order(), version.order());
+        assert_eq!((stand_in.number, stand_in.digest()), (3, digest));
+        assert_eq!(stand_in.plan.events, [Event::TestStop]);
+        assert_eq!(PlanFacts::from(&stand_in), facts);
+    }
+}

@@ -1,0 +1,91 @@
+//! Stream of what workers enter into the logs of a run: it is bounded, and what the manager has written is removed.
+//!
+//! Not an object store, which keeps everything until the end of the run and has no bound that makes a writer wait.
+
+use super::connection::{Broker, FORGET, REPEATS};
+use crate::error::Error;
+use crate::gaggle::names;
+use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
+use async_nats::jetstream::message::Message;
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use futures_util::StreamExt as _;
+use std::time::Duration;
+
+/// The most bytes that the broker keeps of what was not written yet; it takes no more until there is room.
+const MOST_BYTES: i64 = 256 << 20;
+/// Time after which a message is given again that was not acknowledged.
+const GIVE_AGAIN: Duration = Duration::from_secs(5);
+/// The most messages of one batch: with those of the workers, some 16 MiB.
+const BATCH: usize = 32;
+/// Time that a batch waits for messages.
+const WAIT: Duration = Duration::from_millis(500);
+
+/// Consumer of a run's log stream.
+#[derive(Debug)]
+pub(in crate::gaggle) struct LogConsumer(PullConsumer);
+
+impl Broker {
+    /// Makes the log stream of a run, and the consumer that reads it.
+    ///
+    /// # Errors
+    /// Trouble that says what the broker lacks: JetStream, permissions, room.
+    pub(in crate::gaggle) async fn make_log_stream(&self, run: &str) -> Result<LogConsumer, Error> {
+        let action = "make the stream of the run's logs at the broker";
+        let config = Config {
+            name: names::log_stream(run),
+            subjects: vec![names::all_logs(run)],
+            storage: StorageType::File,
+            retention: RetentionPolicy::WorkQueue,
+            discard: DiscardPolicy::New,
+            max_bytes: MOST_BYTES,
+            duplicate_window: REPEATS,
+            max_age: FORGET,
+            ..Config::default()
+        };
+        self.make(action, config).await?;
+        let stream = self
+            .jetstream
+            .get_stream_no_info(names::log_stream(run))
+            .await;
+        let stream = stream.map_err(|error| self.cannot(action, error))?;
+        let consumer = stream.create_consumer(pull::Config {
+            durable_name: Some("manager".to_owned()),
+            ack_policy: AckPolicy::Explicit,
+            ack_wait: GIVE_AGAIN,
+            ..pull::Config::default()
+        });
+        let consumer = consumer.await;
+        Ok(LogConsumer(
+            consumer.map_err(|error| self.cannot(action, error))?,
+        ))
+    }
+
+    /// Removes the log stream of a run, with all that it keeps.
+    pub(in crate::gaggle) async fn remove_log_stream(&self, run: &str) {
+        // It is forgotten in time otherwise.
+        let _kept = self.jetstream.delete_stream(names::log_stream(run)).await;
+    }
+}
+
+impl LogConsumer {
+    /// Returns what is there, after a short time at most. What is not [removed](LogConsumer::remove) is given again.
+    pub(in crate::gaggle) async fn batch(&self) -> Vec<Message> {
+        let batch = self.0.batch().max_messages(BATCH).expires(WAIT).messages();
+        let Ok(mut batch) = batch.await else {
+            // The broker is away, or has another's stream of that name; the end of the run ends it.
+            tokio::time::sleep(WAIT).await;
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        while let Ok(Some(Ok(message))) = tokio::time::timeout(WAIT * 2, batch.next()).await {
+            all.push(message);
+        }
+        all
+    }
+
+    /// Lets the broker remove a message that was written.
+    pub(in crate::gaggle) async fn remove(message: &Message) {
+        // It is given again otherwise.
+        let _lost = message.ack().await;
+    }
+}

@@ -1,0 +1,108 @@
+//! A gather: adds up the figures of workers with certain labels, so that a manager merges one delivery a second in place
+//! of one from each. It serves any number of runs at a time, and keeps nothing that is not in their streams: killed, or
+//! cut off, it loses nothing, and another one goes on where it was.
+
+mod record;
+mod slot;
+mod work;
+
+use super::broker::Broker;
+use super::clock::Clock;
+use super::messages::{self, GatherPresence, Reply};
+use super::names;
+use crate::control::{Call, Calls, Command, Done, Refusal};
+use crate::error::Error;
+use futures_util::StreamExt as _;
+pub(super) use record::{GatherRequest, Reached, Record, RecordKind};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::task::{AbortHandle, JoinSet};
+use work::{Ended, gather};
+
+/// Time that gathers have to answer who they are.
+const HELLO: Duration = Duration::from_millis(400);
+
+/// Returns all gathers that answer now.
+///
+/// # Errors
+/// Trouble with the broker.
+pub(crate) async fn gathers(broker: &Broker) -> Result<Vec<GatherPresence>, Error> {
+    let answers = broker.ask_all(names::GATHERS, HELLO).await?;
+    let all = answers.into_iter();
+    let mut all: Vec<_> = all
+        .filter_map(|(answer, _)| messages::decode::<GatherPresence>(&answer).ok())
+        .collect();
+    all.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
+    Ok(all)
+}
+
+/// Gathers until a signal ends it.
+///
+/// # Errors
+/// Trouble with the broker.
+pub(crate) async fn serve_gather(
+    broker: Broker,
+    presence: GatherPresence,
+    mut calls: Calls,
+) -> Result<(), Error> {
+    for other in gathers(&broker).await? {
+        for label in presence.labels.intersection(&other.labels) {
+            tracing::warn!(
+                target: "lgoose::gaggle",
+                "gather '{}' has the label '{label}', too: the first of the two by name adds up its workers, the other stands by",
+                other.name
+            );
+        }
+    }
+    let mut hellos = broker.listen(names::GATHERS.to_owned()).await?;
+    let mut requests = broker.listen(names::gather(&presence.id)).await?;
+    let clock = Clock::start();
+    let mut slots: BTreeMap<(String, String), AbortHandle> = BTreeMap::new();
+    let mut tasks: JoinSet<Ended> = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(ended) = tasks.join_next() => if let Ok(Ended { run, why }) = ended {
+                tracing::info!(target: "lgoose::gaggle", "run {run}: {why}");
+            },
+            Some(hello) = hellos.next() => if let Some(inbox) = hello.reply {
+                slots.retain(|_, task| !task.is_finished());
+                let mut runs: Vec<String> = slots.keys().map(|(run, _)| run.clone()).collect();
+                runs.dedup();
+                let presence = GatherPresence { runs, wall: clock.read().wall, ..presence.clone() };
+                broker.send(inbox.to_string(), messages::encode(&presence)).await;
+            },
+            Some(message) = requests.next() => {
+                let Some(inbox) = message.reply else {
+                    continue;
+                };
+                let reply = match messages::decode(&message.payload) {
+                    Ok(GatherRequest::Gather { run, slot }) => {
+                        let task = tasks.spawn(gather(broker.clone(), run.clone(), slot.clone()));
+                        // One that works for it already may know less of it: what matters is in the stream.
+                        if let Some(before) = slots.insert((run, slot), task) {
+                            before.abort();
+                        }
+                        Reply::Done
+                    }
+                    Ok(GatherRequest::Release { run }) => {
+                        for (_, task) in slots.extract_if(.., |(known, _), _| *known == run) {
+                            task.abort();
+                        }
+                        Reply::Done
+                    }
+                    Err(error) => Reply::Refused(error.text()),
+                };
+                broker.send(inbox.to_string(), messages::encode(&reply)).await;
+            }
+            Some(call) = calls.next() => if let Call::Command(command, reply) = call {
+                match command {
+                    Command::Interrupt(_) | Command::Stop | Command::Abort => {
+                        reply.answer(Ok(Done::Stopping));
+                        return Ok(());
+                    }
+                    _ => reply.answer(Err(Refusal::NotBegun)),
+                }
+            },
+        }
+    }
+}

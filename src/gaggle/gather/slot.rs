@@ -1,0 +1,386 @@
+//! State of a slot at its gather: signals that were added up and are in no record yet.
+
+use super::record::{Reached, Record, RecordKind};
+use crate::engine::WorkerSignal;
+use crate::gaggle::messages::{self, Numbered};
+use crate::gaggle::names;
+use crate::gaggle::reading::Heard;
+use crate::metrics::{GatheredDelta, PortableDelta};
+use std::collections::BTreeMap;
+
+/// A slot as its gather knows it.
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    /// Number of the last record, 0 without one.
+    number: u64,
+    /// Number in the stream of the last signal that is in a record.
+    through: u64,
+    /// How far the signals of each worker are in records.
+    members: BTreeMap<u64, Member>,
+    /// Signals that are in no record yet, in the order of the stream.
+    waiting: Vec<Heard>,
+    fold: Fold,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Member {
+    sequence: u64,
+    epoch: u64,
+    ended: bool,
+    /// How many records in a row have nothing of it.
+    absent: u64,
+}
+
+/// Records without a worker after which no record waits for it.
+const ABSENT: u64 = 3;
+
+/// What signals in the order of the stream add up to.
+#[derive(Debug, Clone, Default)]
+struct Fold {
+    through: u64,
+    /// Number of the latest signal of each worker, how many there were, and its latest measurement.
+    members: BTreeMap<u64, (u64, u64, u64)>,
+    figures: GatheredDelta,
+    passed: Vec<(u64, u64, WorkerSignal)>,
+}
+
+impl Slot {
+    /// Goes on after the last record of the slot, if there is one.
+    pub(super) fn after(last: Option<&Record>) -> Slot {
+        let Some(last) = last else {
+            return Slot::default();
+        };
+        let members = last.members.iter().map(|reached| {
+            let member = Member {
+                sequence: reached.sequence,
+                epoch: reached.epoch,
+                ..Member::default()
+            };
+            (reached.worker, member)
+        });
+        Slot {
+            number: last.number,
+            through: last.through,
+            members: members.collect(),
+            ..Slot::default()
+        }
+    }
+
+    /// Returns the number in the stream of the last signal that is in a record.
+    pub(super) fn through(&self) -> u64 {
+        self.through
+    }
+
+    /// Adds a signal.
+    pub(super) fn hear(&mut self, heard: Heard) {
+        if heard.number <= self.through.max(self.fold.through) {
+            return;
+        }
+        self.fold.add(&heard, &self.members);
+        self.waiting.push(heard);
+    }
+
+    /// Returns whether anything waits for a record.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Returns whether each worker that is there and has not ended has something that waits for a record.
+    pub(super) fn is_complete(&self) -> bool {
+        let at_work = self.members.iter();
+        let at_work = at_work.filter(|(_, member)| !member.ended && member.absent < ABSENT);
+        let mut workers = at_work.map(|(worker, _)| worker);
+        self.is_waiting() && workers.all(|worker| self.fold.members.contains_key(worker))
+    }
+
+    /// Returns whether it has workers, and all of them have sent their last signal.
+    pub(super) fn is_over(&self) -> bool {
+        !self.members.is_empty() && self.members.values().all(|member| member.ended)
+    }
+
+    /// Takes what waits, as records of at most so many bytes of figures and signals each as far as single signals have no
+    /// more; one with nothing in it if nothing waits.
+    pub(super) fn take(&mut self, by: &str, most_bytes: usize) -> Vec<Record> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let fold = std::mem::take(&mut self.fold);
+        let mut records = Vec::new();
+        self.take_fold(fold, &waiting, by, most_bytes, &mut records);
+        records
+    }
+
+    fn take_fold(
+        &mut self,
+        mut fold: Fold,
+        signals: &[Heard],
+        by: &str,
+        most_bytes: usize,
+        records: &mut Vec<Record>,
+    ) {
+        let figures = match fold.figures.is_empty() {
+            true => Vec::new(),
+            false => fold.figures.encode(),
+        };
+        let passed = messages::encode(&fold.passed).len();
+        if figures.len() + passed > most_bytes && signals.len() > 1 {
+            let (first, rest) = signals.split_at(signals.len() / 2);
+            for part in [first, rest] {
+                let mut fold = Fold::default();
+                part.iter().for_each(|heard| fold.add(heard, &self.members));
+                self.take_fold(fold, part, by, most_bytes, records);
+            }
+            return;
+        }
+        for (worker, (sequence, _, epoch)) in &fold.members {
+            let member = self.members.entry(*worker).or_default();
+            (member.sequence, member.epoch) = (*sequence, member.epoch.max(*epoch));
+        }
+        for (worker, member) in &mut self.members {
+            member.absent = match fold.members.contains_key(worker) {
+                true => 0,
+                false => member.absent + 1,
+            };
+        }
+        for (worker, _, signal) in &fold.passed {
+            if let (WorkerSignal::Ended { .. }, Some(member)) =
+                (signal, self.members.get_mut(worker))
+            {
+                member.ended = true;
+            }
+        }
+        self.number += 1;
+        self.through = self.through.max(fold.through);
+        let members = self.members.iter().map(|(worker, member)| Reached {
+            worker: *worker,
+            sequence: member.sequence,
+            signals: fold
+                .members
+                .get(worker)
+                .map_or(0, |(_, signals, _)| *signals),
+            epoch: member.epoch,
+        });
+        records.push(Record {
+            number: self.number,
+            through: self.through,
+            by: Some(by.to_owned()),
+            members: members.collect(),
+            kind: RecordKind::Gathered {
+                figures,
+                passed: fold.passed,
+            },
+        });
+    }
+}
+
+impl Fold {
+    /// Adds a signal, unless it is a repeat of one that is in a record of these members or was added before.
+    fn add(&mut self, heard: &Heard, known: &BTreeMap<u64, Member>) {
+        self.through = heard.number;
+        let Some(worker) = names::worker_number(&heard.sender) else {
+            return;
+        };
+        let Ok(Numbered { sequence, signal }) = messages::decode::<Numbered>(&heard.bytes) else {
+            tracing::warn!(target: "lgoose::gaggle", "a signal of worker {} cannot be read", heard.sender);
+            return;
+        };
+        let before = match self.members.get(&worker) {
+            Some((latest, ..)) => *latest,
+            None => known.get(&worker).map_or(0, |member| member.sequence),
+        };
+        if sequence <= before {
+            return;
+        }
+        let (latest, signals, epoch) = self.members.entry(worker).or_default();
+        (*latest, *signals) = (sequence, *signals + 1);
+        if let WorkerSignal::Figures { reached, bytes } = &signal
+            && let Ok(delta) = PortableDelta::decode(bytes)
+        {
+            *epoch = (*epoch).max(*reached);
+            self.figures.add(worker, &delta);
+            return;
+        }
+        // Figures that cannot be read are the manager's to tell of.
+        self.passed.push((worker, sequence, signal));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{Effort, Phases, Recorder, Sample};
+    use std::time::{Duration, Instant};
+
+    /// Returns a worker's signals in the order in which the stream has them: figures of so many requests each, then what
+    /// ends them.
+    fn signals(workers: u64, seconds: u32) -> Vec<Heard> {
+        let begin = Instant::now();
+        let mut recorders: Vec<Recorder> = (0..workers)
+            .map(|shard| Recorder::new(shard as usize).of_run(begin, begin, None))
+            .collect();
+        let mut heard = Vec::new();
+        let mut hear = |worker: u64, sequence: u32, signal: WorkerSignal| {
+            let number = 10 + 2 * heard.len() as u64;
+            let numbered = Numbered {
+                sequence: u64::from(sequence),
+                signal,
+            };
+            heard.push(Heard {
+                subject: String::new(),
+                kept_at: 0,
+                is_last: false,
+                sender: names::identity("w", worker + 1_000),
+                number,
+                bytes: messages::encode(&numbered),
+            });
+        };
+        for second in 0..seconds {
+            for (worker, recorder) in recorders.iter_mut().enumerate() {
+                for n in 0..200 {
+                    let request = recorder.request("GET", &format!("page {}", n % 7));
+                    let end =
+                        begin + Duration::from_secs(second.into()) + Duration::from_millis(n * 4);
+                    let latency = Duration::from_micros((n * 7_919 + worker as u64 * 31) % 4_000);
+                    let latency = latency.min(end - begin);
+                    recorder.record(&Sample {
+                        request,
+                        begin: end - latency,
+                        latency,
+                        delay: None,
+                        phases: Phases::default(),
+                        status: 200,
+                        redirects: 0,
+                        retries: 0,
+                        bytes: n,
+                        failure: None,
+                        context: None,
+                    });
+                }
+                recorder.effort(Effort::default());
+                recorder.come_to(begin + Duration::from_secs(u64::from(second) + 1));
+                let bytes = PortableDelta::from(&recorder.take()).encode();
+                hear(
+                    worker as u64,
+                    second + 1,
+                    WorkerSignal::Figures { reached: 0, bytes },
+                );
+            }
+        }
+        for worker in 0..workers {
+            let departures = Default::default();
+            hear(worker, seconds + 1, WorkerSignal::Ended { departures });
+        }
+        heard
+    }
+
+    /// Returns the figures of all records, and how many signals they account for.
+    fn whole(records: &[Record]) -> (GatheredDelta, u64, usize) {
+        let (mut sum, mut signals, mut ended) = (PortableDelta::default(), 0, 0);
+        for record in records {
+            signals += record.members.iter().map(|one| one.signals).sum::<u64>();
+            let RecordKind::Gathered { figures, passed } = &record.kind else {
+                panic!("{record:?}");
+            };
+            if !figures.is_empty() {
+                sum.merge(GatheredDelta::decode(figures).expect("figures").whole());
+            }
+            ended += passed.len();
+        }
+        let mut all = GatheredDelta::default();
+        all.add(0, &sum);
+        (all, signals, ended)
+    }
+
+    fn one_by_one(signals: &[Heard]) -> GatheredDelta {
+        let mut all = PortableDelta::default();
+        for heard in signals {
+            let numbered: Numbered = messages::decode(&heard.bytes).expect("a signal");
+            if let WorkerSignal::Figures { bytes, .. } = numbered.signal {
+                all.merge(&PortableDelta::decode(&bytes).expect("figures"));
+            }
+        }
+        let mut gathered = GatheredDelta::default();
+        gathered.add(0, &all);
+        gathered
+    }
+
+    #[test]
+    fn records_add_up_to_the_signals_whoever_dies_between_them() {
+        let signals = signals(5, 6);
+        let mut stream: Vec<Record> = Vec::new();
+        // Each gather hears what is in no record, and dies after two of them or with one that nobody got.
+        for life in 0.. {
+            let mut slot = Slot::after(stream.last());
+            let from = signals.partition_point(|heard| heard.number <= slot.through());
+            let mut left = signals[from..].iter();
+            for _ in 0..2 {
+                for heard in left.by_ref().take(4) {
+                    slot.hear(heard.clone());
+                    // A repeat under another number of the stream, as after a long cut.
+                    slot.hear(Heard {
+                        number: heard.number + 1,
+                        ..heard.clone()
+                    });
+                }
+                let most_bytes = if life == 1 { 3_000 } else { usize::MAX };
+                stream.extend(slot.take("me", most_bytes));
+            }
+            left.by_ref()
+                .take(3)
+                .for_each(|heard| slot.hear(heard.clone()));
+            let _lost = slot.take("me", usize::MAX);
+            if from == signals.len() {
+                break;
+            }
+        }
+        let (all, counted, ended) = whole(&stream);
+        assert_eq!((counted, ended), (signals.len() as u64, 5));
+        assert_eq!(all.whole(), one_by_one(&signals).whole());
+        let numbers: Vec<u64> = stream.iter().map(|record| record.number).collect();
+        assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn records_stay_below_a_size() {
+        let signals = signals(8, 4);
+        let mut slot = Slot::default();
+        signals.iter().for_each(|heard| slot.hear(heard.clone()));
+        let records = slot.take("me", 4_000);
+        assert!(records.len() > 3, "{}", records.len());
+        for record in &records {
+            let alone = record.members.iter().map(|one| one.signals).sum::<u64>() == 1;
+            let RecordKind::Gathered { figures, .. } = &record.kind else {
+                panic!("{record:?}");
+            };
+            assert!(figures.len() <= 4_000 || alone, "{}", figures.len());
+        }
+        assert_eq!(whole(&records).0.whole(), one_by_one(&signals).whole());
+        assert!(slot.is_over() && !slot.is_waiting());
+        assert_eq!(
+            records.last().map(|last| last.through),
+            signals.last().map(|last| last.number)
+        );
+    }
+
+    #[test]
+    fn a_record_waits_for_all_who_are_there() {
+        let signals = signals(3, 9);
+        let mut slot = Slot::default();
+        for second in signals[..27].chunks(3) {
+            for (at, heard) in second.iter().enumerate() {
+                // The third falls silent after two seconds.
+                if at == 2 && heard.number >= 10 + 12 {
+                    continue;
+                }
+                slot.hear(heard.clone());
+            }
+            let silent = second[0].number >= 10 + 12;
+            let given_up = second[0].number >= 10 + 12 + 18;
+            assert_eq!(
+                slot.is_complete(),
+                !silent || given_up,
+                "{}",
+                second[0].number
+            );
+            slot.take("me", usize::MAX);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Work of a gather for one slot of a run: reads signals, writes records, until it is over or another gather's.
+
+use super::record::Record;
+use super::slot::Slot;
+use crate::error::Error;
+use crate::gaggle::broker::{Broker, NotKept};
+use crate::gaggle::messages;
+use crate::gaggle::names;
+use crate::gaggle::reading::{Failing, READ_AHEAD, read};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// Time after a record from which on another one is written as soon as all workers have delivered.
+const LEAST: Duration = Duration::from_millis(400);
+/// Time that a signal waits for those of others.
+const PATIENCE: Duration = Duration::from_millis(600);
+/// Time after a record at which another one is written, if only as a sign of life.
+const MOST: Duration = Duration::from_millis(1_250);
+/// Time between two looks at what waits.
+const LOOK: Duration = Duration::from_millis(50);
+/// Time between two attempts of something that failed.
+const AGAIN: Duration = Duration::from_millis(250);
+/// Time without a signal after which a run counts as over.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+/// End of the work for a slot.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) run: String,
+    /// A sentence.
+    pub(super) why: String,
+}
+
+/// Gathers for a slot of a run until that is over. May be dropped at any time.
+pub(super) async fn gather(broker: Broker, run: String, slot: String) -> Ended {
+    let why = match go_on(&broker, &run, &slot).await {
+        Ok(why) => why.to_owned(),
+        Err(error) => error.text(),
+    };
+    Ended { run, why }
+}
+
+async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, Error> {
+    let subject = names::records(run, name);
+    let (mut last, record) = match broker.find_last(run, &subject).await? {
+        Some(last) => (
+            last.sequence,
+            Some(messages::decode::<Record>(&last.payload)?),
+        ),
+        None => (0, None),
+    };
+    let mut slot = Slot::after(record.as_ref());
+    tracing::info!(target: "lgoose::gaggle", "run {run}: figures are added up");
+    // Never that of another one, which may still write.
+    let by = format!("{:016x}", rand::random::<u64>());
+    let (sender, mut received) = mpsc::channel(READ_AHEAD);
+    let (told, mut troubles) = mpsc::unbounded_channel();
+    let signals = names::signals_of_slot(run, name);
+    let reading = read(
+        broker.clone(),
+        run.to_owned(),
+        signals,
+        slot.through() + 1,
+        sender,
+        Failing::new(told),
+    );
+    let mut reading = tokio::task::JoinSet::from_iter([reading]);
+    let mut look = tokio::time::interval(LOOK);
+    let (mut written, mut heard) = (Instant::now(), Instant::now());
+    // When the first signal came that is in no record.
+    let mut waiting: Option<Instant> = None;
+    let mut over = false;
+    loop {
+        tokio::select! {
+            biased;
+            Some(trouble) = troubles.recv() => return Err(trouble),
+            _ = reading.join_next() => return Ok("the reading of its signals has ended"),
+            _ = look.tick() => {}
+            Some(signal) = received.recv() => {
+                heard = Instant::now();
+                waiting.get_or_insert(heard);
+                slot.hear(signal);
+                continue;
+            }
+        }
+        if heard.elapsed() >= ABANDONED {
+            return Ok("nothing was heard of its workers for 10 minutes");
+        }
+        let since = written.elapsed();
+        let late = waiting.is_some_and(|waiting| waiting.elapsed() >= PATIENCE);
+        let due = since >= MOST || since >= LEAST && (late || slot.is_complete());
+        if !due || over && !slot.is_waiting() {
+            continue;
+        }
+        (written, waiting) = (Instant::now(), None);
+        for record in slot.take(&by, broker.most_bytes()) {
+            match write(broker, &subject, name, last, &record).await {
+                Ok(number) => last = number,
+                Err(Stopped::Over) => return Ok("it is over"),
+                Err(Stopped::Overtaken) => {
+                    return Ok("another gather, or the manager itself, has taken its signals over");
+                }
+            }
+        }
+        over = slot.is_over();
+    }
+}
+
+/// Reasons why no record of this gather is taken any more.
+enum Stopped {
+    Over,
+    Overtaken,
+}
+
+/// Writes a record after the one of that number in the stream, and returns its own.
+async fn write(
+    broker: &Broker,
+    subject: &str,
+    slot: &str,
+    last: u64,
+    record: &Record,
+) -> Result<u64, Stopped> {
+    let bytes = messages::encode(record);
+    let by = record.by.as_deref().unwrap_or_default();
+    let id = format!("{slot}:{by}:{}", record.number);
+    loop {
+        let kept = broker.keep_after(subject.to_owned(), &id, last, bytes.clone());
+        match kept.await {
+            Ok(number) => return Ok(number),
+            Err(NotKept::NoStream) => return Err(Stopped::Over),
+            Err(NotKept::Overtaken) => {
+                // It may be this very record, whose acknowledgement was lost.
+                let run = names::run_of_subject(subject);
+                match broker.find_last(run, subject).await {
+                    Ok(Some(last)) if *last.payload == *bytes => return Ok(last.sequence),
+                    Ok(_) => return Err(Stopped::Overtaken),
+                    Err(error) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
+                }
+            }
+            Err(NotKept::Failed(error)) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}

@@ -1,0 +1,80 @@
+//! Hearing: passes what workers send on to the director, each signal once.
+
+use super::pump::{ANSWER, Pump};
+use crate::engine::{SignalKind, WorkerSignal};
+use crate::gaggle::messages::{self, Numbered, RequestKind};
+use crate::gaggle::names;
+use crate::gaggle::reading::Heard;
+use async_nats::Message;
+use tokio::time::Instant;
+
+impl Pump {
+    /// Warns that a worker cannot hand its figures over, and why.
+    pub(super) fn warn_of(&self, message: &Message) {
+        let number = names::teller(&message.subject).and_then(|id| self.roll.number_of(id));
+        if let (Some(number), Ok(why)) = (number, messages::decode::<String>(&message.payload)) {
+            let name = self.roll.0[number].name();
+            let text = format!("figures of worker '{name}' do not arrive: it {why}");
+            self.signal(number, SignalKind::Warning(text));
+        }
+    }
+
+    /// Passes a worker's signal on to the director, once.
+    pub(super) fn hear(&mut self, heard: &Heard) {
+        let Some(number) = self.roll.number_of(&heard.sender) else {
+            return;
+        };
+        let numbered = match messages::decode::<Numbered>(&heard.bytes) {
+            Ok(numbered) => numbered,
+            Err(error) => return self.signal(number, SignalKind::Failed(error)),
+        };
+        let Numbered { sequence, signal } = numbered;
+        if self.come_to(number, sequence, 1) {
+            self.heed(number, sequence, signal);
+        }
+    }
+
+    /// Notes that so many signals of a worker have come, the last of them that of this number; returns whether they are
+    /// new.
+    pub(super) fn come_to(&mut self, number: usize, sequence: u64, signals: u64) -> bool {
+        let now = Instant::now();
+        let member = &mut self.roll.0[number];
+        let silent = now.duration_since(member.heard);
+        member.heard = now;
+        let Some(come) = self.roll.come_to(number, sequence, signals, silent) else {
+            return false;
+        };
+        for kind in come.told {
+            self.signal(number, kind);
+        }
+        if come.is_back && self.roll.0[number].replaced {
+            self.dismiss(number);
+        }
+        true
+    }
+
+    /// Passes a worker's signal of that number on.
+    pub(super) fn heed(&mut self, number: usize, sequence: u64, signal: WorkerSignal) {
+        if let WorkerSignal::Figures { reached, bytes } = &signal
+            && self.fold(number, *reached, bytes)
+        {
+            return;
+        }
+        // What comes after figures is heard after them.
+        self.pass_on();
+        let kind = self.roll.heed(number, sequence, signal);
+        if let SignalKind::Away(_) = kind {
+            self.leaving.push(number);
+        }
+        self.signal(number, kind);
+    }
+
+    /// Lets a worker that another has replaced come to its end.
+    fn dismiss(&self, number: usize) {
+        let (broker, request) = (self.line.broker.clone(), self.request(RequestKind::Dismiss));
+        let id = self.roll.0[number].presence.id.clone();
+        tokio::spawn(async move {
+            let _gone_again = broker.request(&id, &request, ANSWER).await;
+        });
+    }
+}

@@ -1,0 +1,124 @@
+//! What a manager keeps in the stream of its run, so that another one can go on with it: the record at the beginning,
+//! and a journal of what its director is told.
+
+use super::roll::{Member, Roll};
+use crate::engine::SignalKind;
+use crate::error::Error;
+use crate::gaggle::broker::Broker;
+use crate::gaggle::messages::{self, JournalLine, LineKind, Record, RecordedMember, RunFacts};
+use crate::gaggle::names;
+use crate::gaggle::reading::Failing;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Time between two attempts of something that failed.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// What a manager knows at the beginning of a run that another needs to go on with it.
+pub(super) struct Chronicle {
+    pub(super) facts: RunFacts,
+    /// Whether workers that are lost are replaced.
+    pub(super) replaces: bool,
+    /// Figures of `test_start`, encoded.
+    pub(super) test_start: Option<Vec<u8>>,
+    /// Identity of this manager.
+    pub(super) leader: String,
+    /// Number of the latest line.
+    pub(super) number: u64,
+    /// Takes lines that are to be kept, with their numbers in the stream.
+    pub(super) lines: mpsc::UnboundedSender<JournalLine>,
+}
+
+impl Chronicle {
+    /// Writes a line.
+    pub(super) fn write(&mut self, at: Duration, kind: LineKind) {
+        self.number += 1;
+        let number = self.number;
+        // The run is over.
+        let _over = self.lines.send(JournalLine {
+            number,
+            leader: self.leader.clone(),
+            at,
+            kind,
+        });
+    }
+
+    /// Writes what the director is told of a worker, if no signal of its own shows it.
+    pub(super) fn write_of(&mut self, at: Duration, worker: usize, kind: &SignalKind) {
+        let line = match kind {
+            SignalKind::Away(text) => LineKind::Away {
+                worker,
+                text: text.clone(),
+            },
+            SignalKind::Warning(text) => LineKind::Warning {
+                worker,
+                text: text.clone(),
+            },
+            _ => return,
+        };
+        self.write(at, line);
+    }
+
+    /// Keeps the record of a run that begins so long after this.
+    ///
+    /// # Errors
+    /// Trouble with the broker.
+    pub(super) async fn begin(
+        &self,
+        broker: &Broker,
+        run: &str,
+        roll: &Roll,
+        (ahead, since_origin): (Duration, Duration),
+    ) -> Result<(), Error> {
+        let record = Record {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            facts: self.facts.clone(),
+            ahead,
+            since_origin,
+            test_start: self.test_start.clone(),
+            members: roll.0.iter().map(Member::recorded).collect(),
+            replaces: self.replaces,
+        };
+        let bytes = messages::encode(&record);
+        let kept = broker.keep(names::record(run), "record", bytes).await;
+        kept.map_err(|(error, _)| error)
+    }
+}
+
+/// Keeps lines in the stream, in order, until no more come.
+pub(super) async fn keep(
+    broker: Broker,
+    run: String,
+    mut lines: mpsc::UnboundedReceiver<JournalLine>,
+    mut failing: Failing,
+) {
+    while let Some(line) = lines.recv().await {
+        let id = format!("journal:{}:{}", line.leader, line.number);
+        let bytes = messages::encode(&line);
+        while let Err((error, _)) = broker.keep(names::journal(&run), &id, bytes.clone()).await {
+            failing.note(&broker, error);
+            tokio::time::sleep(AGAIN).await;
+        }
+        failing.forget();
+    }
+}
+
+impl Member {
+    /// Returns the worker as the stream of the run records it.
+    pub(super) fn recorded(&self) -> RecordedMember {
+        RecordedMember {
+            presence: self.presence.clone(),
+            place: self.place.clone(),
+            offset: self.offset,
+        }
+    }
+}
+
+impl From<RecordedMember> for Member {
+    fn from(recorded: RecordedMember) -> Member {
+        Member {
+            offset: recorded.offset,
+            ..Member::new(recorded.presence, recorded.place)
+        }
+    }
+}

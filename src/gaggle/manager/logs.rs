@@ -1,0 +1,252 @@
+//! Logs of a run on workers, as they come to the manager: pieces from the broker into the run's log files, each once. The
+//! broker removes a piece when it was written. No more is fetched until it is, so memory is bounded.
+
+use super::pump::ANSWER;
+use crate::engine::LogsWanted;
+use crate::gaggle::broker::{Broker, LogConsumer};
+use crate::gaggle::manager::recruit::present;
+use crate::gaggle::messages::{self, LogPiece, Reply, Request, RequestKind};
+use crate::gaggle::names;
+use crate::metrics::{Lines, LogWorker, RunLogs};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+
+/// Time without progress after the end of a run until what is missing is given up: longer than the broker takes to give a
+/// piece again.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Time for which a file may take nothing after the end of a run.
+const WRITING: Duration = Duration::from_secs(5);
+/// Time between two looks whether pieces were written.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What has come of one worker.
+struct Source {
+    worker: LogWorker,
+    /// The pieces up to this number have all come; of those after it, some.
+    whole: u64,
+    beyond: BTreeSet<u64>,
+    /// Number of the last one, once it is known.
+    last: Option<u64>,
+    made: Lines,
+}
+
+impl Source {
+    fn new(number: usize, name: &str) -> Source {
+        Source {
+            worker: LogWorker {
+                number: u16::try_from(number).unwrap_or(u16::MAX - 1),
+                name: Arc::from(name),
+            },
+            whole: 0,
+            beyond: BTreeSet::new(),
+            last: None,
+            made: Lines::default(),
+        }
+    }
+
+    /// Notes a piece; false if it has come before.
+    fn note(&mut self, piece: &LogPiece) -> bool {
+        if piece.number <= self.whole || !self.beyond.insert(piece.number) {
+            return false;
+        }
+        while self.beyond.remove(&(self.whole + 1)) {
+            self.whole += 1;
+        }
+        if piece.last {
+            self.last = Some(piece.number);
+        }
+        for (made, told) in self.made.iter_mut().zip(piece.made) {
+            *made = told.max(*made);
+        }
+        true
+    }
+
+    fn is_complete(&self) -> bool {
+        self.last == Some(self.whole)
+    }
+}
+
+/// Fetches the logs of a run.
+pub(super) struct Collector {
+    broker: Broker,
+    run: String,
+    consumer: LogConsumer,
+    /// By the identities of the workers.
+    sources: BTreeMap<String, Source>,
+    over: oneshot::Receiver<()>,
+    /// Since when the run is over.
+    over_since: Option<Instant>,
+    /// When something came or was written last.
+    progress: Instant,
+    /// Whether the files take nothing more.
+    stuck: bool,
+}
+
+/// Fetches the logs of a run from those workers, given by identity and name, and from those that join later; then removes
+/// their stream.
+pub(super) async fn collect(
+    broker: Broker,
+    run: String,
+    consumer: LogConsumer,
+    workers: Vec<(String, String)>,
+    wanted: LogsWanted,
+) {
+    let LogsWanted { begun, over, ended } = wanted;
+    if let Ok(run_logs) = begun.await {
+        let sources = workers.into_iter().enumerate();
+        let sources = sources.map(|(number, (id, name))| (id, Source::new(number, &name)));
+        let collector = Collector {
+            broker,
+            run,
+            consumer,
+            sources: sources.collect(),
+            over,
+            over_since: None,
+            progress: Instant::now(),
+            stuck: false,
+        };
+        let warnings = collector.collect(&run_logs).await;
+        // Whoever waited for it was interrupted.
+        let _unheard = ended.send(warnings);
+    }
+}
+
+impl Collector {
+    /// Fetches until the run is over and everything has come that will, and returns warnings.
+    async fn collect(mut self, run_logs: &RunLogs) -> Vec<String> {
+        while !self.is_over() {
+            self.fetch(run_logs).await;
+        }
+        let answers = self.end().await;
+        self.progress = Instant::now();
+        let awaited = |source: &Source| !source.is_complete();
+        while !self.stuck && self.progress.elapsed() < PATIENCE {
+            let mut answered = self.sources.iter();
+            if !answered.any(|(id, source)| answers.contains_key(id) && awaited(source)) {
+                break;
+            }
+            self.fetch(run_logs).await;
+        }
+        let mut warnings = Vec::new();
+        for (id, source) in &self.sources {
+            let made = answers.get(id).unwrap_or(&source.made);
+            run_logs.add_made(made);
+            if !source.is_complete() {
+                warnings.push(format!(
+                    "logs of worker '{}' are incomplete: what it had not handed over is missing",
+                    source.worker.name
+                ));
+            }
+        }
+        warnings
+    }
+
+    fn is_over(&mut self) -> bool {
+        if self.over_since.is_none() {
+            let over = !matches!(
+                self.over.try_recv(),
+                Err(oneshot::error::TryRecvError::Empty)
+            );
+            self.over_since = over.then(Instant::now);
+        }
+        self.over_since.is_some()
+    }
+
+    /// Fetches what is there, and waits until it is written.
+    async fn fetch(&mut self, run_logs: &RunLogs) {
+        let batch = self.consumer.batch().await;
+        for message in &batch {
+            let Some(id) = names::teller(&message.subject) else {
+                continue;
+            };
+            let piece = match messages::decode::<LogPiece>(&message.payload) {
+                Ok(piece) => piece,
+                Err(error) => {
+                    tracing::warn!(target: "lgoose::gaggle", "a piece of a log: {error}");
+                    continue;
+                }
+            };
+            let number = self.sources.len();
+            let source = self.sources.entry(id.to_owned());
+            let source = source.or_insert_with(|| Source::new(number, &piece.worker));
+            if !source.note(&piece) {
+                continue;
+            }
+            self.progress = Instant::now();
+            if let Err(error) = run_logs.admit(&piece.packed, source.worker.clone()) {
+                tracing::warn!(target: "lgoose::gaggle", "a piece of a log: {error}");
+            }
+        }
+        self.stuck = !self.written(run_logs).await;
+        for message in batch.iter().filter(|_| !self.stuck) {
+            LogConsumer::remove(message).await;
+        }
+    }
+
+    /// Waits until everything that came is written. False if it is not, long after the end of the run.
+    async fn written(&mut self, run_logs: &RunLogs) -> bool {
+        let mut before = usize::MAX;
+        loop {
+            let left = run_logs.on_the_way();
+            if left == 0 {
+                return true;
+            }
+            if left < before {
+                (before, self.progress) = (left, Instant::now());
+            }
+            if self.is_over() && self.progress.elapsed() >= WRITING {
+                return false;
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Tells workers that nothing more is entered, and returns the lines of those that answer.
+    async fn end(&self) -> BTreeMap<String, Lines> {
+        let workers = present(&self.broker).await.unwrap_or_default();
+        let own = workers.into_iter().map(|(worker, _)| worker);
+        let own = own.filter(|worker| worker.run.as_ref() == Some(&self.run));
+        let asked = own.map(|worker| async move {
+            let request = Request {
+                run: self.run.clone(),
+                kind: RequestKind::EndLogs,
+            };
+            match self.broker.request(&worker.id, &request, ANSWER).await {
+                Ok(Reply::Logs(Some(made))) => Some((worker.id, made)),
+                // One that has gone, or keeps none.
+                Ok(_) | Err(_) => None,
+            }
+        });
+        let answers = futures_util::future::join_all(asked).await;
+        answers.into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(number: u64, last: bool) -> LogPiece {
+        LogPiece {
+            number,
+            worker: "w".to_owned(),
+            made: [number * 10, 0, 0, 0],
+            last,
+            packed: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn pieces_count_once_in_whatever_order_they_come() {
+        let mut source = Source::new(0, "w");
+        let came = [(2, false), (1, false), (2, false), (4, true), (1, false)];
+        let new = came.map(|(number, last)| source.note(&piece(number, last)));
+        assert_eq!(new, [true, true, false, true, false]);
+        assert!(!source.is_complete(), "the third is missing");
+        assert!(source.note(&piece(3, false)) && source.is_complete());
+        assert_eq!(source.made[0], 40);
+    }
+}

@@ -1,0 +1,59 @@
+//! Outages of the broker as the manager sees them: how long it could not be reached, for the report.
+
+use crate::gaggle::broker::Contact;
+use tokio::time::Instant;
+
+/// The most outages that are told one by one.
+const MOST: u32 = 20;
+
+/// Outages of a run's broker so far.
+#[derive(Debug, Default)]
+pub(super) struct Outages {
+    since: Option<Instant>,
+    count: u32,
+}
+
+impl Outages {
+    /// Notes what the contact is now, and returns a warning when an outage is over.
+    pub(super) fn note(&mut self, contact: Contact) -> Option<String> {
+        match contact {
+            Contact::Down(since) => {
+                self.since = Some(since);
+                None
+            }
+            Contact::Up => {
+                let lasted = self.since.take()?.elapsed().as_secs_f64();
+                self.count += 1;
+                match self.count {
+                    ..=MOST => Some(format!(
+                        "the broker could not be reached for {lasted:.1} s: users went on, and what they measured came later"
+                    )),
+                    _ => Some(format!(
+                        "the broker could not be reached more than {MOST} times"
+                    )),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_is_told_when_it_is_over_and_many_are_not_told_one_by_one() {
+        let mut outages = Outages::default();
+        assert_eq!(outages.note(Contact::Up), None, "it was never away");
+        let mut told = Vec::new();
+        for seconds in 1..30 {
+            assert_eq!(outages.note(Contact::Down(Instant::now())), None);
+            tokio::time::advance(Duration::from_secs(seconds)).await;
+            told.extend(outages.note(Contact::Up));
+        }
+        assert!(told[4].contains("for 5.0 s"), "{}", told[4]);
+        told.dedup();
+        assert_eq!(told.len(), 21);
+    }
+}

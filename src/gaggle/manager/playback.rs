@@ -1,0 +1,308 @@
+//! Playback of a run that another manager leads, or has led until it was lost: its stream from the beginning, handed to a
+//! director moment by moment.
+
+use super::journal::Chronicle;
+use super::roll::{Member, Roll, SILENCE};
+use crate::engine::{Moment, Signal, SignalKind, What};
+use crate::error::{Error, Trouble};
+use crate::gaggle::broker::Broker;
+use crate::gaggle::messages::{self, JournalLine, LineKind, Numbered, Record, Revised};
+use crate::gaggle::names;
+use crate::gaggle::reading::{Failing, Heard, READ_AHEAD, read};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// Time between two looks at what only the passing of time changes.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A run whose stream is played.
+pub(super) struct Playback {
+    pub(super) broker: Broker,
+    pub(super) run: String,
+    pub(super) roll: Roll,
+    /// When users began.
+    pub(super) begin: Instant,
+    /// When the record was kept, in nanoseconds since 1970 by the broker's clock.
+    recorded: i128,
+    ahead: Duration,
+    moments: mpsc::Sender<Moment>,
+    /// When each worker was heard last, in time since the run began.
+    heard: Vec<Duration>,
+    /// The manager that leads the run, as far as that was played.
+    leader: String,
+    /// Number of the latest line of the journal.
+    pub(super) lines: u64,
+    /// The latest order.
+    pub(super) order: Option<Revised>,
+    /// Number in the stream of what follows.
+    pub(super) next: u64,
+}
+
+/// The lead of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Another manager has it.
+    Led,
+    /// Nobody had it any more, and this process has it now.
+    Unled,
+    /// The run has been let go by its manager.
+    Gone,
+}
+
+/// How a playback has come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlayedBack {
+    /// Nobody leads the run.
+    Unled,
+    /// The run has gone from the broker, or nobody watches any more.
+    Over,
+}
+
+impl Playback {
+    /// Reads the record of a run, and makes its playback.
+    ///
+    /// # Errors
+    /// Trouble: there is no such run, it has not begun, or it is of another version of lgoose.
+    pub(super) async fn open(
+        broker: &Broker,
+        run: &str,
+    ) -> Result<(Playback, Record, mpsc::Receiver<Moment>), Error> {
+        let cannot = || Trouble::cannot(format!("attach to run '{run}'"));
+        let runs = broker.runs().await?;
+        if !runs.iter().any(|known| known == run) {
+            let help = match runs.is_empty() {
+                true => "the broker keeps no run".to_owned(),
+                false => format!("runs at the broker: {}", runs.join(", ")),
+            };
+            return Err(cannot().because("there is no such run").help(help).into());
+        }
+        let Some(kept) = broker.last(run, &names::record(run)).await else {
+            return Err(cannot()
+                .because("its users have not begun")
+                .help("wait until they have; without a manager its workers give it up")
+                .into());
+        };
+        let record: Record = messages::decode(&kept.payload)?;
+        let own = env!("CARGO_PKG_VERSION");
+        if record.version != own {
+            let why = format!(
+                "its manager was lgoose {}, and this is {own}",
+                record.version
+            );
+            return Err(cannot()
+                .because(why)
+                .help("use the same lgoose everywhere")
+                .into());
+        }
+        let asked = Instant::now();
+        let (_, now) = broker.kept(run, &names::lead(run), 1).await?;
+        let recorded = kept.time.unix_timestamp_nanos();
+        let since = now - recorded - record.ahead.as_nanos() as i128;
+        let distance = Duration::from_nanos(since.unsigned_abs() as u64);
+        let begin = match since < 0 {
+            true => asked.checked_add(distance),
+            false => asked.checked_sub(distance),
+        };
+        let begin = begin.ok_or_else(|| cannot().because("it began before any time known here"))?;
+        let members = record.members.iter().cloned().map(Member::from);
+        let roll = Roll(members.collect());
+        let (moments, received) = mpsc::channel(READ_AHEAD);
+        let playback = Playback {
+            broker: broker.clone(),
+            run: run.to_owned(),
+            heard: vec![Duration::ZERO; roll.0.len()],
+            roll,
+            begin,
+            recorded,
+            ahead: record.ahead,
+            moments,
+            leader: String::new(),
+            lines: 0,
+            order: None,
+            next: 1,
+        };
+        Ok((playback, record, received))
+    }
+
+    /// Plays all that there is, and goes on to as long as another manager leads the run.
+    pub(super) async fn play(
+        &mut self,
+        mut state: impl AsyncFnMut() -> State,
+        over: &mut (impl Future + Unpin),
+    ) -> PlayedBack {
+        let (sender, mut received) = mpsc::channel(READ_AHEAD);
+        let (told, mut troubles) = mpsc::unbounded_channel();
+        let reading = tokio::spawn(read(
+            self.broker.clone(),
+            self.run.clone(),
+            String::new(),
+            1,
+            sender,
+            Failing::new(told),
+        ));
+        let mut look = tokio::time::interval(LOOK);
+        let mut up_to_date = false;
+        let played = loop {
+            tokio::select! {
+                _ = &mut *over => break PlayedBack::Over,
+                Some(message) = received.recv() => {
+                    up_to_date = message.is_last;
+                    if !self.take(message).await {
+                        break PlayedBack::Over;
+                    }
+                }
+                _ = look.tick(), if up_to_date => {
+                    let what = match state().await {
+                        State::Led => What::Nothing,
+                        State::Unled => break PlayedBack::Unled,
+                        State::Gone => What::End,
+                    };
+                    let ends = matches!(what, What::End);
+                    if !self.tell(self.begin.elapsed(), what).await || ends {
+                        break PlayedBack::Over;
+                    }
+                }
+                Some(trouble) = troubles.recv() => {
+                    tracing::debug!(target: "lgoose::gaggle", "{trouble}");
+                    // Nothing more comes: the state of the run tells what becomes of it.
+                    up_to_date = true;
+                }
+            }
+        };
+        reading.abort();
+        if played == PlayedBack::Unled {
+            self.tell_of_silent().await;
+        }
+        played
+    }
+
+    /// Takes a message of the stream; false if nobody watches any more.
+    async fn take(&mut self, message: Heard) -> bool {
+        self.next = message.number + 1;
+        let since = message.kept_at - self.recorded - self.ahead.as_nanos() as i128;
+        let at = Duration::from_nanos(u64::try_from(since).unwrap_or(0));
+        let subject = &*message.subject;
+        if subject == names::order(&self.run) {
+            let Ok(revised) = messages::decode::<Revised>(&message.bytes) else {
+                return true;
+            };
+            self.order = Some(revised.clone());
+            return self.tell(at, What::Order(revised.order)).await;
+        }
+        if subject == names::journal(&self.run) {
+            return match messages::decode::<JournalLine>(&message.bytes) {
+                // Those of a manager that has lost the lead and does not know count for nothing.
+                Ok(line) if line.number > self.lines && line.leader == self.leader => {
+                    self.take_line(line).await
+                }
+                _ => true,
+            };
+        }
+        if subject == names::lead(&self.run) {
+            self.leader = String::from_utf8_lossy(&message.bytes).into_owned();
+            return true;
+        }
+        // What gathers make of the signals of their workers is not needed beside these.
+        match self.roll.number_of(&message.sender) {
+            Some(number) => self.take_signal(number, at, &message.bytes).await,
+            None => true,
+        }
+    }
+
+    async fn take_signal(&mut self, number: usize, at: Duration, bytes: &[u8]) -> bool {
+        let silent = at.saturating_sub(self.heard[number]);
+        self.heard[number] = at;
+        let mut kinds = Vec::new();
+        match messages::decode(bytes) {
+            Ok(Numbered { sequence, signal }) => {
+                let Some(come) = self.roll.come_to(number, sequence, 1, silent) else {
+                    return true;
+                };
+                kinds.extend(come.told);
+                kinds.push(self.roll.heed(number, sequence, signal));
+            }
+            Err(error) => kinds.push(SignalKind::Failed(error)),
+        }
+        for kind in kinds {
+            let signal = Signal { from: number, kind };
+            if !self.tell(at, What::Signal(signal)).await {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn take_line(&mut self, line: JournalLine) -> bool {
+        self.lines = line.number;
+        let at = line.at;
+        let (from, kind) = match line.kind {
+            LineKind::Told(told) => return self.tell(at, What::Told(told)).await,
+            LineKind::Away { worker, text } => {
+                if let Some(member) = self.roll.0.get_mut(worker) {
+                    member.away = true;
+                }
+                (worker, SignalKind::Away(text))
+            }
+            LineKind::Warning { worker, text } => (worker, SignalKind::Warning(text)),
+            LineKind::Joined {
+                in_place_of,
+                member,
+                text,
+            } => {
+                let member = Member::from(*member);
+                let identity = member.identity();
+                self.heard.push(at);
+                let new = self.roll.replace(in_place_of, member);
+                (new, SignalKind::Joined { identity, text })
+            }
+        };
+        self.tell(at, What::Signal(Signal { from, kind })).await
+    }
+
+    /// Tells of workers that have fallen silent since their manager was lost, when they did.
+    async fn tell_of_silent(&mut self) {
+        let now = self.begin.elapsed();
+        let all = self.roll.0.iter().enumerate();
+        let silent = all.filter(|(number, member)| {
+            !member.away && !member.ended && self.heard[*number] + SILENCE < now
+        });
+        let mut silent: Vec<(Duration, usize)> = silent
+            .map(|(number, _)| (self.heard[number] + SILENCE, number))
+            .collect();
+        silent.sort_unstable();
+        for (at, number) in silent {
+            let member = &mut self.roll.0[number];
+            member.away = true;
+            let kind = SignalKind::Away(member.lost());
+            let signal = Signal { from: number, kind };
+            if !self.tell(at, What::Signal(signal)).await {
+                return;
+            }
+        }
+        for member in &mut self.roll.0 {
+            member.heard = Instant::now();
+        }
+    }
+
+    async fn tell(&self, at: Duration, what: What) -> bool {
+        self.moments.send(Moment { at, what }).await.is_ok()
+    }
+
+    /// Returns the chronicle that goes on where the journal ends.
+    pub(super) fn chronicle(
+        &self,
+        record: Record,
+        leader: String,
+        lines: mpsc::UnboundedSender<JournalLine>,
+    ) -> Chronicle {
+        Chronicle {
+            facts: record.facts,
+            replaces: false,
+            test_start: record.test_start,
+            leader,
+            number: self.lines,
+            lines,
+        }
+    }
+}

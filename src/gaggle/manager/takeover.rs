@@ -1,0 +1,121 @@
+//! Attaching to a run that is under way: it is watched as long as its manager gives signs of life, and led by this process
+//! from then on.
+
+use super::playback::{Playback, PlayedBack, State};
+use super::pump::{Ends, Pump};
+use super::streams::Line;
+use super::{CONNECT, Leave, Manager, start_thread};
+use crate::engine::Past;
+use crate::error::Error;
+use crate::gaggle::broker::{Address, Broker};
+use crate::gaggle::messages::{Record, RunFacts};
+use crate::gaggle::names;
+use async_nats::Subscriber;
+use futures_util::StreamExt as _;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
+
+/// Time without a sign of life after which a manager counts as lost.
+const SILENCE: Duration = Duration::from_millis(3_500);
+
+/// A run that was found at a broker.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    pub(crate) facts: RunFacts,
+    /// Whether another manager leads it.
+    pub(crate) is_led: bool,
+}
+
+impl Manager {
+    /// Connects and attaches to a run. Everything goes on by a thread of its own.
+    ///
+    /// # Errors
+    /// Trouble with the broker; no such run, or one that has not begun.
+    pub(crate) async fn attach(
+        address: Address,
+        run: String,
+        stop: impl Future<Output = ()>,
+    ) -> Result<((Attached, Manager), Leave), Error> {
+        let preparing = move |over| async move {
+            let broker = Broker::connect(&address, "lgoose attach", CONNECT).await?;
+            let (playback, record, moments) = Playback::open(&broker, &run).await?;
+            let mut beats = broker.listen(names::beat(&run)).await?;
+            let is_led = timeout(SILENCE, beats.next()).await.is_ok();
+            let past = Past {
+                begin: playback.begin,
+                since_origin: record.since_origin,
+                started: record.facts.started,
+                test_start: record.test_start.clone(),
+                moments,
+            };
+            let facts = record.facts.clone();
+            let roll = &playback.roll;
+            let (manager, ends) = Manager::new(&run, roll, facts.stops_on_loss, Some(past));
+            let attached = Attached { facts, is_led };
+            let takeover = Takeover {
+                playback,
+                record,
+                ends,
+                beats,
+                heard: Instant::now(),
+            };
+            Ok((takeover.run(is_led, over), (attached, manager)))
+        };
+        start_thread(preparing, stop).await
+    }
+}
+
+struct Takeover {
+    playback: Playback,
+    record: Record,
+    ends: Ends,
+    beats: Subscriber,
+    /// When the manager was heard last.
+    heard: Instant,
+}
+
+impl Takeover {
+    /// Plays the run, and leads it once nobody else does.
+    async fn run(mut self, mut is_led: bool, mut over: oneshot::Receiver<()>) {
+        let broker = self.playback.broker.clone();
+        let run = self.playback.run.clone();
+        let mut taken = None;
+        let state = async || {
+            while let Ok(Some(_)) = timeout(Duration::ZERO, self.beats.next()).await {
+                (self.heard, is_led) = (Instant::now(), true);
+            }
+            if is_led && self.heard.elapsed() < SILENCE {
+                return State::Led;
+            }
+            let gone = broker.runs().await.is_ok_and(|runs| !runs.contains(&run));
+            if gone {
+                return State::Gone;
+            }
+            let lead = broker.last(&run, &names::lead(&run)).await;
+            let after = lead.map_or(0, |lead| lead.sequence);
+            match Line::open(broker.clone(), &run, after).await {
+                Ok(Some(line)) => taken = Some(line),
+                // Another was faster.
+                Ok(None) => (self.heard, is_led) = (Instant::now(), true),
+                // The broker does not answer: it is tried again.
+                Err(error) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
+            }
+            match taken {
+                Some(_) => State::Unled,
+                None => State::Led,
+            }
+        };
+        let played = self.playback.play(state, &mut over).await;
+        let (PlayedBack::Unled, Some(line)) = (played, taken) else {
+            return;
+        };
+        tracing::warn!(target: "lgoose::gaggle", "run {run}: its manager is lost; it is led from here");
+        let replaced = self.record.replaces;
+        let pump = Pump::of(line, self.playback, self.ends, self.record);
+        if replaced {
+            pump.warn("workers that are lost from now on are not replaced: the plan was with the manager that is lost");
+        }
+        pump.run(over).await;
+    }
+}

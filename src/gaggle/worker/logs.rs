@@ -1,0 +1,218 @@
+//! A worker's entries of logs, on their way to the manager: gathered into pieces, packed and handed over to the broker,
+//! some at a time. What the broker cannot take in time stays in the memory that [`RunLogs`] bounds; beyond, it is left out
+//! and counted there. No request waits for it.
+
+use crate::gaggle::broker::Broker;
+use crate::gaggle::messages::{self, LogPiece, Presence};
+use crate::gaggle::names;
+use crate::metrics::{Lines, LogMessage, RunLogs, pack_entries, pieces};
+use futures_util::StreamExt as _;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+/// Bytes that are gathered for one piece, and the time after which it is handed over with fewer.
+const PIECE: usize = 256 << 10;
+const EVERY: Duration = Duration::from_secs(1);
+/// Pieces that wait for the broker, and that it is given before it has acknowledged the first of them.
+const WAITING: usize = 8;
+const AT_A_TIME: usize = 8;
+/// Time between two attempts to hand a piece over.
+const AGAIN: Duration = Duration::from_millis(250);
+/// Time for which it is tried after the end of the logs.
+const FAREWELL: Duration = Duration::from_secs(120);
+/// What the broker's limit on messages leaves to the numbers and names around a piece.
+const AROUND: usize = 1 << 10;
+
+/// Logs of this worker's part of a run. Dropped, it hands over nothing more.
+pub(super) struct Logs {
+    run_logs: RunLogs,
+    /// When they ended.
+    ended: watch::Sender<Option<Instant>>,
+    handing_over: JoinSet<()>,
+}
+
+/// Names of the run and of the worker that its pieces bear.
+#[derive(Debug, Clone)]
+pub(super) struct Sender {
+    run: String,
+    id: String,
+    name: String,
+}
+
+impl Sender {
+    pub(super) fn new(run: &str, presence: &Presence) -> Sender {
+        Sender {
+            run: run.to_owned(),
+            id: presence.id.clone(),
+            name: presence.name.clone(),
+        }
+    }
+}
+
+impl Logs {
+    /// Hands over from now on what is entered into these logs, which comes by `entered`.
+    pub(super) fn start(
+        broker: Broker,
+        sender: Sender,
+        run_logs: RunLogs,
+        entered: Receiver<LogMessage>,
+    ) -> Logs {
+        let (out, waiting) = mpsc::channel(WAITING);
+        let packing = Packing {
+            worker: sender.name.clone(),
+            most: broker.most_bytes(),
+            run_logs: run_logs.clone(),
+            number: 0,
+            out,
+        };
+        let thread = std::thread::Builder::new().name("logs".to_owned());
+        // Without it nothing is handed over, which the manager tells.
+        let _no_thread = thread.spawn(move || packing.pack_all(&entered));
+        let (ended, end) = watch::channel(None);
+        let mut handing_over = JoinSet::new();
+        handing_over.spawn(hand_over(broker, sender, waiting, end));
+        Logs {
+            run_logs,
+            ended,
+            handing_over,
+        }
+    }
+
+    /// Ends them, and returns the lines that each log has with nothing left out.
+    pub(super) fn end(&mut self) -> Lines {
+        let new = self.ended.send_if_modified(|ended| {
+            let new = ended.is_none();
+            ended.get_or_insert_with(Instant::now);
+            new
+        });
+        if new {
+            self.run_logs.end();
+        }
+        self.run_logs.all_made()
+    }
+
+    /// Waits until everything was handed over, or cannot be.
+    pub(super) async fn handed_over(&mut self) {
+        self.end();
+        // A panic has been told.
+        while self.handing_over.join_next().await.is_some() {}
+    }
+}
+
+impl Drop for Logs {
+    fn drop(&mut self) {
+        // The thread that makes pieces ends.
+        self.end();
+    }
+}
+
+/// A thread that makes pieces of what comes.
+struct Packing {
+    worker: String,
+    most: usize,
+    run_logs: RunLogs,
+    number: u64,
+    out: mpsc::Sender<(u64, Vec<u8>)>,
+}
+
+impl Packing {
+    fn pack_all(mut self, entered: &Receiver<LogMessage>) {
+        let mut gathered = Vec::new();
+        let mut until: Option<Instant> = None;
+        loop {
+            let message = match until {
+                None => entered.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(until) => {
+                    entered.recv_timeout(until.saturating_duration_since(Instant::now()))
+                }
+            };
+            let over = match message {
+                Ok(LogMessage::Chunk(chunk)) => {
+                    gathered.extend_from_slice(chunk.bytes());
+                    until.get_or_insert_with(|| Instant::now() + EVERY);
+                    if gathered.len() < PIECE {
+                        continue;
+                    }
+                    false
+                }
+                Err(RecvTimeoutError::Timeout) => false,
+                Ok(LogMessage::End) | Err(RecvTimeoutError::Disconnected) => true,
+            };
+            let cut = pieces(&gathered, PIECE);
+            // Whoever would hand them over has gone.
+            let gone = cut.into_iter().any(|piece| !self.put(piece, false));
+            if gone || over {
+                self.put(&[], true);
+                return;
+            }
+            gathered.clear();
+            until = None;
+        }
+    }
+
+    /// Puts a piece where it is handed over from, as soon as there is room. False if nobody is there.
+    fn put(&mut self, entries: &[u8], last: bool) -> bool {
+        let piece = LogPiece {
+            number: self.number + 1,
+            worker: self.worker.clone(),
+            made: self.run_logs.all_made(),
+            last,
+            packed: pack_entries(entries),
+        };
+        if piece.packed.len() + AROUND > self.most && entries.len() > 1 {
+            // A broker that takes short messages only: smaller ones, or none if an entry is too long alone.
+            let halves = pieces(entries, entries.len() / 2);
+            let halves: Vec<&[u8]> = halves.collect();
+            return halves.len() == 1 || halves.into_iter().all(|half| self.put(half, false));
+        }
+        self.number += 1;
+        let message = messages::encode(&piece);
+        self.out.blocking_send((self.number, message)).is_ok()
+    }
+}
+
+async fn hand_over(
+    broker: Broker,
+    sender: Sender,
+    mut waiting: mpsc::Receiver<(u64, Vec<u8>)>,
+    end: watch::Receiver<Option<Instant>>,
+) {
+    let waiting = futures_util::stream::poll_fn(move |context| waiting.poll_recv(context));
+    let handing = waiting.map(|(number, bytes)| keep(&broker, &sender, number, bytes, &end));
+    let mut handing = std::pin::pin!(handing.buffer_unordered(AT_A_TIME));
+    while let Some(kept) = handing.next().await {
+        if let Err(why) = kept {
+            tracing::warn!(
+                target: "lgoose::gaggle",
+                "run {}: entries of logs could not be handed over: {why}",
+                sender.run
+            );
+            return;
+        }
+    }
+}
+
+/// Hands a piece over, as often as it takes.
+async fn keep(
+    broker: &Broker,
+    sender: &Sender,
+    number: u64,
+    bytes: Vec<u8>,
+    end: &watch::Receiver<Option<Instant>>,
+) -> Result<(), crate::error::Error> {
+    let subject = names::logs(&sender.run, &sender.id);
+    let id = format!("{}:{number}", sender.id);
+    loop {
+        let kept = broker.keep(subject.clone(), &id, bytes.clone()).await;
+        let Err((error, passes)) = kept else {
+            return Ok(());
+        };
+        let late = end.borrow().is_some_and(|end| end.elapsed() >= FAREWELL);
+        if !passes || late {
+            return Err(error);
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}

@@ -1,0 +1,48 @@
+//! Certificates and keys in files in PEM form.
+
+use crate::error::Diagnostic;
+use crate::files;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::fmt::Display;
+use std::path::Path;
+
+/// Returns the certificates of a file, of which there must be one; `flag` names it.
+///
+/// # Errors
+/// A mistake that names the flag and the file.
+pub(crate) fn certificates(
+    flag: &str,
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, Diagnostic> {
+    let pem = files::read(path).map_err(|error| unreadable(flag, path, &error))?;
+    let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+    match read {
+        Ok(found) if found.is_empty() => {
+            Err(unreadable(flag, path, &"there is no certificate in it"))
+        }
+        Ok(found) => Ok(found),
+        Err(error) => Err(unreadable(flag, path, &error)),
+    }
+}
+
+/// Returns a certificate chain and its private key, each from the file that its flag names.
+///
+/// # Errors
+/// A mistake that names the flag and the file.
+pub(crate) fn identity(
+    (cert_flag, cert): (&str, &Path),
+    (key_flag, key): (&str, &Path),
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Diagnostic> {
+    let chain = certificates(cert_flag, cert)?;
+    let pem = files::read(key).map_err(|error| unreadable(key_flag, key, &error))?;
+    let found = PrivateKeyDer::from_pem_slice(&pem);
+    let found = found.map_err(|error| unreadable(key_flag, key, &error))?;
+    Ok((chain, found))
+}
+
+/// Returns the mistake of a file with that problem.
+pub(crate) fn unreadable(flag: &str, path: &Path, problem: &dyn Display) -> Diagnostic {
+    Diagnostic::new(format!("'{flag} {}': {problem}", path.display()))
+        .help("a file in PEM form is wanted, as in '-----BEGIN CERTIFICATE-----'")
+}

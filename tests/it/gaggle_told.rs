@@ -1,0 +1,191 @@
+//! What runs on workers tell of trouble that only one side sees, and what is left when a manager is killed.
+
+use crate::broker::Broker;
+use crate::gaggle::{managed, report_of, worker};
+use crate::program::{Lgoose, plan, wait_until};
+use crate::server::Server;
+use rustix::process::Signal;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+#[test]
+fn a_full_store_of_the_broker_is_told_in_the_report() {
+    let small = "jetstream { store_dir: \"STORE\", max_file_store: 24KB }";
+    let Some(broker) = Broker::with("s3cret", small) else {
+        return;
+    };
+    let (server, path) = (
+        Server::start(),
+        plan(
+            "gaggle_full.lua",
+            "task { function(user)\n  \
+               for n = 1, 40 do user:get(\"/\", { name = \"page \" .. n }) end\n  \
+               user:wait(0.1)\n\
+             end }",
+        ),
+    );
+    let first = worker(&broker, "w1", &["-v"]);
+    let options = ["-u", "4", "-r", "1000", "-t", "60s"];
+    let running = managed(&broker, &path, &server, "1", &options);
+    let ended = running.end();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let (_, warnings) = report_of(ended);
+    let told = |text: &String| {
+        text.contains("figures of worker 'w1' do not arrive")
+            && (text.contains("resources") || text.contains("maximum"))
+    };
+    assert!(warnings.iter().any(told), "{warnings:?}");
+    let told = first.stderr();
+    assert!(
+        told.contains("DEBUG") && told.contains("hand figures over"),
+        "{told}"
+    );
+}
+
+/// A connection to the broker, as its protocol has it.
+struct Wire {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Wire {
+    fn open(broker: &Broker) -> Wire {
+        let url = broker.url();
+        let address = url.rsplit_once('@').expect("a token").1;
+        let mut wire = Wire {
+            stream: TcpStream::connect(address).expect("it listens"),
+            read: Vec::new(),
+        };
+        wire.send(b"CONNECT {\"auth_token\":\"s3cret\",\"verbose\":false,\"pedantic\":false}\r\n");
+        wire
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).expect("it is there");
+    }
+
+    /// Reads until there is a message, and returns its head's words and its payload.
+    fn message(&mut self) -> (Vec<String>, Vec<u8>) {
+        loop {
+            if let Some(end) = self.read.windows(2).position(|two| two == b"\r\n") {
+                let line = String::from_utf8_lossy(&self.read[..end]).into_owned();
+                let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+                if words[0] != "MSG" {
+                    self.read.drain(..end + 2);
+                    if words[0] == "PING" {
+                        self.send(b"PONG\r\n");
+                    }
+                    continue;
+                }
+                let length: usize = words[words.len() - 1].parse().expect("a length");
+                if self.read.len() >= end + length + 4 {
+                    let payload = self.read[end + 2..end + 2 + length].to_vec();
+                    self.read.drain(..end + length + 4);
+                    return (words, payload);
+                }
+            }
+            let mut bytes = [0; 4096];
+            let count = self.stream.read(&mut bytes).expect("the broker is there");
+            assert!(count > 0, "the broker has closed the connection");
+            self.read.extend(&bytes[..count]);
+        }
+    }
+
+    fn publish(&mut self, subject: &str, reply: &str, payload: &[u8]) {
+        self.send(format!("PUB {subject} {reply} {}\r\n", payload.len()).as_bytes());
+        self.send(payload);
+        self.send(b"\r\n");
+    }
+}
+
+#[test]
+fn a_worker_of_another_version_is_left_out_by_name() {
+    let Some(broker) = Broker::start() else {
+        return;
+    };
+    let own = env!("CARGO_PKG_VERSION");
+    let other: String = own
+        .chars()
+        .map(|c| if c == '.' { '.' } else { '9' })
+        .collect();
+    let mut wire = Wire::open(&broker);
+    wire.send(b"SUB answers 1\r\n");
+    let real = worker(&broker, "old", &[]);
+    wire.publish("lgoose.hello", "answers", b"");
+    let mut presence = wire.message().1;
+    drop(real);
+    let at = presence
+        .windows(own.len())
+        .position(|part| part == own.as_bytes());
+    let at = at.expect("it tells its version");
+    presence[at..at + own.len()].copy_from_slice(other.as_bytes());
+    wire.send(b"SUB lgoose.hello 2\r\n");
+    std::thread::spawn(move || {
+        loop {
+            let (head, _) = wire.message();
+            // MSG lgoose.hello 2 REPLY LENGTH
+            wire.publish(&head[3], "", &presence);
+        }
+    });
+    let (server, path) = (
+        Server::start(),
+        plan("gaggle_version.lua", "task { function() end }"),
+    );
+    let options = ["-u", "1", "-t", "1s", "-q", "--workers-timeout", "2s"];
+    let ended = managed(&broker, &path, &server, "1", &options).end();
+    let told = format!("worker 'old': it runs lgoose {other}, and this is {own}");
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains(&told), "{}", ended.stderr);
+}
+
+#[test]
+fn a_broker_that_lgoose_started_ends_with_it() {
+    if Broker::start().is_none() {
+        return;
+    }
+    let (server, path) = (
+        Server::start(),
+        plan("gaggle_orphan.lua", "task { function() end }"),
+    );
+    let url = server.url();
+    let running =
+        Lgoose::new([&*path, "-H", &url, "--workers", "1", "-u", "1", "-t", "1s"]).start();
+    let mut address = None;
+    wait_until("the line for workers", || {
+        let told = running.stderr();
+        let line = told
+            .split_once("lgoose worker nats://")
+            .map(|(_, rest)| rest);
+        let line = line
+            .and_then(|rest| rest.split_once('\n'))
+            .map(|(line, _)| line);
+        address = line.and_then(|line| Some(line.split_once('@')?.1.trim().to_owned()));
+        address.is_some()
+    });
+    let address = address.expect("a URL");
+    assert!(TcpStream::connect(&address).is_ok());
+    running.signal(Signal::KILL);
+    wait_until("the broker ends", || TcpStream::connect(&address).is_err());
+}
+
+#[test]
+fn a_broker_that_is_not_installed_is_told_with_the_way_to_get_it() {
+    let path = plan("gaggle_missing.lua", "task { function() end }");
+    let ended = Lgoose::new([
+        &*path,
+        "-H",
+        "http://127.0.0.1:9",
+        "--workers",
+        "1",
+        "-t",
+        "1s",
+    ])
+    .env("PATH", "/nowhere")
+    .finish();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("apt-get install nats-server"),
+        "{}",
+        ended.stderr
+    );
+}

@@ -7,12 +7,12 @@ const MOST = 1000;
 let missing = 0;
 
 export function takeLog({ lines, missed }) {
-  const list = find('#log ol');
+  const list = find('#log .log');
   find('#log').hidden = false;
   const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 8;
   list.append(...lines.map(line => {
     const level = /^\s*(error|warn)/i.exec(line)?.[1].toLowerCase();
-    return make('li', level ? { class: level } : {}, line.split('\n').map(shown).join('\n'));
+    return make('p', level ? { class: level } : {}, line.split('\n').map(shown).join('\n'));
   }));
   while (list.childElementCount > MOST) list.firstElementChild.remove();
   missing += missed;
@@ -23,6 +23,6 @@ export function takeLog({ lines, missed }) {
 
 // Forgets all lines, before they come anew.
 export function clearLog() {
-  find('#log ol').replaceChildren();
+  find('#log .log').replaceChildren();
   missing = 0;
 }

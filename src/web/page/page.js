@@ -82,13 +82,13 @@ function follow() {
   on('reload', tellReload);
   on('end', data => {
     end = data;
-    events.close();
     lost('');
     show();
-    keepReports();
+    // The server waits for its readers: as long as this one stays, there is a report to be had.
+    keepReports().then(() => events.close());
   });
   events.addEventListener('error', () => {
-    if (end) return;
+    if (end) return events.close();
     lost('The connection to lgoose is lost. The figures are those of before; this page tries again …');
     // Browsers come back by themselves unless they were answered with an error.
     if (events.readyState === EventSource.CLOSED) again();

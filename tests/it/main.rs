@@ -9,6 +9,7 @@ mod accuracy_over_time;
 mod accuracy_own_part;
 mod attach;
 mod broker;
+mod browser;
 mod bytes;
 mod command_line;
 mod connections;
@@ -76,6 +77,7 @@ mod view;
 mod web;
 mod web_client;
 mod web_guard;
+mod web_page;
 mod web_prometheus;
 mod wordpress;
 

@@ -47,6 +47,7 @@ pub(super) async fn events(State(site): State<Arc<Site>>, headers: HeaderMap) ->
 }
 
 fn stream(site: Arc<Site>, place: Place) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    site.readers.send_modify(|readers| *readers += 1);
     let reader = Reader {
         news: site.feed.news(),
         closing: site.closing.clone(),
@@ -58,6 +59,12 @@ fn stream(site: Arc<Site>, place: Place) -> impl Stream<Item = Result<Bytes, Inf
         let text = reader.next().await?;
         Some((Ok(text.into()), reader))
     })
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.site.readers.send_modify(|readers| *readers -= 1);
+    }
 }
 
 impl Reader {

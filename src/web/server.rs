@@ -28,7 +28,10 @@ pub(super) const MOST: u32 = 512;
 const PORT: u16 = 7_400;
 const PORTS: u16 = 100;
 
-/// Time for answers that are under way when the process ends.
+/// Time for readers of events to fetch the report before the process ends.
+const LAST_LOOK: Duration = Duration::from_secs(2);
+
+/// Time for answers that are under way then.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Where a server is to be found.
@@ -145,11 +148,13 @@ impl Server {
             ends.clone(),
             closes.clone(),
         );
+        let readers = site.readers.subscribe();
         let site = Arc::new(site);
         let router = routes::router(site.clone());
         let is_over = self.answer(runtime, router, closes, follow(site, handle, ends))?;
         Ok(WebThread {
             end,
+            readers,
             closing,
             is_over,
         })
@@ -166,6 +171,8 @@ impl Server {
         let is_over = self.answer(runtime, router, closes, nothing)?;
         Ok(WebThread {
             end: watch::channel(End::None).0,
+            // They read from the process of their run.
+            readers: watch::channel(0).1,
             closing,
             is_over,
         })
@@ -283,6 +290,7 @@ fn random_token() -> String {
 #[derive(Debug)]
 pub(crate) struct WebThread {
     end: watch::Sender<End>,
+    readers: watch::Receiver<usize>,
     closing: watch::Sender<bool>,
     is_over: oneshot::Receiver<()>,
 }
@@ -296,8 +304,10 @@ impl WebThread {
         });
     }
 
-    /// Ends the server: answers that are under way have a second, idle connections none.
+    /// Ends the server: readers of events have two seconds to fetch the report, answers that are then under way one,
+    /// idle connections none.
     pub(crate) async fn leave(mut self) {
+        let _late = timeout(LAST_LOOK, self.readers.wait_for(|readers| *readers == 0)).await;
         self.closing.send_replace(true);
         let _late = timeout(FAREWELL * 2, &mut self.is_over).await;
     }

@@ -44,6 +44,8 @@ pub(super) struct Site {
     pub(super) access: Arc<Access>,
     pub(super) feed: Feed,
     pub(super) end: watch::Receiver<End>,
+    /// Number of readers of events.
+    pub(super) readers: watch::Sender<usize>,
     /// Whether the process is about to end.
     pub(super) closing: watch::Receiver<bool>,
     rendering: Arc<Semaphore>,
@@ -62,6 +64,7 @@ impl Site {
             access,
             feed: Feed::new(),
             end,
+            readers: watch::Sender::new(0),
             closing,
             rendering: Arc::new(Semaphore::new(RENDERED)),
         }

@@ -252,7 +252,7 @@ fn conduct(
     }
     let code = runtime.block_on(conclude(&outcome, written, &handle, config, flags));
     #[cfg(feature = "web")]
-    if let Some(web) = web.filter(|_| !handle.is_aborted()) {
+    if let Some(web) = web {
         runtime.block_on(web.thread.leave());
     }
     // A plan that is being loaded again keeps nobody waiting.

@@ -4,13 +4,13 @@
 const charts = [];
 
 class Chart {
-  // `spec`: lines() → [{ label, look, x, y, area? }], show(y), tick(y), and as wanted: whole, canLog, log,
-  // xLog, showX(x), end, bands, broken, marks, height, ownLegend.
+  // `spec`: lines() → [{ label, look, x, y, area? }], show(y), tick(y), and as wanted: axis (a TimeAxis) or xLog with
+  // showX(x), whole, canLog, log, marks, height, ownLegend.
   constructor(figure, spec) {
     Object.assign(this, { spec, figure, hidden: new Set(), log: Boolean(spec.log) });
     this.plot = find('.plot', figure);
     this.plot.replaceChildren();
-    this.canvas = make('div', { tabindex: 0, role: 'group', 'aria-label': `${find('h3', figure).textContent}: arrow keys read values` });
+    this.canvas = make('div', { tabindex: 0, role: 'group', 'aria-label': `${find('h3', figure).textContent}: arrow keys read values${spec.axis ? ', plus and minus zoom' : ''}` });
     this.tip = make('div', { class: 'tip', role: 'status', hidden: '' });
     this.plot.append(this.canvas, this.tip);
     if (!spec.ownLegend) {
@@ -18,8 +18,10 @@ class Chart {
       find('figcaption', figure).append(this.legend);
     }
     if (spec.canLog) this.addLog();
+    this.figures = new FiguresBehind(this);
     this.canvas.addEventListener('pointermove', event => this.point(event));
-    this.canvas.addEventListener('pointerdown', event => this.point(event));
+    this.canvas.addEventListener('pointerdown', event => this.press(event));
+    this.canvas.addEventListener('pointerup', event => this.release(event));
     this.canvas.addEventListener('pointerleave', () => this.leave());
     this.canvas.addEventListener('blur', () => this.leave());
     this.canvas.addEventListener('keydown', event => this.key(event));
@@ -54,7 +56,7 @@ class Chart {
     const { spec } = this;
     const all = spec.lines();
     this.drawLegend(all);
-    this.lines = all.filter(line => !this.hidden.has(line.label));
+    this.lines = all.filter(line => !this.hidden.has(line.label)).map(line => this.cut(line));
     const height = spec.height ?? (width < 480 ? 190 : 230);
     const svg = make('svg:svg', { viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
     this.canvas.replaceChildren(svg);
@@ -79,8 +81,8 @@ class Chart {
     });
     this.drawX(svg);
     for (const line of this.lines) {
-      const [d, dots] = this.path(line);
-      if (line.area && d) svg.append(make('svg:path', { class: `area ${line.look}`, d: `${d}V${box.bottom}H${this.x(line.x[0]).toFixed(1)}Z` }));
+      const [d, dots, area] = this.path(line);
+      if (line.area && area) svg.append(make('svg:path', { class: `area ${line.look}`, d: area }));
       if (d) svg.append(make('svg:path', { class: `line ${line.look}`, d }));
       if (dots) svg.append(make('svg:path', { class: `line single ${line.look}`, d: dots }));
     }
@@ -91,6 +93,16 @@ class Chart {
     }
     this.cross = make('svg:g', {});
     svg.append(this.cross);
+    this.figures.update();
+  }
+
+  // The part of a line that is in the window.
+  cut(line) {
+    if (!this.spec.axis || this.spec.axis.whole) return line;
+    const [from, to] = this.spec.axis.window, { x } = line;
+    const begin = x.findIndex(at => at >= from), after = x.findIndex(at => at > to);
+    const part = list => begin < 0 ? [] : list.slice(begin, after < 0 ? undefined : after);
+    return { ...line, x: part(x), y: part(line.y) };
   }
 
   scaleX() {
@@ -100,17 +112,18 @@ class Chart {
       this.x = value => left + Math.log(value / from) / Math.log(to / from) * (right - left);
       this.unX = at => from * (to / from) ** ((at - left) / (right - left));
     } else {
-      this.x = value => left + value / spec.end * (right - left);
-      this.unX = at => (at - left) / (right - left) * spec.end;
+      const [from, to] = spec.axis.window;
+      this.x = value => left + (value - from) / (to - from) * (right - left);
+      this.unX = at => from + (at - left) / (right - left) * (to - from);
     }
   }
 
   drawX(svg) {
     const { box, spec } = this, room = Math.max(2, Math.floor((box.right - box.left) / 75));
-    const ticks = spec.xLog ? logTicks(...spec.xLog) : timeTicks(spec.end, room);
+    const ticks = spec.xLog ? logTicks(...spec.xLog) : timeTicks(...spec.axis.window, room);
     let free = -Infinity;
     for (const tick of ticks) {
-      const x = this.x(tick), text = spec.showX(tick, true), half = text.length * 3.4;
+      const x = this.x(tick), text = spec.xLog ? spec.showX(tick, true) : spec.axis.tick(tick), half = text.length * 3.4;
       if (x < box.left - 1 || x > box.right + 1) continue;
       svg.append(make('svg:path', { class: 'axis', d: `M${x.toFixed(1)} ${box.bottom}v4` }));
       const at = Math.min(x, box.width - half);
@@ -121,13 +134,13 @@ class Chart {
   }
 
   drawBands(svg) {
-    const { box, spec } = this;
-    if (!spec.bands?.length) return;
+    const { box } = this, bands = this.spec.axis?.bands.map(band => this.within(band)).filter(Boolean);
+    if (!bands?.length) return;
     const id = `hatch-${this.figure.id}`;
     const pattern = { id, width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' };
     svg.append(make('svg:defs', {}, make('svg:pattern', pattern, make('svg:path', { class: 'hatch', d: 'M0 0V6' }))));
-    for (const [from, to] of spec.bands) {
-      const x = this.x(from), width = Math.max(1, this.x(Math.min(to, spec.end)) - x);
+    for (const [from, to] of bands) {
+      const x = this.x(from), width = Math.max(1, this.x(to) - x);
       const at = { x: x.toFixed(1), y: box.top, width: width.toFixed(1), height: box.bottom - box.top };
       svg.append(make('svg:rect', { ...at, class: 'band' }), make('svg:rect', { ...at, fill: `url(#${id})`, opacity: 0.5 }));
     }
@@ -135,21 +148,30 @@ class Chart {
 
   // What happened: a band for what lasted, a line for a moment.
   drawEvents(svg) {
-    const { box, spec } = this;
-    for (const [at, lasted, kind, text] of spec.events ?? []) {
-      const x = this.x(at), title = make('svg:title', {}, text);
+    const { box } = this;
+    for (const [at, lasted, kind, text] of this.spec.axis?.events ?? []) {
+      const stretch = this.within([at, at + (lasted ?? 0)]);
+      if (!stretch) continue;
+      const x = this.x(stretch[0]), title = make('svg:title', {}, text);
       if (lasted === null) {
         svg.append(make('svg:path', { class: `event ${kind}`, d: `M${x.toFixed(1)} ${box.top}V${box.bottom}` }, title));
       } else {
-        const width = Math.max(1, this.x(Math.min(at + lasted, spec.end)) - x);
+        const width = Math.max(1, this.x(stretch[1]) - x);
         svg.append(make('svg:rect', { class: `event ${kind}`, x: x.toFixed(1), y: box.top, width: width.toFixed(1), height: box.bottom - box.top }, title));
       }
     }
   }
 
+  // The part of a stretch that is in the window; nothing if there is none.
+  within([from, to]) {
+    const [first, last] = this.spec.axis.window;
+    return from > last || to < first ? null : [Math.max(from, first), Math.min(to, last)];
+  }
+
   drawMarks(svg) {
     const { box, spec } = this;
-    for (const at of spec.broken ?? []) {
+    for (const at of spec.axis?.broken ?? []) {
+      if (!this.within([at, at])) continue;
       svg.append(make('svg:path', { class: 'broken', d: `M${this.x(at).toFixed(1)} ${box.top}V${box.bottom}` }));
     }
     (spec.marks ?? []).forEach(([label, at], n) => {
@@ -163,7 +185,7 @@ class Chart {
   // A line with at most four points a pixel: the first, the least, the most and the last of each column, so
   // that no peak is lost. Broken where there is nothing for long; what stands alone is a dot.
   path({ x, y, gap = Infinity }) {
-    let d = '', dots = '', piece = [], column = null, seen = [], last = -Infinity;
+    let d = '', dots = '', area = '', piece = [], column = null, seen = [], last = -Infinity;
     const flush = () => {
       if (!seen.length) return;
       const pick = better => seen.reduce((best, i) => better(y[i], y[best]) ? i : best);
@@ -174,7 +196,11 @@ class Chart {
     const stop = () => {
       flush();
       if (piece.length === 1) dots += `M${piece[0]}h.01`;
-      else if (piece.length) d += `M${piece.join('L')}`;
+      else if (piece.length) {
+        d += `M${piece.join('L')}`;
+        const [from, to] = [piece[0], piece[piece.length - 1]].map(point => point.split(' ')[0]);
+        area += `M${from} ${this.box.bottom}L${piece.join('L')}L${to} ${this.box.bottom}Z`;
+      }
       piece = [];
     };
     for (let i = 0; i < x.length; i++) {
@@ -187,17 +213,54 @@ class Chart {
       seen.push(i);
     }
     stop();
-    return [d, dots];
+    return [d, dots, area];
+  }
+
+  placeOf(event) {
+    const rect = this.canvas.getBoundingClientRect();
+    return this.unX((event.clientX - rect.left) / rect.width * this.box.width);
   }
 
   point(event) {
-    const rect = this.canvas.getBoundingClientRect();
-    this.readAt(this.unX((event.clientX - rect.left) / rect.width * this.box.width));
+    if (this.pressed !== undefined) this.drawChoice(this.placeOf(event));
+    else this.readAt(this.placeOf(event));
+  }
+
+  // A stretch that is dragged over with a mouse is looked at closer; a finger reads values and scrolls.
+  press(event) {
+    if (!this.spec.axis || event.pointerType !== 'mouse' || event.button) return this.point(event);
+    this.pressed = this.placeOf(event);
+    this.tip.hidden = true;
+    this.canvas.setPointerCapture(event.pointerId);
+  }
+
+  release(event) {
+    if (this.pressed === undefined) return;
+    const from = this.pressed, to = this.placeOf(event);
+    this.pressed = undefined;
+    if (Math.abs(this.x(to) - this.x(from)) > 5) this.spec.axis.show(Math.min(from, to), Math.max(from, to));
+    else this.readAt(to);
+  }
+
+  drawChoice(to) {
+    const { box } = this, inside = at => Math.min(Math.max(this.x(at), box.left), box.right);
+    const [from, until] = [this.pressed, to].map(inside).sort((a, b) => a - b);
+    this.cross.replaceChildren(make('svg:rect', { class: 'choice', x: from.toFixed(1), y: box.top, width: (until - from).toFixed(1), height: box.bottom - box.top }));
   }
 
   key(event) {
     const moments = this.longest();
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20, Home: -Infinity, End: Infinity };
+    const { axis } = this.spec;
+    if (axis && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      const zooms = { '+': () => axis.zoom(2, this.at), '=': () => axis.zoom(2, this.at), '-': () => axis.zoom(0.5, this.at), 0: () => axis.follow(null) };
+      const moves = event.shiftKey ? { ArrowLeft: () => axis.move(-0.25), ArrowRight: () => axis.move(0.25) } : {};
+      const act = zooms[event.key] ?? moves[event.key];
+      if (act) {
+        event.preventDefault();
+        return act();
+      }
+    }
     if (event.key === 'Escape') return this.leave();
     if (!(event.key in steps) || !moments.length) return;
     event.preventDefault();
@@ -213,17 +276,19 @@ class Chart {
   readAt(wanted) {
     const moments = this.longest();
     if (!moments.length) return;
+    for (const chart of charts) if (chart !== this) chart.forget();
     this.at = moments[nearest(moments, wanted)];
     const rows = this.lines.map(line => {
       const i = nearest(line.x, this.at);
       const near = Math.abs(line.x[i] - this.at) <= Math.max(line.near ?? 1, 0.6);
-      return { line, i, value: near || this.spec.xLog ? line.y[i] : null };
+      return { line, i, value: line.x.length && (near || this.spec.xLog) ? line.y[i] : null };
     }).filter(row => row.value !== null && row.value !== undefined);
     const shown = rows.length > 14 ? [...rows].sort((a, b) => b.value - a.value).slice(0, 14) : rows;
     for (const chart of charts) if (Boolean(chart.spec.xLog) === Boolean(this.spec.xLog)) chart.showCross(chart === this ? rows : [], this.at);
-    this.tip.replaceChildren(make('strong', {}, this.spec.showX(this.at, false)), ...shown.map(({ line, value, i }) =>
+    const moment = this.spec.xLog ? this.spec.showX(this.at, false) : clock(this.at, this.spec.axis.end < 20);
+    this.tip.replaceChildren(make('strong', {}, moment), ...shown.map(({ line, value, i }) =>
       make('div', {}, swatch(line), make('span', {}, line.label), make('b', {}, this.spec.show(value, line, i)))));
-    for (const [at, lasted, , text] of this.spec.events ?? []) {
+    for (const [at, lasted, , text] of this.spec.axis?.events ?? []) {
       const near = lasted === null ? Math.abs(at - this.at) < 0.6 : at <= this.at && this.at <= at + lasted;
       if (near) this.tip.append(make('div', { class: 'happened' }, text));
     }
@@ -243,12 +308,32 @@ class Chart {
         make('svg:circle', { class: `dot ${line.look}`, r: 4, cx: this.x(line.x[i]).toFixed(1), cy: this.y(value).toFixed(1) })));
   }
 
-  leave() {
+  forget() {
     this.at = undefined;
     this.tip.hidden = true;
+  }
+
+  leave() {
+    if (this.pressed !== undefined) return;
+    this.forget();
     for (const chart of charts) chart.cross.replaceChildren();
   }
 }
+
+// Draws all charts once more; the one that is being read goes on to show the same moment.
+function drawAll(wide, narrow) {
+  for (const chart of charts) chart.draw(chart.figure.matches('.wide') ? wide : narrow);
+  const read = charts.find(chart => chart.at !== undefined);
+  if (read) read.readAt(read.at);
+}
+
+let drawnAt = innerWidth, waiting = 0;
+addEventListener('resize', () => {
+  if (innerWidth === drawnAt) return;
+  drawnAt = innerWidth;
+  cancelAnimationFrame(waiting);
+  waiting = requestAnimationFrame(() => drawAll());
+});
 
 // The least and the most of a list that may be too long for an argument list.
 function extremes(list) {

@@ -86,11 +86,11 @@ function logTicks(least, most) {
   return ticks.filter(tick => tick >= low && tick <= Math.max(high, low * 10));
 }
 
-function timeTicks(end, wanted) {
-  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
-  const step = steps.find(step => end / step <= wanted) ?? Math.ceil(end / wanted / 86400) * 86400;
+function timeTicks(from, to, wanted) {
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400], length = to - from;
+  const step = steps.find(step => length / step <= wanted) ?? Math.ceil(length / wanted / 86400) * 86400;
   const ticks = [];
-  for (let at = 0; at <= end * 1.000001; at += step) ticks.push(at);
+  for (let at = Math.ceil(from / step - 1e-6) * step; at <= to + length * 1e-6; at += step) ticks.push(at);
   return ticks;
 }
 

@@ -27,16 +27,34 @@ struct Assets<'a> {
     script: &'a str,
 }
 
+/// The scripts that every page of lgoose has: making elements, charts with their axis and the tables behind them, the chart
+/// of single names, tables that sort, light and dark.
+macro_rules! shared {
+    () => {
+        concat!(
+            include_str!("draw.js"),
+            include_str!("axis.js"),
+            include_str!("behind.js"),
+            include_str!("charts.js"),
+            include_str!("names.js"),
+            include_str!("sorting.js"),
+            include_str!("theme.js"),
+        )
+    };
+}
+
 /// The style sheet and the script that are shipped.
 const ASSETS: Assets<'_> = Assets {
-    style: include_str!("report.css"),
-    script: concat!(
-        "'use strict';\n",
-        include_str!("draw.js"),
-        include_str!("charts.js"),
-        include_str!("page.js"),
-    ),
+    style: STYLE,
+    script: concat!("'use strict';\n", shared!(), include_str!("page.js")),
 };
+
+/// The style of every page of lgoose.
+pub(crate) const STYLE: &str = include_str!("report.css");
+
+/// The shared scripts as a module for a page that has others beside it.
+#[cfg(feature = "web")]
+pub(crate) const SHARED_MODULE: &str = concat!(shared!(), include_str!("exports.js"));
 
 /// Renders the report as one page that opens from a file.
 pub(crate) fn to_html(report: &Report) -> String {

@@ -1,44 +1,118 @@
-// Shows the state of the run; what the server sends is described in docs/web.md. Names and texts are set as text only.
+// The page of a run: follows its events and shows what they tell; docs/web.md describes them. Names and texts of plans and
+// sites are set as text only.
 
-const run = document.getElementById("run");
-const figures = document.getElementById("figures");
-const state = {};
+import { addTheme, find, findAll, make } from './shared.js';
+import { showCommands, startCommands, tellReload } from './commands.js';
+import { exemplars } from './exemplars.js';
+import { startKeys } from './keys.js';
+import { showCharts, showNames, startCharts } from './lines.js';
+import { clearLog, takeLog } from './log.js';
+import { showFacts, showOverview } from './overview.js';
+import { fetchAnew, followReport, keepReports, startDownloads } from './reports.js';
+import { state, take } from './state.js';
+import { showTables, showTasks, startTables } from './tables.js';
 
+const AGAIN_MS = 2000;
+const NAMES = { charts: 'Charts' };
+
+let end = null, drawn = 0, started = false, lastPlace = '';
+
+// Several events in a row are shown at once, and nothing while nobody looks.
 function show() {
-  const all = state.aggregated ?? {};
-  const latency = all.latency_ms ?? {};
-  const ms = (value) => (value === undefined ? "–" : `${value} ms`);
-  run.textContent = `${state.plan} on ${state.host}: ${state.phase}`;
-  const rows = [
-    ["users", state.users_now ?? 0],
-    ["requests", all.count ?? 0],
-    ["failures", all.failures ?? 0],
-    ["requests per second now", (all.rate_now ?? 0).toFixed(1)],
-    ["median", ms(latency.p50)],
-    ["95th percentile", ms(latency.p95)],
-    ["99 % below", ms(latency.p99)],
-  ];
-  figures.replaceChildren(
-    ...rows.flatMap(([name, value]) => {
-      const [dt, dd] = [document.createElement("dt"), document.createElement("dd")];
-      dt.textContent = name;
-      dd.textContent = value;
-      return [dt, dd];
-    }),
-  );
+  cancelAnimationFrame(drawn);
+  drawn = requestAnimationFrame(() => {
+    showOverview(end);
+    showCommands();
+    showTables();
+    showCharts();
+    showContents();
+  });
 }
 
-const status = await fetch("/api/v1/status");
-const { plan, host, phase } = await status.json();
-Object.assign(state, { plan, host, phase });
-const events = new EventSource("/api/v1/events");
-events.addEventListener("snapshot", (event) => {
-  const { phase, users_now, aggregated } = JSON.parse(event.data);
-  for (const [key, value] of Object.entries({ phase, users_now, aggregated })) {
-    if (value !== undefined) state[key] = value;
+// Links to the parts that the run has.
+function showContents() {
+  const parts = findAll('main > section:not([hidden])').map(part => part.id), nav = find('nav');
+  if (nav.dataset.parts === parts.join()) return;
+  nav.dataset.parts = parts.join();
+  nav.replaceChildren(...parts.map(id => make('a', { href: `#${id}` }, NAMES[id] ?? find(`#${id} h2`).textContent)));
+}
+
+function lost(text) {
+  const element = find('#lost');
+  if (element.textContent !== text) element.textContent = text;
+  element.hidden = !text;
+}
+
+// Asks what is run; tells why where that fails. Returns whether there is an answer.
+async function ask() {
+  try {
+    const answer = await fetch('/api/v1/status', { signal: AbortSignal.timeout(10_000) });
+    if (answer.status === 401) lost('This page may not watch the run any more: it is another run, or its token has changed. Open the address that lgoose has printed.');
+    if (!answer.ok) return false;
+    const status = await answer.json();
+    showFacts(status);
+    if (!started) {
+      started = true;
+      startCommands(status.read_only);
+      startKeys(status.read_only);
+    }
+    return true;
+  } catch {
+    return false;
   }
-  show();
+}
+
+function follow() {
+  const events = new EventSource('/api/v1/events'), on = (name, act) => events.addEventListener(name, event => act(JSON.parse(event.data), event.lastEventId));
+  const again = () => {
+    events.close();
+    setTimeout(start, AGAIN_MS);
+  };
+  on('snapshot', (data, place) => {
+    // Another process tells of another run.
+    const epoch = place.split('-')[0];
+    if (lastPlace && epoch !== lastPlace) return location.reload();
+    lastPlace = epoch;
+    take(data);
+    if (data.begin) fetchAnew();
+    lost('');
+    show();
+  });
+  on('log', takeLog);
+  on('reload', tellReload);
+  on('end', data => {
+    end = data;
+    lost('');
+    show();
+    // The server waits for its readers: as long as this one stays, there is a report to be had.
+    keepReports().then(() => events.close());
+  });
+  events.addEventListener('error', () => {
+    if (end) return events.close();
+    lost('The connection to lgoose is lost. The figures are those of before; this page tries again …');
+    // Browsers come back by themselves unless they were answered with an error.
+    if (events.readyState === EventSource.CLOSED) again();
+  });
+}
+
+async function start() {
+  if (await ask()) {
+    clearLog();
+    follow();
+  } else {
+    if (find('#lost').hidden) lost('lgoose does not answer; this page tries again …');
+    setTimeout(start, AGAIN_MS);
+  }
+}
+
+addTheme(find('header'));
+startTables();
+startCharts();
+startDownloads();
+followReport([find('#chart-names'), find('#tasks'), find('#errors')], report => {
+  showNames(report);
+  showTasks(report);
+  exemplars.take(report);
+  showContents();
 });
-events.addEventListener("error", () => {
-  run.textContent = "no connection: the run may be over, and lgoose with it";
-});
+start();

@@ -1,0 +1,99 @@
+// The first screen: what is run, its phase, the verdict so far, the main figures, warnings.
+
+import { clock, find, group, make, showMs } from './shared.js';
+import { measured, shown, state } from './state.js';
+import { counted, rate, share, size } from './words.js';
+
+const PHASES = { starting: 'starting', running: 'running', paused: 'paused', stopping: 'stopping', over: 'over' };
+const cards = new Map();
+
+// Shows what does not change: plan, host, version.
+export function showFacts({ plan, host, version }) {
+  find('#plan').textContent = shown(plan);
+  find('#host').textContent = shown(host);
+  state.version = version;
+}
+
+export function showOverview(end) {
+  const phase = PHASES[state.phase] ?? 'connecting', element = find('#phase');
+  if (element.textContent !== phase) element.textContent = phase;
+  element.className = `phase ${phase}`;
+  document.title = `${phase} · ${find('#plan').textContent} · lgoose`;
+  const ends = state.wanted?.ends_s, ran = state.run_s ?? 0;
+  const facts = [ends && phase !== 'over' ? `${clock(ran)} of ${clock(ends)}` : clock(ran)];
+  if (measured() < ran - 1.5) facts.push(`measured for ${clock(measured())}`);
+  if (state.paused_s >= 1) facts.push(`paused for ${clock(state.paused_s)}`);
+  find('#facts').textContent = facts.join(' · ');
+  const progress = find('#progress');
+  progress.hidden = !ends || phase === 'over';
+  if (ends) progress.value = Math.min(1, ran / ends);
+  showVerdict(end);
+  showCards(phase);
+  const warnings = state.warnings ?? [], list = find('#warnings ul');
+  find('#warnings').hidden = !warnings.length;
+  if (list.childElementCount !== warnings.length) list.replaceChildren(...warnings.map(warning => make('li', {}, shown(warning))));
+}
+
+let told = '';
+function showVerdict(end) {
+  const rows = state.thresholds ?? [], broken = rows.filter(row => !row.passed), verdict = end?.verdict;
+  const held = rows.length ? (broken.length ? `${broken.length} of ${counted(rows.length, 'threshold')} broken` : `${rows.length} of ${counted(rows.length, 'threshold')} held`) : '';
+  let look = 'open', sign = '○', word = '';
+  if (verdict) {
+    const short = !end.ending || end.ending.cut_short;
+    [look, sign, word] = { failed: ['failed', '✗', 'Failed'], passed: ['passed', '✓', short ? 'Passed so far' : 'Passed'] }[verdict.result] ?? ['open', '○', 'Finished'];
+  } else if (end) [look, sign, word] = ['open', '○', 'Over without a report'];
+  else if (rows.length) [look, sign, word] = broken.length ? ['failed', '✗', 'Failing so far'] : ['passed', '✓', 'Passing so far'];
+  const section = find('#verdict'), now = JSON.stringify([look, word, held, verdict, end?.ending?.text, broken.map(row => row.threshold)]);
+  section.hidden = !word;
+  if (now === told) return;
+  told = now;
+  section.className = `verdict ${look}`;
+  const lines = [make('p', {}, make('span', { class: 'mark', 'aria-hidden': 'true' }, sign), make('strong', {}, word), ' ', make('span', {}, held))];
+  const add = text => text && lines.push(make('p', {}, shown(text)));
+  const reasons = verdict ? [...(verdict.reasons.length > 1 ? verdict.reasons : []), ...verdict.remarks] : broken.map(row => `${row.name ? `${row.name}: ` : ''}${row.threshold}`);
+  add(verdict?.text);
+  add(end?.ending?.text);
+  const most = reasons.slice(0, 5).map(reason => make('li', {}, shown(reason)));
+  if (reasons.length > 5) most.push(make('li', {}, `and ${reasons.length - 5} more, in the tables`));
+  if (most.length) lines.push(make('ul', {}, ...most));
+  section.replaceChildren(...lines);
+}
+
+function card(label, value, unit, more, look = '') {
+  let all = cards.get(label);
+  if (!all) {
+    all = { value: make('span'), unit: make('small'), more: make('p', { class: 'more' }) };
+    all.card = make('div', {}, make('h2', {}, label), make('p', { class: 'value' }, all.value, all.unit), all.more);
+    find('#cards').append(all.card);
+    cards.set(label, all);
+  }
+  all.card.className = `card ${look}`;
+  for (const [key, text] of Object.entries({ value, unit, more })) if (all[key].textContent !== text) all[key].textContent = text;
+}
+
+function showCards(phase) {
+  const all = state.aggregated ?? { count: 0, failures: 0, rate: 0, rate_now: 0, failures_now: 0, bytes: 0, latency_ms: null };
+  const over = phase === 'over', { latency_ms: latency } = all;
+  const users = state.users_now ?? 0, wanted = state.wanted?.users ?? 0;
+  const aim = over ? 'none are left' : users === wanted ? 'as many as wanted' : `${group(wanted)} wanted`;
+  const most = state.points.reduce((most, point) => Math.max(most, point.users), 0);
+  card('Users', over ? group(most) : group(users), over ? ' at most' : '', over ? '' : `${aim} · ${counted(state.connections_now ?? 0, 'connection')}`);
+  if (state.wanted && state.wanted.rate !== null && state.wanted.rate !== undefined) {
+    const dropped = state.arrivals?.dropped ?? 0;
+    card('Rate wanted', rate(state.wanted.rate), '/s', dropped ? `${counted(dropped, 'start')} dropped: no user was free` : 'no start was dropped', dropped ? 'bad' : '');
+  }
+  const received = `${counted(all.count, 'request')} · ${size(all.bytes)} received`;
+  card('Throughput', rate(over ? all.rate : all.rate_now), '/s', over ? received : `${rate(all.rate)}/s on average · ${received}`);
+  card('Latency, 95% within', latency ? showMs(latency.p95) : '–', '', latency
+    ? `p50 ${showMs(latency.p50)} · p99 ${showMs(latency.p99)} · max ${showMs(latency.max)}` : 'no request was answered');
+  const failing = !over && all.failures_now > 0 ? `${rate(all.failures_now)}/s now · ` : '';
+  card('Failures', all.count ? share(all.failures, all.count) : '–', '', `${failing}${group(all.failures)} failed`, all.failures ? 'bad' : '');
+  const { points } = state, last = points[points.length - 1], slow = points.filter(point => point.saturated).reduce((sum, point) => sum + point.seconds, 0);
+  if (!last) return;
+  const busy = over ? points.reduce((most, point) => Math.max(most, point.busy), 0) : last.busy;
+  const lag = over ? points.reduce((most, point) => Math.max(most, point.lag_ms), 0) : last.lag_ms;
+  const effort = `busiest thread ${Math.round(busy * 100)}%${over ? ' at most' : ''} · timers ${showMs(lag)} late`;
+  const word = last.saturated && !over ? 'too slow now' : slow ? 'too slow at times' : over ? 'kept up' : 'keeps up';
+  card('Load generator', word, '', `${slow ? `the bottleneck in ${Math.round(slow)} s · ` : ''}${effort}`, slow ? 'bad word' : 'good word');
+}

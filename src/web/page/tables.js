@@ -1,0 +1,113 @@
+// The tables: thresholds, errors, requests, scenarios, tasks, checks, the plan's own metrics, workers, what happened.
+
+import { digits, find, group, make, showMs, showPercent } from './shared.js';
+import { Table, bad, made, mark, num, text } from './table.js';
+import { exemplars } from './exemplars.js';
+import { requestName, shown, state } from './state.js';
+import { figure, moment, rate, share, withShare } from './words.js';
+
+const tables = {};
+const count = n => num(n, group(n));
+const failed = (n, of) => n ? bad(num(n, withShare(n, of))) : count(0);
+const ms = value => value === null || value === undefined ? num(null) : num(value, showMs(value));
+const at = seconds => seconds === null || seconds === undefined ? num(null) : num(seconds, moment(seconds));
+
+export function startTables() {
+  const add = (id, ...rest) => { tables[id] = new Table(id, ...rest); };
+  add('thresholds', 'Thresholds', ['Verdict', 'Threshold', 'Distance', '#Limit', '#Figure', '#Broken at']);
+  add('errors', 'Errors', ['#Count', 'Name', 'Message', '#First seen', '#Last seen', 'Plan']);
+  add('requests', 'Requests', ['Name', '#Requests', '#Failures', '#Requests/s', '#Now/s', '#Failing now/s', '#50%', '#95%', '#99%', '#Maximum'], { filter: 'Filter names' });
+  add('scenarios', 'Scenarios', ['Scenario', '#Users now', '#Iterations']);
+  add('tasks', 'Tasks and transactions', ['Task', 'Scenario', '#Runs', '#Failures', '#Runs/s', '#Average', '#Median', '#95%', '#Maximum']);
+  add('checks', 'Checks', ['Verdict', 'Check', '#Held', '#Did not', '#Share']);
+  add('metrics', 'Custom metrics', ['Metric', 'Kind', '#Values', '#Value', '#Minimum', '#50%', '#90%', '#95%', '#99%', '#Maximum'],
+    { note: 'The value is the sum of a counter, the latest of a gauge, the share of a rate that was true, the mean of a trend.' });
+  add('workers', 'Workers', ['Worker', 'Labels', 'State', '#Users', '#Requests', '#Failures', '#Now/s', '#95%', '#Busy', '#Timers late', '#Clock off by'], { before: find('#generator') });
+  add('happened', 'What happened', ['#At', '#Lasted', 'What'], { before: find('#log') });
+}
+
+export function showTables() {
+  const all = state.aggregated;
+  tables.thresholds.show((state.thresholds ?? []).map(threshold));
+  tables.errors.show((state.errors ?? []).map(row => ({
+    key: `${row.name}\n${row.message}\n${row.line}`,
+    cells: [bad(count(row.count)), text(shown(row.name)), text(shown(row.message)), at(row.first_s), at(row.last_s), text(shown(row.line ?? '–'))],
+    detail: row.name ? () => exemplars.of(row) : undefined,
+  })));
+  tables.requests.show((state.requests ?? []).map(row => ({ key: `${row.method} ${row.name}`, cells: request(requestName(row), row) })),
+    all && request('Aggregated', all));
+  tables.scenarios.show((state.scenarios ?? []).map((row, key) => ({ key, cells: [text(shown(row.name)), count(row.users_now), count(row.iterations)] })));
+  tables.checks.show((state.checks ?? []).map((row, key) => {
+    const sum = row.passes + row.failures;
+    return { key, cells: [mark(!row.failures, row.failures ? 'failed' : 'held'), text(shown(row.name)), count(row.passes),
+      row.failures ? bad(count(row.failures)) : count(0), num(row.passes / Math.max(sum, 1), share(row.passes, sum))] };
+  }));
+  tables.metrics.show((state.metrics ?? []).map(metric));
+  tables.workers.show((state.workers ?? []).map(worker));
+  tables.happened.show((state.events ?? []).map((row, key) => ({
+    key: `${row.at_s} ${row.kind} ${row.text}`, cells: [at(row.at_s), row.lasted_s === null ? num(null) : num(row.lasted_s, moment(row.lasted_s)), text(shown(row.text))],
+  })).reverse());
+}
+
+// Tasks are in the report only.
+export function showTasks(report) {
+  tables.tasks.show(report.tasks.map(row => ({
+    key: `${row.scenario}\n${row.name}`,
+    cells: [text(shown(row.name)), text(shown(row.scenario)), count(row.runs), failed(row.failures, row.runs),
+      num(row.runs / Math.max(report.elapsed_s, 1e-9), rate(row.runs / Math.max(report.elapsed_s, 1e-9))),
+      ms(row.latency_ms?.avg), ms(row.latency_ms?.p50), ms(row.latency_ms?.p95), ms(row.latency_ms?.max)],
+  })));
+}
+
+function request(name, row) {
+  const latency = row.latency_ms;
+  return [text(name), count(row.count), failed(row.failures, row.count), num(row.rate, rate(row.rate)), num(row.rate_now, rate(row.rate_now)),
+    row.failures_now ? bad(num(row.failures_now, rate(row.failures_now))) : num(0, '0'),
+    ms(latency?.p50), ms(latency?.p95), ms(latency?.p99), ms(latency?.max)];
+}
+
+const TIMES = { us: 1e-3, ms: 1, s: 1e3 };
+
+function inUnit(value, unit) {
+  if (unit in TIMES) return showMs(value * TIMES[unit]);
+  if (unit === '%') return value === 0 ? '0%' : value < 0.01 ? '<0.01%' : `${digits(value)}%`;
+  return `${figure(value)}${shown(unit)}`;
+}
+
+// How far a figure is from its limit: 1 is at the limit, more is beyond.
+function threshold(row, key) {
+  const words = row.threshold, most = words.includes('<'), named = row.name ? `${row.name}: ${words}` : words;
+  const value = row.value === null || row.value === undefined ? num(null) : num(row.value, inUnit(row.value, row.unit));
+  const cells = [mark(row.passed, row.passed ? 'holds' : 'broken'), text(shown(named)), distance(row, most),
+    num(row.limit, inUnit(row.limit, row.unit)), row.passed ? value : bad(value), at(row.broken_s)];
+  return { key, cells };
+}
+
+function distance(row, most) {
+  if (row.value === null || row.value === undefined) return made(make('span', { class: 'note' }, 'no figure yet'), undefined, 'no figure yet');
+  const left = most ? row.limit - row.value : row.value - row.limit;
+  const part = row.limit ? Math.abs(left / row.limit) : null;
+  const size = part === null ? inUnit(Math.abs(left), row.unit) : part > 9.99 ? `${figure(Math.round(part + 1))} times` : showPercent(part);
+  const words = left === 0 ? 'at the limit' : left > 0 ? `${size} to spare` : part > 9.99 ? `${size} the limit` : `${size} ${most ? 'too much' : 'short'}`;
+  // The limit stands at two thirds of the bar.
+  const filled = Math.min(1, row.limit ? row.value / row.limit / 1.5 : row.value > 0 ? 1 : 0);
+  const bar = make('svg:svg', { class: `meter ${row.passed ? 'good' : 'bad'}`, viewBox: '0 0 90 10', 'aria-hidden': 'true' },
+    make('svg:rect', { class: 'track', x: 0, y: 2, width: 90, height: 6, rx: 3 }),
+    make('svg:rect', { class: 'value', x: 0, y: 2, width: Math.max(0, filled * 90).toFixed(1), height: 6, rx: 3 }),
+    make('svg:path', { class: 'limit', d: 'M60 0v10' }));
+  return made(make('span', { class: 'distance' }, bar, make('span', {}, words)), part === null ? left : left / row.limit, words);
+}
+
+function metric(row, key) {
+  const own = value => value === null || value === undefined ? num(null) : num(value, figure(value));
+  const value = row.kind === 'rate' && row.value !== null ? num(row.value, share(Math.round(row.value * row.count), row.count)) : own(row.value);
+  return { key, cells: [text(shown(row.name)), text(row.kind), count(row.count), value, ...[row.min, row.p50, row.p90, row.p95, row.p99, row.max].map(own)] };
+}
+
+function worker(row) {
+  const labels = Object.entries(row.labels).map(([name, value]) => `${name}=${value}`).join(' ');
+  const lost = row.state === 'lost', busy = num(row.busy_now, showPercent(row.busy_now));
+  return { key: row.name, cells: [text(shown(row.name)), text(shown(labels || '–')), lost ? mark(false, 'lost') : text(row.state), count(row.users_now), count(row.requests),
+    failed(row.failures, row.requests), num(row.rate_now, rate(row.rate_now)), ms(row.p95_ms), row.saturated_now ? bad(busy) : busy, ms(row.lag_now_ms),
+    num(row.offset_ms, `${showMs(row.offset_ms)} ± ${showMs(row.offset_within_ms)}`)] };
+}

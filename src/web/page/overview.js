@@ -53,7 +53,7 @@ function showVerdict(end) {
   const add = text => text && lines.push(make('p', {}, shown(text)));
   const reasons = verdict ? [...(verdict.reasons.length > 1 ? verdict.reasons : []), ...verdict.remarks] : broken.map(row => `${row.name ? `${row.name}: ` : ''}${row.threshold}`);
   add(verdict?.text);
-  add(end?.ending?.text);
+  if (!verdict?.text?.includes(end?.ending?.text)) add(end?.ending?.text);
   const most = reasons.slice(0, 5).map(reason => make('li', {}, shown(reason)));
   if (reasons.length > 5) most.push(make('li', {}, `and ${reasons.length - 5} more, in the tables`));
   if (most.length) lines.push(make('ul', {}, ...most));
@@ -76,10 +76,11 @@ function showCards(phase) {
   const all = state.aggregated ?? { count: 0, failures: 0, rate: 0, rate_now: 0, failures_now: 0, bytes: 0, latency_ms: null };
   const over = phase === 'over', { latency_ms: latency } = all;
   const users = state.users_now ?? 0, wanted = state.wanted?.users ?? 0;
-  const aim = over ? 'none are left' : users === wanted ? 'as many as wanted' : `${group(wanted)} wanted`;
+  const atRate = (state.wanted?.rate ?? null) !== null;
+  const aim = atRate ? `at most ${group(wanted)}` : users === wanted ? 'as many as wanted' : `${group(wanted)} wanted`;
   const most = state.points.reduce((most, point) => Math.max(most, point.users), 0);
   card('Users', over ? group(most) : group(users), over ? ' at most' : '', over ? '' : `${aim} · ${counted(state.connections_now ?? 0, 'connection')}`);
-  if (state.wanted && state.wanted.rate !== null && state.wanted.rate !== undefined) {
+  if (atRate) {
     const dropped = state.arrivals?.dropped ?? 0;
     card('Rate wanted', rate(state.wanted.rate), '/s', dropped ? `${counted(dropped, 'start')} dropped: no user was free` : 'no start was dropped', dropped ? 'bad' : '');
   }

@@ -70,7 +70,8 @@ impl Exporter {
         Ok(Exporter { over, thread })
     }
 
-    /// Exports the report of a run that is over; returns a warning if something did not arrive. Takes some seconds at most.
+    /// Exports the report of a run that is over, unless that was aborted; returns a warning if something did not arrive. Takes
+    /// some seconds at most, and ends at once when somebody aborts.
     pub(crate) fn finish(self, report: &Report) -> Option<String> {
         // Whoever panicked exports nothing more.
         let _gone = self.over.send(Arc::new(report.clone()));
@@ -128,8 +129,17 @@ impl Work {
         // Without a report the run has come to nothing.
         let report = last.ok()?;
         let now = self.handle.snapshot().unwrap_or_default();
-        if timeout(FAREWELL, self.export(&report, &now)).await.is_err() {
-            self.fail("the collector did not answer in time".to_owned());
+        let handle = self.handle.clone();
+        let cut_off = tokio::select! {
+            biased;
+            () = handle.aborted() => Some("the run was aborted"),
+            exported = timeout(FAREWELL, self.export(&report, &now)) => match exported {
+                Ok(()) => None,
+                Err(_) => Some("the collector did not answer in time"),
+            },
+        };
+        if let Some(why) = cut_off {
+            self.fail(why.to_owned());
         }
         self.warning()
     }

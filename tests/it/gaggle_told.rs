@@ -1,7 +1,7 @@
 //! What runs on workers tell of trouble that only one side sees, and what is left when a manager is killed.
 
 use crate::broker::Broker;
-use crate::gaggle::{managed, pass, report_of, worker};
+use crate::gaggle::{STEADY, managed, pass, report_of, worker};
 use crate::program::{Lgoose, plan, wait_until};
 use crate::server::Server;
 use rustix::process::Signal;
@@ -219,4 +219,24 @@ fn a_broker_that_is_not_installed_is_told_with_the_way_to_get_it() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn a_mistake_in_what_goes_on_beside_a_run_is_told_before_anybody_waits_for_workers() {
+    let path = plan("gaggle_beside.lua", STEADY);
+    for (flag, value) in [("--web", "0.0.0.0"), ("--otlp", "http://")] {
+        let run = [
+            &*path,
+            "-H",
+            "http://127.0.0.1:9",
+            "--workers",
+            "1",
+            flag,
+            value,
+        ];
+        let ended = Lgoose::new(run).finish();
+        assert_eq!(ended.code, 2, "{}", ended.stderr);
+        assert!(ended.stderr.contains(flag), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("workers"), "{}", ended.stderr);
+    }
 }

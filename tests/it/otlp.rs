@@ -1,7 +1,7 @@
 //! A run that is exported to a collector: its sums are those of the report, and a collector that fails costs nothing.
 
 use crate::gaggle::report_of;
-use crate::program::{Lgoose, plan};
+use crate::program::{Lgoose, plan, wait_until};
 use crate::server::Server;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -16,6 +16,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// Requests that a collector got.
 #[derive(Debug, Clone)]
@@ -285,4 +286,36 @@ fn what_cannot_be_exported_is_told_before_anything_is_sent() {
         assert_eq!((ended.code, server.received()), (2, 0), "{}", ended.stderr);
         assert!(ended.stderr.contains(told), "{}", ended.stderr);
     }
+}
+
+#[test]
+fn whoever_aborts_waits_for_no_collector() {
+    let server = Server::start();
+    let (url, path) = (server.url(), plan("otlp_abort.lua", PLAN));
+    let mute = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let silent = format!("http://{}", mute.local_addr().expect("an address"));
+    let arguments = [
+        &*path, "-H", &url, "-t", "60s", "-o", "json=-", "--otlp", &silent,
+    ];
+    let running = Lgoose::new(arguments).start();
+    wait_until("users work", || server.received() > 20);
+    running.interrupt();
+    // The first one has stopped the run, whose last export is under way.
+    thread::sleep(Duration::from_millis(500));
+    assert!(!running.has_ended(), "the last export takes five seconds");
+    running.interrupt();
+    let begun = Instant::now();
+    let (report, warnings) = report_of(running.end());
+    assert!(
+        begun.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(report.sent(), server.received());
+    assert!(
+        warnings
+            .iter()
+            .any(|text| text.contains("the run was aborted")),
+        "{warnings:?}"
+    );
 }

@@ -7,18 +7,25 @@ use crate::error::Error;
 use crate::metrics::Report;
 use crate::otlp::{Exporter, Options};
 
-/// Begins to export the run, if the flags want that.
+/// Returns how the run is to be exported, if the flags want that.
 ///
 /// # Errors
-/// A mistake in the flag or in a variable of the environment; trouble with a thread.
-pub(super) fn export(flags: &cli::Run, begun: &Begun) -> Result<Option<Exporter>, Error> {
+/// A mistake in the flag or in a variable of the environment.
+pub(super) fn options(flags: &cli::Run) -> Result<Option<Options>, Error> {
     let Some(endpoint) = &flags.export.otlp else {
         return Ok(None);
     };
     let endpoint = Some(endpoint.as_str()).filter(|endpoint| !endpoint.is_empty());
-    let options = Options::read(endpoint, |name| std::env::var(name).ok())?;
+    Options::read(endpoint, |name| std::env::var(name).ok()).map(Some)
+}
+
+/// Begins to export the run.
+///
+/// # Errors
+/// A header that cannot be sent; trouble with a thread.
+pub(super) fn start(options: Options, begun: &Begun) -> Result<Exporter, Error> {
     let facts = (&*begun.prepared().name, &*begun.target());
-    Exporter::start(options, runtime()?, begun.handle().clone(), facts).map(Some)
+    Exporter::start(options, runtime()?, begun.handle().clone(), facts)
 }
 
 /// Exports the report of the run, which is told there if something did not arrive.

@@ -1,5 +1,6 @@
 //! Runs the command from flags to exit code.
 
+mod beside;
 mod env_file;
 #[cfg(feature = "otlp")]
 mod export;
@@ -39,6 +40,7 @@ use crate::demo::{Behaviour, Demo};
 use crate::engine::Outcome;
 use crate::error::{Error, exit};
 use crate::{lua, machine, output, plan};
+use beside::Opened;
 #[cfg(feature = "web")]
 use hosted::Hosted;
 use screen::{
@@ -170,10 +172,11 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     }
     tell(flags, &announcement(prepared));
     let config = prepared.config.clone();
+    let opened = Opened::open(flags)?;
     #[cfg(feature = "gaggle")]
     let dismissal = workers::hire(&mut begun, flags)?;
     let source = Some(flags::source(path, flags));
-    conduct(begun, &config, source, flags, || {
+    conduct((begun, opened), &config, source, flags, || {
         #[cfg(feature = "gaggle")]
         if let Some(dismissal) = dismissal {
             dismissal.now();
@@ -183,24 +186,15 @@ fn run(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
 
 /// Runs what has begun to its end, calls `dismiss`, writes the outputs, and returns the exit code.
 fn conduct(
-    begun: Begun,
+    (begun, opened): (Begun, Opened),
     config: &Config,
     source: Option<Source>,
     flags: &cli::Run,
     dismiss: impl FnOnce(),
 ) -> Result<u8, Error> {
     let handle = begun.handle().clone();
-    #[cfg(feature = "web")]
-    let web = match web::serve(flags, &begun) {
-        Ok(web) => web,
-        Err(error) => {
-            dismiss();
-            return Err(error);
-        }
-    };
-    #[cfg(feature = "otlp")]
-    let exporter = match export::export(flags, &begun) {
-        Ok(exporter) => exporter,
+    let beside = match opened.start(flags, &begun) {
+        Ok(beside) => beside,
         Err(error) => {
             dismiss();
             return Err(error);
@@ -216,7 +210,7 @@ fn conduct(
             false => None,
         };
         #[cfg(feature = "web")]
-        let view = view.map(|view| match &web {
+        let view = view.map(|view| match &beside.web {
             Some(web) => view.note(format!("page of this run: {}", web.url)),
             None => view,
         });
@@ -236,9 +230,9 @@ fn conduct(
     )]
     let mut outcome = outcome?;
     #[cfg(feature = "otlp")]
-    export::finish(exporter, &mut outcome.report);
+    export::finish(beside.exporter, &mut outcome.report);
     #[cfg(feature = "web")]
-    if let Some(web) = &web {
+    if let Some(web) = &beside.web {
         web.thread.finish(Some(&outcome.report));
     }
     let written = outputs::write_all(&flags.outputs.output, &outcome.report, || {
@@ -252,7 +246,7 @@ fn conduct(
     }
     let code = runtime.block_on(conclude(&outcome, written, &handle, config, flags));
     #[cfg(feature = "web")]
-    if let Some(web) = web {
+    if let Some(web) = beside.web {
         runtime.block_on(web.thread.leave());
     }
     // A plan that is being loaded again keeps nobody waiting.

@@ -19,15 +19,22 @@ pub(super) struct Web {
     pub(super) url: String,
 }
 
-/// Serves the run, if the flags want that.
+/// Opens the server of a run, if the flags want one.
 ///
 /// # Errors
 /// A mistake in a flag, or trouble with the port.
-pub(super) fn serve(flags: &cli::Run, begun: &Begun) -> Result<Option<Web>, Error> {
+pub(super) fn open(flags: &cli::Run) -> Result<Option<Server>, Error> {
     let Some(place) = &flags.web.web else {
         return Ok(None);
     };
-    let server = Server::open(options(&flags.web, place), &machine::host_name())?;
+    Server::open(options(&flags.web, place), &machine::host_name()).map(Some)
+}
+
+/// Serves the run.
+///
+/// # Errors
+/// Trouble with a thread, or with whoever hosts the run.
+pub(super) fn serve(server: Server, flags: &cli::Run, begun: &Begun) -> Result<Web, Error> {
     let (url, address) = (server.url(), server.address());
     let facts = Facts {
         plan: begun.prepared().name.clone(),
@@ -43,7 +50,7 @@ pub(super) fn serve(flags: &cli::Run, begun: &Begun) -> Result<Option<Web>, Erro
         }
         None => announce("this run", &url, &flags.web),
     }
-    Ok(Some(Web { thread, url }))
+    Ok(Web { thread, url })
 }
 
 /// Returns the options of a server.
@@ -66,7 +73,7 @@ pub(super) fn announce(what: &str, url: &str, flags: &cli::Web) {
     // Not by the log, whose file others may read.
     console::err().put(format!("page of {what}: {url}\n").into_bytes());
     if flags.open {
-        open(url);
+        show(url);
     }
 }
 
@@ -84,7 +91,7 @@ fn end_with(host: Arc<UnixStream>, run: Handle) -> Result<(), Error> {
 }
 
 /// Opens an address in the browser of this machine, if there is one.
-fn open(url: &str) {
+fn show(url: &str) {
     let opener = match cfg!(target_os = "macos") {
         true => "open",
         false => "xdg-open",

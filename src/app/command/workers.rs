@@ -1,5 +1,6 @@
 //! Runs whose users are on workers: hires these, and attaches to runs of others.
 
+use super::beside::Opened;
 use super::conduct;
 use crate::app::gaggle;
 use crate::app::signals::Signals;
@@ -47,6 +48,7 @@ pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run) -> Result<u8, Error
     if let Some(path) = &flags.screen.log_file {
         log::write_to(path)?;
     }
+    let opened = Opened::open(flags)?;
     let supervisor = Supervisor::new(Signals::Obeyed);
     let stop = guard::interrupted();
     let attaching = gaggle::attach(&attach.run, &attach.broker, stop);
@@ -59,5 +61,5 @@ pub(super) fn attach(attach: &cli::Attach, flags: &cli::Run) -> Result<u8, Error
     begun.move_to(run.site, threads);
     let config = begun.prepared().config.clone();
     writable::try_places(&flags.outputs.output, &config)?;
-    conduct(begun, &config, None, flags, || dismissal.now())
+    conduct((begun, opened), &config, None, flags, || dismissal.now())
 }

@@ -92,9 +92,14 @@ async fn obey(site: &Site, command: Command) -> Result<Response, Failure> {
     if !matches!(done, Done::Aborting) {
         seen(&site.handle).await;
     }
+    let status = status::of(site);
     let obeyed = Obeyed {
         done: done.to_string(),
-        status: status::of(site),
+        status: match done {
+            // Users who are quick have gone before the next figures.
+            Done::Stopping => status.stopping(),
+            _ => status,
+        },
     };
     Ok(json(StatusCode::ACCEPTED, &obeyed))
 }

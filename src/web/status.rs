@@ -2,7 +2,7 @@
 
 use super::answers::{self, Failure};
 use super::site::{End, Site};
-use crate::metrics::{Ending, Snapshot, Verdict};
+use crate::metrics::{Ending, RunPhase, Snapshot, Verdict};
 use crate::output::json::{self, Live, Total, Wanted};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -39,6 +39,17 @@ pub(super) struct Status<'a> {
     ending: Option<Ending>,
     /// The verdict; `null` before.
     verdict: Option<Verdict>,
+}
+
+impl Status<'_> {
+    /// Returns the state of a run that has been told to stop.
+    pub(super) fn stopping(mut self) -> Self {
+        if self.phase != "over" {
+            self.phase = RunPhase::Stopping.name();
+        }
+        self.wanted.users = 0;
+        self
+    }
 }
 
 /// Returns the state of now.

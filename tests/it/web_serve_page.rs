@@ -1,8 +1,10 @@
-//! The page of `lgoose serve` in a real browser: its scripts run, names stay names, and the console is silent.
+//! The page of `lgoose serve` in a real browser: names stay names, runs are started, watched and stopped, and the console is
+//! silent.
 //!
 //! Needs Chromium (Debian's package `chromium`) and is skipped with a message where that is missing.
 
-use crate::program::scratch;
+use crate::browser::Browser;
+use crate::program::{scratch, wait_until};
 use crate::server::Server;
 use crate::web_client::TOKEN;
 use crate::web_serve::{BUSY, Host};
@@ -52,5 +54,63 @@ fn a_browser_shows_the_form_and_the_runs_and_finds_nothing_to_complain_about() {
     assert_eq!(texts("#state"), ["none running, 0 queued, 1 over"]);
     assert_eq!(texts("#rows button"), ["Remove"]);
     assert_eq!(texts("img").len(), 0);
+    host.end();
+}
+
+#[test]
+fn a_run_is_started_from_the_form_watched_and_stopped() {
+    let Some(browser) = Browser::start("serve_form") else {
+        return;
+    };
+    let server = Server::start();
+    let host = Host::start("serve_form", &[("a.lua", BUSY), ("b.lua", BUSY)], &[]);
+    let address = format!("http://{}", host.web.address);
+    let tab = browser.open(&format!("{address}/?token={TOKEN}"), (1_000, 800), "light");
+    tab.wait_for("document.querySelectorAll('#plan option').length === 2");
+    let set = |field: &str, value: &str| {
+        tab.js(&format!(
+            "document.getElementById({}).value = {}; 0",
+            json!(field),
+            json!(value)
+        ));
+    };
+    set("plan", "b.lua");
+    set("host", &server.url());
+    set("users", "many");
+    tab.js("document.querySelector('#start button').click()");
+    tab.wait_for("document.getElementById('told').textContent.includes(\"'many'\")");
+    assert_eq!(server.received(), 0, "a mistake starts nothing");
+    set("users", "3");
+    set("others", "run_time = 60s\nthreshold = failures < 1%");
+    tab.js("document.querySelector('#start button').click()");
+    tab.wait_for("document.querySelector('#rows .running')");
+    assert_eq!(tab.text("#rows .plan"), "b.lua");
+    wait_until("users work", || server.received() > 20);
+
+    let watching = browser.open(
+        &format!("{address}/run?token={TOKEN}"),
+        (1_000, 800),
+        "dark",
+    );
+    watching.wait_for("document.getElementById('phase').textContent.includes('running')");
+    watching.wait_for("document.getElementById('plan').textContent.endsWith('b.lua')");
+    assert_eq!(
+        watching.js("document.querySelector('.brand a').getAttribute('href')"),
+        "/"
+    );
+
+    // A page that nobody sees rests.
+    tab.ask("Page.bringToFront", json!({}));
+    tab.js("document.querySelector('#rows button').click()");
+    tab.wait_for("document.querySelector('#rows .kept')");
+    watching.ask("Page.bringToFront", json!({}));
+    watching.wait_for("document.getElementById('phase').textContent === 'over'");
+    let (complaints, others) = (tab.complaints(), watching.complaints());
+    assert!(
+        complaints.is_empty() && others.is_empty(),
+        "{complaints:?} {others:?}"
+    );
+    let runs = host.web.get("/api/v1/runs").json();
+    assert_eq!(runs["runs"][0]["report"]["requests"], server.received());
     host.end();
 }

@@ -1,6 +1,7 @@
 //! Runs the command from flags to exit code.
 
 mod beside;
+mod demo_site;
 mod env_file;
 #[cfg(feature = "otlp")]
 mod export;
@@ -26,20 +27,15 @@ use super::places::{self, Place};
 use super::prepare;
 use super::reload::Source;
 use super::signals::Signals;
-#[cfg(feature = "demo")]
-use super::sites::site_named;
 use super::supervisor::{Begun, Supervisor};
-
 use super::{guard, loading, log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
 use crate::config::Config;
 use crate::console::{self, State};
 use crate::control::Handle;
-#[cfg(feature = "demo")]
-use crate::demo::{Behaviour, Demo};
 use crate::engine::Outcome;
 use crate::error::{Error, exit};
-use crate::{lua, machine, output, plan};
+use crate::{lua, output, plan};
 use beside::Opened;
 #[cfg(feature = "web")]
 use hosted::Hosted;
@@ -96,7 +92,7 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
             say(&starter::start(&dir)?)?;
             Ok(exit::OK)
         }
-        Some(cli::Command::Demo(demo)) => demo_site(&demo),
+        Some(cli::Command::Demo(demo)) => demo_site::serve(&demo),
         Some(cli::Command::Report(saved)) => outputs::report(&saved),
         #[cfg(feature = "gaggle")]
         Some(cli::Command::Worker(flags)) => gaggle::work(&flags),
@@ -376,29 +372,4 @@ fn list(path: &Path, flags: &cli::Run) -> Result<u8, Error> {
     }
     say(plan::list(&plan).trim_end())?;
     Ok(exit::OK)
-}
-
-#[cfg(feature = "demo")]
-fn demo_site(flags: &cli::Demo) -> Result<u8, Error> {
-    let behaviour = Behaviour {
-        latency: flags.latency,
-        jitter: flags.jitter,
-        errors: flags.errors,
-    };
-    let site = site_named(&flags.site)?;
-    machine::raise_descriptor_limit();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let demo = Demo::start(site, flags.port, behaviour, threads)?;
-    say(&format!(
-        "demo:{} is served at {}; Ctrl-C ends it",
-        flags.site,
-        demo.url()
-    ))?;
-    demo.wait();
-    Ok(exit::OK)
-}
-
-#[cfg(not(feature = "demo"))]
-fn demo_site(flags: &cli::Demo) -> Result<u8, Error> {
-    Err(super::sites::missing(&flags.site).into())
 }

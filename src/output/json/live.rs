@@ -67,7 +67,7 @@ pub(crate) struct Worker<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Wanted {
-    users: u64,
+    pub(crate) users: u64,
     /// Iterations per second; `null` in a run of users.
     rate: Option<f64>,
     /// When it ends by itself, on the clock of `run_s`; `null` for never.

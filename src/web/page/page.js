@@ -106,6 +106,8 @@ async function start() {
 }
 
 addTheme(find('header'));
+// 'lgoose serve' has other runs, too.
+if (location.pathname !== '/') find('.brand').append(' · ', make('a', { href: '/' }, 'all runs'));
 startTables();
 startCharts();
 startDownloads();

@@ -1,0 +1,45 @@
+//! `lgoose demo`: a built-in site, served until Ctrl-C.
+
+#[cfg(feature = "demo")]
+use super::screen::say;
+#[cfg(feature = "demo")]
+use crate::app::sites::site_named;
+use crate::cli;
+#[cfg(feature = "demo")]
+use crate::demo::{Behaviour, Demo};
+use crate::error::Error;
+#[cfg(feature = "demo")]
+use crate::{error::exit, machine};
+
+/// Serves the site until the process ends.
+///
+/// # Errors
+/// No site has that name; trouble with the port.
+#[cfg(feature = "demo")]
+pub(super) fn serve(flags: &cli::Demo) -> Result<u8, Error> {
+    let behaviour = Behaviour {
+        latency: flags.latency,
+        jitter: flags.jitter,
+        errors: flags.errors,
+    };
+    let site = site_named(&flags.site)?;
+    machine::raise_descriptor_limit();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let demo = Demo::start(site, flags.port, behaviour, threads)?;
+    say(&format!(
+        "demo:{} is served at {}; Ctrl-C ends it",
+        flags.site,
+        demo.url()
+    ))?;
+    demo.wait();
+    Ok(exit::OK)
+}
+
+/// Says that no site is built in.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "demo"))]
+pub(super) fn serve(flags: &cli::Demo) -> Result<u8, Error> {
+    Err(crate::app::sites::missing(&flags.site).into())
+}

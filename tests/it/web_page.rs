@@ -150,9 +150,9 @@ fn expected(report: &Value) -> Rows {
         .collect()
 }
 
-/// Asserts that rows are the same; latencies come rounded to a microsecond.
+/// Asserts that rows are the same; latencies come rounded to the nearest microsecond.
 fn assert_same(shown: &Rows, expected: &Rows) {
-    let same = |(one, other): (&f64, &f64)| (one - other).abs() < 0.0011;
+    let same = |(one, other): (&f64, &f64)| (one - other).abs() < 0.000_501;
     let all = shown.len() == expected.len()
         && shown
             .iter()

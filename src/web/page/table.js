@@ -88,14 +88,14 @@ export class Table {
   }
 }
 
-// Puts a cell's text; what has not changed is left alone.
+// Puts a cell's text; what has not changed is left alone. The value that rows are sorted by may change without it.
 function put(td, cell) {
   const shown = cell.text ?? '';
+  if (cell.value === undefined) delete td.dataset.v; else td.dataset.v = cell.value;
   if (td.shown === shown && td.bad === cell.bad && !cell.element) return;
   td.shown = shown;
   td.bad = cell.bad;
   td.className = [cell.num ? 'num' : '', cell.bad ? 'bad' : '', cell.none ? 'none' : ''].join(' ').trim();
-  if (cell.value === undefined) delete td.dataset.v; else td.dataset.v = cell.value;
   if (cell.element) {
     if (td.firstChild !== cell.element) td.replaceChildren(cell.element);
   } else if (cell.look) td.replaceChildren(make('span', { class: cell.look }, shown));

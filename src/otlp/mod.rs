@@ -46,10 +46,11 @@ impl Exporter {
         handle: Handle,
         (plan, host): (&str, &str),
     ) -> Result<Exporter, Error> {
+        let client = sender::client()?;
         let work = Work {
             scope: Scope::new(&options, plan, host),
-            metrics: Sender::new(options.metrics)?,
-            traces: Sender::new(options.traces)?,
+            metrics: Sender::new(client.clone(), options.metrics)?,
+            traces: Sender::new(client, options.traces)?,
             interval: options.interval,
             handle,
             begin: now(),

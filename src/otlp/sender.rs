@@ -14,7 +14,20 @@ use std::sync::Arc;
 /// The most bytes of an answer that are read.
 const ANSWER: usize = 64 << 10;
 
-/// A client of one endpoint.
+/// Makes the client of all endpoints, which knows the certificates that this machine trusts.
+///
+/// # Errors
+/// Trouble with TLS.
+pub(super) fn client() -> Result<Client, Error> {
+    let cannot =
+        |error: &dyn std::fmt::Display| Error::trouble(format!("cannot export by OTLP: {error}"));
+    let client = Client::builder()
+        .tls_backend_preconfigured(tls().map_err(|error| cannot(&error))?)
+        .redirect(reqwest::redirect::Policy::none());
+    client.build().map_err(|error| cannot(&error))
+}
+
+/// Sends to one endpoint.
 #[derive(Debug)]
 pub(super) struct Sender {
     client: Client,
@@ -23,11 +36,11 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// Makes a client.
+    /// Makes a sender that uses this client.
     ///
     /// # Errors
-    /// A header that cannot be sent, or trouble with TLS.
-    pub(super) fn new(target: Target) -> Result<Sender, Error> {
+    /// A header that cannot be sent.
+    pub(super) fn new(client: Client, target: Target) -> Result<Sender, Error> {
         let mut headers = HeaderMap::new();
         for (name, value) in &target.headers {
             let parsed = (
@@ -48,15 +61,6 @@ impl Sender {
         if target.gzip {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        let cannot = |error: &dyn std::fmt::Display| {
-            Error::trouble(format!("cannot export by OTLP: {error}"))
-        };
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls().map_err(|error| cannot(&error))?)
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(target.timeout)
-            .build()
-            .map_err(|error| cannot(&error))?;
         Ok(Sender {
             client,
             target,
@@ -78,6 +82,7 @@ impl Sender {
             false => bytes,
         };
         let request = self.client.post(self.target.url.clone());
+        let request = request.timeout(self.target.timeout);
         let request = request.headers(self.headers.clone()).body(body);
         let mut answer = request.send().await.map_err(words)?;
         if !answer.status().is_success() {

@@ -8,6 +8,7 @@ mod commands;
 mod connections;
 mod events;
 mod feed;
+mod files;
 mod metrics;
 mod page;
 mod reports;
@@ -19,6 +20,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod turns;
 
 pub(crate) use server::{Options, Place, Server, WebThread};
 pub(crate) use site::Facts;

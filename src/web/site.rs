@@ -3,12 +3,13 @@
 use super::access::Access;
 use super::answers::Failure;
 use super::feed::Feed;
+use super::turns::Turns;
 use crate::control::{Handle, Refusal};
 use crate::metrics::{Report, Snapshot};
 use axum::http::StatusCode;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 /// Reports that are rendered at the same time.
 const RENDERED: usize = 2;
@@ -48,7 +49,7 @@ pub(super) struct Site {
     pub(super) readers: watch::Sender<usize>,
     /// Whether the process is about to end.
     pub(super) closing: watch::Receiver<bool>,
-    rendering: Arc<Semaphore>,
+    turns: Turns,
 }
 
 impl Site {
@@ -66,7 +67,7 @@ impl Site {
             end,
             readers: watch::Sender::new(0),
             closing,
-            rendering: Arc::new(Semaphore::new(RENDERED)),
+            turns: Turns::new(RENDERED),
         }
     }
 
@@ -78,17 +79,10 @@ impl Site {
         &self,
         make: impl FnOnce(Arc<Report>) -> Result<T, String> + Send + 'static,
     ) -> Result<T, Failure> {
-        let trouble = |error: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error);
-        let turn = self.rendering.clone().acquire_owned().await;
-        let turn = turn.map_err(|error| trouble(error.to_string()))?;
+        let turn = self.turns.take().await?;
         let report = self.report().await?;
-        let made = tokio::task::spawn_blocking(move || {
-            // Held to the end, even if whoever asked has gone.
-            let _turn = turn;
-            make(report)
-        });
-        let made = made.await.map_err(|error| trouble(error.to_string()))?;
-        made.map_err(trouble)
+        let trouble = |told| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, told);
+        turn.make(move || make(report).map_err(trouble)).await
     }
 
     /// Returns the figures of now; after the end, the last ones.

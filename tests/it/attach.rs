@@ -13,14 +13,14 @@ const STEADY: &str = "on(\"test_start\", function(user) user:get \"/setup\" end)
     task { \"front\", function(user) user:get \"/\" user:wait(0.02) end }";
 
 /// Returns what `lgoose gaggle` prints.
-fn listing(broker: &Broker) -> String {
-    let listing = Lgoose::new(["gaggle"]).env("LGOOSE_NATS", &broker.url());
+fn listing(url: &str) -> String {
+    let listing = Lgoose::new(["gaggle"]).env("LGOOSE_NATS", url);
     listing.finish().stdout
 }
 
-/// Returns the run that `lgoose gaggle` lists.
-fn run_at(broker: &Broker) -> String {
-    let listed = listing(broker);
+/// Returns the run that `lgoose gaggle` lists of the broker at that URL.
+pub(crate) fn run_at(url: &str) -> String {
+    let listed = listing(url);
     let run = listed.lines().find_map(|line| line.strip_prefix("run "));
     let run = run
         .and_then(|line| line.split_once(':'))
@@ -60,7 +60,7 @@ fn a_run_whose_manager_is_killed_is_taken_over_with_every_figure() {
     let manager = managed(&broker, &path, &server, "2", &options);
     wait_until("users work", || server.received() > 500);
     kill(manager);
-    let run = run_at(&broker);
+    let run = run_at(&broker.url());
     let (report, warnings) = report_of(attach(&broker, &run).end());
     assert_eq!(report.sent(), server.received());
     assert_eq!(report.start_stop("count"), 2);
@@ -76,7 +76,7 @@ fn a_run_whose_manager_is_killed_is_taken_over_with_every_figure() {
     assert_eq!(report.json["verdict"]["result"], "passed");
     assert_eq!(report.json["plan"].as_str(), Some(&*path));
     assert_eq!(report.json["workers"].as_array().map(Vec::len), Some(2));
-    let listed = listing(&broker);
+    let listed = listing(&broker.url());
     assert!(
         listed.contains("free") && !listed.contains("run "),
         "{listed}"
@@ -89,7 +89,7 @@ fn a_run_is_watched_left_and_stopped_by_whoever_has_taken_it_over() {
         return;
     };
     let (server, _workers, manager) = under_load(&broker, "watched", &[]);
-    let run = run_at(&broker);
+    let run = run_at(&broker.url());
     let (watching, leaving) = (attach(&broker, &run), attach(&broker, &run));
     wait_until("they watch", || {
         watching.stderr().contains("watched") && leaving.stderr().contains("watched")
@@ -117,7 +117,7 @@ fn whoever_watches_a_run_sees_its_end_and_a_manager_that_stood_still_leaves_it()
         return;
     };
     let (server, _workers, manager) = under_load(&broker, "deposed", &["-t", "25s"]);
-    let run = run_at(&broker);
+    let run = run_at(&broker.url());
     manager.signal(Signal::STOP);
     let taking = attach(&broker, &run);
     wait_until("it is taken over", || {
@@ -160,7 +160,7 @@ fn a_run_that_is_not_there_is_told_with_those_that_are() {
     let (server, path) = (Server::start(), plan("attach_waits.lua", STEADY));
     let waiting = managed(&broker, &path, &server, "1", &["-t", "1s"]);
     wait_until("it waits", || waiting.stderr().contains("0 of 1 are there"));
-    let run = run_at(&broker);
+    let run = run_at(&broker.url());
     let ended = attach("none");
     assert!(ended.stderr.contains(&run), "{}", ended.stderr);
     let ended = attach(&run);
@@ -172,7 +172,7 @@ fn a_run_that_is_not_there_is_told_with_those_that_are() {
     );
     waiting.interrupt();
     waiting.end();
-    let listed = listing(&broker);
+    let listed = listing(&broker.url());
     assert!(!listed.contains("run "), "nothing is left of it: {listed}");
 }
 
@@ -182,7 +182,7 @@ fn whoever_attaches_quietly_gets_the_report_and_no_word() {
         return;
     };
     let (server, _workers, manager) = under_load(&broker, "quiet", &["-t", "6s"]);
-    let run = run_at(&broker);
+    let run = run_at(&broker.url());
     let quiet =
         Lgoose::new(["attach", &run, "-q", "-o", "json=-"]).env("LGOOSE_NATS", &broker.url());
     let ended = quiet.finish();

@@ -1,6 +1,7 @@
 //! The sample configuration of a broker: what its permissions let managers, workers and gathers do, and what happens
 //! without them.
 
+use crate::attach::run_at;
 use crate::broker::Broker;
 use crate::gaggle::report_of;
 use crate::logs::{path, rows};
@@ -81,12 +82,7 @@ fn without(permission: &str, from: &str, to: &str) -> impl Fn(String) -> String 
 /// Attaches to the run that the broker keeps.
 fn attach(broker: &Broker, account: &str) -> Running {
     let url = broker.url_with(account);
-    let listed = Lgoose::new(["gaggle"]).env("LGOOSE_NATS", &url);
-    let listed = listed.finish().stdout;
-    let mut lines = listed.lines();
-    let run = lines.find_map(|line| line.strip_prefix("run ")?.split(':').next());
-    let run = run.unwrap_or_else(|| panic!("{listed}"));
-    let attaching = Lgoose::new(["attach", run, "-o", "json=-"]);
+    let attaching = Lgoose::new(["attach", &run_at(&url), "-o", "json=-"]);
     attaching.env("LGOOSE_NATS", &url).start()
 }
 

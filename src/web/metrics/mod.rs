@@ -15,6 +15,12 @@ use axum::response::{IntoResponse as _, Response};
 use encoding::Encoding;
 use std::sync::Arc;
 
+/// Answers that there are no metrics.
+pub(super) fn none() -> Response {
+    let kind = Encoding::Text.content_type();
+    ([(CONTENT_TYPE, kind)], "# EOF\n").into_response()
+}
+
 /// `GET /metrics`.
 pub(super) async fn metrics(
     State(site): State<Arc<Site>>,

@@ -1,18 +1,9 @@
 //! The page and its files, which are part of the program. Style and charts are those of the HTML report.
 
+use super::files::{CSS, HTML, PageFile, SCRIPT, file};
 use crate::output::html::{SHARED_MODULE, STYLE};
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse as _, Response};
 
-/// A file of the page.
-#[derive(Debug)]
-pub(super) struct PageFile {
-    pub(super) path: &'static str,
-    kind: &'static str,
-    content: &'static str,
-}
-
-/// All of them.
+/// All files of the page.
 pub(super) const FILES: [PageFile; 16] = [
     file("/", HTML, include_str!("index.html")),
     file("/report.css", CSS, STYLE),
@@ -31,21 +22,3 @@ pub(super) const FILES: [PageFile; 16] = [
     file("/tables.js", SCRIPT, include_str!("tables.js")),
     file("/words.js", SCRIPT, include_str!("words.js")),
 ];
-
-const HTML: &str = "text/html; charset=utf-8";
-const CSS: &str = "text/css; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-
-const fn file(path: &'static str, kind: &'static str, content: &'static str) -> PageFile {
-    PageFile {
-        path,
-        kind,
-        content,
-    }
-}
-
-impl PageFile {
-    pub(super) fn answer(&self) -> Response {
-        ([(CONTENT_TYPE, self.kind)], self.content).into_response()
-    }
-}

@@ -2,6 +2,7 @@
 //! on this machine, which ends with the request. Measures nothing.
 
 use super::super::answers::Failure;
+use super::super::metrics::none;
 use super::super::{commands, status};
 use super::{ServeSite, runs};
 use crate::config::Format;
@@ -12,7 +13,7 @@ use axum::http::header::{
     ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderName, TRANSFER_ENCODING,
 };
 use axum::http::{self, StatusCode};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -68,8 +69,7 @@ pub(super) async fn metrics(
     request: Request,
 ) -> Result<Response, Failure> {
     if site.runs.current().is_none() {
-        let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-        return Ok(([(CONTENT_TYPE, kind)], "# EOF\n").into_response());
+        return Ok(none());
     }
     forward(State(site), request).await
 }

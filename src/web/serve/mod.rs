@@ -13,9 +13,9 @@ pub(super) use routes::{Answer, table};
 pub(super) use runs::{PlanList, RunList};
 
 use super::access::Access;
+use super::turns::Turns;
 use crate::serve::Runs;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// Lists and reports that are made at the same time.
 const MADE: usize = 4;
@@ -25,5 +25,5 @@ const MADE: usize = 4;
 struct ServeSite {
     runs: Arc<Runs>,
     access: Arc<Access>,
-    making: Arc<Semaphore>,
+    turns: Turns,
 }

@@ -3,6 +3,7 @@
 
 use super::super::access::Access;
 use super::super::routes::{self as of_run, guarded, openapi, with_page};
+use super::super::turns::Turns;
 use super::{MADE, ServeSite, forward, page, runs};
 use crate::config::Format;
 use crate::serve::Runs;
@@ -10,7 +11,6 @@ use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// A request that is answered.
 pub(in crate::web) struct Route {
@@ -105,7 +105,7 @@ pub(in crate::web) fn router(runs: Arc<Runs>, access: Arc<Access>) -> Router {
     let site = ServeSite {
         runs,
         access: access.clone(),
-        making: Arc::new(Semaphore::new(MADE)),
+        turns: Turns::new(MADE),
     };
     let mut router = Router::new();
     for route in of_run::table() {

@@ -144,15 +144,7 @@ impl ServeSite {
         &self,
         make: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let trouble = |error: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, error);
-        let turn = self.making.clone().acquire_owned().await;
-        let turn = turn.map_err(|error| trouble(error.to_string()))?;
-        let made = tokio::task::spawn_blocking(move || {
-            // Held to the end, even if whoever asked has gone.
-            let _turn = turn;
-            make()
-        });
-        made.await.map_err(|error| trouble(error.to_string()))?
+        self.turns.take().await?.make(make).await
     }
 }
 

@@ -22,6 +22,7 @@
 ---@field max_users? integer # with a rate: users at the same time at most (default: 1000)
 ---@field arrivals? "even"|"poisson" # with a rate: at equal distances or at random (default: "even")
 ---@field iterations? integer # per user (default: no limit)
+---@field shared_iterations? integer # of all users together: whoever is free begins the next (default: no limit)
 ---@field wait_factor? number # what every pause is multiplied by; 0 = no pauses (default: 1)
 ---@field scenarios? string[] # the scenarios that run, "*" stands for any text (default: all)
 ---@field tags? string|string[] # only the tasks that have one of these tags run, themselves or by their scenario (default: all)
@@ -86,13 +87,27 @@
 ---@param options lgoose.Plan
 function plan(options) end
 
----A kind of user: its name first, then its tasks.
+---A kind of user: its name first, then its tasks. Scenarios share the load of the run, by weight, but for those that have
+---a load of their own: one of `rate`, `max_users`, `arrivals`, `stages`, `hatch_rate`, `startup_time`, `run_time` and
+---`start` makes it so, and then `users`, `rate` or `stages` says how much. Open and closed loads run side by side.
 ---@class lgoose.Scenario
 ---@field [1] string # the name, unique in the plan
 ---@field [integer] lgoose.Task|string
 ---@field weight? integer # share of the users relative to other scenarios (default: 1)
 ---@field tags? string|string[] # what '--tags' may choose it by, with all its tasks (default: none)
----@field users? integer # a fixed number of users instead of a weight
+---@field users? integer # a fixed number of the run's users instead of a weight; with a load of its own, its users
+---@field rate? number|string # its own iterations started per second, however long answers take
+---@field max_users? integer # with a rate: its users at the same time at most (default: 1000)
+---@field arrivals? "even"|"poisson" # with a rate: at equal distances or at random (default: "even")
+---@field stages? string[] # its own "5m:100" each, or "5m:200/s" for a rate
+---@field hatch_rate? number|string # its own users started per second (default: 1)
+---@field startup_time? lgoose.Duration # start all its users within this time instead of by hatch_rate
+---@field start? lgoose.Duration # when its load begins, after the run has (default: with the run)
+---@field run_time? lgoose.Duration # how long its load takes, counted as that of the run from its start (default: the run's)
+---@field iterations? integer # of each of its users (default: the run's)
+---@field shared_iterations? integer # of all its users together (default: no limit)
+---@field throttle_requests? number|string # at most so many requests per second of all its users together
+---@field headers? table<string, string> # sent with its requests, beside those of the run
 ---@field wait? lgoose.Wait # after each task that has none of its own (default: none)
 ---@field host? string # base URL of its users (default: the plan's)
 ---@field order? "shuffled"|"round-robin"|"serial"|"random" # of the tasks in an iteration (default: "shuffled")

@@ -37,14 +37,16 @@ pub(super) fn preflight(prepared: &Prepared) -> Vec<Diagnostic> {
         ports: machine::local_ports(),
         memory: prepared.config.local.memory.or_else(machine::usual_memory),
     };
-    let users = prepared.config.run.users;
-    let deal = crate::plan::Deal::new(&prepared.plan.scenarios, users);
     let mut at_hosts = BTreeMap::<&str, u64>::new();
-    for user in 0..users {
-        *at_hosts
-            .entry(&prepared.hosts[deal.scenario_of(user)])
-            .or_default() += 1;
+    let lanes = prepared.plan.lanes(prepared.config.run.users);
+    for (lane, users) in lanes.users().enumerate() {
+        for user in 0..users {
+            *at_hosts
+                .entry(&prepared.hosts[lanes.scenario_of(lane, user)])
+                .or_default() += 1;
+        }
     }
+    let users = lanes.users().sum();
     let need = Need {
         users,
         at_one_host: at_hosts.into_values().max().unwrap_or(0),

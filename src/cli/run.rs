@@ -137,8 +137,11 @@ pub(crate) struct Load {
     /// Iterations per user [default: no limit]
     #[arg(short, long, value_name = "N", value_parser = at_least_one::<u64>)]
     pub iterations: Option<u64>,
+    /// Iterations of all users together: whoever is free begins the next [default: no limit]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u64>)]
+    pub shared_iterations: Option<u64>,
     /// One user per scenario, one iteration, every request shown
-    #[arg(long, conflicts_with_all = ["users", "hatch_rate", "startup_time", "run_time", "stage", "test_plan", "rate", "max_users", "arrivals", "warmup", "reset_stats", "iterations"])]
+    #[arg(long, conflicts_with_all = ["users", "hatch_rate", "startup_time", "run_time", "stage", "test_plan", "rate", "max_users", "arrivals", "warmup", "reset_stats", "iterations", "shared_iterations"])]
     pub once: bool,
     /// Seed of all random choices, to repeat a run [default: random, shown in the report]
     #[arg(long, value_name = "N", value_parser = whole)]
@@ -346,6 +349,7 @@ impl Run {
             max_users: self.load.max_users,
             arrivals: self.load.arrivals,
             iterations: self.load.iterations,
+            shared_iterations: self.load.shared_iterations,
             throttle_requests: self.load.throttle_requests,
             wait_factor: self.load.wait_factor,
             scenarios: some(&self.load.scenario),

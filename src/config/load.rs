@@ -321,6 +321,10 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
             Diagnostic::new(format!("'{flag}' is about iterations at a rate, and there is no rate"))
                 .help(format!("add '--rate N/s' or stages such as '5m:200/s', or leave out '{flag}'; '--users' is the number of users without a rate")),
         ),
+        (true, _) if settings.shared_iterations.is_some() => Some(
+            Diagnostic::new("'--shared-iterations' counts what users begin by themselves, and at a rate iterations start on schedule")
+                .help("leave it out and give '--run-time': the rate times that is their number"),
+        ),
         (true, _) if settings.throttle_requests.is_some() => Some(
             Diagnostic::new("'--throttle-requests' holds back what a rate of iterations starts on schedule")
                 .help("leave it out and choose the rate instead, or run users ('--users') with the throttle"),

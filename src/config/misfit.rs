@@ -25,8 +25,9 @@ impl Misfit {
     }
 
     /// Returns the mistake as a diagnostic for the author.
-    pub(super) fn in_field(self, name: &str) -> Diagnostic {
-        let mut diagnostic = Diagnostic::new(format!("field '{name}' of plan: {}", self.problem));
+    pub(super) fn in_field(self, name: &str, owner: &str) -> Diagnostic {
+        let mut diagnostic =
+            Diagnostic::new(format!("field '{name}' of {owner}: {}", self.problem));
         if let Some(help) = self.help {
             diagnostic = diagnostic.help(help);
         }

@@ -131,6 +131,8 @@ settings! {
     arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.
     iterations: u64 = |value| value.whole(1) => optional;
+    /// Iterations of all users together.
+    shared_iterations: u64 = |value| value.whole(1) => optional;
     /// The most requests per second of all users together.
     throttle_requests: f64 = Value::rate => optional;
     /// The factor by which every pause is multiplied.
@@ -280,9 +282,19 @@ impl Settings {
     /// The message and the help of a diagnostic: an unknown name with the nearest known one, or a value
     /// that does not fit.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), Diagnostic> {
+        self.set_of("plan", name, value)
+    }
+
+    /// Does the same for an owner other than `plan`.
+    pub(super) fn set_of(
+        &mut self,
+        owner: &str,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), Diagnostic> {
         match self.read(name, value) {
-            None => Err(unknown_word("field", name, "plan", Settings::FIELDS)),
-            Some(outcome) => outcome.map_err(|misfit| misfit.in_field(name)),
+            None => Err(unknown_word("field", name, owner, Settings::FIELDS)),
+            Some(outcome) => outcome.map_err(|misfit| misfit.in_field(name, owner)),
         }
     }
 }

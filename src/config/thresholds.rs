@@ -161,8 +161,8 @@ mod tests {
 
     /// Returns each threshold as `NAME: TEXT`.
     fn shown(value: &Value) -> Result<Vec<String>, String> {
-        let found =
-            thresholds(value).map_err(|misfit| misfit.in_field("thresholds").to_string())?;
+        let found = thresholds(value)
+            .map_err(|misfit| misfit.in_field("thresholds", "plan").to_string())?;
         let shown = found.iter().map(|threshold| match &threshold.name {
             Some(name) => format!("{name}: {threshold}"),
             None => threshold.to_string(),

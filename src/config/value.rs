@@ -51,7 +51,7 @@ impl Value {
         }
     }
 
-    pub(super) fn rate(&self) -> Result<f64, String> {
+    pub(crate) fn rate(&self) -> Result<f64, String> {
         match self {
             Value::Text(text) => units::rate(text),
             Value::Number(rate) => units::rate(&rate.to_string()),

@@ -84,6 +84,17 @@ pub enum Refusal {
     /// A rate for a run of users.
     #[error("a run of users has no rate that could be set: set the number of users")]
     NoRate,
+    /// No scenario shares a load with another, so it must be said whose is meant.
+    #[error("each scenario has a load of its own: say which is meant")]
+    OwnLoads,
+    /// No scenario of that name has a load of its own.
+    #[error("no scenario '{wanted}' has a load of its own; those that have: {known}")]
+    NoOwnLoad {
+        /// Name that was asked for.
+        wanted: String,
+        /// Names of those that have one.
+        known: String,
+    },
     /// The run has no stages.
     #[error("this run has no stages")]
     NoStages,

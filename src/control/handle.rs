@@ -113,9 +113,10 @@ impl Handle {
 
     /// Notes how urgently the run is to end from now on, and turns an interrupt that is not the first into an abort.
     fn noted(&self, command: Command) -> Command {
+        let interrupts = matches!(command, Command::Interrupt(_));
         let mut noted = command;
         self.urgency.send_if_modified(|urgency| {
-            if matches!(command, Command::Interrupt(_)) && *urgency != Urgency::None {
+            if interrupts && *urgency != Urgency::None {
                 noted = Command::Abort;
             }
             let wanted = match noted {
@@ -205,12 +206,12 @@ mod tests {
         let (handle, mut control) = Control::open();
         let other = handle.clone();
         let signal = Command::Interrupt(Interrupt::Signal);
-        let key = Command::Interrupt(Interrupt::Key);
+        let key = || Command::Interrupt(Interrupt::Key);
         for (handle, sent, arrives) in [
-            (&other, key, key),
+            (&other, key(), key()),
             (&handle, Command::Stop, Command::Stop),
             (&handle, signal, Command::Abort),
-            (&other, key, Command::Abort),
+            (&other, key(), Command::Abort),
         ] {
             let asked = handle.ask(sent);
             match control.calls.next().await {
@@ -230,7 +231,7 @@ mod tests {
         let (handle, control) = Control::open();
         drop(control);
         let interrupt = Command::Interrupt(Interrupt::Signal);
-        drop(handle.ask(interrupt));
+        drop(handle.ask(interrupt.clone()));
         drop(handle.ask(Command::Pause));
         assert!(!handle.is_aborted());
         let other = handle.clone();

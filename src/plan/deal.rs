@@ -49,13 +49,16 @@ impl Deal {
     ///
     /// If the fixed numbers exceed the total, or if there is no weighted scenario to take the rest, the
     /// fixed numbers act as weights.
-    pub(crate) fn new(scenarios: &[Scenario], total_users: u64) -> Self {
+    pub(crate) fn new<'a>(
+        scenarios: impl IntoIterator<Item = &'a Scenario>,
+        total_users: u64,
+    ) -> Self {
         let share = |index, size: u32| Share::Scenario {
             index,
             size: size.into(),
         };
         let (mut fixed, mut weighted) = (Vec::new(), Vec::new());
-        for (index, scenario) in scenarios.iter().enumerate() {
+        for (index, scenario) in scenarios.into_iter().enumerate() {
             match scenario.users {
                 Some(users) => fixed.push(share(index, users)),
                 None => weighted.push(share(index, scenario.weight)),
@@ -167,21 +170,15 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
-    use crate::plan::{Order, Wait};
 
     /// Creates a scenario per entry: a weight, or a fixed number of users.
     fn scenarios(kinds: &[(u32, Option<u32>)]) -> Vec<Scenario> {
         kinds
             .iter()
             .map(|(weight, users)| Scenario {
-                name: String::new(),
                 weight: *weight,
                 users: *users,
-                host: None,
-                order: Order::Shuffled,
-                tags: Vec::new(),
-                wait: Wait::None,
-                tasks: Vec::new(),
+                ..Scenario::new("")
             })
             .collect()
     }

@@ -6,17 +6,22 @@
 
 mod arrivals;
 mod deal;
+mod lanes;
 mod outline;
 mod schedule;
 mod select;
 mod shape;
 mod wait;
 
+use crate::config::OwnLoad;
 pub(crate) use arrivals::{Arrivals, RateLine};
 pub(crate) use deal::Deal;
+use http::HeaderMap;
+pub(crate) use lanes::Lanes;
 pub(crate) use outline::{list, outline};
 pub(crate) use schedule::{Cursor, Group, Schedule};
 pub(crate) use shape::Shape;
+use std::collections::BTreeMap;
 pub(crate) use wait::{Rest, Wait, Work, scaled};
 
 /// A whole test plan: the kinds of users there are.
@@ -35,6 +40,22 @@ pub enum Event {
     TestStart,
     /// After the last user has stopped.
     TestStop,
+}
+
+impl Plan {
+    /// Returns the loads that scenarios have for themselves, by name.
+    pub(crate) fn own_loads(&self) -> BTreeMap<String, OwnLoad> {
+        let own = self.scenarios.iter().filter_map(|scenario| {
+            let load = scenario.load.clone()?;
+            Some((scenario.name.clone(), load))
+        });
+        own.collect()
+    }
+
+    /// Returns its lanes; scenarios without a load of their own share `users` users.
+    pub(crate) fn lanes(&self, users: u64) -> Lanes {
+        Lanes::new(&self.scenarios, users)
+    }
 }
 
 impl Event {
@@ -59,6 +80,16 @@ pub struct Scenario {
     pub weight: u32,
     /// A fixed number of users, which replaces the weight.
     pub users: Option<u32>,
+    /// A load of its own, which replaces its share of the run's.
+    pub load: Option<OwnLoad>,
+    /// The iterations of each of its users, if that is not the run's limit.
+    pub iterations: Option<u64>,
+    /// The iterations of all its users together.
+    pub shared_iterations: Option<u64>,
+    /// The most requests per second of all its users together.
+    pub throttle_requests: Option<f64>,
+    /// Headers of its requests, beside those of the run.
+    pub headers: HeaderMap,
     /// The base URL of its users, if it is not the plan's.
     pub host: Option<String>,
     /// The order of the tasks within one iteration.
@@ -78,6 +109,11 @@ impl Scenario {
             name: name.into(),
             weight: 1,
             users: None,
+            load: None,
+            iterations: None,
+            shared_iterations: None,
+            throttle_requests: None,
+            headers: HeaderMap::new(),
             host: None,
             order: Order::default(),
             wait: Wait::None,

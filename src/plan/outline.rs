@@ -9,6 +9,7 @@ pub(crate) fn outline(plan: &Plan) -> String {
     let total: u64 = plan
         .scenarios
         .iter()
+        .filter(|scenario| scenario.load.is_none())
         .map(|scenario| u64::from(scenario.weight))
         .sum();
     let texts: Vec<String> = plan
@@ -34,9 +35,10 @@ pub(crate) fn list(plan: &Plan) -> String {
 
 fn of_scenario(scenario: &Scenario, total: u64) -> String {
     let schedule = Schedule::new(scenario);
-    let share = match scenario.users {
-        Some(users) => format!("{users} users"),
-        None => format!(
+    let share = match (&scenario.load, scenario.users) {
+        (Some(own), _) => own.to_string(),
+        (None, Some(users)) => format!("{users} users"),
+        (None, None) => format!(
             "weight {} ({:.0} % of the users)",
             scenario.weight,
             f64::from(scenario.weight) * 100.0 / total as f64
@@ -98,7 +100,6 @@ fn line(text: &mut String, content: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Order, Wait};
 
     #[test]
     fn an_outline_shows_shares_and_one_iteration() {
@@ -108,14 +109,9 @@ mod tests {
             ..Task::new(Some(name.to_owned()), 0, 1)
         };
         let scenario = |name: &str, weight, tasks| Scenario {
-            name: name.to_owned(),
             weight,
-            users: None,
-            host: None,
-            order: Order::Shuffled,
-            tags: Vec::new(),
-            wait: Wait::None,
             tasks,
+            ..Scenario::new(name)
         };
         let plan = Plan {
             events: Vec::new(),

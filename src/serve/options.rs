@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 42] = [
+const ALLOWED: [&str; 43] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -21,6 +21,7 @@ const ALLOWED: [&str; 42] = [
     "warmup",
     "reset_stats",
     "iterations",
+    "shared_iterations",
     "seed",
     "stop_timeout",
     "setup_timeout",

@@ -37,6 +37,8 @@ const SHOWN: Duration = Duration::from_millis(500);
 pub(super) struct Users {
     /// Users at the same time; in a run at a rate, the most.
     n: u64,
+    /// The scenario that has a load of its own and is meant; without it the load that the others share.
+    scenario: Option<String>,
 }
 
 /// A rate.
@@ -46,6 +48,8 @@ pub(super) struct Users {
 pub(super) struct Rate {
     /// Iterations started per second.
     per_s: f64,
+    /// The scenario that has a load of its own and is meant; without it the load that the others share.
+    scenario: Option<String>,
 }
 
 /// Nothing, or an empty object.
@@ -65,14 +69,22 @@ pub(super) struct Obeyed<'a> {
 
 /// `POST /api/v1/users`.
 pub(super) async fn users(site: Arc<Site>, request: Request) -> Result<Response, Failure> {
-    let Users { n } = read(request, r#"{"n": 50}"#).await?;
-    obey(&site, Command::SetUsers(n)).await
+    let Users { n, scenario } = read(request, r#"{"n": 50}"#).await?;
+    let command = match scenario {
+        Some(scenario) => Command::SetUsersOf(scenario, n),
+        None => Command::SetUsers(n),
+    };
+    obey(&site, command).await
 }
 
 /// `POST /api/v1/rate`.
 pub(super) async fn rate(site: Arc<Site>, request: Request) -> Result<Response, Failure> {
-    let Rate { per_s } = read(request, r#"{"per_s": 20}"#).await?;
-    obey(&site, Command::SetRate(per_s)).await
+    let Rate { per_s, scenario } = read(request, r#"{"per_s": 20}"#).await?;
+    let command = match scenario {
+        Some(scenario) => Command::SetRateOf(scenario, per_s),
+        None => Command::SetRate(per_s),
+    };
+    obey(&site, command).await
 }
 
 /// `POST` of a command that takes no figures.

@@ -31,7 +31,7 @@ pub(super) struct Route {
 }
 
 /// How a request is answered.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) enum Answer {
     Status,
     Snapshot,

@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 74] = [
+const MISFITS: [(&str, &str, &[&str]); 75] = [
     (
         "--otlp",
         "plan.lua",
@@ -80,6 +80,11 @@ const MISFITS: [(&str, &str, &[&str]); 74] = [
     ("--warmup", "x", &["'x' is not a duration"]),
     (
         "--iterations",
+        "0",
+        &["'0' is not a whole number of at least 1"],
+    ),
+    (
+        "--shared-iterations",
         "0",
         &["'0' is not a whole number of at least 1"],
     ),

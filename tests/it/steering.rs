@@ -243,7 +243,7 @@ fn what_makes_no_sense_is_refused_in_words_and_changes_nothing() {
             (Command::Resume, "the run is not paused"),
             (Command::Reload, "this run cannot reload its plan"),
         ] {
-            let refused = wheel.refused(command).await;
+            let refused = wheel.refused(command.clone()).await;
             assert!(refused.contains(words), "{command:?}: {refused}");
         }
         assert_eq!(wheel.send(Command::Pause).await, Done::Paused);
@@ -261,9 +261,9 @@ fn what_makes_no_sense_is_refused_in_words_and_changes_nothing() {
             .wanted;
         assert_eq!((wanted.users, wanted.rate, wanted.ends), (2, None, None));
         let interrupt = Command::Interrupt(Interrupt::Signal);
-        assert_eq!(wheel.send(interrupt).await, Done::Stopping);
+        assert_eq!(wheel.send(interrupt.clone()).await, Done::Stopping);
         for command in [Command::Stop, Command::SetUsers(9), Command::Pause] {
-            let refused = wheel.refused(command).await;
+            let refused = wheel.refused(command.clone()).await;
             assert_eq!(refused, "the run is stopping already", "{command:?}");
         }
         assert_eq!(wheel.send(interrupt).await, Done::Aborting);
@@ -347,7 +347,7 @@ fn before_the_first_user_there_is_a_report_and_a_stop_and_nothing_to_steer() {
         let report = wheel.handle.report().await.expect("there is one");
         assert_eq!(report.aggregated.count, 0);
         let interrupt = Command::Interrupt(Interrupt::Key);
-        assert_eq!(wheel.send(interrupt).await, Done::Stopping);
+        assert_eq!(wheel.send(interrupt.clone()).await, Done::Stopping);
         assert_eq!(wheel.send(interrupt).await, Done::Aborting);
     });
     assert_eq!(report.ending.expect("it ended").cause, Cause::Aborted);

@@ -127,6 +127,8 @@ fn folder_of(plan: &Path) -> &Path {
 fn once(config: &mut Config, plan: &mut Plan) {
     for scenario in &mut plan.scenarios {
         scenario.users = Some(1);
+        (scenario.load, scenario.iterations) = (None, None);
+        scenario.shared_iterations = None;
     }
     config.local.threads = 1;
     let config = &mut config.run;
@@ -136,6 +138,7 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.warmup = None;
     config.hatch_rate = f64::INFINITY;
     config.iterations = Some(1);
+    config.shared_iterations = None;
     config.run_time = None;
     // One iteration is for looking, not for judging.
     config.thresholds.clear();

@@ -139,7 +139,18 @@ pub(super) fn announcement(prepared: &Prepared) -> String {
         Part::WHOLE => String::new(),
         part => format!("{part} of "),
     };
-    format!("{}: {part}{load}, {span}", prepared.name)
+    let own = prepared.plan.scenarios.iter().filter_map(|scenario| {
+        let own = scenario.load.as_ref()?;
+        Some(format!("'{}': {own}", scenario.name))
+    });
+    let own: Vec<String> = own.collect();
+    let shares = own.len() < prepared.plan.scenarios.len();
+    let shared = match own.is_empty() {
+        true => format!("{load}, {span}"),
+        false => format!("the others: {load}, {span}"),
+    };
+    let loads: Vec<String> = own.into_iter().chain(shares.then_some(shared)).collect();
+    format!("{}: {part}{}", prepared.name, loads.join("; "))
 }
 
 fn parts(stages: usize) -> String {

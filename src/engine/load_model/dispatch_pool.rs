@@ -85,6 +85,8 @@ pub(crate) struct DispatchPool {
     fresh: u64,
     returned: Vec<u64>,
     lives: HashMap<u64, u64>,
+    /// Whether all were dismissed for good.
+    closed: bool,
 }
 
 impl DispatchPool {
@@ -100,6 +102,7 @@ impl DispatchPool {
             fresh: 0,
             returned: Vec::new(),
             lives: HashMap::new(),
+            closed: false,
         };
         pool.limit(most);
         pool
@@ -116,8 +119,21 @@ impl DispatchPool {
         self.shrink();
     }
 
+    /// Returns whether all users were dismissed for good.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Returns whether it has no user.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.users.is_empty()
+    }
+
     /// Returns how many more arrivals could be served at once.
     pub(crate) fn room(&self) -> u64 {
+        if self.closed {
+            return 0;
+        }
         let free: usize = self.free.borrow().iter().map(VecDeque::len).sum();
         free as u64 + self.capacity.saturating_sub(self.staff)
     }
@@ -206,7 +222,9 @@ impl DispatchPool {
         }
     }
 
+    /// Dismisses all users for good.
     pub(crate) fn dismiss_all(&mut self) {
+        self.closed = true;
         let numbers: Vec<u64> = self.users.keys().copied().collect();
         numbers.into_iter().for_each(|number| self.dismiss(number));
     }

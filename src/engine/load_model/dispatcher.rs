@@ -2,11 +2,11 @@
 //! has one to spare, or dropped and counted.
 
 use super::share::Share;
+use crate::config::Spacing;
 use crate::engine::load_model::dispatch_pool::DispatchPool;
-use crate::engine::load_model::timetable::{Timetable, arrivals};
+use crate::engine::load_model::timetable::{Lane, LaneLoad, arrivals};
 use crate::engine::protocol::context::RunContext;
-use crate::engine::protocol::directive::Directive;
-use crate::plan::{Arrivals, RateLine};
+use crate::plan::Arrivals;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -14,7 +14,8 @@ use tokio::time::Instant;
 /// An iteration that is to start at a moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
-    /// Number of the arrival, counted from 0 over the whole run.
+    pub(crate) lane: usize,
+    /// Number of the arrival, counted from 0 over the whole lane.
     pub(crate) number: u64,
     pub(crate) scheduled: Instant,
 }
@@ -26,42 +27,40 @@ pub(crate) struct Transfers {
     pub(crate) incoming: mpsc::UnboundedReceiver<Arrival>,
 }
 
+/// Dispatcher of a lane's arrivals.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
-    pub(crate) index: usize,
     share: Share,
     pub(crate) pool: DispatchPool,
     pub(crate) arrivals: Arrivals,
 }
 
 impl Dispatcher {
-    /// Makes a shard's dispatcher; `None` in a run of users.
+    /// Makes a shard's dispatcher of a lane whose arrivals are spaced so and served by at most so many users.
     pub(crate) fn new(
         index: usize,
+        lane: usize,
         context: &RunContext,
-        directive: &Directive,
-    ) -> Option<Dispatcher> {
-        let Timetable::Arrivals { most, .. } = &*directive.timetable else {
-            return None;
-        };
-        let scenarios = directive.plan_version.plan.scenarios.len();
-        Some(Dispatcher {
-            index,
-            share: context.share(index),
-            pool: DispatchPool::new(context.share(index), scenarios, *most),
-            arrivals: arrivals(&context.config),
-        })
+        scenarios: usize,
+        (spacing, most): (Spacing, u64),
+    ) -> Dispatcher {
+        let share = context.share(index, lane);
+        Dispatcher {
+            share,
+            pool: DispatchPool::new(share, scenarios, most),
+            arrivals: arrivals(spacing, context.config.seed, lane),
+        }
     }
 
-    /// Returns the next arrival of this shard, and skips those of the others.
-    pub(crate) fn next(
-        &mut self,
-        line: &RateLine,
-        end: Option<Duration>,
-    ) -> Option<(u64, Duration)> {
+    /// Returns the number and the time of the next arrival of this shard, and skips those of the others.
+    pub(crate) fn next(&mut self, lane: &Lane) -> Option<(u64, Duration)> {
+        let LaneLoad::Arrivals { line, .. } = &lane.load else {
+            return None;
+        };
         loop {
-            let (number, time) = self.arrivals.peek(line)?;
-            if end.is_some_and(|end| time >= end) {
+            let (number, since) = self.arrivals.peek(line)?;
+            let time = lane.start.saturating_add(since);
+            if lane.end.is_some_and(|end| time >= end) {
                 return None;
             }
             if self.share.has(number) {
@@ -69,11 +68,5 @@ impl Dispatcher {
             }
             self.arrivals.advance();
         }
-    }
-
-    /// Returns when the next arrival is due, by the timetable's clock.
-    pub(crate) fn due(&mut self, line: &RateLine, end: Option<Duration>) -> Option<Duration> {
-        let (_, time) = self.next(line, end)?;
-        Some(time)
     }
 }

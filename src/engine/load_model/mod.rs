@@ -2,9 +2,11 @@
 //! ceiling on requests.
 
 pub(super) mod clock;
+pub(super) mod crew;
 pub(super) mod dispatch_pool;
 pub(super) mod dispatcher;
 pub(super) mod share;
 pub(super) mod throttle;
+pub(super) mod tickets;
 pub(super) mod timetable;
 pub(super) mod user_pool;

@@ -10,6 +10,8 @@ pub(crate) struct Share {
     /// Number of the shard among those that share its part, and how many there are.
     index: u64,
     shards: u64,
+    /// What its own numbers are ahead by: the first users of many lanes must not all be one shard's.
+    ahead: u64,
 }
 
 impl Share {
@@ -20,17 +22,28 @@ impl Share {
                 part: Part::of_shares(share..share + 1, of),
                 index: 0,
                 shards: 1,
+                ahead: 0,
             },
             None => Share {
                 part,
                 index,
                 shards,
+                ahead: 0,
             },
         }
     }
 
-    /// Returns whether the user or arrival of that number, counted from 0, belongs to the shard.
+    /// Returns the same share of the lane of that number.
+    pub(crate) fn of_lane(self, lane: usize) -> Share {
+        Share {
+            ahead: lane as u64,
+            ..self
+        }
+    }
+
+    /// Returns whether the user or arrival of that number, counted from 0 in its lane, belongs to the shard.
     pub(crate) fn has(&self, number: u64) -> bool {
+        let number = number + self.ahead;
         let within = number / self.part.of();
         self.part.has(number) && share_of(within, self.shards) == self.index
     }

@@ -1,70 +1,251 @@
-//! Timetable of a run: the number of users, or the rate at which iterations start, over time.
+//! Timetable of a run: the number of users, or the rate at which iterations start, over time. Scenarios that share the
+//! run's load have one lane of it, a scenario with a load of its own has another.
 
 use crate::config::{Load, RunConfig, Spacing};
 use crate::metrics::Aim;
-use crate::plan::{Arrivals, RateLine, Shape};
+use crate::plan::{Arrivals, Plan, RateLine, Shape};
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The load over time.
+/// The load over time, by lane.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Timetable {
+pub(crate) struct Timetable {
+    /// Lanes in the order of the plan's [`crate::plan::Lanes`].
+    pub(crate) lanes: Vec<Lane>,
+}
+
+/// The load of a lane. Times are those of the run unless they say otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Lane {
+    /// The scenario whose own load it is; `None` for that of all others.
+    pub(crate) owner: Option<String>,
+    /// When it begins; the times of `load` count from here.
+    pub(crate) start: Duration,
+    /// When it ends; `None` for never by itself.
+    pub(crate) end: Option<Duration>,
+    pub(crate) load: LaneLoad,
+}
+
+/// Kinds of load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum LaneLoad {
     /// A number of users.
     Users(Shape),
-    /// Iterations at a rate by at most so many users, until `end`.
+    /// Iterations at a rate by at most so many users.
     Arrivals {
         line: RateLine,
+        spacing: Spacing,
         most: u64,
-        end: Option<Duration>,
     },
 }
 
 impl Timetable {
-    /// Makes the timetable of the options, and returns how long the run takes.
-    pub(crate) fn of(config: &RunConfig) -> (Timetable, Option<Duration>) {
-        match &config.load {
-            Load::Users => {
-                let shape = Shape::ramp(config.users, config.hatch_rate, config.run_time);
-                let end = shape.duration();
-                (Timetable::Users(shape), end)
+    /// Makes the timetable of the options and the plan.
+    pub(crate) fn of(config: &RunConfig, plan: &Plan) -> Timetable {
+        let lanes = plan.lanes(config.users);
+        let own = |owner: &str| {
+            plan.scenarios
+                .iter()
+                .find(|one| one.name == owner)?
+                .load
+                .as_ref()
+        };
+        let lane = |owner: Option<&str>| match owner.and_then(own) {
+            Some(own) => {
+                let run_time = own.run_time(config.run_time);
+                Lane::new(
+                    own.start,
+                    &own.load,
+                    own.users,
+                    own.hatch_rate(run_time),
+                    run_time,
+                )
             }
-            Load::Stages(stages) => {
-                let shape = Shape::stages(stages);
-                let end = shape.duration();
-                (Timetable::Users(shape), end)
-            }
-            Load::Rate(stages, _) => {
-                let timetable = Timetable::Arrivals {
-                    line: RateLine::new(stages),
-                    most: config.users,
-                    end: config.run_time,
-                };
-                (timetable, config.run_time)
-            }
+            None => Lane::new(
+                Duration::ZERO,
+                &config.load,
+                config.users,
+                config.hatch_rate,
+                config.run_time,
+            ),
+        };
+        let lanes = lanes.owners().map(|owner| Lane {
+            owner: owner.map(str::to_owned),
+            ..lane(owner)
+        });
+        Timetable {
+            lanes: lanes.collect(),
         }
+    }
+
+    /// Returns when the last lane ends; `None` if one never does by itself.
+    pub(crate) fn end(&self) -> Option<Duration> {
+        let mut ends = self.lanes.iter().map(|lane| lane.end);
+        ends.try_fold(Duration::ZERO, |last, end| Some(last.max(end?)))
     }
 
     /// Returns the load that it leads to at `elapsed`, without the time of the run's end.
     pub(crate) fn aim(&self, elapsed: Duration) -> Aim {
-        let (users, rate) = match self {
-            Timetable::Users(shape) => (shape.goal_at(elapsed), None),
-            Timetable::Arrivals { line, most, .. } => (*most, Some(line.goal_at(elapsed))),
-        };
-        Aim {
-            users,
-            rate,
-            ..Aim::default()
+        let mut aim = Aim::default();
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let (users, rate) = match self.goes_on(number, elapsed) {
+                true => lane.goal_at(elapsed.saturating_sub(lane.start)),
+                false => (0, lane.load.is_open().then_some(0.0)),
+            };
+            aim.users += users;
+            aim.rate = match (aim.rate, rate) {
+                (Some(sum), Some(rate)) => Some(sum + rate),
+                (sum, rate) => sum.or(rate),
+            };
         }
+        aim
+    }
+
+    /// Returns whether a lane has begun and has not ended before the run.
+    fn goes_on(&self, lane: usize, elapsed: Duration) -> bool {
+        let ended = self.early_end(lane).is_some_and(|end| elapsed >= end);
+        elapsed >= self.lanes[lane].start && !ended
     }
 
     /// Returns from when on all users run; `None` without such a moment.
     pub(crate) fn all_running_at(&self) -> Option<Duration> {
-        match self {
-            Timetable::Users(shape) => Some(shape.all_running_at()),
-            Timetable::Arrivals { .. } => None,
+        let users = self.lanes.iter().filter_map(|lane| match &lane.load {
+            LaneLoad::Users(shape) => Some(lane.start.saturating_add(shape.all_running_at())),
+            LaneLoad::Arrivals { .. } => None,
+        });
+        users.max()
+    }
+
+    /// Returns when a lane ends, if that is before the run does.
+    pub(crate) fn early_end(&self, lane: usize) -> Option<Duration> {
+        let end = self.lanes[lane].end?;
+        (Some(end) != self.end()).then_some(end)
+    }
+
+    /// Returns the users of a lane over time; `None` if it has a rate.
+    pub(crate) fn users(&self, lane: usize) -> Option<LaneUsers<'_>> {
+        let Lane { start, load, .. } = &self.lanes[lane];
+        match load {
+            LaneLoad::Users(shape) => Some(LaneUsers {
+                shape,
+                start: *start,
+                early_end: self.early_end(lane),
+            }),
+            LaneLoad::Arrivals { .. } => None,
         }
+    }
+
+    /// Returns the lane that the scenarios share, or the only one there is.
+    pub(crate) fn shared(&self) -> Option<usize> {
+        match self.lanes[..] {
+            [_] => Some(0),
+            _ => self.lanes.iter().position(|lane| lane.owner.is_none()),
+        }
+    }
+
+    /// Returns the same with another load in that lane.
+    pub(crate) fn with(&self, lane: usize, load: LaneLoad) -> Timetable {
+        let mut timetable = self.clone();
+        timetable.lanes[lane].load = load;
+        timetable
+    }
+}
+
+impl LaneLoad {
+    /// Returns whether iterations start at a rate.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, LaneLoad::Arrivals { .. })
+    }
+}
+
+impl Lane {
+    /// Makes a lane of that load, which takes `run_time` unless it says so itself.
+    fn new(
+        start: Duration,
+        load: &Load,
+        users: u64,
+        hatch_rate: f64,
+        run_time: Option<Duration>,
+    ) -> Lane {
+        let (load, length) = match load {
+            Load::Users => {
+                let shape = Shape::ramp(users, hatch_rate, run_time);
+                let length = shape.duration();
+                (LaneLoad::Users(shape), length)
+            }
+            Load::Stages(stages) => {
+                let shape = Shape::stages(stages);
+                let length = shape.duration();
+                (LaneLoad::Users(shape), length)
+            }
+            Load::Rate(stages, spacing) => {
+                let load = LaneLoad::Arrivals {
+                    line: RateLine::new(stages),
+                    spacing: *spacing,
+                    most: users,
+                };
+                (load, run_time)
+            }
+        };
+        Lane {
+            owner: None,
+            start,
+            end: length.map(|length| start.saturating_add(length)),
+            load,
+        }
+    }
+
+    /// Returns the users and the rate that it leads to, so long after its start.
+    pub(crate) fn goal_at(&self, since: Duration) -> (u64, Option<f64>) {
+        match &self.load {
+            LaneLoad::Users(shape) => (shape.goal_at(since), None),
+            LaneLoad::Arrivals { line, most, .. } => (*most, Some(line.goal_at(since))),
+        }
+    }
+}
+
+/// Users of a lane over the time of the run. The run itself ends the lanes that last as long as it, so only those that
+/// end before have no users from then on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LaneUsers<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) start: Duration,
+    /// When the lane ends before the run does.
+    pub(crate) early_end: Option<Duration>,
+}
+
+impl LaneUsers<'_> {
+    /// Returns how many users are to run.
+    pub(crate) fn users_at(&self, elapsed: Duration) -> u64 {
+        match elapsed.checked_sub(self.start) {
+            Some(since) if !self.has_ended(elapsed) => self.shape.users_at(since),
+            _ => 0,
+        }
+    }
+
+    /// Returns the first moment after `elapsed` at which their number may change; `None` if it stays.
+    pub(crate) fn next_change(&self, elapsed: Duration) -> Option<Duration> {
+        if self.has_ended(elapsed) {
+            return None;
+        }
+        let next = match elapsed.checked_sub(self.start) {
+            None => Some(self.start),
+            Some(since) => self
+                .shape
+                .next_change(since)
+                .map(|change| self.start.saturating_add(change)),
+        };
+        match (next, self.early_end) {
+            (Some(next), Some(end)) => Some(next.min(end)),
+            (next, end) => next.or(end),
+        }
+    }
+
+    /// Returns whether the lane has ended before the run.
+    pub(crate) fn has_ended(&self, elapsed: Duration) -> bool {
+        self.early_end.is_some_and(|end| elapsed >= end)
     }
 }
 
@@ -96,11 +277,30 @@ pub(crate) fn stages(config: &RunConfig) -> VecDeque<(Duration, String)> {
     stages
 }
 
-/// Returns the arrivals of a run, the same for every shard.
-pub(crate) fn arrivals(config: &RunConfig) -> Arrivals {
-    match config.load {
-        // Not the stream of a user, which are the seed and a number.
-        Load::Rate(_, Spacing::Poisson) => Arrivals::poisson(config.seed.rotate_left(32)),
-        _ => Arrivals::even(),
+/// Returns when loads of single scenarios begin after the run does and end before it does, and what that is called.
+pub(crate) fn own_loads(timetable: &Timetable) -> VecDeque<(Duration, String)> {
+    let lanes = timetable.lanes.iter().enumerate();
+    let mut moments: Vec<(Duration, String)> = lanes
+        .filter_map(|(lane, one)| {
+            let owner = one.owner.as_ref()?;
+            let begins = (!one.start.is_zero())
+                .then(|| (one.start, format!("the load of scenario '{owner}' began")));
+            let end = timetable.early_end(lane);
+            let ends = end.map(|end| (end, format!("the load of scenario '{owner}' ended")));
+            Some([begins, ends])
+        })
+        .flatten()
+        .flatten()
+        .collect();
+    moments.sort();
+    moments.into()
+}
+
+/// Returns the arrivals of a lane, the same for every shard.
+pub(crate) fn arrivals(spacing: Spacing, seed: u64, lane: usize) -> Arrivals {
+    match spacing {
+        // Not the stream of a user, which are the seed and a number; each lane has its own.
+        Spacing::Poisson => Arrivals::poisson(seed.rotate_left(32) ^ ((lane as u64) << 48)),
+        Spacing::Even => Arrivals::even(),
     }
 }

@@ -149,6 +149,11 @@ impl UserPool {
         }
     }
 
+    /// Returns whether no user runs.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// Returns whether no user runs although some should: all have ended by themselves.
     pub(crate) fn is_done(&self) -> bool {
         self.members.is_empty() && self.level > 0 && self.again.is_empty()

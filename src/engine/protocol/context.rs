@@ -1,12 +1,15 @@
 //! Run context: everything that all shards of a run need to know, put together once.
 
-use crate::config::{CoMitigation, LocalConfig, RunConfig};
+use crate::config::{CoMitigation, LocalConfig, Part, RunConfig};
 use crate::engine::load_model::share::Share;
 use crate::engine::load_model::throttle::Throttle;
+use crate::engine::load_model::tickets::Tickets;
 use crate::engine::timing::timers::Timers;
 use crate::http::{ClientConfig, Resolver};
 use crate::lua::Heartbeat;
 use crate::metrics::{Cadence, Recorder, RunLogs};
+use crate::plan::Plan;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -19,9 +22,13 @@ pub(crate) struct RunContext {
     pub(crate) local: LocalConfig,
     pub(crate) client: ClientConfig,
     pub(crate) resolver: Arc<Resolver>,
-    /// How many arrivals of other shards each shard could take over, in a run at a rate.
-    pub(crate) rooms: Vec<AtomicU64>,
+    /// How many arrivals of other shards each shard could take over, by lane and by shard.
+    pub(crate) rooms: Vec<Vec<AtomicU64>>,
     pub(crate) throttle: Option<Arc<Throttle>>,
+    /// Iterations that all users of this process share.
+    pub(crate) tickets: Option<Arc<Tickets>>,
+    /// The same limits of single scenarios.
+    pub(crate) own_limits: BTreeMap<String, OwnLimits>,
     pub(crate) shards: usize,
     /// Heartbeat of each shard, which shows what it is doing.
     pub(crate) heartbeats: Vec<Arc<Heartbeat>>,
@@ -31,21 +38,37 @@ pub(crate) struct RunContext {
     run_logs: Option<RunLogs>,
 }
 
+/// Limits that the users of one scenario share.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OwnLimits {
+    pub(crate) throttle: Option<Arc<Throttle>>,
+    pub(crate) tickets: Option<Arc<Tickets>>,
+}
+
 impl RunContext {
-    /// Returns the share of the shard of that number.
-    pub(crate) fn share(&self, index: usize) -> Share {
-        Share::new(self.local.part, index, self.shards)
+    /// Returns the share of the shard of that number in a lane.
+    pub(crate) fn share(&self, index: usize, lane: usize) -> Share {
+        Share::new(self.local.part, index, self.shards).of_lane(lane)
+    }
+
+    /// Returns how many of the first `users` users of a lane are this process's.
+    pub(crate) fn share_of_lane(&self, lane: usize, users: u64) -> u64 {
+        let (part, ahead) = (self.local.part, lane as u64);
+        part.share(users + ahead) - part.share(ahead)
     }
 
     /// Makes the context of the same run whose users begin at that moment.
     pub(crate) fn beginning(&self, begin: Instant) -> RunContext {
         RunContext {
             throttle: self.throttle.clone(),
+            tickets: self.tickets.clone(),
+            own_limits: self.own_limits.clone(),
             origin: self.origin,
             begin,
             ..context(
                 self.config.clone(),
                 self.local.clone(),
+                self.rooms.len(),
                 self.client.clone(),
                 self.resolver.clone(),
                 self.run_logs.clone(),
@@ -85,10 +108,32 @@ impl RunContext {
     }
 }
 
-/// Makes the context of a run that begins now.
+/// Returns the limits that scenarios of the plan have for themselves, of that part of the load.
+pub(crate) fn own_limits(plan: &Plan, part: Part) -> BTreeMap<String, OwnLimits> {
+    let begin = Instant::now();
+    let scenarios = plan.scenarios.iter().map(|scenario| {
+        let limits = OwnLimits {
+            throttle: (scenario.throttle_requests).map(|rate| own_throttle(rate, part, begin)),
+            tickets: scenario.shared_iterations.map(|all| own_tickets(all, part)),
+        };
+        (scenario.name.clone(), limits)
+    });
+    scenarios.collect()
+}
+
+fn own_throttle(rate: f64, part: Part, begin: Instant) -> Arc<Throttle> {
+    Arc::new(Throttle::new(rate * part.fraction(), begin))
+}
+
+fn own_tickets(all: u64, part: Part) -> Arc<Tickets> {
+    Arc::new(Tickets::new(part.share(all)))
+}
+
+/// Makes the context of a run of so many lanes that begins now.
 pub(crate) fn context(
     config: Arc<RunConfig>,
     local: LocalConfig,
+    lanes: usize,
     client: ClientConfig,
     resolver: Arc<Resolver>,
     run_logs: Option<RunLogs>,
@@ -98,8 +143,14 @@ pub(crate) fn context(
     RunContext {
         client,
         resolver,
-        rooms: (0..local.threads).map(|_| AtomicU64::new(0)).collect(),
-        throttle: throttle.map(|rate| Arc::new(Throttle::new(rate * local.part.fraction(), begin))),
+        rooms: (0..lanes)
+            .map(|_| (0..local.threads).map(|_| AtomicU64::new(0)).collect())
+            .collect(),
+        throttle: throttle.map(|rate| own_throttle(rate, local.part, begin)),
+        tickets: config
+            .shared_iterations
+            .map(|all| own_tickets(all, local.part)),
+        own_limits: BTreeMap::new(),
         shards: local.threads,
         heartbeats: (0..local.threads).map(|_| Arc::default()).collect(),
         begin,

@@ -1,7 +1,7 @@
 //! Journal of a run on workers: what its director was told beside the signals of workers, and when. With the signals and
 //! the orders another director can play the run from its beginning and go on with it.
 
-use crate::config::RunConfig;
+use crate::config::{OwnLoad, RunConfig};
 use crate::control::Command;
 use crate::engine::protocol::order::Order;
 use crate::engine::protocol::plan_version::PlanVersion;
@@ -11,6 +11,7 @@ use crate::lua::GivenVariables;
 use crate::metrics::Cause;
 use crate::plan::{Event, Plan, Scenario, Task};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
@@ -49,6 +50,8 @@ pub(crate) struct PlanFacts {
     digest: String,
     order: Vec<(String, String)>,
     events: Vec<Event>,
+    /// Loads that scenarios have for themselves, by name.
+    own_loads: BTreeMap<String, OwnLoad>,
     pub(crate) config: RunConfig,
 }
 
@@ -59,6 +62,7 @@ impl From<&PlanVersion> for PlanFacts {
             digest: version.digest(),
             order: version.order(),
             events: version.plan.events.clone(),
+            own_loads: version.plan.own_loads(),
             config: version.config.without_secrets(),
         }
     }
@@ -78,6 +82,7 @@ impl PlanFacts {
             let task = |(_, task): &(String, String)| Task::new(Some(task.clone()), 0, 0);
             Scenario {
                 tasks: tasks.iter().map(task).collect(),
+                load: self.own_loads.get(&tasks[0].0).cloned(),
                 ..Scenario::new(&tasks[0].0)
             }
         });

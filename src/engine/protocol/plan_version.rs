@@ -3,7 +3,7 @@
 
 use crate::config::RunConfig;
 use crate::lua::Program;
-use crate::plan::{Deal, Plan, Task};
+use crate::plan::{Lanes, Plan, Task};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ pub(crate) struct PlanVersion {
     pub(crate) plan: Plan,
     /// Base URL of each scenario, in their order.
     pub(crate) hosts: Vec<String>,
-    /// Assignment of users to scenarios.
-    pub(crate) deal: Deal,
+    /// Assignment of users to scenarios, by lane of the timetable.
+    pub(crate) lanes: Lanes,
     /// The configuration by which it is judged.
     pub(crate) config: Arc<RunConfig>,
 }
@@ -38,7 +38,7 @@ impl PlanVersion {
         PlanVersion {
             number: 0,
             stands_for: None,
-            deal: Deal::new(&plan.scenarios, config.users),
+            lanes: plan.lanes(config.users),
             config,
             program,
             plan,

@@ -282,7 +282,8 @@ impl Director {
             ends,
             lasts: end,
             stage: self.milestones.stage(),
-            iterations: iterations(&self.context.config, self.context.local.part),
+            iterations: iterations(&self.context.config, self.context.local.part)
+                .filter(|_| directive.timetable.lanes.len() == 1),
             warmup_ends: self
                 .reset
                 .warmup_due()
@@ -372,9 +373,12 @@ impl Director {
 
 /// Returns the iterations of all users together, where iterations are counted.
 fn iterations(config: &RunConfig, part: Part) -> Option<u64> {
-    let each = config.iterations?;
-    let counted = !matches!(config.load, Load::Rate(..));
-    counted.then(|| each.saturating_mul(part.share(config.users)))
+    let each = config
+        .iterations
+        .map(|each| each.saturating_mul(part.share(config.users)));
+    let shared = config.shared_iterations.map(|all| part.share(all));
+    let counted = each.into_iter().chain(shared).min()?;
+    (!matches!(config.load, Load::Rate(..))).then_some(counted)
 }
 
 /// Waits until that moment; for ever without one.

@@ -1,5 +1,6 @@
 //! Finds out why a run ended: who asked for the stop, and how its users came to their end.
 
+use crate::config::RunConfig;
 use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::directive::Phase;
 use crate::engine::protocol::journal::Told;
@@ -118,14 +119,21 @@ impl Director {
     pub(crate) fn note_users_due(&mut self) {
         let directive = self.directives.borrow();
         let elapsed = directive.clock.elapsed(self.now());
-        if let (Life::Going, Timetable::Users(shape), Some(due)) = (
-            self.lifecycle.life(),
-            &*directive.timetable,
-            elapsed.checked_sub(TIME_TO_START),
-        ) {
-            let users = self.context.local.part.share(shape.users_at(due));
+        let due = elapsed.checked_sub(TIME_TO_START);
+        if let (Life::Going, Some(due)) = (self.lifecycle.life(), due) {
+            let users = self.users_at(&directive.timetable, due);
             self.users_due = self.users_due.max(users);
         }
+    }
+
+    /// Returns how many users of this process are to run then, without those of a rate. Each lane may have had its most
+    /// at another time.
+    fn users_at(&self, timetable: &Timetable, elapsed: Duration) -> u64 {
+        let lanes = (0..timetable.lanes.len()).filter_map(|lane| {
+            let users = timetable.users(lane)?.users_at(elapsed);
+            Some(self.context.share_of_lane(lane, users))
+        });
+        lanes.sum()
     }
 
     /// Notes why the run ends here.
@@ -164,8 +172,13 @@ impl Director {
             _ => at,
         };
         let mut ending = Ending::new(cause, at, self.milestones.end());
-        let iterations =
-            self.context.config.iterations.is_some() && self.milestones.end().is_none();
+        let RunConfig {
+            iterations,
+            shared_iterations,
+            ..
+        } = &*self.context.config;
+        let counted = iterations.is_some() || shared_iterations.is_some();
+        let iterations = counted && self.milestones.end().is_none();
         let early = matches!(cause, Cause::Signal | Cause::StoppedByUser | Cause::Plan);
         ending.cut_short |= iterations && (early || cause == Cause::UsersLost);
         ending.in_warmup = stopped.map_or(self.reset.is_due(), |stopped| stopped.in_warmup);

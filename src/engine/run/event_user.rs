@@ -1,7 +1,7 @@
 //! The user that runs one of the plan's events: a thread of its own, or a task beside a test that plays time. Requests
 //! count apart from those of other users, under the event's name. Knows its orders, and nothing of who gives them.
 
-use crate::engine::protocol::context::RunContext;
+use crate::engine::protocol::context::{OwnLimits, RunContext};
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
@@ -141,5 +141,6 @@ fn role(event: Event, plan_version: &PlanVersion) -> Rc<Role> {
         tasks: Vec::new(),
         host: plan_version.hosts[0].clone(),
         program: plan_version.program.clone(),
+        limits: OwnLimits::default(),
     })
 }

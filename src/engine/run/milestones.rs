@@ -2,7 +2,7 @@
 //! instead. Times are those of the timetable, without pauses.
 
 use crate::config::RunConfig;
-use crate::engine::load_model::timetable::stages;
+use crate::engine::load_model::timetable::{Timetable, own_loads, stages};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -15,14 +15,17 @@ pub(crate) struct Milestones {
     /// The number of stages, those that have begun included; 0 without stages.
     stages: u64,
     load_set: bool,
+    /// Beginnings and ends of the loads of single scenarios to come.
+    own_loads: VecDeque<(Duration, String)>,
 }
 
 impl Milestones {
-    /// Makes those of a run that ends at that time; `None` for never.
-    pub(crate) fn new(config: &RunConfig, end: Option<Duration>) -> Milestones {
+    /// Makes those of a run with that timetable.
+    pub(crate) fn new(config: &RunConfig, timetable: &Timetable) -> Milestones {
         let to_come = stages(config);
         Milestones {
-            end,
+            end: timetable.end(),
+            own_loads: own_loads(timetable),
             stages: match to_come.len() {
                 0 => 0,
                 later => later as u64 + 1,
@@ -43,14 +46,17 @@ impl Milestones {
         (self.stages > 0).then(|| (self.stages - to_come, self.stages))
     }
 
-    /// Takes the next stage that has begun by then: when it did, and its description.
+    /// Takes the next stage that has begun by then, or the next load of one scenario that has begun or ended: when it
+    /// did, and its description.
     pub(crate) fn begun(&mut self, elapsed: Duration) -> Option<(Duration, String)> {
-        self.to_come.pop_front_if(|(due, _)| *due <= elapsed)
+        let is_due = |(due, _): &mut (Duration, String)| *due <= elapsed;
+        let own = self.own_loads.pop_front_if(is_due);
+        own.or_else(|| self.to_come.pop_front_if(is_due))
     }
 
-    /// Brings all that is ahead forward.
-    pub(crate) fn skip(&mut self, skipped: Duration) {
-        self.end = self.end.map(|end| end.saturating_sub(skipped));
+    /// Brings all stages ahead forward; the run ends at `end` then.
+    pub(crate) fn skip(&mut self, skipped: Duration, end: Option<Duration>) {
+        self.end = end;
         for (due, _) in &mut self.to_come {
             *due = due.saturating_sub(skipped);
         }

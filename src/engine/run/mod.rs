@@ -29,7 +29,7 @@ use crate::config::{LocalConfig, Part, RunConfig};
 use crate::control::{Calls, Command, Interrupt};
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::Timetable;
-use crate::engine::protocol::context::{RunContext, cadence, context};
+use crate::engine::protocol::context::{RunContext, cadence, context, own_limits};
 use crate::engine::protocol::directive::{Directive, Phase};
 use crate::engine::protocol::offer::Offers;
 use crate::engine::protocol::plan_version::PlanVersion;
@@ -80,13 +80,18 @@ pub(crate) struct Run {
 impl Run {
     /// Makes the context of the run, which begins now.
     pub(crate) fn into_context(self) -> RunContext {
-        context(
+        let (plan, lanes) = (&self.plan_version.plan, self.plan_version.lanes.len());
+        let own_limits = own_limits(plan, self.local.part);
+        let mut context = context(
             self.config,
             self.local,
+            lanes,
             self.client,
             self.resolver,
             self.run_logs,
-        )
+        );
+        context.own_limits = own_limits;
+        context
     }
 }
 
@@ -123,7 +128,8 @@ pub(crate) async fn run_at(
     let mut store = store_of(&run, started);
     let name = run.name.clone();
     let mut context = Arc::new(run.into_context());
-    let (timetable, end) = Timetable::of(&config);
+    let timetable = Timetable::of(&config, &plan_version.plan);
+    let end = timetable.end();
     snapshots.send_replace(Some(Arc::new(Snapshot {
         progress: Progress {
             wanted: Aim {
@@ -187,6 +193,7 @@ pub(crate) async fn run_at(
         store.add_worker(worker.clone());
     }
     let reset = Reset::new(&config, &timetable);
+    let milestones = Milestones::new(&config, &timetable);
     let (directives, _) = watch::channel(Directive {
         phase: Phase::Go,
         clock: Clock::default(),
@@ -205,7 +212,7 @@ pub(crate) async fn run_at(
         live_report: LiveReport::default(),
         roster,
         lifecycle: Lifecycle::default(),
-        milestones: Milestones::new(&config, end),
+        milestones,
         users_due: 0,
         reset,
         emptied: Vec::new(),

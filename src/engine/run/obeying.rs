@@ -15,7 +15,7 @@ impl Director {
         match call {
             Call::Command(command, reply) => {
                 let at = self.now();
-                let answer = self.obey(command);
+                let answer = self.obey(command.clone());
                 if answer.is_ok() {
                     self.journal.note(at, || Told::Command(command));
                 }

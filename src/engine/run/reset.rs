@@ -8,6 +8,7 @@ use crate::engine::load_model::timetable::Timetable;
 use crate::engine::protocol::directive::{Begins, Measurement};
 use crate::engine::protocol::plan_version::PlanVersion;
 use crate::engine::run::director::Director;
+use crate::error::Diagnostic;
 use crate::metrics::{Delivery, EventKind, NameSeries, Report};
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,6 +155,14 @@ impl Director {
     pub(crate) fn adopt(&mut self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         if self.is_stopping() {
             return Err(Refusal::Stopping);
+        }
+        if !plan_version
+            .lanes
+            .fit(&self.directives.borrow().plan_version.lanes)
+        {
+            let text = "other scenarios than before have a load of their own: that counts from the next run on";
+            let error = Diagnostic::new(text).help("stop this run and start it anew, or undo that");
+            return Err(Refusal::Plan(Arc::new(error.into())));
         }
         plan_version
             .program

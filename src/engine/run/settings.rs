@@ -22,6 +22,13 @@ pub(super) fn settings_of(
         rate,
         arrivals: arrivals.map(str::to_owned),
         iterations: config.iterations,
+        shared_iterations: config.shared_iterations,
+        own_loads: plan_version
+            .plan
+            .own_loads()
+            .into_iter()
+            .map(|(name, own)| (name, own.to_string()))
+            .collect(),
         throttle_requests: config.throttle_requests,
         wait_factor: config.wait_factor,
         scenarios: config.scenarios.clone(),

@@ -2,11 +2,12 @@
 
 use crate::config::{Load, MOST_USERS};
 use crate::control::{Answer, Command, Done, Refusal};
-use crate::engine::load_model::timetable::Timetable;
+use crate::engine::load_model::timetable::{LaneLoad, Timetable};
 use crate::engine::run::director::Director;
 use crate::metrics::EventKind;
 use crate::units;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Director {
     /// Obeys a command that leaves the run going; a run that is stopping refuses it. Nothing is steered any more
@@ -20,55 +21,104 @@ impl Director {
             Command::Resume => self.resume(),
             Command::ResetStatistics => self.reset_as_asked().map(|()| Done::Reset),
             Command::AddUsers(more) => {
-                let (users, _) = self.wanted_now();
-                self.set_load(Command::SetUsers(users.saturating_add_signed(more)))
+                let lane = self.shared_lane()?;
+                let (users, _) = self.wanted_now(lane);
+                self.set_load(lane, Wanted::Users(users.saturating_add_signed(more)))
             }
-            Command::AddRate(more) => match self.wanted_now() {
+            Command::AddRate(more) => match self.wanted_now(self.shared_lane()?) {
                 (_, Some(rate)) => {
                     // Tenths that are added up stay tenths.
                     let rate = ((rate + more) * 1e6).round() / 1e6;
                     let rate = if rate < 0.0 { 0.0 } else { rate };
-                    self.set_load(Command::SetRate(rate))
+                    self.set_load(self.shared_lane()?, Wanted::Rate(rate))
                 }
                 (_, None) => Err(Refusal::NoRate),
             },
             Command::NextStage => self.next_stage(),
-            command => self.set_load(command),
+            Command::SetUsers(users) => self.set_load(self.shared_lane()?, Wanted::Users(users)),
+            Command::SetRate(rate) => self.set_load(self.shared_lane()?, Wanted::Rate(rate)),
+            Command::SetUsersOf(owner, users) => {
+                self.set_load(self.own_lane(&owner)?, Wanted::Users(users))
+            }
+            Command::SetRateOf(owner, rate) => {
+                self.set_load(self.own_lane(&owner)?, Wanted::Rate(rate))
+            }
+            // These are obeyed elsewhere.
+            Command::Stop | Command::Interrupt(_) | Command::Reload | Command::Abort => {
+                Err(Refusal::Over)
+            }
         }
+    }
+
+    /// Returns the lane that a command is about which names no scenario.
+    fn shared_lane(&self) -> Result<usize, Refusal> {
+        let timetable = &self.directives.borrow().timetable;
+        timetable.shared().ok_or(Refusal::OwnLoads)
+    }
+
+    /// Returns the lane of a scenario.
+    fn own_lane(&self, owner: &str) -> Result<usize, Refusal> {
+        let lanes = &self.directives.borrow().timetable.lanes;
+        let found = lanes
+            .iter()
+            .position(|lane| lane.owner.as_deref() == Some(owner));
+        found.ok_or_else(|| {
+            let known: Vec<&str> = lanes
+                .iter()
+                .filter_map(|lane| lane.owner.as_deref())
+                .collect();
+            Refusal::NoOwnLoad {
+                wanted: owner.to_owned(),
+                known: match known.is_empty() {
+                    true => "none".to_owned(),
+                    false => known.join(", "),
+                },
+            }
+        })
     }
 
     /// The users and the rate to count from: what somebody has set, else those of the timetable at this moment. Numbers
     /// of users are those of the whole load, whichever part this is.
-    fn wanted_now(&self) -> (u64, Option<f64>) {
+    fn wanted_now(&self, lane: usize) -> (u64, Option<f64>) {
         let directive = self.directives.borrow();
-        let elapsed = directive.clock.elapsed(self.now());
-        let goal = directive.timetable.aim(elapsed);
-        match &*directive.timetable {
-            _ if self.milestones.is_load_set() => (goal.users, goal.rate),
-            Timetable::Users(shape) => (shape.users_at(elapsed), None),
-            Timetable::Arrivals { line, most, .. } => (*most, Some(line.rate_at(elapsed))),
+        let lane = &directive.timetable.lanes[lane];
+        let since = directive.clock.elapsed(self.now());
+        let since = since.saturating_sub(lane.start);
+        match &lane.load {
+            _ if self.milestones.is_load_set() => lane.goal_at(since),
+            LaneLoad::Users(shape) => (shape.users_at(since), None),
+            LaneLoad::Arrivals { line, most, .. } => (*most, Some(line.rate_at(since))),
         }
     }
 
     /// Begins the next stage before its time.
     fn next_stage(&mut self) -> Answer {
         let now = self.now();
+        let number = self.shared_lane()?;
         let directive = self.directives.borrow().clone();
-        let elapsed = directive.clock.elapsed(now);
-        let (timetable, skipped) = match (&self.context.config.load, &*directive.timetable) {
-            (Load::Users, _) => return Err(Refusal::NoStages),
-            (Load::Rate(stages, _), _) if stages.len() == 1 => return Err(Refusal::NoStages),
-            (_, Timetable::Users(shape)) => {
-                let (shape, skipped) = shape.skipped(elapsed).ok_or(Refusal::LastStage)?;
-                (Timetable::Users(shape), skipped)
+        let mut timetable = Timetable::clone(&directive.timetable);
+        let lane = &mut timetable.lanes[number];
+        let since = directive.clock.elapsed(now).saturating_sub(lane.start);
+        match &self.context.config.load {
+            _ if lane.owner.is_some() => return Err(Refusal::NoStages),
+            Load::Users => return Err(Refusal::NoStages),
+            Load::Rate(stages, _) if stages.len() == 1 => return Err(Refusal::NoStages),
+            Load::Stages(_) | Load::Rate(..) => {}
+        }
+        let skipped = match &mut lane.load {
+            LaneLoad::Users(shape) => {
+                let (later, skipped) = shape.skipped(since).ok_or(Refusal::LastStage)?;
+                *shape = later;
+                skipped
             }
-            (_, Timetable::Arrivals { line, most, end }) => {
-                let (line, skipped) = line.skipped(elapsed).ok_or(Refusal::LastStage)?;
-                let (most, end) = (*most, end.map(|end| end.saturating_sub(skipped)));
-                (Timetable::Arrivals { line, most, end }, skipped)
+            LaneLoad::Arrivals { line, .. } => {
+                let (later, skipped) = line.skipped(since).ok_or(Refusal::LastStage)?;
+                *line = later;
+                skipped
             }
         };
-        self.milestones.skip(skipped);
+        lane.end = lane.end.map(|end| end.saturating_sub(skipped));
+        self.milestones.skip(skipped, timetable.end());
         let text = "went on to the next stage before its time";
         self.store.happened(now, EventKind::Steered, text);
         let end = self.milestones.end();
@@ -101,71 +151,85 @@ impl Director {
         Ok(Done::Resumed)
     }
 
-    /// Replaces the rest of the timetable.
-    fn set_load(&mut self, command: Command) -> Answer {
+    /// Replaces the rest of a lane's timetable.
+    fn set_load(&mut self, number: usize, wanted: Wanted) -> Answer {
         let now = self.now();
         let directive = self.directives.borrow().clone();
-        let elapsed = directive.clock.elapsed(now);
+        let lane = &directive.timetable.lanes[number];
+        let since = directive.clock.elapsed(now).saturating_sub(lane.start);
         let hatch_rate = self.context.config.hatch_rate;
-        let (steered, done) = steered(&directive.timetable, elapsed, hatch_rate, command)?;
+        let (steered, done) = steered(&lane.load, since, hatch_rate, wanted)?;
         // A number of users of a run at a rate is none of its load.
-        let users_at_most = matches!(
-            (&*directive.timetable, &done),
-            (Timetable::Arrivals { .. }, Done::Users(_))
-        );
-        if !users_at_most {
+        let users_at_most = lane.load.is_open() && matches!(done, Done::Users(_));
+        // Nor has a scenario with a load of its own a part in the stages of the others.
+        if !users_at_most && lane.owner.is_none() {
             self.milestones.set_load();
         }
         if let Some(text) = steered_to(&done) {
+            let text = match &lane.owner {
+                Some(owner) => format!("scenario '{owner}' was {text}"),
+                None => text,
+            };
             self.store.happened(now, EventKind::Steered, text);
         }
         self.tell(|directive| {
-            directive.timetable = Arc::new(steered);
+            directive.timetable = Arc::new(directive.timetable.with(number, steered));
             directive.version += 1;
         });
         Ok(done)
     }
 }
 
-/// Returns the timetable from `elapsed` on as the command wants it.
+/// What somebody wants of a load.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    Users(u64),
+    Rate(f64),
+}
+
+/// Returns a lane's load from `since` its start on as the command wants it.
 fn steered(
-    timetable: &Timetable,
-    elapsed: std::time::Duration,
+    load: &LaneLoad,
+    since: Duration,
     hatch_rate: f64,
-    command: Command,
-) -> Result<(Timetable, Done), Refusal> {
-    match (timetable, command) {
-        (_, Command::SetUsers(wanted)) if wanted > MOST_USERS => Err(Refusal::TooManyUsers {
+    wanted: Wanted,
+) -> Result<(LaneLoad, Done), Refusal> {
+    match (load, wanted) {
+        (_, Wanted::Users(wanted)) if wanted > MOST_USERS => Err(Refusal::TooManyUsers {
             wanted,
             most: MOST_USERS,
         }),
-        (Timetable::Users(shape), Command::SetUsers(users)) => {
-            let shape = shape.steered(elapsed, users, hatch_rate);
-            Ok((Timetable::Users(shape), Done::Users(users)))
+        (LaneLoad::Users(shape), Wanted::Users(users)) => {
+            let shape = shape.steered(since, users, hatch_rate);
+            Ok((LaneLoad::Users(shape), Done::Users(users)))
         }
-        (Timetable::Arrivals { line, end, .. }, Command::SetUsers(users)) => {
-            let steered = Timetable::Arrivals {
+        (LaneLoad::Arrivals { line, spacing, .. }, Wanted::Users(users)) => {
+            let steered = LaneLoad::Arrivals {
                 line: line.clone(),
+                spacing: *spacing,
                 most: users,
-                end: *end,
             };
             Ok((steered, Done::Users(users)))
         }
-        (Timetable::Arrivals { .. }, Command::SetRate(rate))
-            if !(rate.is_finite() && rate >= 0.0) =>
-        {
+        (LaneLoad::Arrivals { .. }, Wanted::Rate(rate)) if !(rate.is_finite() && rate >= 0.0) => {
             Err(Refusal::NotARate(rate))
         }
-        (Timetable::Arrivals { line, most, end }, Command::SetRate(rate)) => {
-            let steered = Timetable::Arrivals {
-                line: line.steered(elapsed, rate),
+        (
+            LaneLoad::Arrivals {
+                line,
+                spacing,
+                most,
+            },
+            Wanted::Rate(rate),
+        ) => {
+            let steered = LaneLoad::Arrivals {
+                line: line.steered(since, rate),
+                spacing: *spacing,
                 most: *most,
-                end: *end,
             };
             Ok((steered, Done::Rate(rate)))
         }
-        // Only a rate is left that could not be set.
-        (Timetable::Users(_) | Timetable::Arrivals { .. }, _) => Err(Refusal::NoRate),
+        (LaneLoad::Users(_), Wanted::Rate(_)) => Err(Refusal::NoRate),
     }
 }
 

@@ -142,7 +142,7 @@ pub(crate) fn complaint(plan: &Plan, file: &str, caught: Caught) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Order, Scenario, Task, Wait};
+    use crate::plan::{Scenario, Task};
 
     const TICK: Duration = Duration::from_millis(250);
 
@@ -196,14 +196,8 @@ mod tests {
         let plan = Plan {
             events: Vec::new(),
             scenarios: vec![Scenario {
-                name: "visitor".to_owned(),
-                weight: 1,
-                users: None,
-                host: None,
-                order: Order::Serial,
-                tags: Vec::new(),
-                wait: Wait::None,
                 tasks: vec![task],
+                ..Scenario::new("visitor")
             }],
         };
         let caught = Caught {

@@ -2,59 +2,79 @@
 
 use super::Shard;
 use super::channels::Channels;
-use crate::engine::load_model::dispatch_pool::{PoolMember, Service};
-use crate::engine::load_model::dispatcher::Arrival;
-use crate::engine::load_model::timetable::Timetable;
-use crate::engine::user::User;
+use crate::engine::load_model::crew::Crew;
+use crate::engine::load_model::dispatch_pool::Service;
+use crate::engine::load_model::dispatcher::{Arrival, Dispatcher};
 use crate::engine::user::stop::Stop;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// The most arrivals served in a row before other tasks get their turn.
 const BATCH: usize = 64;
 
 impl Shard {
-    /// Serves arrivals that are due, up to [`BATCH`].
-    pub(crate) fn serve_due(&mut self, channels: &Channels) {
+    /// Serves arrivals of a lane that are due, up to [`BATCH`]; ends the lane when its time has come.
+    pub(crate) fn serve_due(&mut self, channels: &Channels, lane: usize, elapsed: Duration) {
         for _ in 0..BATCH {
-            match self.take_due() {
+            match self.take_due(lane) {
                 Some(arrival) => self.serve(channels, arrival, true),
-                None => return,
+                None => {
+                    let end = self.directive.timetable.early_end(lane);
+                    if end.is_some_and(|end| elapsed >= end) {
+                        self.crews[lane].dismiss_all();
+                    }
+                    return;
+                }
             }
         }
     }
 
     /// Serves the last arrivals before the end of the run: no shard is left to pass them on to.
     pub(crate) fn serve_last(&mut self, channels: &Channels) {
-        while let Some(arrival) = self.take_due() {
-            self.serve(channels, arrival, false);
+        for lane in 0..self.crews.len() {
+            while let Some(arrival) = self.take_due(lane) {
+                self.serve(channels, arrival, false);
+            }
         }
     }
 
-    /// Takes the next arrival if it is due.
-    fn take_due(&mut self) -> Option<Arrival> {
-        let Timetable::Arrivals { line, end, .. } = &*self.directive.timetable else {
-            return None;
-        };
-        let dispatcher = self.dispatcher.as_mut()?;
-        let (number, time) = dispatcher.next(line, *end)?;
+    /// Takes the next arrival of a lane if it is due.
+    fn take_due(&mut self, lane: usize) -> Option<Arrival> {
+        let timetable = self.directive.timetable.clone();
+        let dispatcher = self.dispatcher(lane)?;
+        let (number, time) = dispatcher.next(&timetable.lanes[lane])?;
         let moment = self.directive.clock.moment(time)?;
         let scheduled = self.context.instant(moment)?;
         if scheduled > Instant::now() {
             return None;
         }
-        dispatcher.arrivals.advance();
-        Some(Arrival { number, scheduled })
+        self.dispatcher(lane)?.arrivals.advance();
+        Some(Arrival {
+            lane,
+            number,
+            scheduled,
+        })
+    }
+
+    /// Returns the dispatcher of a lane; `None` if it has a number of users.
+    fn dispatcher(&mut self, lane: usize) -> Option<&mut Dispatcher> {
+        match &mut self.crews[lane] {
+            Crew::Arrivals(dispatcher) => Some(dispatcher),
+            Crew::Users(_) => None,
+        }
     }
 
     /// Serves an arrival. One that another shard has passed on is not passed on again.
     pub(crate) fn serve(&mut self, channels: &Channels, arrival: Arrival, own: bool) {
-        let scenario = self.directive.plan_version.deal.scenario_of(arrival.number);
-        let Some(dispatcher) = self.dispatcher.as_mut() else {
+        let Arrival { lane, number, .. } = arrival;
+        let scenario = self.directive.plan_version.lanes.scenario_of(lane, number);
+        let going = self.going;
+        let Some(dispatcher) = self.dispatcher(lane) else {
             return;
         };
-        let service = match self.going {
+        let service = match going && !dispatcher.pool.is_closed() {
             true => dispatcher.pool.serve(scenario, arrival.scheduled),
             false => Service::Nobody,
         };
@@ -63,8 +83,14 @@ impl Shard {
             Service::New(start, member) => {
                 let role = self.roles[scenario].clone();
                 let stop = Rc::<Stop>::default();
-                match User::new(start, role, self.shared.clone(), stop.clone()) {
-                    Ok(user) => self.employ(user, start.number, member, stop),
+                match self.user(lane, start, role, stop.clone()) {
+                    Ok(user) => {
+                        if let Some(dispatcher) = self.dispatcher(lane) {
+                            dispatcher.pool.started(member.clone(), stop);
+                        }
+                        let key = (lane, start.number);
+                        self.users.spawn_local(user.live_on_call(member, key));
+                    }
                     Err(error) => self.fail(channels, error),
                 }
             }
@@ -73,19 +99,11 @@ impl Shard {
         }
     }
 
-    fn employ(&mut self, user: Box<User>, number: u64, member: PoolMember, stop: Rc<Stop>) {
-        if let Some(dispatcher) = &mut self.dispatcher {
-            dispatcher.pool.started(member.clone(), stop);
-        }
-        self.users.spawn_local(user.live_on_call(member, number));
-    }
-
     /// Gives an arrival to a shard that has room, if there is one.
     fn pass_on(&self, channels: &Channels, arrival: Arrival) -> bool {
         let spare = |room: u64| room.checked_sub(1);
         let order = Ordering::Relaxed;
-        self.context
-            .rooms
+        self.context.rooms[arrival.lane]
             .iter()
             .zip(&channels.transfers.others)
             .any(|(room, shard)| {
@@ -95,12 +113,14 @@ impl Shard {
 
     /// Tells the other shards how many arrivals this one could take over.
     pub(crate) fn publish_room(&self) {
-        if let Some(dispatcher) = &self.dispatcher {
-            let room = match self.going {
-                true => dispatcher.pool.room(),
-                false => 0,
-            };
-            self.context.rooms[dispatcher.index].store(room, Ordering::Relaxed);
+        for (crew, rooms) in self.crews.iter().zip(&self.context.rooms) {
+            if let Crew::Arrivals(dispatcher) = crew {
+                let room = match self.going {
+                    true => dispatcher.pool.room(),
+                    false => 0,
+                };
+                rooms[self.index].store(room, Ordering::Relaxed);
+            }
         }
     }
 

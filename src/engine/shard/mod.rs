@@ -6,9 +6,8 @@ pub(super) mod channels;
 mod effort;
 mod probe;
 
-use crate::engine::load_model::dispatcher::Dispatcher;
-use crate::engine::load_model::timetable::Timetable;
-use crate::engine::load_model::user_pool::{Start, UserPool};
+use crate::engine::load_model::crew::Crew;
+use crate::engine::load_model::user_pool::Start;
 use crate::engine::protocol::context::RunContext;
 use crate::engine::protocol::departures::Departures;
 use crate::engine::protocol::directive::{Directive, Phase};
@@ -59,7 +58,11 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
     shard.end(&mut channels);
 }
 
-fn roles(plan_version: &PlanVersion, recorder: &mut Recorder) -> Vec<Rc<Role>> {
+fn roles(
+    context: &RunContext,
+    plan_version: &PlanVersion,
+    recorder: &mut Recorder,
+) -> Vec<Rc<Role>> {
     recorder.mark(&plan_version.borders());
     let mut role = |scenario: &crate::plan::Scenario, host: &String| {
         let tasks = scenario
@@ -72,6 +75,9 @@ fn roles(plan_version: &PlanVersion, recorder: &mut Recorder) -> Vec<Rc<Role>> {
             scenario: scenario.clone(),
             host: host.clone(),
             program: plan_version.program.clone(),
+            limits: (context.own_limits.get(&scenario.name))
+                .cloned()
+                .unwrap_or_default(),
         })
     };
     plan_version
@@ -89,11 +95,11 @@ pub(crate) struct Shard {
     pub(crate) roles: Vec<Rc<Role>>,
     pub(crate) shared: Rc<Shared>,
     pub(crate) directive: Directive,
-    user_pool: UserPool,
-    /// Dispatcher of arrivals, in a run at a rate.
-    pub(crate) dispatcher: Option<Dispatcher>,
-    /// Every user of the shard; each gives its number when it ends.
-    pub(crate) users: JoinSet<u64>,
+    index: usize,
+    /// Its users by lane.
+    pub(crate) crews: Vec<Crew>,
+    /// Every user of the shard; each gives its lane and its number there when it ends.
+    pub(crate) users: JoinSet<(usize, u64)>,
     pub(crate) going: bool,
     /// Beginning of a measurement that was not handed over yet: the run waits for that.
     begins: Option<Instant>,
@@ -110,11 +116,11 @@ impl Shard {
     pub(crate) fn new(index: usize, context: &Arc<RunContext>, channels: &mut Channels) -> Shard {
         let mut recorder = context.recorder(index);
         let directive = channels.directives.borrow_and_update().clone();
-        let roles = roles(&directive.plan_version, &mut recorder);
+        let roles = roles(context, &directive.plan_version, &mut recorder);
         let shared = Shared::new(context, index, recorder, context.heartbeats[index].clone());
         let mut shard = Shard {
-            user_pool: UserPool::new(context.share(index)),
-            dispatcher: Dispatcher::new(index, context, &directive),
+            index,
+            crews: Crew::of_lanes(index, context, &directive),
             context: context.clone(),
             roles,
             shared,
@@ -191,7 +197,7 @@ impl Shard {
 
     fn departures(&self) -> Departures {
         Departures {
-            started: self.user_pool.reached(),
+            started: self.crews.iter().map(Crew::reached).sum(),
             ..self.shared.departures.get()
         }
     }
@@ -212,10 +218,8 @@ impl Shard {
                 self.renew();
             }
         }
-        if let (Some(dispatcher), Timetable::Arrivals { most, .. }) =
-            (&mut self.dispatcher, &*self.directive.timetable)
-        {
-            dispatcher.pool.limit(*most);
+        for (lane, crew) in self.crews.iter_mut().enumerate() {
+            crew.obey(&self.directive.timetable, lane);
         }
         if self.directive.phase == Phase::Stop && self.going {
             self.serve_last(channels);
@@ -245,10 +249,13 @@ impl Shard {
         };
         self.directive.plan_version = plan_version;
         let plan_version = &self.directive.plan_version;
-        self.roles = roles(plan_version, &mut self.shared.recorder.borrow_mut());
-        match &mut self.dispatcher {
-            Some(dispatcher) => dispatcher.pool.renew(self.roles.len()),
-            None => self.user_pool.renew(),
+        self.roles = roles(
+            &self.context,
+            plan_version,
+            &mut self.shared.recorder.borrow_mut(),
+        );
+        for crew in &mut self.crews {
+            crew.renew(self.roles.len());
         }
     }
 
@@ -268,10 +275,7 @@ impl Shard {
 
     fn stop(&mut self) {
         self.going = false;
-        self.user_pool.dismiss_all();
-        if let Some(dispatcher) = &mut self.dispatcher {
-            dispatcher.pool.dismiss_all();
-        }
+        self.crews.iter_mut().for_each(Crew::dismiss_all);
     }
 
     /// Returns when the number of users changes next, or the next iteration starts; what is late is due at once.
@@ -279,18 +283,13 @@ impl Shard {
         if !self.going {
             return None;
         }
-        let clock = &self.directive.clock;
-        let due = match &*self.directive.timetable {
-            Timetable::Users(shape) => {
-                let elapsed = clock.elapsed(self.context.now());
-                match self.user_pool.has_come_to(shape.users_at(elapsed)) {
-                    true => shape.next_change(elapsed)?,
-                    false => elapsed,
-                }
-            }
-            Timetable::Arrivals { line, end, .. } => self.dispatcher.as_mut()?.due(line, *end)?,
-        };
-        self.context.instant(clock.moment(due)?)
+        let Directive {
+            clock, timetable, ..
+        } = &self.directive;
+        let elapsed = clock.elapsed(self.context.now());
+        let crews = self.crews.iter_mut().enumerate();
+        let due = crews.filter_map(|(lane, crew)| crew.due(timetable, lane, elapsed));
+        self.context.instant(clock.moment(due.min()?)?)
     }
 
     /// Starts the next user or stops those whose time is over, and starts the iterations that are due.
@@ -301,30 +300,61 @@ impl Shard {
             // What was due is due later.
             return;
         }
-        let Timetable::Users(shape) = &*self.directive.timetable else {
-            return self.serve_due(channels);
-        };
         let now = begin.duration_since(self.context.begin);
-        let users = shape.users_at(self.directive.clock.elapsed(now));
-        // Those who run already must not be kept waiting, nor keep those from starting who are late.
-        while let Some(start) = self.user_pool.next(users) {
-            self.start(channels, start);
-            if !self.going || begin.elapsed() > AT_A_TIME {
-                return;
+        let elapsed = self.directive.clock.elapsed(now);
+        let timetable = self.directive.timetable.clone();
+        for lane in 0..self.crews.len() {
+            let Some(users) = timetable.users(lane) else {
+                self.serve_due(channels, lane, elapsed);
+                continue;
+            };
+            let users = users.users_at(elapsed);
+            // Those who run already must not be kept waiting, nor keep those from starting who are late.
+            while let Crew::Users(pool) = &mut self.crews[lane]
+                && let Some(start) = pool.next(users)
+            {
+                self.start(channels, lane, start);
+                if !self.going || begin.elapsed() > AT_A_TIME {
+                    return;
+                }
             }
         }
     }
 
-    fn start(&mut self, channels: &Channels, start: Start) {
-        let role = self.roles[self.directive.plan_version.deal.scenario_of(start.number)].clone();
+    fn start(&mut self, channels: &Channels, lane: usize, start: Start) {
+        let role = self.role_of(lane, start.number);
         let stop = Rc::<Stop>::default();
-        match User::new(start, role, self.shared.clone(), stop.clone()) {
+        match self.user(lane, start, role, stop.clone()) {
             Ok(user) => {
-                self.user_pool.started(start.number, stop);
-                self.users.spawn_local(user.live(start.number));
+                if let Crew::Users(pool) = &mut self.crews[lane] {
+                    pool.started(start.number, stop);
+                }
+                self.users.spawn_local(user.live((lane, start.number)));
             }
             Err(error) => self.fail(channels, error),
         }
+    }
+
+    /// Returns the role of user or iteration `number` of a lane.
+    fn role_of(&self, lane: usize, number: u64) -> Rc<Role> {
+        let lanes = &self.directive.plan_version.lanes;
+        self.roles[lanes.scenario_of(lane, number)].clone()
+    }
+
+    /// Makes a user of a lane, with a number in the whole run.
+    fn user(
+        &self,
+        lane: usize,
+        start: Start,
+        role: Rc<Role>,
+        stop: Rc<Stop>,
+    ) -> Result<Box<User>, Error> {
+        let number = self
+            .directive
+            .plan_version
+            .lanes
+            .number_of(lane, start.number);
+        User::new(Start { number, ..start }, role, self.shared.clone(), stop)
     }
 
     /// Fails because no user can be made: the run ends here.
@@ -333,13 +363,12 @@ impl Shard {
         self.stop();
     }
 
-    fn ended(&mut self, channels: &Channels, ended: Result<u64, JoinError>) {
+    fn ended(&mut self, channels: &Channels, ended: Result<(usize, u64), JoinError>) {
         match ended {
-            Ok(number) => {
-                if let Some(dispatcher) = &mut self.dispatcher {
-                    dispatcher.pool.ended(number);
-                } else if let Some(start) = self.user_pool.ended(number).filter(|_| self.going) {
-                    self.start(channels, start);
+            Ok((lane, number)) => {
+                let next = self.crews[lane].ended(number);
+                if let Some(start) = next.filter(|_| self.going) {
+                    self.start(channels, lane, start);
                 }
             }
             Err(error) if error.is_panic() => {
@@ -352,15 +381,12 @@ impl Shard {
 
     /// Reports that all users have ended and none is to come, unless the run is steered otherwise.
     fn rest(&mut self, channels: &Channels) {
-        let Timetable::Users(shape) = &*self.directive.timetable else {
-            return;
-        };
+        let timetable = &self.directive.timetable;
         let elapsed = self.directive.clock.elapsed(self.context.now());
+        let mut crews = self.crews.iter().enumerate();
         let over = self.users.is_empty()
             && self.next.is_none()
-            && self.user_pool.is_done()
-            && self.user_pool.has_come_to(shape.users_at(elapsed))
-            && shape.next_change(elapsed).is_none();
+            && crews.all(|(lane, crew)| crew.is_over(timetable, lane, elapsed));
         if over && self.idle != Some(self.directive.version) {
             self.idle = Some(self.directive.version);
             channels.send(SignalKind::Idle {

@@ -5,6 +5,7 @@ mod gaggle;
 mod labels;
 mod lost;
 mod over_time;
+mod own_loads;
 mod pacing;
 mod rehearsal;
 mod reload;

@@ -15,7 +15,7 @@ mod user_vm;
 pub(crate) use shared::Shared;
 
 use crate::engine::load_model::user_pool::Start;
-use crate::engine::protocol::context::cadence;
+use crate::engine::protocol::context::{OwnLimits, cadence};
 use crate::engine::user::open_requests::{Identity, LatestOperation};
 use crate::engine::user::pace::Begun;
 use crate::engine::user::stop::Stop;
@@ -41,6 +41,8 @@ pub(crate) struct Role {
     pub(crate) host: String,
     /// Compiled code of its tasks.
     pub(crate) program: Arc<Program>,
+    /// What its users share.
+    pub(crate) limits: OwnLimits,
 }
 
 /// A simulated user.
@@ -67,6 +69,8 @@ pub(crate) struct User {
     pub(crate) rest: Option<Duration>,
     pub(crate) ended: bool,
     pub(crate) iteration: u64,
+    /// Whether it ended because no iteration was left of those that users share.
+    none_left: bool,
     /// Cycles of the user, if requests that it could not make are to be filled in.
     pub(crate) cycles: Option<Box<Cycles>>,
 }
@@ -74,8 +78,8 @@ pub(crate) struct User {
 impl User {
     /// Counts a user that has completed all its iterations.
     pub(crate) fn note_finished(&self) {
-        let limit = self.shared.config.iterations;
-        if limit.is_some_and(|limit| self.iteration > limit) {
+        let limit = self.iterations_wanted();
+        if self.none_left || limit.is_some_and(|limit| self.iteration > limit) {
             self.shared.departed(|departures| departures.finished += 1);
         }
     }
@@ -110,6 +114,9 @@ impl User {
     ) -> Result<User, Error> {
         let session = Session::new(shared.client.clone(), &role.host)
             .map_err(|failure| Error::cannot("use the host", failure.to_string()))?;
+        for (name, value) in &role.scenario.headers {
+            session.set_header(name, Some(value.clone()));
+        }
         let session = Rc::new(session);
         let setup = VmSetup {
             user,
@@ -139,13 +146,14 @@ impl User {
             rest: None,
             ended: false,
             iteration: 1,
+            none_left: false,
             cycles,
         })
     }
 
-    /// Runs the user from its start to its end, and returns its number. Nothing awaits the future but the runtime, and the
+    /// Runs the user from its start to its end, and returns the key it is known by. Nothing awaits the future but the runtime, and the
     /// user is boxed: a future holds twice what is moved into it, before and while it runs.
-    pub(crate) async fn live(mut self: Box<Self>, number: u64) -> u64 {
+    pub(crate) async fn live<K>(mut self: Box<Self>, key: K) -> K {
         let born = self.arrives();
         if self.begin(false, born).await {
             self.shared.departed(|departures| departures.began += 1);
@@ -156,7 +164,7 @@ impl User {
             self.tell_lost();
             self.leaves(Instant::now());
         }
-        number
+        key
     }
 
     /// Counts the user among those at work from now on, and returns this moment.
@@ -207,6 +215,7 @@ impl User {
         if let Some(cycles) = &mut self.cycles {
             cycles.begin();
         }
+        let mut begins = true;
         while self.goes_on() {
             if self.shared.gate.is_closed() {
                 let closed = Instant::now();
@@ -217,10 +226,14 @@ impl User {
                 self.paused(pause);
                 continue;
             }
+            if begins && !self.takes_iteration() {
+                break;
+            }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
                 return self.stop.at_iteration_end().await;
             };
+            begins = step.last_of_iteration;
             let (_, end) = self.run_task(step.task, task.at).await;
             if step.last_of_iteration {
                 self.iteration += 1;
@@ -266,9 +279,24 @@ impl User {
         self.ended || self.stop.is_told()
     }
 
+    /// Takes one of the iterations that users share; false if none is left.
+    fn takes_iteration(&mut self) -> bool {
+        let own = self.role.limits.tickets.iter();
+        self.none_left = !own
+            .chain(&self.shared.tickets)
+            .all(|tickets| tickets.take());
+        !self.none_left
+    }
+
+    /// Returns how many iterations it runs at most.
+    fn iterations_wanted(&self) -> Option<u64> {
+        let own = self.role.scenario.iterations;
+        own.or(self.shared.config.iterations)
+    }
+
     /// Returns whether the user begins another task.
     pub(crate) fn goes_on(&self) -> bool {
-        let limit = self.shared.config.iterations;
+        let limit = self.iterations_wanted();
         !self.stops() && limit.is_none_or(|limit| self.iteration <= limit)
     }
 

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 impl User {
     /// Runs the user at its member of the pool, where it is called already for the arrival that it was made for.
     /// `on_start` is part of serving that one, and the delay with which the iteration began belongs to the first
-    /// request of either. Returns the user's number, like [`User::live`].
-    pub(crate) async fn live_on_call(mut self: Box<Self>, member: PoolMember, number: u64) -> u64 {
+    /// request of either. Returns the key, like [`User::live`].
+    pub(crate) async fn live_on_call<K>(mut self: Box<Self>, member: PoolMember, key: K) -> K {
         let born = self.arrives();
         let mut cursor = Cursor::new();
         let mut began = false;
@@ -23,7 +23,7 @@ impl User {
             if !began && !self.begin(true, born).await {
                 self.tell_lost();
                 self.leaves(Instant::now());
-                return number;
+                return key;
             }
             if !began {
                 self.shared.departed(|departures| departures.began += 1);
@@ -39,7 +39,7 @@ impl User {
             call = member.next(&self.stop).await;
         }
         self.end().await;
-        number
+        key
     }
 
     /// Runs one pass through the schedule. What was due before a stop still begins, with its first task: those that

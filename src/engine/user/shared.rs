@@ -4,7 +4,8 @@ use super::gate::Gate;
 use super::user_vm::LateVms;
 use crate::config::{RunConfig, Show};
 use crate::engine::load_model::throttle::Throttle;
-use crate::engine::protocol::context::RunContext;
+use crate::engine::load_model::tickets::Tickets;
+use crate::engine::protocol::context::{OwnLimits, RunContext};
 use crate::engine::protocol::departures::Departures;
 use crate::engine::timing::timers::Timers;
 use crate::http::Client;
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     told_lost: Cell<Duration>,
     /// None without a ceiling: then a request looks here and that is all.
     throttle: Option<Arc<Throttle>>,
+    /// Iterations that all users share.
+    pub(crate) tickets: Option<Arc<Tickets>>,
     /// Numbers of the shard's users by the way they ended.
     pub(crate) departures: Cell<Departures>,
     /// VMs of users that were cut off.
@@ -59,6 +62,7 @@ impl Shared {
             timers: context.timers(),
             told_lost: Cell::default(),
             throttle: context.throttle.clone(),
+            tickets: context.tickets.clone(),
             departures: Cell::default(),
             late_vms: Rc::default(),
             heartbeat,
@@ -104,9 +108,9 @@ impl Shared {
         self.departures.set(departures);
     }
 
-    /// Waits for the turn of one request, if there is a ceiling on them.
-    pub(crate) async fn pass_throttle(&self) {
-        if let Some(throttle) = &self.throttle {
+    /// Waits for the turn of one request, if there is a ceiling on all of them or on those of its scenario.
+    pub(crate) async fn pass_throttles(&self, own: &OwnLimits) {
+        for throttle in [&own.throttle, &self.throttle].into_iter().flatten() {
             throttle.pass().await;
         }
     }

@@ -1,9 +1,9 @@
 //! The declarations of a plan: its top level runs once, every field of `plan`, `scenario` and `task` is checked, and
 //! the plan becomes plain data. A mistake is a diagnostic at its own line.
 
-use super::field::{DeclarationError, Field, entries};
-use super::setting::read_setting;
-use crate::config::{Settings, unknown_word};
+use super::field::{DeclarationError, Field};
+use super::setting::{entries, read_setting};
+use crate::config::{OwnLoad, OwnLoadSettings, Settings, Value as Setting, unknown_word};
 use crate::error::{Diagnostic, Error};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
@@ -11,7 +11,7 @@ use crate::lua::limits::{self, Heartbeat, Limits};
 use crate::lua::plan_files::{Program, SourceLine, TaskLocation};
 use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::{escape_invalid, type_phrase};
-use crate::plan::{Event, Order, Plan, Scenario, Task, Wait};
+use crate::plan::{Event, Plan, Scenario, Task};
 use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -20,7 +20,24 @@ use std::sync::Arc;
 
 pub(super) const TASK_FIELDS: [&str; 6] =
     ["weight", "sequence", "on_start", "on_stop", "wait", "tags"];
-pub(super) const SCENARIO_FIELDS: [&str; 6] = ["weight", "users", "wait", "host", "order", "tags"];
+/// Those of a scenario beside the options of its own load.
+const OTHER_SCENARIO_FIELDS: [&str; 10] = [
+    "weight",
+    "users",
+    "wait",
+    "host",
+    "order",
+    "tags",
+    "iterations",
+    "shared_iterations",
+    "throttle_requests",
+    "headers",
+];
+
+/// Returns all fields of a scenario.
+pub(super) fn scenario_fields() -> Vec<&'static str> {
+    [&OTHER_SCENARIO_FIELDS[..], &OwnLoad::FIELDS[..]].concat()
+}
 
 /// The declarations of a plan as plain data.
 #[derive(Debug)]
@@ -79,14 +96,8 @@ pub(super) fn collect_declarations(
         .collect();
     if !left.is_empty() {
         builder.scenarios.push(Scenario {
-            name: "default".to_owned(),
-            weight: 1,
-            users: None,
-            host: None,
-            order: Order::Shuffled,
-            tags: Vec::new(),
-            wait: Wait::None,
             tasks: left,
+            ..Scenario::new("default")
         });
     }
     if builder.scenarios.is_empty() {
@@ -310,18 +321,48 @@ fn declare_scenario(
             .tasks
             .push(take_task(builder, table, place, &name)?);
     }
+    let mut own_load: Option<OwnLoadSettings> = None;
+    let mut weighted = None;
     for_each_field(table, &owner, |field| {
         match field.name.as_str() {
-            "weight" => scenario.weight = field.at_least_one()?,
+            "weight" => {
+                scenario.weight = field.at_least_one()?;
+                weighted = Some(field.name.clone());
+            }
             "users" => scenario.users = Some(field.at_least_one()?),
+            "iterations" => scenario.iterations = Some(field.at_least_one()?.into()),
+            "shared_iterations" => {
+                scenario.shared_iterations = Some(field.at_least_one()?.into());
+            }
+            "throttle_requests" => scenario.throttle_requests = Some(field.rate()?),
+            "headers" => scenario.headers = field.headers()?,
             "wait" => scenario.wait = field.wait()?,
             "host" => scenario.host = Some(field.text()?),
             "order" => scenario.order = field.order()?,
             "tags" => scenario.tags = field.texts()?,
-            _ => return Err(field.unknown(&SCENARIO_FIELDS)),
+            name if OwnLoad::FIELDS.contains(&name) => {
+                let settings = own_load.get_or_insert_default();
+                field.set_in(settings)?;
+            }
+            _ => return Err(field.unknown(&scenario_fields())),
         }
         Ok(())
     })?;
+    if let Some(mut settings) = own_load {
+        if let Some(word) = weighted {
+            let message =
+                format!("{owner} has a load of its own, and a weight is a share of the run's");
+            let diagnostic = Diagnostic::new(message).help("leave 'weight' out");
+            return Err(DeclarationError {
+                diagnostic,
+                word: Some(word),
+            });
+        }
+        if let Some(users) = scenario.users.take() {
+            settings.set(&owner, "users", &Setting::Number(users.into()))?;
+        }
+        scenario.load = Some(settings.load(&owner)?);
+    }
     if scenario.tasks.is_empty() {
         return Err(Diagnostic::new(format!("{owner} has no tasks"))
             .help("put its task { … } declarations between the braces")

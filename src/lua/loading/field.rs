@@ -1,11 +1,14 @@
 //! The named fields of a declaration, read as the types that they must have. Messages name the field and its owner.
 
-use crate::config::unknown_word;
+use super::setting::read_setting;
+use crate::config::{OwnLoadSettings, Value as Setting, unknown_word};
 use crate::error::Diagnostic;
+use crate::lua::requests::header_line;
 use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Order, Wait};
 use crate::units;
-use mlua::{Table, Value};
+use http::HeaderMap;
+use mlua::Value;
 
 /// A mistake in a declaration, with the word that it is about.
 pub(super) struct DeclarationError {
@@ -97,6 +100,38 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// Reads a table of headers.
+    pub(super) fn headers(&self) -> Result<HeaderMap, DeclarationError> {
+        let Setting::Map(texts) = read_setting(self.value) else {
+            return Err(self.wrong("a table of strings, such as { [\"X-Test\"] = \"1\" }"));
+        };
+        let header = |(name, value): (String, String)| {
+            header_line(&name, value.as_bytes()).map_err(|problem| DeclarationError {
+                diagnostic: Diagnostic::new(format!(
+                    "field '{}' of {}: {problem}",
+                    self.name, self.owner
+                )),
+                word: Some(name),
+            })
+        };
+        texts.into_iter().map(header).collect()
+    }
+
+    /// Reads a rate: a number per second, or text such as "20/s".
+    pub(super) fn rate(&self) -> Result<f64, DeclarationError> {
+        let rate = read_setting(self.value).rate();
+        rate.map_err(|_| self.wrong("a rate such as 20 or \"20/s\""))
+    }
+
+    /// Sets the option of a load that the field is.
+    pub(super) fn set_in(&self, settings: &mut OwnLoadSettings) -> Result<(), DeclarationError> {
+        let set = settings.set(self.owner, &self.name, &read_setting(self.value));
+        set.map_err(|diagnostic| DeclarationError {
+            diagnostic,
+            word: Some(self.name.clone()),
+        })
+    }
+
     pub(super) fn order(&self) -> Result<Order, DeclarationError> {
         let name = self.text()?;
         Order::parse(&name).ok_or_else(|| {
@@ -140,12 +175,4 @@ impl<'a> Field<'a> {
             _ => return Err(wrong()),
         })
     }
-}
-
-/// Returns the entries of a table in an order that is always the same.
-pub(super) fn entries(table: &Table) -> Vec<(Value, Value)> {
-    let mut entries: Vec<(Value, Value)> = table.pairs().filter_map(Result::ok).collect();
-    // Lua's order of fields changes from run to run; messages must not.
-    entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
-    entries
 }

@@ -1,6 +1,5 @@
 //! Conversion of the values in `plan {}` to plain data, from which options are read.
 
-use super::field::entries;
 use crate::config::Value as Setting;
 use crate::lua::values::{escape_invalid, type_phrase};
 use mlua::{Table, Value};
@@ -52,4 +51,12 @@ fn read_table(table: &Table, depth: usize) -> Setting {
         Some(texts) if named.is_empty() => Setting::List(texts),
         _ => Setting::Table(list, named),
     }
+}
+
+/// Returns the entries of a table in an order that is always the same.
+pub(super) fn entries(table: &Table) -> Vec<(Value, Value)> {
+    let mut entries: Vec<(Value, Value)> = table.pairs().filter_map(Result::ok).collect();
+    // Lua's order of fields changes from run to run; messages must not.
+    entries.sort_by_key(|(key, _)| key.to_string().unwrap_or_default());
+    entries
 }

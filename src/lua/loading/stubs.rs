@@ -137,7 +137,7 @@ mod tests {
             ("lgoose.Expect", &fields::EXPECT),
             ("lgoose.Plan", Settings::FIELDS),
             ("lgoose.Threshold", &THRESHOLD_OPTIONS),
-            ("lgoose.Scenario", &declare::SCENARIO_FIELDS),
+            ("lgoose.Scenario", &declare::scenario_fields()),
             ("lgoose.Task", &declare::TASK_FIELDS),
             ("lgoose.Request", &fields::REQUEST),
             ("lgoose.Bearer", &fields::BEARER),

@@ -3,6 +3,7 @@
 //! no password of a proxy.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The options of a run, all layers together, under the names that flags and `plan {}` have for them. Durations are
 /// texts that the command line takes, such as `60s`.
@@ -25,6 +26,10 @@ pub struct RunSettings {
     pub arrivals: Option<String>,
     /// Iterations per user; `null` without a limit.
     pub iterations: Option<u64>,
+    /// Iterations of all users together; `null` without a limit.
+    pub shared_iterations: Option<u64>,
+    /// The loads that scenarios have for themselves, in words, by the names of the scenarios.
+    pub own_loads: BTreeMap<String, String>,
     /// The ceiling on requests per second; `null` without one.
     pub throttle_requests: Option<f64>,
     /// Factor by which every pause of the plan was multiplied.

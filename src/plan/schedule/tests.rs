@@ -4,7 +4,6 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::plan::Wait;
 
 const A: usize = 0;
 const B: usize = 1;
@@ -34,14 +33,9 @@ fn once(weight: u32, sequence: Option<i64>, on_start: bool, on_stop: bool) -> Ta
 
 fn schedule(order: Order, tasks: Vec<Task>) -> Schedule {
     Schedule::new(&Scenario {
-        name: "visitor".to_owned(),
-        weight: 1,
-        users: None,
-        host: None,
         order,
-        tags: Vec::new(),
-        wait: Wait::None,
         tasks,
+        ..Scenario::new("visitor")
     })
 }
 

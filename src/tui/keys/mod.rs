@@ -12,7 +12,7 @@ use crate::metrics::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// Wish of the user at the keys.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wish {
     /// Something that a run can be asked for.
     Command(Command),

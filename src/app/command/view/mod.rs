@@ -205,7 +205,7 @@ impl View {
         if command == Command::Reload {
             self.state.notice = "reloading the plan".to_owned();
         }
-        let (asked, back) = (self.handle.ask(command), self.back.clone());
+        let (asked, back) = (self.handle.ask(command.clone()), self.back.clone());
         tokio::spawn(async move {
             // The view may be gone.
             let _gone = back.send(Back::Answer(command, asked.await));
@@ -334,7 +334,7 @@ mod tests {
         let users = Command::AddUsers(1);
         let told = |command, answer| notice(command, answer);
         assert_eq!(
-            told(users, Err(Refusal::Stopping)).as_deref(),
+            told(users.clone(), Err(Refusal::Stopping)).as_deref(),
             Some("the run is stopping already")
         );
         assert_eq!(

@@ -29,7 +29,7 @@ impl User {
                 self.settle();
                 self.back_off().await;
                 self.open_rows(std::slice::from_ref(&op), task);
-                self.shared.pass_throttle().await;
+                self.shared.pass_throttles(&self.role.limits).await;
                 let begin = Instant::now();
                 let flight = InFlight::new(self, &op, 0, begin);
                 let mut exchange = self.session.send(&op.request, begin).await;
@@ -185,7 +185,7 @@ impl User {
         }
         let per_host = hosts.into_iter().map(|(_, places)| {
             let sends = places.into_iter().map(async |place| {
-                self.shared.pass_throttle().await;
+                self.shared.pass_throttles(&self.role.limits).await;
                 let op = &ops[place];
                 let begin = Instant::now();
                 let flight = InFlight::new(self, op, place, begin);

@@ -23,7 +23,14 @@ fn user_without_a_site(source: &str) -> Box<User> {
     let config = Arc::new(run);
     let hosts = vec![format!("http://{address}")];
     let plan_version = Arc::new(PlanVersion::new(program, plan, hosts, config.clone()));
-    let context = context(config, local, ClientConfig::default(), Arc::default(), None);
+    let context = context(
+        config,
+        local,
+        1,
+        ClientConfig::default(),
+        Arc::default(),
+        None,
+    );
     let mut recorder = Recorder::new(0);
     let scenario = plan_version.plan.scenarios[0].clone();
     let role = Role {
@@ -32,6 +39,7 @@ fn user_without_a_site(source: &str) -> Box<User> {
         scenario,
         host: plan_version.hosts[0].clone(),
         program: plan_version.program.clone(),
+        limits: Default::default(),
     };
     let shared = Shared::new(&context, 0, recorder, Arc::default());
     let start = Start { number: 0, life: 0 };

@@ -1,0 +1,118 @@
+//! Lanes of a run: the scenarios that share the run's load are one, each scenario with a load of its own is another.
+//! Users and iterations are counted in each lane from 0, and a lane deals its own to its scenarios.
+
+use super::{Deal, Scenario};
+
+/// The lanes of a plan and who plays which scenario in each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lanes(Vec<Lane>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Lane {
+    /// The scenario whose own load it is; `None` for the load of all others.
+    owner: Option<String>,
+    /// The most users at a time.
+    users: u64,
+    /// Its scenarios, by their places in the plan.
+    scenarios: Vec<usize>,
+    deal: Deal,
+}
+
+impl Lanes {
+    /// Makes the lanes of a plan's scenarios; those without a load of their own share `total_users` users. The shared lane
+    /// is the first, if there is one; the others follow by name, wherever they stand in the plan.
+    pub(crate) fn new(scenarios: &[Scenario], total_users: u64) -> Lanes {
+        let lane = |owner, users, places: Vec<usize>| Lane {
+            owner,
+            users,
+            deal: Deal::new(places.iter().map(|place| &scenarios[*place]), users),
+            scenarios: places,
+        };
+        let (shared, mut own): (Vec<usize>, Vec<usize>) =
+            (0..scenarios.len()).partition(|place| scenarios[*place].load.is_none());
+        own.sort_by_key(|place| &scenarios[*place].name);
+        let own = own.into_iter().map(|place| {
+            let Scenario { name, load, .. } = &scenarios[place];
+            let users = load.as_ref().map_or(0, |own| own.users);
+            lane(Some(name.clone()), users, vec![place])
+        });
+        let shared = (!shared.is_empty()).then(|| lane(None, total_users, shared));
+        Lanes(shared.into_iter().chain(own).collect())
+    }
+
+    /// Returns the number of lanes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the scenario whose own load each lane is; `None` for the load of all others.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = Option<&str>> {
+        self.0.iter().map(|lane| lane.owner.as_deref())
+    }
+
+    /// Returns the most users at a time of each lane.
+    pub(crate) fn users(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|lane| lane.users)
+    }
+
+    /// Returns whether the lanes of another version of the plan are the same, so that each can go on with it.
+    pub(crate) fn fit(&self, other: &Lanes) -> bool {
+        self.owners().eq(other.owners())
+    }
+
+    /// Returns the place in the plan of the scenario that user or iteration `number` of a lane plays.
+    pub(crate) fn scenario_of(&self, lane: usize, number: u64) -> usize {
+        let lane = &self.0[lane];
+        lane.scenarios[lane.deal.scenario_of(number)]
+    }
+
+    /// Returns the number in the whole run of user `number` of a lane: each user's own.
+    pub(crate) fn number_of(&self, lane: usize, number: u64) -> u64 {
+        number * self.len() as u64 + lane as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::OwnLoad;
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    fn scenario(name: &str, own: bool) -> Scenario {
+        Scenario {
+            load: own.then(|| OwnLoad::of_users(3, Duration::ZERO)),
+            ..Scenario::new(name)
+        }
+    }
+
+    #[test]
+    fn scenarios_without_a_load_of_their_own_share_the_first_lane() {
+        let plan = [
+            scenario("z", true),
+            scenario("a", false),
+            scenario("m", true),
+            scenario("b", false),
+        ];
+        let lanes = Lanes::new(&plan, 4);
+        let owners: Vec<_> = lanes.owners().collect();
+        assert_eq!(owners, [None, Some("m"), Some("z")]);
+        let shared: Vec<usize> = (0..4).map(|user| lanes.scenario_of(0, user)).collect();
+        assert_eq!(shared, [1, 3, 1, 3]);
+        assert_eq!((lanes.scenario_of(1, 9), lanes.scenario_of(2, 0)), (2, 0));
+        let numbers: BTreeSet<u64> = (0..3)
+            .flat_map(|lane| (0..10).map(move |user| (lane, user)))
+            .map(|(lane, user)| lanes.number_of(lane, user))
+            .collect();
+        assert_eq!(numbers.len(), 30, "no number twice");
+        let turned: Vec<Scenario> = plan.into_iter().rev().collect();
+        assert!(lanes.fit(&Lanes::new(&turned, 9)));
+        assert!(!lanes.fit(&Lanes::new(&turned[..3], 9)));
+    }
+
+    #[test]
+    fn a_plan_whose_scenarios_share_one_load_counts_users_as_ever() {
+        let lanes = Lanes::new(&[scenario("a", false), scenario("b", false)], 9);
+        assert_eq!((lanes.len(), lanes.number_of(0, 7)), (1, 7));
+    }
+}

@@ -1,0 +1,5 @@
+scenario { "buyers",
+  rate = "20/s",
+  users = 3,
+  task { function(user) user:get "/" end },
+}

@@ -1,0 +1,3 @@
+scenario { "buyers", start = "2m",
+  task { function(user) user:get "/" end },
+}

@@ -1,0 +1,4 @@
+scenario { "buyers",
+  headers = { ["X Test"] = "1" },
+  task { function(user) user:get "/" end },
+}

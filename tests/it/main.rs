@@ -50,6 +50,7 @@ mod one_page;
 mod otlp;
 mod outputs;
 mod over_time;
+mod own_loads;
 mod pacing;
 mod page;
 mod parts;

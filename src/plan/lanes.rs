@@ -1,7 +1,9 @@
 //! Lanes of a run: the scenarios that share the run's load are one, each scenario with a load of its own is another.
 //! Users and iterations are counted in each lane from 0, and a lane deals its own to its scenarios.
 
-use super::{Deal, Scenario};
+use super::{Deal, Plan, Scenario};
+use crate::config::OwnLoad;
+use std::collections::BTreeMap;
 
 /// The lanes of a plan and who plays which scenario in each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +18,22 @@ struct Lane {
     /// Its scenarios, by their places in the plan.
     scenarios: Vec<usize>,
     deal: Deal,
+}
+
+impl Plan {
+    /// Returns the loads that scenarios have for themselves, by name.
+    pub(crate) fn own_loads(&self) -> BTreeMap<String, OwnLoad> {
+        let own = self.scenarios.iter().filter_map(|scenario| {
+            let load = scenario.load.clone()?;
+            Some((scenario.name.clone(), load))
+        });
+        own.collect()
+    }
+
+    /// Returns its lanes; scenarios without a load of their own share `users` users.
+    pub(crate) fn lanes(&self, users: u64) -> Lanes {
+        Lanes::new(&self.scenarios, users)
+    }
 }
 
 impl Lanes {
@@ -75,7 +93,6 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::OwnLoad;
     use std::collections::BTreeSet;
     use std::time::Duration;
 

@@ -21,7 +21,6 @@ pub(crate) use lanes::Lanes;
 pub(crate) use outline::{list, outline};
 pub(crate) use schedule::{Cursor, Group, Schedule};
 pub(crate) use shape::Shape;
-use std::collections::BTreeMap;
 pub(crate) use wait::{Rest, Wait, Work, scaled};
 
 /// A whole test plan: the kinds of users there are.
@@ -40,22 +39,6 @@ pub enum Event {
     TestStart,
     /// After the last user has stopped.
     TestStop,
-}
-
-impl Plan {
-    /// Returns the loads that scenarios have for themselves, by name.
-    pub(crate) fn own_loads(&self) -> BTreeMap<String, OwnLoad> {
-        let own = self.scenarios.iter().filter_map(|scenario| {
-            let load = scenario.load.clone()?;
-            Some((scenario.name.clone(), load))
-        });
-        own.collect()
-    }
-
-    /// Returns its lanes; scenarios without a load of their own share `users` users.
-    pub(crate) fn lanes(&self, users: u64) -> Lanes {
-        Lanes::new(&self.scenarios, users)
-    }
 }
 
 impl Event {

@@ -5,6 +5,7 @@ mod arrivals;
 pub(super) mod channels;
 mod effort;
 mod probe;
+mod roles;
 
 use crate::engine::load_model::crew::Crew;
 use crate::engine::load_model::user_pool::Start;
@@ -16,13 +17,12 @@ use crate::engine::protocol::signal::SignalKind;
 use crate::engine::shard::channels::Channels;
 use crate::engine::shard::effort::Meter;
 use crate::engine::shard::probe::probe;
+use crate::engine::shard::roles::roles;
 use crate::engine::timing::alarm::Alarm;
 use crate::engine::timing::interval_at;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
-use crate::metrics::Recorder;
-use crate::plan::Schedule;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,37 +56,6 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
     // A look-up of a name may take as long as it likes.
     runtime.shutdown_background();
     shard.end(&mut channels);
-}
-
-fn roles(
-    context: &RunContext,
-    plan_version: &PlanVersion,
-    recorder: &mut Recorder,
-) -> Vec<Rc<Role>> {
-    recorder.mark(&plan_version.borders());
-    let mut role = |scenario: &crate::plan::Scenario, host: &String| {
-        let tasks = scenario
-            .tasks
-            .iter()
-            .map(|task| (recorder.task(&scenario.name, &task.title()), task.title()));
-        Rc::new(Role {
-            tasks: tasks.collect(),
-            schedule: Schedule::new(scenario),
-            scenario: scenario.clone(),
-            host: host.clone(),
-            program: plan_version.program.clone(),
-            limits: (context.own_limits.get(&scenario.name))
-                .cloned()
-                .unwrap_or_default(),
-        })
-    };
-    plan_version
-        .plan
-        .scenarios
-        .iter()
-        .zip(&plan_version.hosts)
-        .map(|(scenario, host)| role(scenario, host))
-        .collect::<Vec<_>>()
 }
 
 /// One shard at work.

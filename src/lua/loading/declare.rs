@@ -1,9 +1,10 @@
 //! The declarations of a plan: its top level runs once, every field of `plan`, `scenario` and `task` is checked, and
 //! the plan becomes plain data. A mistake is a diagnostic at its own line.
 
-use super::field::{DeclarationError, Field};
+use super::field::{DeclarationError, for_each_field};
+use super::scenario_fields::read_scenario_fields;
 use super::setting::{entries, read_setting};
-use crate::config::{OwnLoad, OwnLoadSettings, Settings, Value as Setting, unknown_word};
+use crate::config::{Settings, unknown_word};
 use crate::error::{Diagnostic, Error};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
@@ -20,25 +21,6 @@ use std::sync::Arc;
 
 pub(super) const TASK_FIELDS: [&str; 6] =
     ["weight", "sequence", "on_start", "on_stop", "wait", "tags"];
-/// Those of a scenario beside the options of its own load.
-const OTHER_SCENARIO_FIELDS: [&str; 10] = [
-    "weight",
-    "users",
-    "wait",
-    "host",
-    "order",
-    "tags",
-    "iterations",
-    "shared_iterations",
-    "throttle_requests",
-    "headers",
-];
-
-/// Returns all fields of a scenario.
-pub(super) fn scenario_fields() -> Vec<&'static str> {
-    [&OTHER_SCENARIO_FIELDS[..], &OwnLoad::FIELDS[..]].concat()
-}
-
 /// The declarations of a plan as plain data.
 #[derive(Debug)]
 pub(super) struct Declarations {
@@ -321,67 +303,13 @@ fn declare_scenario(
             .tasks
             .push(take_task(builder, table, place, &name)?);
     }
-    let mut own_load: Option<OwnLoadSettings> = None;
-    let mut weighted = None;
-    for_each_field(table, &owner, |field| {
-        match field.name.as_str() {
-            "weight" => {
-                scenario.weight = field.at_least_one()?;
-                weighted = Some(field.name.clone());
-            }
-            "users" => scenario.users = Some(field.at_least_one()?),
-            "iterations" => scenario.iterations = Some(field.at_least_one()?.into()),
-            "shared_iterations" => {
-                scenario.shared_iterations = Some(field.at_least_one()?.into());
-            }
-            "throttle_requests" => scenario.throttle_requests = Some(field.rate()?),
-            "headers" => scenario.headers = field.headers()?,
-            "wait" => scenario.wait = field.wait()?,
-            "host" => scenario.host = Some(field.text()?),
-            "order" => scenario.order = field.order()?,
-            "tags" => scenario.tags = field.texts()?,
-            name if OwnLoad::FIELDS.contains(&name) => {
-                let settings = own_load.get_or_insert_default();
-                field.set_in(settings)?;
-            }
-            _ => return Err(field.unknown(&scenario_fields())),
-        }
-        Ok(())
-    })?;
-    if let Some(mut settings) = own_load {
-        if let Some(word) = weighted {
-            let message =
-                format!("{owner} has a load of its own, and a weight is a share of the run's");
-            let diagnostic = Diagnostic::new(message).help("leave 'weight' out");
-            return Err(DeclarationError {
-                diagnostic,
-                word: Some(word),
-            });
-        }
-        if let Some(users) = scenario.users.take() {
-            settings.set(&owner, "users", &Setting::Number(users.into()))?;
-        }
-        scenario.load = Some(settings.load(&owner)?);
-    }
+    read_scenario_fields(table, &owner, &mut scenario)?;
     if scenario.tasks.is_empty() {
         return Err(Diagnostic::new(format!("{owner} has no tasks"))
             .help("put its task { … } declarations between the braces")
             .into());
     }
     builder.scenarios.push(scenario);
-    Ok(())
-}
-
-/// Passes the named fields of a task or scenario to `read`, until one does not fit.
-fn for_each_field(
-    table: &Table,
-    owner: &str,
-    mut read: impl FnMut(&Field<'_>) -> Result<(), DeclarationError>,
-) -> Result<(), DeclarationError> {
-    for (key, value) in entries(table) {
-        let Value::String(key) = &key else { continue };
-        read(&Field::new(escape_invalid(key), owner, &value))?;
-    }
     Ok(())
 }
 

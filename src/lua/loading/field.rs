@@ -1,6 +1,6 @@
 //! The named fields of a declaration, read as the types that they must have. Messages name the field and its owner.
 
-use super::setting::read_setting;
+use super::setting::{entries, read_setting};
 use crate::config::{OwnLoadSettings, Value as Setting, unknown_word};
 use crate::error::Diagnostic;
 use crate::lua::requests::header_line;
@@ -8,7 +8,7 @@ use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Order, Wait};
 use crate::units;
 use http::HeaderMap;
-use mlua::Value;
+use mlua::{Table, Value};
 
 /// A mistake in a declaration, with the word that it is about.
 pub(super) struct DeclarationError {
@@ -175,4 +175,17 @@ impl<'a> Field<'a> {
             _ => return Err(wrong()),
         })
     }
+}
+
+/// Passes the named fields of a task or scenario to `read`, until one does not fit.
+pub(super) fn for_each_field(
+    table: &Table,
+    owner: &str,
+    mut read: impl FnMut(&Field<'_>) -> Result<(), DeclarationError>,
+) -> Result<(), DeclarationError> {
+    for (key, value) in entries(table) {
+        let Value::String(key) = &key else { continue };
+        read(&Field::new(escape_invalid(key), owner, &value))?;
+    }
+    Ok(())
 }

@@ -4,6 +4,7 @@ mod declare;
 mod field;
 mod load;
 mod review;
+mod scenario_fields;
 mod setting;
 mod stubs;
 

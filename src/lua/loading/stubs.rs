@@ -24,6 +24,7 @@ pub(crate) const STUBS: [(&str, &str); 6] = [
 mod tests {
     use super::super::declare;
     use super::super::load::load;
+    use super::super::scenario_fields::scenario_fields;
     use super::STUBS;
     use crate::config::{Settings, THRESHOLD_OPTIONS};
     use crate::lua::api::{members, start_prelude};
@@ -137,7 +138,7 @@ mod tests {
             ("lgoose.Expect", &fields::EXPECT),
             ("lgoose.Plan", Settings::FIELDS),
             ("lgoose.Threshold", &THRESHOLD_OPTIONS),
-            ("lgoose.Scenario", &declare::scenario_fields()),
+            ("lgoose.Scenario", &scenario_fields()),
             ("lgoose.Task", &declare::TASK_FIELDS),
             ("lgoose.Request", &fields::REQUEST),
             ("lgoose.Bearer", &fields::BEARER),

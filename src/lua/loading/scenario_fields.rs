@@ -1,0 +1,80 @@
+//! The fields of a scenario: who its users are, and the load that it may have for itself.
+
+use super::field::{DeclarationError, for_each_field};
+use crate::config::{OwnLoad, OwnLoadSettings, Value as Setting};
+use crate::error::Diagnostic;
+use crate::plan::Scenario;
+use mlua::Table;
+
+/// Those of a scenario beside the options of its own load.
+const OTHER_SCENARIO_FIELDS: [&str; 10] = [
+    "weight",
+    "users",
+    "wait",
+    "host",
+    "order",
+    "tags",
+    "iterations",
+    "shared_iterations",
+    "throttle_requests",
+    "headers",
+];
+
+/// Returns all fields of a scenario.
+pub(super) fn scenario_fields() -> Vec<&'static str> {
+    [&OTHER_SCENARIO_FIELDS[..], &OwnLoad::FIELDS[..]].concat()
+}
+
+/// Reads the fields of a scenario.
+///
+/// # Errors
+/// The first mistake in them.
+pub(super) fn read_scenario_fields(
+    table: &Table,
+    owner: &str,
+    scenario: &mut Scenario,
+) -> Result<(), DeclarationError> {
+    let mut own_load: Option<OwnLoadSettings> = None;
+    let mut weighted = None;
+    for_each_field(table, owner, |field| {
+        match field.name.as_str() {
+            "weight" => {
+                scenario.weight = field.at_least_one()?;
+                weighted = Some(field.name.clone());
+            }
+            "users" => scenario.users = Some(field.at_least_one()?),
+            "iterations" => scenario.iterations = Some(field.at_least_one()?.into()),
+            "shared_iterations" => {
+                scenario.shared_iterations = Some(field.at_least_one()?.into());
+            }
+            "throttle_requests" => scenario.throttle_requests = Some(field.rate()?),
+            "headers" => scenario.headers = field.headers()?,
+            "wait" => scenario.wait = field.wait()?,
+            "host" => scenario.host = Some(field.text()?),
+            "order" => scenario.order = field.order()?,
+            "tags" => scenario.tags = field.texts()?,
+            name if OwnLoad::FIELDS.contains(&name) => {
+                let settings = own_load.get_or_insert_default();
+                field.set_in(settings)?;
+            }
+            _ => return Err(field.unknown(&scenario_fields())),
+        }
+        Ok(())
+    })?;
+    if let Some(mut settings) = own_load {
+        if let Some(word) = weighted {
+            let message =
+                format!("{owner} has a load of its own, and a weight is a share of the run's");
+            let diagnostic = Diagnostic::new(message).help("leave 'weight' out");
+            return Err(DeclarationError {
+                diagnostic,
+                word: Some(word),
+            });
+        }
+        if let Some(users) = scenario.users.take() {
+            settings.set(owner, "users", &Setting::Number(users.into()))?;
+        }
+        scenario.load = Some(settings.load(owner)?);
+    }
+    Ok(())
+}

@@ -3,7 +3,7 @@
 
 use super::{Deal, Plan, Scenario};
 use crate::config::OwnLoad;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The lanes of a plan and who plays which scenario in each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +73,23 @@ impl Lanes {
         self.0.iter().map(|lane| lane.users)
     }
 
+    /// Returns the places of the scenarios that none of the users plays: too light for so few, or left nothing by those with
+    /// fixed numbers.
+    pub(crate) fn without_users(&self) -> Vec<usize> {
+        let mut without = Vec::new();
+        for lane in &self.0 {
+            let mut missing: BTreeSet<usize> = (0..lane.scenarios.len()).collect();
+            for user in 0..lane.users {
+                if missing.is_empty() {
+                    break;
+                }
+                missing.remove(&lane.deal.scenario_of(user));
+            }
+            without.extend(missing.into_iter().map(|place| lane.scenarios[place]));
+        }
+        without
+    }
+
     /// Returns whether the lanes of another version of the plan are the same, so that each can go on with it.
     pub(crate) fn fit(&self, other: &Lanes) -> bool {
         self.owners().eq(other.owners())
@@ -93,7 +110,6 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
     use std::time::Duration;
 
     fn scenario(name: &str, own: bool) -> Scenario {
@@ -125,6 +141,22 @@ mod tests {
         let turned: Vec<Scenario> = plan.into_iter().rev().collect();
         assert!(lanes.fit(&Lanes::new(&turned, 9)));
         assert!(!lanes.fit(&Lanes::new(&turned[..3], 9)));
+    }
+
+    #[test]
+    fn scenarios_that_get_no_user_are_found() {
+        let weighted = |name, weight| Scenario {
+            weight,
+            ..Scenario::new(name)
+        };
+        let plan = [weighted("a", 97), weighted("b", 2), weighted("c", 1)];
+        let without = |users| Lanes::new(&plan, users).without_users();
+        assert_eq!(without(3), [1, 2]);
+        assert!(without(100).is_empty());
+        let mut plan = plan;
+        plan[0].users = Some(5);
+        assert_eq!(Lanes::new(&plan, 5).without_users(), [1, 2]);
+        assert!(Lanes::new(&plan, 8).without_users().is_empty());
     }
 
     #[test]

@@ -138,3 +138,21 @@ fn the_load_of_one_scenario_is_steered_over_http() {
     running.interrupt();
     assert_eq!(running.end().code, 0);
 }
+
+#[test]
+fn a_scenario_that_gets_no_user_is_named_in_the_report() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan(
+        "own_loads_starved.lua",
+        "scenario { 'many', weight = 50, task { function(user) user:get '/many' end } }
+         scenario { 'few', weight = 1, task { function(user) user:get '/few' end } }",
+    );
+    let report = run([&path, "-H", &url, "-u", "3", "-i", "1"]);
+    let told = report.json["warnings"].to_string();
+    assert!(
+        told.contains("no user plays 'few': 3 users are too few"),
+        "{told}"
+    );
+    assert!(!told.contains("'many'"), "{told}");
+}

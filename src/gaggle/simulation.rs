@@ -12,8 +12,8 @@ use crate::gaggle::Address;
 use crate::metrics::{Effort, Phases, PortableDelta, Recorder, Sample};
 use futures_util::StreamExt as _;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -45,6 +45,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], E
     let mut claimed: BTreeMap<String, String> = BTreeMap::new();
     let mut places: BTreeMap<String, Place> = BTreeMap::new();
     let mut offset: Option<Offset> = None;
+    let mut source: Option<Source> = None;
     let (stop, stopped) = watch::channel(false);
     let (delivered, late) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let mut working = tokio::task::JoinSet::new();
@@ -76,6 +77,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], E
                     }
                     RequestKind::Begin { at, .. } => {
                         let begin = clock.moment(at, &offset.unwrap_or(Offset::NONE));
+                        let source = source.get_or_insert_with(|| Source::new(begin, requests));
                         let worker = Worker {
                             broker: broker.clone(),
                             run: request.run,
@@ -83,7 +85,7 @@ async fn serve(url: &str, workers: usize, requests: usize) -> Result<[u64; 2], E
                             slot: places.get(&id).and_then(|place| place.slot.clone()),
                             id,
                             begin,
-                            requests,
+                            source: source.clone(),
                             delivered: delivered.clone(),
                             late: late.clone(),
                         };
@@ -134,7 +136,7 @@ struct Worker {
     first_shard: u64,
     slot: Option<String>,
     begin: Instant,
-    requests: usize,
+    source: Source,
     delivered: Arc<AtomicU64>,
     /// The most milliseconds by which a delivery was late.
     late: Arc<AtomicU64>,
@@ -142,52 +144,89 @@ struct Worker {
 
 impl Worker {
     async fn work(self, mut stopped: watch::Receiver<bool>) {
-        let subject = names::signals(&self.run, self.slot.as_deref(), &self.id);
         // As real ones are: a little after the second, each at its own time.
         let after = Duration::from_micros(60_000 + self.first_shard * 137 % 300_000);
-        let mut recorder = Recorder::new(0).of_run(self.begin, self.begin, None);
-        recorder.user_started("visitor", self.begin);
-        let (mut sequence, mut second) = (0, 0);
-        let mut ends = false;
-        while !ends {
-            second += 1;
+        let mut sequence = 0;
+        for second in 1.. {
             let due = self.begin + SECOND * second + after;
             tokio::select! {
                 () = tokio::time::sleep_until(due.into()) => {}
-                _ = stopped.wait_for(|stopped| *stopped) => ends = true,
+                _ = stopped.wait_for(|stopped| *stopped) => break,
             }
-            if !ends {
-                self.record(&mut recorder, second);
-                self.delivered
-                    .fetch_add(self.requests as u64, Ordering::Relaxed);
-            }
-            let delta = PortableDelta::from(&recorder.take()).shift_shards(self.first_shard);
-            let bytes = delta.encode();
+            let (bytes, requests) = self.source.figures(self.first_shard, second);
+            self.delivered.fetch_add(requests, Ordering::Relaxed);
+            sequence += 1;
             let figures = WorkerSignal::Figures { reached: 0, bytes };
-            let last = ends.then(|| WorkerSignal::Ended {
-                departures: Default::default(),
-            });
-            for signal in [Some(figures), last].into_iter().flatten() {
-                sequence += 1;
-                let bytes = messages::encode(&Numbered { sequence, signal });
-                let id = format!("{}:{sequence}", self.id);
-                // Until the run is gone with its manager.
-                while let Err((_, true)) =
-                    self.broker.keep(subject.clone(), &id, bytes.clone()).await
-                {}
+            self.deliver(sequence, figures).await;
+            let late = due.elapsed().as_millis() as u64;
+            self.late.fetch_max(late, Ordering::Relaxed);
+        }
+        let departures = Default::default();
+        self.deliver(sequence + 1, WorkerSignal::Ended { departures })
+            .await;
+    }
+
+    async fn deliver(&self, sequence: u64, signal: WorkerSignal) {
+        let subject = names::signals(&self.run, self.slot.as_deref(), &self.id);
+        let bytes = messages::encode(&Numbered { sequence, signal });
+        let id = format!("{}:{sequence}", self.id);
+        // Until the run is gone with its manager.
+        while let Err((_, true)) = self.broker.keep(subject.clone(), &id, bytes.clone()).await {}
+    }
+}
+
+/// What workers deliver. A second of one pattern is recorded once for all workers that have it, so that the cores of the
+/// machine are left to the manager: a real worker's figures cost other machines.
+#[derive(Clone)]
+struct Source {
+    begin: Instant,
+    requests: usize,
+    patterns: Arc<Mutex<Vec<Pattern>>>,
+}
+
+struct Pattern {
+    recorder: Recorder,
+    /// The deltas of all seconds so far.
+    seconds: Vec<PortableDelta>,
+}
+
+impl Source {
+    fn new(begin: Instant, requests: usize) -> Source {
+        let pattern = |_| {
+            let mut recorder = Recorder::new(0).of_run(begin, begin, None);
+            recorder.user_started("visitor", begin);
+            Pattern {
+                recorder,
+                seconds: Vec::new(),
             }
-            if !ends {
-                let late = due.elapsed().as_millis() as u64;
-                self.late.fetch_max(late, Ordering::Relaxed);
-            }
+        };
+        Source {
+            begin,
+            requests,
+            patterns: Arc::new(Mutex::new((0..PATTERNS).map(pattern).collect())),
         }
     }
 
+    /// Returns the encoded figures of that second, counted from 1, of the worker whose shard that is, and how many requests
+    /// are in them.
+    fn figures(&self, shard: u64, second: u32) -> (Vec<u8>, u64) {
+        let number = shard % PATTERNS;
+        let mut patterns = self.patterns.lock().unwrap_or_else(PoisonError::into_inner);
+        let pattern = &mut patterns[number as usize];
+        while pattern.seconds.len() < second as usize {
+            let next = pattern.seconds.len() as u32 + 1;
+            self.record(&mut pattern.recorder, number + u64::from(next), next);
+            let delta = PortableDelta::from(&pattern.recorder.take());
+            pattern.seconds.push(delta);
+        }
+        let delta = pattern.seconds[second as usize - 1].clone();
+        (delta.shift_shards(shard).encode(), self.requests as u64)
+    }
+
     /// Records the requests of a second that is over, with latencies that are spread over decades.
-    fn record(&self, recorder: &mut Recorder, second: u32) {
+    fn record(&self, recorder: &mut Recorder, pattern: u64, second: u32) {
         let from = self.begin + SECOND * (second - 1);
         let step = SECOND / (self.requests as u32 + 1);
-        let pattern = self.first_shard % PATTERNS + u64::from(second);
         for number in 0..self.requests {
             let end = from + step * (number as u32 + 1);
             let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (pattern << 17);

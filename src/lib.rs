@@ -103,6 +103,7 @@ mod serve;
 #[cfg(any(feature = "otlp", feature = "web"))]
 mod telemetry;
 mod threshold;
+mod trace;
 #[cfg(feature = "tui")]
 mod tui;
 mod units;

@@ -23,17 +23,18 @@ console   nothing
 files     nothing
 packed    nothing
 phases    nothing
+trace     nothing
 wildcard  nothing
 threshold error units
 pem       files error
-metrics   packed phases threshold units error
+metrics   packed phases threshold trace units error
 control   metrics error units
 config    threshold error units
-http      pem phases wildcard error units
+http      pem phases trace wildcard error units
 plan      config wildcard error units
 cli       threshold config error units
 lua       plan config http html metrics files error units
-engine    lua plan config http metrics control machine error units
+engine    lua plan config http metrics control machine trace error units
 output    metrics config error units
 tui       metrics control console error units
 demo      error units

@@ -206,6 +206,15 @@ pub(crate) struct Target {
     /// Let a user that is redirected to another host continue there
     #[arg(long)]
     pub sticky_follow: bool,
+    /// Add a W3C traceparent to every request, so that the site's tracing finds it
+    ///
+    /// Failed and slow requests in the report, logs, the spans of --otlp and the metrics of --web carry the trace id. A
+    /// traceparent that the plan sets itself is kept.
+    #[arg(long)]
+    pub trace: bool,
+    /// Ask the site to keep this share of the traces, such as 1%, with --trace [default: 100%]
+    #[arg(long, value_name = "SHARE", value_parser = units::share)]
+    pub trace_sample: Option<f64>,
 }
 
 /// Options of the screen, during the run and at its end.
@@ -372,6 +381,8 @@ impl Run {
             no_keepalive: self.target.no_keepalive.then_some(true),
             no_cookies: self.target.no_cookies.then_some(true),
             sticky_follow: self.target.sticky_follow.then_some(true),
+            trace: self.target.trace.then_some(true),
+            trace_sample: self.target.trace_sample,
             co_mitigation: self.outputs.co_mitigation,
             thresholds: (!self.verdict.threshold.is_empty())
                 .then(|| self.verdict.threshold.clone()),

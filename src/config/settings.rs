@@ -74,7 +74,11 @@ macro_rules! settings {
             /// Returns this layer merged over `below`: a field set here wins. Another kind of load replaces the
             /// lower layer's as a whole; headers are added to its headers.
             pub fn over(mut self, below: Settings) -> Settings {
-                let below = below.giving_way_to(&self);
+                let mut below = below.giving_way_to(&self);
+                if self.trace_sample.is_some() {
+                    // Whoever asks for a share wants traces, unless the same layer says otherwise.
+                    below.trace = None;
+                }
                 if let (Some(headers), Some(more)) = (&mut self.headers, &below.headers) {
                     add_missing(headers, more);
                 }
@@ -106,6 +110,8 @@ settings! {
         co_mitigation: CoMitigation;
         /// Whether that was asked for: then the corrected figures are shown even if they are the same.
         co_wanted: bool;
+        /// The share of requests whose trace is sampled; `None`: requests have no trace context.
+        trace_sample: Option<f64>;
         /// The seed of all random choices.
         seed: u64;
     }
@@ -179,6 +185,10 @@ settings! {
     no_cookies: bool = Value::flag;
     /// Whether a user that is redirected to another host continues there.
     sticky_follow: bool = Value::flag, or false;
+    /// Whether each request has a W3C trace context.
+    trace: bool = Value::flag;
+    /// The share of them whose trace is sampled.
+    trace_sample: f64 = Value::share;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map, or BTreeMap::new();
     /// Whether and how the requests that late users could not make are filled in.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 42] = [
+const ALLOWED: [&str; 44] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -38,6 +38,8 @@ const ALLOWED: [&str; 42] = [
     "no_keepalive",
     "no_cookies",
     "sticky_follow",
+    "trace",
+    "trace_sample",
     "header",
     "co_mitigation",
     "threshold",

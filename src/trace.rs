@@ -3,10 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU64, NonZeroU128};
+use std::ops::Range;
 use std::time::Instant;
 
 /// The length of the header's value in version 00.
 const LENGTH: usize = 55;
+
+/// The place of the trace id in it.
+pub(crate) const TRACE_ID: Range<usize> = 3..35;
 
 /// What one `traceparent` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +63,7 @@ impl TraceContext {
     /// Returns the value of the header.
     pub fn header(&self) -> [u8; LENGTH] {
         let mut value = *b"00-________________________________-________________-00";
-        write_hex(&mut value[3..35], self.trace_id.get());
+        write_hex(&mut value[TRACE_ID], self.trace_id.get());
         write_hex(&mut value[36..52], self.span_id.get().into());
         value[54] = if self.sampled { b'1' } else { b'0' };
         value

@@ -35,7 +35,7 @@ plan      config wildcard error units
 cli       threshold config error units
 lua       plan config http html metrics files error units
 engine    lua plan config http metrics control machine trace error units
-output    metrics config error units
+output    metrics config trace error units
 tui       metrics control console error units
 demo      error units
 telemetry output metrics
@@ -61,7 +61,7 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("ratatui", &["tui"]),
     ("reqwest", &["http", "otlp"]),
     ("opentelemetry_proto", &["otlp"]),
-    ("prost", &["otlp"]),
+    ("prost", &["otlp", "web"]),
     ("axum", &["web"]),
     ("prometheus_client", &["web"]),
     ("hyper", &["http", "demo", "web"]),

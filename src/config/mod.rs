@@ -147,10 +147,7 @@ impl Config {
                 false => CoMitigation::Average,
             }),
             co_wanted: settings.co_mitigation.is_some(),
-            trace_sample: settings
-                .trace
-                .unwrap_or(settings.trace_sample.is_some())
-                .then(|| settings.trace_sample.unwrap_or(1.0)),
+            trace_sample: settings.traces(),
             seed: settings.seed.unwrap_or(seed),
         };
         Ok(Config {

@@ -262,6 +262,13 @@ impl Settings {
         }
     }
 
+    /// Returns the share of traces that is sampled; `None` if requests have no trace context. A share alone asks for
+    /// traces.
+    pub(super) fn traces(&self) -> Option<f64> {
+        let wanted = self.trace.unwrap_or(self.trace_sample.is_some());
+        wanted.then(|| self.trace_sample.unwrap_or(1.0))
+    }
+
     /// Returns the same settings with files resolved against `folder`, the folder of the plan.
     pub fn relative_to(mut self, folder: &Path) -> Settings {
         for path in [&mut self.ca, &mut self.cert, &mut self.key]

@@ -145,6 +145,12 @@ const MISFITS: [(&str, &str, &[&str]); 74] = [
     ("--no-keepalive", "yes", &["unexpected value 'yes'"]),
     ("--no-cookies", "yes", &["unexpected value 'yes'"]),
     ("--sticky-follow", "yes", &["unexpected value 'yes'"]),
+    ("--trace", "yes", &["unexpected value 'yes'"]),
+    (
+        "--trace-sample",
+        "200%",
+        &["'200%' is not a share", "'1%' or '0.01'"],
+    ),
     ("--http-debug", "yes", &["unexpected value 'yes'"]),
     ("--fail-on-saturation", "yes", &["unexpected value 'yes'"]),
     ("--allow-files", "yes", &["unexpected value 'yes'"]),

@@ -53,6 +53,7 @@ fn exemplar() -> Exemplar {
         response_headers: vec!["content-type: text/html".into()],
         body: "<h1>Error</h1>\n\u{1b}[2J<p>Try again later.</p>\n".into(),
         body_bytes: 48,
+        trace: None,
     }
 }
 
@@ -97,6 +98,9 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
         name: row.name.to_string(),
         figures: figures(row),
         series: NameSeries::default(),
+        traced: Vec::new(),
+        latest_traces: Default::default(),
+        latest_failed_trace: None,
     });
     let count = rows.iter().map(|row| row.count).sum();
     let failures: u64 = rows.iter().map(|row| row.failures).sum();

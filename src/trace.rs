@@ -83,7 +83,10 @@ impl Trace {
     /// Returns what the latest hop carries.
     pub fn latest(&self) -> TraceContext {
         TraceContext {
-            span_id: self.hops.last().map_or(self.first.span_id, |hop| hop.span_id),
+            span_id: self
+                .hops
+                .last()
+                .map_or(self.first.span_id, |hop| hop.span_id),
             ..self.first
         }
     }
@@ -146,7 +149,10 @@ mod tests {
             ("00-4", "ff-4"),
             ("00-4", "0-4"),
             ("4bf9", "4BF9"),
-            ("4bf92f3577b34da6a3ce929d0e0e4736", "00000000000000000000000000000000"),
+            (
+                "4bf92f3577b34da6a3ce929d0e0e4736",
+                "00000000000000000000000000000000",
+            ),
             ("00f067aa0ba902b7", "0000000000000000"),
             ("00f067aa0ba902b7", "00f067aa0ba902b"),
             ("-01", "-1"),
@@ -174,6 +180,9 @@ mod tests {
             begin: Instant::now(),
         });
         let latest = trace.latest();
-        assert_eq!((latest.trace_id, latest.span_id), (first.trace_id, NonZeroU64::MIN));
+        assert_eq!(
+            (latest.trace_id, latest.span_id),
+            (first.trace_id, NonZeroU64::MIN)
+        );
     }
 }

@@ -21,11 +21,10 @@ What sends the requests [default: direct, or reqwest with --proxy]
 direct is lgoose's own client. reqwest is the library of that name: it can use proxies and costs about twice \
 the processor time a request. Cookies, redirects, timeouts, retries and decoding are the same with both.
 
-With reqwest, 'connect' is the time of the TLS handshake and of the talk with the proxy too, and \
-'first_byte' that of sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not \
-wait. A Host header of the plan's own needs HTTP/1.1. A head may have 100 fields and 400 KiB. A user that \
-sends requests side by side may open a connection more than it needs, and one whose request over HTTP/2 was \
-never answered opens a new one.";
+With reqwest, 'connect' is the time of the TLS handshake and of the talk with the proxy too, and 'first_byte' that of \
+sending; bytes are those of bodies and decoded heads. Expect: 100-continue does not wait. A Host header of the plan's \
+own needs HTTP/1.1. A head may have 100 fields and 400 KiB. A user that sends requests side by side may open a \
+connection more than it needs, and one whose request over HTTP/2 was never answered opens a new one.";
 
 /// The help of `--proxy`.
 const PROXY: &str = "\
@@ -71,6 +70,9 @@ pub(crate) struct Run {
     #[cfg(feature = "otlp")]
     #[command(flatten)]
     pub export: super::Export,
+    /// Options of the traces of requests.
+    #[command(flatten)]
+    pub traces: super::Traces,
     /// Options for the resources that lgoose itself may use.
     #[command(flatten)]
     pub machine: Machine,
@@ -206,15 +208,6 @@ pub(crate) struct Target {
     /// Let a user that is redirected to another host continue there
     #[arg(long)]
     pub sticky_follow: bool,
-    /// Add a W3C traceparent to every request, so that the site's tracing finds it
-    ///
-    /// Failed and slow requests in the report, logs, the spans of --otlp and the metrics of --web carry the trace id. A
-    /// traceparent that the plan sets itself is kept.
-    #[arg(long)]
-    pub trace: bool,
-    /// Ask the site to keep this share of the traces, such as 1%, with --trace [default: 100%]
-    #[arg(long, value_name = "SHARE", value_parser = units::share)]
-    pub trace_sample: Option<f64>,
 }
 
 /// Options of the screen, during the run and at its end.
@@ -381,8 +374,8 @@ impl Run {
             no_keepalive: self.target.no_keepalive.then_some(true),
             no_cookies: self.target.no_cookies.then_some(true),
             sticky_follow: self.target.sticky_follow.then_some(true),
-            trace: self.target.trace.then_some(true),
-            trace_sample: self.target.trace_sample,
+            trace: self.traces.trace.then_some(true),
+            trace_sample: self.traces.trace_sample,
             co_mitigation: self.outputs.co_mitigation,
             thresholds: (!self.verdict.threshold.is_empty())
                 .then(|| self.verdict.threshold.clone()),

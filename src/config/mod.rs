@@ -193,9 +193,17 @@ mod tests {
             (layer(None, Some(0.5)), none(), Some(0.5)),
             (layer(Some(false), Some(0.5)), none(), None),
             (none(), layer(Some(false), Some(0.5)), None),
-            (layer(Some(true), None), layer(Some(false), Some(0.5)), Some(0.5)),
+            (
+                layer(Some(true), None),
+                layer(Some(false), Some(0.5)),
+                Some(0.5),
+            ),
             (layer(None, Some(0.1)), layer(Some(false), None), Some(0.1)),
-            (layer(None, Some(0.1)), layer(Some(true), Some(1.0)), Some(0.1)),
+            (
+                layer(None, Some(0.1)),
+                layer(Some(true), Some(1.0)),
+                Some(0.1),
+            ),
         ] {
             let shown = format!("{above:?} {below:?}");
             let config = Config::new(above.over(below), 1, 1).expect("valid");

@@ -70,10 +70,7 @@ impl Value {
         match self {
             Value::Text(text) => units::share(text),
             Value::Number(share) => units::share(&share.to_string()),
-            other => Err(format!(
-                "{}: write '1%' or 0.01",
-                other.type_name()
-            )),
+            other => Err(format!("{}: write '1%' or 0.01", other.type_name())),
         }
     }
 

@@ -65,9 +65,10 @@ pub(crate) use report::Cadence;
 pub(crate) use report::LatestTrace;
 pub use report::{
     ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind,
-    Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LogRow, MachineRow, Metric, MetricKind,
-    PartRow, PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings, ScenarioRow,
-    SeriesPoint, TaskRow, ThresholdRow, TraceRow, TracedRequest, Verdict, VerdictResult, WorkerRow, WorkerState,
+    Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LogRow, MachineRow, Metric,
+    MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings,
+    ScenarioRow, SeriesPoint, TaskRow, ThresholdRow, TraceRow, TracedRequest, Verdict,
+    VerdictResult, WorkerRow, WorkerState,
 };
 pub(crate) use request_log::{
     Chunk, Entry, LogKind, LogMessage, LogWorker, Messages, RequestEntry, RunLogs, TaskEntry,

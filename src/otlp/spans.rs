@@ -108,7 +108,9 @@ impl<'a> Told<'a> {
 
     fn slow(row: &'a RequestRow, one: &'a TracedRequest) -> Told<'a> {
         Told {
-            name: format!("{} {}", row.method, row.name).trim_start().to_owned(),
+            name: format!("{} {}", row.method, row.name)
+                .trim_start()
+                .to_owned(),
             method: &row.method,
             url: &one.url,
             scenario: &one.scenario,
@@ -123,7 +125,9 @@ impl<'a> Told<'a> {
     }
 
     fn key(&self) -> Key {
-        let span = self.trace.map_or_else(String::new, |trace| trace.span_id.clone());
+        let span = self
+            .trace
+            .map_or_else(String::new, |trace| trace.span_id.clone());
         (self.user, self.start_ns, span)
     }
 
@@ -146,7 +150,9 @@ impl<'a> Told<'a> {
         let whole = Span {
             trace_id: self.trace_id(),
             span_id: self.span_id(),
-            flags: self.trace.map_or(0, |trace| u32::from(trace.sampled) * SAMPLED),
+            flags: self
+                .trace
+                .map_or(0, |trace| u32::from(trace.sampled) * SAMPLED),
             name: self.name.clone(),
             kind: SpanKind::Client as i32,
             start_time_unix_nano: begin,

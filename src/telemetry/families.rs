@@ -1,6 +1,8 @@
 //! What is told as metrics, and under which names and labels. `docs/web.md` lists them.
 
-use super::family::{Exemplar, Family, Figure, Labels, by_status, counter, family, flag, gauge, latencies};
+use super::family::{
+    Exemplar, Family, Figure, Labels, by_status, counter, family, flag, gauge, latencies,
+};
 use super::{machines, plan};
 use crate::metrics::{Figures, LatestTrace, Report, RequestRow, RunPhase, Snapshot};
 use jiff::Timestamp;

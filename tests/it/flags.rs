@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 74] = [
+const MISFITS: [(&str, &str, &[&str]); 76] = [
     (
         "--otlp",
         "plan.lua",

@@ -149,8 +149,7 @@ impl ExchangeDetails for RequestOutcome<'_> {
 
     fn request_headers(&self) -> Vec<(String, Vec<u8>)> {
         self.base.map_or_else(Vec::new, |base| {
-            self.session
-                .headers_of(base, &self.op.request, self.trace)
+            self.session.headers_of(base, &self.op.request, self.trace)
         })
     }
 

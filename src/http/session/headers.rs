@@ -9,10 +9,10 @@ use crate::http::message::{Request, write_header};
 #[cfg(feature = "reqwest")]
 use crate::http::reqwest::OutgoingRequest;
 use crate::http::target::Target;
-#[cfg(feature = "reqwest")]
-use http::HeaderMap;
 use crate::http::tracer::TRACEPARENT;
 use crate::trace::{Trace, TraceContext};
+#[cfg(feature = "reqwest")]
+use http::HeaderMap;
 use http::uri::{Authority, InvalidUri};
 use http::{HeaderName, HeaderValue, header};
 

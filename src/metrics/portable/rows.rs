@@ -104,7 +104,10 @@ impl Request {
         self.counts.is_plausible()
             && counted.into_iter().all(are_plausible)
             && filled.is_none_or(|(exact, all)| exact.is_plausible() && are_plausible(all))
-            && self.traced.as_ref().is_none_or(|traced| traced.is_plausible())
+            && self
+                .traced
+                .as_ref()
+                .is_none_or(|traced| traced.is_plausible())
     }
 
     fn to_delta(&self, label: Arc<Label>) -> RequestDelta {

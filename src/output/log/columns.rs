@@ -51,7 +51,9 @@ pub(super) fn task(
 fn trace(of: Option<&TraceContext>, to: &mut impl Fields) {
     let value = of.map(TraceContext::header);
     // Plain digits, as they were sent.
-    let text = value.as_ref().and_then(|value| std::str::from_utf8(value).ok());
+    let text = value
+        .as_ref()
+        .and_then(|value| std::str::from_utf8(value).ok());
     to.optional_text("trace_id", text.and_then(|text| text.get(TRACE_ID)));
     to.optional_flag("sampled", of.map(|trace| trace.sampled));
 }

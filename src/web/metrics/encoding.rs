@@ -68,7 +68,9 @@ impl Encoding {
                 let mut messages = messages.map_err(|error| error.to_string())?;
                 exemplars::add_to_messages(&mut messages, &families);
                 let all = messages.iter();
-                Ok(all.flat_map(|one| one.encode_length_delimited_to_vec()).collect())
+                Ok(all
+                    .flat_map(|one| one.encode_length_delimited_to_vec())
+                    .collect())
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::faulty::{Act, Asked, Site, answer};
 use crate::http2_site::Http2;
-use crate::program::plan;
+use crate::program::{Lgoose, plan};
 use crate::report::{Report, run};
 use std::collections::BTreeSet;
 
@@ -226,4 +226,24 @@ fn requests_over_http_2_have_traces() {
     }
     assert_eq!(seen.len(), 21);
     assert!(seen.contains(&context(OWN)));
+}
+
+#[test]
+fn once_shows_the_trace_of_each_request() {
+    let site = good();
+    let path = plan(
+        "trace_once.lua",
+        "task { function(user) user:get('/away', { name = 'a' }) end }",
+    );
+    let url = site.url();
+    let shown = |more: &[&str]| {
+        let own = [&*path, "-H", &url, "--once", "--trace"];
+        Lgoose::new(own.iter().chain(more)).finish().stderr
+    };
+    let (plain, whole) = (shown(&[]), shown(&["--http-debug"]));
+    let contexts = contexts(&site.asked());
+    let [first, second] = [&contexts[0], &contexts[3]];
+    assert!(plain.contains(&format!("trace {}", first.trace)), "{plain}");
+    let header = format!("> traceparent: 00-{}-{}-01", second.trace, second.span);
+    assert!(whole.contains(&header), "{whole}");
 }

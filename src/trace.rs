@@ -1,7 +1,6 @@
 //! The trace context of a request, as the header `traceparent` carries it (W3C Trace Context,
 //! <https://www.w3.org/TR/trace-context/>): plain data. `http` sends it, `metrics` keeps it. Knows neither.
 
-use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU64, NonZeroU128};
 use std::ops::Range;
 use std::time::Instant;
@@ -13,7 +12,7 @@ const LENGTH: usize = 55;
 pub(crate) const TRACE_ID: Range<usize> = 3..35;
 
 /// What one `traceparent` says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceContext {
     /// The trace that the request belongs to.
     pub trace_id: NonZeroU128,

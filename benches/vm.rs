@@ -107,7 +107,7 @@ async fn send_all(session: &Session) -> Duration {
     let begin = processor_time();
     for _ in 0..TIMES {
         let request = Request::new(http::Method::GET, "/");
-        let exchange = session.send(&request, Instant::now()).await;
+        let exchange = session.send(&request, Instant::now(), None).await;
         assert!(exchange.outcome.is_ok(), "{exchange:?}");
         std::hint::black_box(Finished::new(exchange, None));
     }
@@ -119,7 +119,7 @@ async fn run_over(session: &Session, mut vm: Vm) -> Duration {
     let mut step = vm.start(0, 1);
     while let Step::Op(Op::Request(op)) = step {
         vm.settle(|_, _| {});
-        let exchange = session.send(&op.request, Instant::now()).await;
+        let exchange = session.send(&op.request, Instant::now(), None).await;
         let failure = op.expect.verdict(&exchange);
         step = vm.answer(Finished::new(exchange, failure));
     }
@@ -248,6 +248,7 @@ fn run(vm: &mut Vm) {
 
 fn answered(target: &Target, page: &bytes::Bytes) -> Exchange {
     Exchange {
+        trace: None,
         begin: tokio::time::Instant::now(),
         connection: None,
         latency: Duration::from_micros(100),

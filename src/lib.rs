@@ -103,6 +103,7 @@ mod serve;
 #[cfg(any(feature = "otlp", feature = "web"))]
 mod telemetry;
 mod threshold;
+mod trace;
 #[cfg(feature = "tui")]
 mod tui;
 mod units;
@@ -116,11 +117,11 @@ pub mod report {
     pub use crate::config::Format;
     pub use crate::metrics::{
         Aim, ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event,
-        EventKind, Exemplar, Figures, GeneratorRow, LabelRow, Latency, LiveArrivals, LiveRequests,
-        LiveRow, LiveWorker, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs,
-        PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, RunSettings,
-        ScenarioRow, SeriesPoint, Snapshot, TaskRow, ThresholdRow, Verdict, VerdictResult,
-        WorkerRow, WorkerState, join,
+        EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LiveArrivals,
+        LiveRequests, LiveRow, LiveWorker, LogRow, MachineRow, Metric, MetricKind, PartRow,
+        PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase,
+        RunSettings, ScenarioRow, SeriesPoint, Snapshot, TaskRow, ThresholdRow, TraceRow,
+        TracedRequest, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;
     pub use crate::output::render;

@@ -23,18 +23,19 @@ console   nothing
 files     nothing
 packed    nothing
 phases    nothing
+trace     nothing
 wildcard  nothing
 threshold error units
 pem       files error
-metrics   packed phases threshold units error
+metrics   packed phases threshold trace units error
 control   metrics error units
 config    threshold error units
-http      pem phases wildcard error units
+http      pem phases trace wildcard error units
 plan      config wildcard error units
 cli       threshold config error units
 lua       plan config http html metrics files error units
-engine    lua plan config http metrics control machine error units
-output    metrics config error units
+engine    lua plan config http metrics control machine trace error units
+output    metrics config trace error units
 tui       metrics control console error units
 demo      error units
 telemetry output metrics
@@ -60,7 +61,7 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("ratatui", &["tui"]),
     ("reqwest", &["http", "otlp"]),
     ("opentelemetry_proto", &["otlp"]),
-    ("prost", &["otlp"]),
+    ("prost", &["otlp", "web"]),
     ("axum", &["web"]),
     ("prometheus_client", &["web"]),
     ("hyper", &["http", "demo", "web"]),

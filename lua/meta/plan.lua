@@ -48,6 +48,8 @@
 ---@field no_keepalive? boolean # open a connection for each request (default: false)
 ---@field no_cookies? boolean # keep no cookies (default: false)
 ---@field sticky_follow? boolean # a user that is redirected to another host goes on there (default: false)
+---@field trace? boolean # add a W3C traceparent to every request, so that the site's tracing finds it (default: false)
+---@field trace_sample? string|number # the share of the traces that the site is asked to keep, such as "1%" or 0.01 (default: 1; without `trace` it turns that on)
 ---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
 ---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "average", shown where it makes a difference)
 ---@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)

@@ -6,11 +6,13 @@ mod brief;
 mod export;
 #[cfg(feature = "gaggle")]
 mod gaggle;
+mod load;
 mod one_request;
 mod outputs;
 mod run;
 #[cfg(feature = "web")]
 mod serve;
+mod traces;
 mod values;
 #[cfg(feature = "web")]
 mod web;
@@ -23,6 +25,7 @@ pub(crate) use one_request::OneRequest;
 pub(crate) use run::Run;
 #[cfg(feature = "web")]
 pub(crate) use serve::Serve;
+pub(crate) use traces::Traces;
 #[cfg(feature = "web")]
 pub(crate) use web::{Web, WebPlace};
 

@@ -61,6 +61,8 @@ pub(crate) struct Logs {
     pub debug: Option<LogFile>,
     /// Whether the request log is sorted by connection and time.
     pub sorted: bool,
+    /// Whether lines of requests have their trace.
+    pub traced: bool,
 }
 
 impl Logs {
@@ -92,6 +94,7 @@ impl Logs {
             error: settings.error_log.take(),
             debug: settings.debug_log.take(),
             sorted: settings.request_log_sorted.unwrap_or(false),
+            traced: settings.traces().is_some(),
         };
         if logs.sorted && logs.request.is_none() {
             let message = "'--request-log-sorted' without '--request-log' sorts nothing";

@@ -14,6 +14,7 @@ mod settings;
 mod target;
 mod thresholds;
 mod transport;
+mod unknown_word;
 mod value;
 
 pub(crate) use co_mitigation::CoMitigation;
@@ -25,11 +26,12 @@ pub(crate) use output::Output;
 pub(crate) use own_load::{OwnLoad, OwnLoadSettings};
 pub(crate) use part::{Part, share_of};
 use settings::Derived;
-pub(crate) use settings::{RunConfig, Settings, unknown_word};
+pub(crate) use settings::{RunConfig, Settings};
 pub(crate) use target::{Http, Pin, address};
 #[cfg(test)]
 pub(crate) use thresholds::OPTIONS as THRESHOLD_OPTIONS;
 pub(crate) use transport::{Client, Proxy};
+pub(crate) use unknown_word::unknown_word;
 pub use value::Value;
 
 use crate::error::Diagnostic;
@@ -149,6 +151,7 @@ impl Config {
                 false => CoMitigation::Average,
             }),
             co_wanted: settings.co_mitigation.is_some(),
+            trace_sample: settings.traces(),
             seed: settings.seed.unwrap_or(seed),
         };
         Ok(Config {
@@ -178,6 +181,38 @@ mod tests {
             (config.run.users, config.run.run_time),
             (30, Some(Duration::from_secs(60)))
         );
+    }
+
+    #[test]
+    fn a_share_of_traces_asks_for_traces_unless_its_own_layer_says_otherwise() {
+        let layer = |trace, trace_sample| Settings {
+            trace,
+            trace_sample,
+            ..Settings::default()
+        };
+        let none = || layer(None, None);
+        for (above, below, expected) in [
+            (none(), none(), None),
+            (layer(Some(true), None), none(), Some(1.0)),
+            (layer(None, Some(0.5)), none(), Some(0.5)),
+            (layer(Some(false), Some(0.5)), none(), None),
+            (none(), layer(Some(false), Some(0.5)), None),
+            (
+                layer(Some(true), None),
+                layer(Some(false), Some(0.5)),
+                Some(0.5),
+            ),
+            (layer(None, Some(0.1)), layer(Some(false), None), Some(0.1)),
+            (
+                layer(None, Some(0.1)),
+                layer(Some(true), Some(1.0)),
+                Some(0.1),
+            ),
+        ] {
+            let shown = format!("{above:?} {below:?}");
+            let config = Config::new(above.over(below), 1, 1).expect("valid");
+            assert_eq!(config.run.trace_sample, expected, "{shown}");
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@ use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
 use super::transport::{Client, Proxy};
 use super::{CoMitigation, Load, LogFile, MOST_USERS, Misfit, Spacing, Stage, Value};
-use crate::error::{Diagnostic, nearest};
+use crate::config::unknown_word;
+use crate::error::Diagnostic;
 use crate::threshold::Threshold;
 use crate::units;
 use serde::{Deserialize, Serialize};
@@ -74,7 +75,11 @@ macro_rules! settings {
             /// Returns this layer merged over `below`: a field set here wins. Another kind of load replaces the
             /// lower layer's as a whole; headers are added to its headers.
             pub fn over(mut self, below: Settings) -> Settings {
-                let below = below.giving_way_to(&self);
+                let mut below = below.giving_way_to(&self);
+                if self.trace_sample.is_some() {
+                    // Whoever asks for a share wants traces, unless the same layer says otherwise.
+                    below.trace = None;
+                }
                 if let (Some(headers), Some(more)) = (&mut self.headers, &below.headers) {
                     add_missing(headers, more);
                 }
@@ -106,6 +111,8 @@ settings! {
         co_mitigation: CoMitigation;
         /// Whether that was asked for: then the corrected figures are shown even if they are the same.
         co_wanted: bool;
+        /// The share of requests whose trace is sampled; `None`: requests have no trace context.
+        trace_sample: Option<f64>;
         /// The seed of all random choices.
         seed: u64;
     }
@@ -181,6 +188,10 @@ settings! {
     no_cookies: bool = Value::flag;
     /// Whether a user that is redirected to another host continues there.
     sticky_follow: bool = Value::flag, or false;
+    /// Whether each request has a W3C trace context.
+    trace: bool = Value::flag;
+    /// The share of them whose trace is sampled.
+    trace_sample: f64 = Value::share;
     /// Headers of every request.
     headers: BTreeMap<String, String> = Value::map, or BTreeMap::new();
     /// Whether and how the requests that late users could not make are filled in.
@@ -252,6 +263,13 @@ impl Settings {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns the share of traces that is sampled; `None` if requests have no trace context. A share alone asks for
+    /// traces.
+    pub(super) fn traces(&self) -> Option<f64> {
+        let wanted = self.trace.unwrap_or(self.trace_sample.is_some());
+        wanted.then(|| self.trace_sample.unwrap_or(1.0))
     }
 
     /// Returns the same settings with files resolved against `folder`, the folder of the plan.
@@ -329,21 +347,6 @@ fn add_missing(headers: &mut BTreeMap<String, String>, more: &BTreeMap<String, S
             headers.insert(name.clone(), value.clone());
         }
     }
-}
-
-/// Returns the diagnostic for a word that is not among the valid ones: names the nearest and lists them all.
-pub(crate) fn unknown_word(kind: &str, word: &str, owner: &str, valid: &[&str]) -> Diagnostic {
-    // 'task 'front page'' has the fields of any task.
-    let any = match owner.split_once(" '") {
-        Some((noun, _)) => format!("a {noun}"),
-        None => owner.to_owned(),
-    };
-    let list = format!("{kind}s of {any}: {}", valid.join(", "));
-    let help = match nearest(word, valid.iter().copied()) {
-        Some(near) => format!("did you mean '{near}'? {list}"),
-        None => list,
-    };
-    Diagnostic::new(format!("unknown {kind} '{word}' in {owner}")).help(help)
 }
 
 #[cfg(test)]

@@ -66,6 +66,14 @@ impl Value {
         }
     }
 
+    pub(super) fn share(&self) -> Result<f64, String> {
+        match self {
+            Value::Text(text) => units::share(text),
+            Value::Number(share) => units::share(&share.to_string()),
+            other => Err(format!("{}: write '1%' or 0.01", other.type_name())),
+        }
+    }
+
     pub(super) fn size(&self) -> Result<u64, String> {
         match self {
             Value::Text(text) => units::size(text),

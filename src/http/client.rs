@@ -7,6 +7,7 @@ use super::h1::ReadBuffer;
 use super::h2::{encode_field, is_connection_header};
 use super::message::write_header;
 use super::target::Target;
+use super::tracer::Tracer;
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -24,6 +25,8 @@ pub struct Client {
     pub(super) read_buffer: Rc<ReadBuffer>,
     /// The buffer that requests are put together in; taken while one is being written.
     pub(super) write_buffer: RefCell<Vec<u8>>,
+    /// The maker of trace contexts, if requests have them.
+    pub(super) tracer: Option<Tracer>,
     connection_numbers: ConnectionNumbers,
     /// The base URL asked for last, with its target: users of one scenario share it.
     base: RefCell<Option<(String, Rc<Target>)>>,
@@ -60,6 +63,8 @@ impl Client {
         let connector = Connector::new(resolver, config.local_address);
         #[cfg(test)]
         let connector = connector.with_script(config.script.clone());
+        let sample = config.trace_sample;
+        let tracer = sample.map(|sample| Tracer::new(sample, &config.headers));
         Rc::new(Client {
             config,
             connector,
@@ -68,6 +73,7 @@ impl Client {
             read_buffer: Rc::default(),
             write_buffer: RefCell::default(),
             base: RefCell::default(),
+            tracer,
             connection_numbers: ConnectionNumbers {
                 next: Cell::new(index + 1),
                 step: shards.max(1),

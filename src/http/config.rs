@@ -33,6 +33,8 @@ pub struct ClientConfig {
     pub sticky_follow: bool,
     /// The address that connections come from.
     pub local_address: Option<IpAddr>,
+    /// The share of the traces that is sampled; `None`: requests have no trace context.
+    pub trace_sample: Option<f64>,
     /// The hosts that requests may go to.
     pub allowed: AllowedHosts,
     /// A site inside the test that answers in place of any other.
@@ -54,6 +56,7 @@ impl Default for ClientConfig {
             cookies: true,
             sticky_follow: false,
             local_address: None,
+            trace_sample: None,
             allowed: AllowedHosts::default(),
             #[cfg(test)]
             script: None,

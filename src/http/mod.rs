@@ -29,6 +29,7 @@ mod reqwest;
 mod session;
 mod stopwatch;
 mod target;
+mod tracer;
 mod transport;
 
 #[cfg(any(test, feature = "internals"))]

@@ -4,6 +4,7 @@
 use super::failure::{ErrorClass, Failure};
 use super::message::{Exchange, Response};
 use super::stopwatch::Stopwatch;
+use crate::trace::Trace;
 use std::num::NonZeroU64;
 use tokio::time::Instant;
 
@@ -23,11 +24,13 @@ pub(super) struct Progress {
     pub(super) is_http2: bool,
     /// The connection that the latest hop was sent over.
     pub(super) connection: Option<NonZeroU64>,
+    /// The trace that it belongs to.
+    pub(super) trace: Option<Box<Trace>>,
 }
 
 impl Progress {
-    /// The progress of a request that begins at `begin`.
-    pub(super) fn starting(begin: Instant) -> Self {
+    /// The progress of a request that begins at `begin`, in that trace.
+    pub(super) fn starting(begin: Instant, trace: Option<Box<Trace>>) -> Self {
         Progress {
             stopwatch: Stopwatch::started_at(begin),
             redirects: 0,
@@ -37,6 +40,7 @@ impl Progress {
             #[cfg(feature = "reqwest")]
             is_http2: false,
             connection: None,
+            trace,
         }
     }
 
@@ -68,6 +72,7 @@ impl Progress {
             redirects: self.redirects,
             retries: self.retries,
             bytes: self.bytes,
+            trace: self.trace,
             outcome: outcome.unwrap_or_else(|| Err(Failure::new(timeout, ""))),
         }
     }

@@ -37,6 +37,7 @@ pub(super) fn recorder() -> Rc<RefCell<Recorder>> {
 /// Returns a request that nobody answered.
 pub(super) fn unanswered() -> Finished {
     let exchange = Exchange {
+        trace: None,
         begin: tokio::time::Instant::now(),
         connection: None,
         latency: Duration::ZERO,

@@ -213,6 +213,9 @@ impl SliceDelta {
             row.failures.clear();
             row.failed_at_once.clear();
             row.service.clear();
+            if let Some(traced) = &mut row.traced {
+                traced.clear();
+            }
         }
         if self.late.count > 0 {
             self.late = Exact::default();

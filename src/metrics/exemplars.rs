@@ -3,7 +3,7 @@
 //!
 //! What lgoose keeps of headers is here too, for exemplars and the debug log alike: credentials are masked.
 
-use super::report::{Exemplar, PhasesMs};
+use super::report::{Exemplar, PhasesMs, TraceRow};
 use super::request_log::Messages;
 use super::sample::{Context, ExchangeDetails, Sample};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ const MOST_BODY: usize = 2 * 1024;
 /// The most bytes kept of one side's headers.
 const MOST_HEADERS: usize = 4 * 1024;
 /// The most bytes kept of a URL.
-const MOST_URL: usize = 2 * 1024;
+pub(super) const MOST_URL: usize = 2 * 1024;
 /// The most bytes kept of one header's value.
 const MOST_VALUE: usize = 1024;
 /// Text in place of a credential.
@@ -51,6 +51,7 @@ impl Exemplar {
             response_headers: lines(&heard.response_headers),
             body: heard.body,
             body_bytes: heard.body_bytes,
+            trace: context.trace.map(|trace| TraceRow::of(trace, origin)),
         }
     }
 }
@@ -217,7 +218,7 @@ fn masked(name: &str, value: &str) -> String {
     }
 }
 
-fn start_of(text: &str, most: usize) -> &str {
+pub(super) fn start_of(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
@@ -250,6 +251,7 @@ mod tests {
             response_headers: Vec::new(),
             body: String::new(),
             body_bytes: 0,
+            trace: None,
         })
     }
 

@@ -43,6 +43,7 @@ mod store;
 mod tally;
 mod threshold_figures;
 mod thresholds;
+mod traced;
 mod under_way;
 mod users;
 mod workers;
@@ -60,11 +61,14 @@ pub(crate) use lateness::Lateness;
 pub(crate) use portable::PortableDelta;
 pub use recorder::Recorder;
 pub(crate) use report::Cadence;
+#[cfg(any(feature = "otlp", feature = "web"))]
+pub(crate) use report::LatestTrace;
 pub use report::{
     ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind,
-    Exemplar, Figures, GeneratorRow, LabelRow, Latency, LogRow, MachineRow, Metric, MetricKind,
-    PartRow, PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings, ScenarioRow,
-    SeriesPoint, TaskRow, ThresholdRow, Verdict, VerdictResult, WorkerRow, WorkerState,
+    Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LogRow, MachineRow, Metric,
+    MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings,
+    ScenarioRow, SeriesPoint, TaskRow, ThresholdRow, TraceRow, TracedRequest, Verdict,
+    VerdictResult, WorkerRow, WorkerState,
 };
 pub(crate) use request_log::{
     Chunk, Entry, LogKind, LogMessage, LogWorker, Messages, RequestEntry, RunLogs, TaskEntry,
@@ -78,5 +82,7 @@ pub use snapshot::{
     Aim, LiveArrivals, LiveRequests, LiveRow, LiveWorker, Progress, RunPhase, Snapshot,
 };
 pub(crate) use store::Store;
+#[cfg(any(feature = "otlp", feature = "web"))]
+pub(crate) use traced::BORDERS;
 pub(crate) use under_way::Flight;
 pub(crate) use workers::{WorkerIdentity, label_texts, labels_text};

@@ -7,8 +7,10 @@ use super::filled::Filled;
 use super::latency::{Burst, Exact, MOST_COUNT, nanoseconds};
 use super::names::Label;
 use super::sample::Sample;
+use super::traced::Traced;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Requests of one name within one slice.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(super) struct RequestDelta {
     pub(super) service: Burst,
     /// Latencies filled in for late users; made at the first.
     pub(super) filled: Option<Box<Filled>>,
+    /// Traces that lead somewhere; made at the first.
+    pub(super) traced: Option<Box<Traced>>,
 }
 
 impl RequestDelta {
@@ -36,6 +40,7 @@ impl RequestDelta {
             failed_at_once: Burst::default(),
             service: Burst::default(),
             filled: None,
+            traced: None,
         }
     }
 
@@ -79,8 +84,8 @@ impl RequestDelta {
         }
     }
 
-    /// Counts the final verdict on a request that was entered.
-    pub(super) fn conclude(&mut self, sample: &Sample<'_>) {
+    /// Counts the final verdict on a request that was entered; times count from `origin`.
+    pub(super) fn conclude(&mut self, sample: &Sample<'_>, origin: Instant) {
         let ns = response_ns(sample);
         if sample.failure.is_some() {
             self.counts.failed.record(ns);
@@ -88,6 +93,7 @@ impl RequestDelta {
         } else {
             self.counts.ok.record(ns);
         }
+        Traced::consider(&mut self.traced, sample, ns, origin);
     }
 }
 

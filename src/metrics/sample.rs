@@ -1,6 +1,7 @@
 //! Samples: finished requests as the HTTP session hands them to its shard's recorder.
 
 use crate::phases::Phases;
+use crate::trace::Trace;
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
@@ -51,6 +52,8 @@ pub struct Context<'a> {
     pub task: &'a str,
     /// The number of the connection that carried it, if one did and it is known.
     pub connection: Option<NonZeroU64>,
+    /// Its trace, if it has one.
+    pub trace: Option<&'a Trace>,
     /// The exchange itself.
     pub details: &'a dyn ExchangeDetails,
 }

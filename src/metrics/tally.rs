@@ -6,6 +6,7 @@ use super::latency::{self, Exact, summary as latency};
 use super::report::{CoFigures, Figures, Latency, PhasesMs};
 use super::request::{PhaseSum, RequestCounts, RequestDelta};
 use super::threshold_figures::ThresholdFigures;
+use super::traced::Traced;
 use crate::threshold::Among;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -25,6 +26,8 @@ pub(super) struct RequestTally {
     service: Option<Histogram<u64>>,
     /// Latencies filled in for late users; made at the first.
     pub(super) filled: Option<Box<Filled>>,
+    /// Traces of one name; made at the first.
+    pub(super) traced: Option<Box<Traced>>,
     /// p50, p95, p99 as of the last tick that changed them.
     live: [Duration; 3],
     changed: bool,
@@ -41,6 +44,7 @@ impl Default for RequestTally {
             failed: None,
             service: None,
             filled: None,
+            traced: None,
             live: [Duration::ZERO; 3],
             changed: false,
             live_ok: [Duration::ZERO; 3],
@@ -54,6 +58,9 @@ impl RequestTally {
     pub(super) fn merge(&mut self, row: &RequestDelta) {
         self.merge_counts(row);
         row.all.add_to(&mut self.all);
+        if let Some(traced) = &row.traced {
+            self.traced.get_or_insert_default().merge(traced);
+        }
     }
 
     /// Adds a shard's row except for the latencies of all its requests, which follow through

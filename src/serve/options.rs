@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 43] = [
+const ALLOWED: [&str; 45] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -39,6 +39,8 @@ const ALLOWED: [&str; 43] = [
     "no_keepalive",
     "no_cookies",
     "sticky_follow",
+    "trace",
+    "trace_sample",
     "header",
     "co_mitigation",
     "threshold",

@@ -2,14 +2,13 @@
 //! before by the same factor, as native histograms of Prometheus
 //! (<https://prometheus.io/docs/specs/native_histograms/>) and exponential histograms of OpenTelemetry have them.
 
+use crate::metrics::BORDERS;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// Borders of classic buckets, in seconds.
-pub(crate) const BORDERS: [f64; 17] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 60.0,
-    300.0, 1_800.0,
-];
+/// The number of classic buckets: one lies beyond the last border.
+#[cfg(feature = "web")]
+pub(crate) const BUCKETS: usize = BORDERS.len() + 1;
 
 /// Scale of exponential buckets, Prometheus' schema: 2^6 of them for each power of two, each 1.1 % wide.
 pub(crate) const SCALE: i32 = 6;

@@ -1,8 +1,11 @@
 //! What is told as metrics, and under which names and labels. `docs/web.md` lists them.
 
-use super::family::{Family, Figure, Labels, by_status, counter, family, flag, gauge, latencies};
+use super::family::{
+    Exemplar, Family, Figure, Labels, by_status, counter, family, flag, gauge, latencies,
+};
 use super::{machines, plan};
-use crate::metrics::{Figures, Report, RequestRow, RunPhase, Snapshot};
+use crate::metrics::{Figures, LatestTrace, Report, RequestRow, RunPhase, Snapshot};
+use jiff::Timestamp;
 
 /// Returns all metrics of a run.
 pub(crate) fn families(report: &Report, now: &Snapshot) -> Vec<Family> {
@@ -21,11 +24,44 @@ fn named(row: &RequestRow) -> Labels {
 }
 
 fn requests(report: &Report) -> Vec<Family> {
+    let started: Timestamp = report.started.parse().unwrap_or_default();
+    let exemplar = |latest: &LatestTrace, value: f64| Exemplar {
+        trace_id: format!("{:032x}", latest.trace_id),
+        value,
+        at_s: started.as_millisecond() as f64 / 1e3 + latest.end_ns as f64 / 1e9,
+    };
     let rows = &report.requests;
     let each = |figure: fn(&Figures) -> Figure| {
         rows.iter()
             .map(move |row| (named(row), figure(&row.figures)))
     };
+    let mut failures = family(
+        "request_failures",
+        "Failed requests",
+        each(|all| counter(all.failures)),
+    );
+    for (at, row) in rows.iter().enumerate() {
+        let failed = row.latest_failed_trace.iter();
+        let failed = failed.map(|latest| ((at, 0), exemplar(latest, 1.0)));
+        failures.exemplars.extend(failed);
+    }
+    let with_latencies = rows
+        .iter()
+        .filter_map(|row| Some((row, latencies(&row.figures)?)));
+    let (timed, figures): (Vec<_>, Vec<_>) = with_latencies.unzip();
+    let mut durations = family(
+        "request_duration_seconds",
+        "Latency of all requests, failed ones at the time they took",
+        timed.iter().map(|row| named(row)).zip(figures),
+    );
+    for (at, row) in timed.iter().enumerate() {
+        let latest = row.latest_traces.iter();
+        let latest = latest.map(|(bucket, latest)| {
+            let place = (at, usize::from(*bucket));
+            (place, exemplar(latest, latest.latency_s))
+        });
+        durations.exemplars.extend(latest);
+    }
     vec![
         family(
             "requests",
@@ -33,22 +69,13 @@ fn requests(report: &Report) -> Vec<Family> {
             rows.iter()
                 .flat_map(|row| by_status(&named(row), &row.figures)),
         ),
-        family(
-            "request_failures",
-            "Failed requests",
-            each(|all| counter(all.failures)),
-        ),
+        failures,
         family(
             "received_bytes",
             "Bytes received",
             each(|all| counter(all.bytes)),
         ),
-        family(
-            "request_duration_seconds",
-            "Latency of all requests, failed ones at the time they took",
-            rows.iter()
-                .filter_map(|row| Some((named(row), latencies(&row.figures)?))),
-        ),
+        durations,
     ]
 }
 

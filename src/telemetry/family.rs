@@ -3,6 +3,7 @@
 use super::distribution::Distribution;
 use crate::metrics::Figures;
 use crate::output::hdr;
+use std::collections::BTreeMap;
 
 /// Labels of a figure.
 pub(crate) type Labels = Vec<(&'static str, String)>;
@@ -13,6 +14,25 @@ pub(crate) struct Family {
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) rows: Vec<(Labels, Figure)>,
+    /// Requests that stand for a figure, by the number of its row and, in a histogram, of its bucket.
+    pub(crate) exemplars: BTreeMap<(usize, usize), Exemplar>,
+}
+
+/// A request that stands for a figure: its trace is found in the site's tracing.
+#[derive(Debug)]
+pub(crate) struct Exemplar {
+    pub(crate) trace_id: String,
+    /// The latency in seconds, or 1 for one that is counted.
+    pub(crate) value: f64,
+    /// When it ended, in seconds since 1970.
+    pub(crate) at_s: f64,
+}
+
+impl Family {
+    /// Returns whether its figures are latencies.
+    pub(crate) fn is_histogram(&self) -> bool {
+        matches!(self.rows.first(), Some((_, Figure::Histogram(_))))
+    }
 }
 
 /// A figure.
@@ -35,6 +55,7 @@ pub(crate) fn family(
         name,
         help,
         rows: rows.into_iter().collect(),
+        exemplars: BTreeMap::new(),
     }
 }
 

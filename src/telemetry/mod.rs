@@ -7,6 +7,10 @@ mod family;
 mod machines;
 mod plan;
 
+#[cfg(feature = "web")]
+pub(crate) use distribution::BUCKETS;
 pub(crate) use distribution::{Distribution, SCALE};
 pub(crate) use families::families;
+#[cfg(feature = "web")]
+pub(crate) use family::Exemplar;
 pub(crate) use family::{Family, Figure, Labels};

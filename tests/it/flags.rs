@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 75] = [
+const MISFITS: [(&str, &str, &[&str]); 77] = [
     (
         "--otlp",
         "plan.lua",
@@ -150,6 +150,12 @@ const MISFITS: [(&str, &str, &[&str]); 75] = [
     ("--no-keepalive", "yes", &["unexpected value 'yes'"]),
     ("--no-cookies", "yes", &["unexpected value 'yes'"]),
     ("--sticky-follow", "yes", &["unexpected value 'yes'"]),
+    ("--trace", "yes", &["unexpected value 'yes'"]),
+    (
+        "--trace-sample",
+        "200%",
+        &["'200%' is not a share", "'1%' or '0.01'"],
+    ),
     ("--http-debug", "yes", &["unexpected value 'yes'"]),
     ("--fail-on-saturation", "yes", &["unexpected value 'yes'"]),
     ("--allow-files", "yes", &["unexpected value 'yes'"]),

@@ -74,6 +74,8 @@ mod stopping;
 mod terminal;
 mod thresholds;
 mod tools;
+mod traceparent;
+mod traces;
 mod umami;
 mod unanswered;
 mod view;

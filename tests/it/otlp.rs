@@ -10,6 +10,7 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::metrics::v1::Metric;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::metrics::v1::number_data_point;
+use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -27,13 +28,13 @@ struct Got {
 }
 
 /// A collector that keeps what it gets, and answers with that status.
-struct Collector {
-    url: String,
+pub(crate) struct Collector {
+    pub(crate) url: String,
     got: Arc<Mutex<Vec<Got>>>,
 }
 
 impl Collector {
-    fn start(status: &'static str) -> Collector {
+    pub(crate) fn start(status: &'static str) -> Collector {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("an address");
         let got = Arc::<Mutex<Vec<Got>>>::default();
@@ -116,6 +117,20 @@ fn sum(metrics: &BTreeMap<String, Metric>, name: &str) -> u64 {
     values.sum()
 }
 
+/// Returns all spans that a collector got.
+pub(crate) fn spans(collector: &Collector) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for got in collector.at("/v1/traces") {
+        let request = ExportTraceServiceRequest::decode(&*got.body).expect("a message");
+        let all = request.resource_spans.into_iter();
+        spans.extend(
+            all.flat_map(|one| one.scope_spans)
+                .flat_map(|one| one.spans),
+        );
+    }
+    spans
+}
+
 const PLAN: &str = "task { function(user)\n  \
     user:get(\"/\", { name = \"front\" }) user:get(\"/status/404?\" .. user.id, { name = \"missing\" })\n  \
     user:wait(0.05)\nend }";
@@ -194,15 +209,7 @@ fn a_collector_has_the_sums_of_the_report_and_a_span_of_each_exemplar() {
     }
     assert_eq!(counted, server.received());
 
-    let mut spans = Vec::new();
-    for got in collector.at("/v1/traces") {
-        let request = ExportTraceServiceRequest::decode(&*got.body).expect("a message");
-        let all = request.resource_spans.into_iter();
-        spans.extend(
-            all.flat_map(|one| one.scope_spans)
-                .flat_map(|one| one.spans),
-        );
-    }
+    let spans = spans(&collector);
     let errors = report.json["errors"].as_array().expect("a list");
     let exemplars: Vec<_> = errors
         .iter()

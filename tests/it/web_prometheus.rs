@@ -1,6 +1,7 @@
 //! A real Prometheus scrapes a run. Debian's package is enough (`apt-get install prometheus`); without one on the PATH this says
 //! "skipped" and passes, and fails with `LGOOSE_NEED_PROMETHEUS=1`.
 
+use crate::faulty::{Site, answer};
 use crate::program::{plan, scratch, wait_until};
 use crate::server::Server;
 use crate::web_client::{Answer, Served, TOKEN, Web};
@@ -24,9 +25,9 @@ impl Drop for Prometheus {
 }
 
 impl Prometheus {
-    /// Starts one that scrapes a run; `None` if this machine has none.
-    fn start(run: Web) -> Option<Prometheus> {
-        let folder = scratch("web_prometheus");
+    /// Starts one with these features that scrapes a run; `None` if this machine has none.
+    fn start(run: Web, features: &str) -> Option<Prometheus> {
+        let folder = scratch(&format!("web_prometheus_{features}"));
         let _of_an_earlier_test = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         let config = folder.join("prometheus.yml");
@@ -46,7 +47,7 @@ impl Prometheus {
                 folder.join("data").display()
             ))
             .arg(format!("--web.listen-address={address}"))
-            .arg("--enable-feature=native-histograms")
+            .arg(format!("--enable-feature={features}"))
             .current_dir(&folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -64,6 +65,28 @@ impl Prometheus {
                 None
             }
         }
+    }
+
+    /// Returns the names, trace ids and values of the exemplars of a metric.
+    fn exemplars(&self, metric: &str) -> Vec<(String, String, f64)> {
+        if std::net::TcpStream::connect(self.web.address).is_err() {
+            return Vec::new();
+        }
+        let answer: Answer = self.web.raw(&format!(
+            "GET /api/v1/query_exemplars?query={metric}&start=0&end=9999999999 HTTP/1.0\r\nHost: {}\r\n\r\n",
+            self.web.address
+        ));
+        let json: Value = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
+        let series = json["data"].as_array().cloned().unwrap_or_default();
+        let all = series.iter().flat_map(|series| {
+            let name = series["seriesLabels"]["name"].as_str().unwrap_or_default();
+            let exemplars = series["exemplars"].as_array().into_iter().flatten();
+            exemplars.filter_map(move |one| {
+                let trace = one["labels"]["trace_id"].as_str()?.to_owned();
+                Some((name.to_owned(), trace, one["value"].as_str()?.parse().ok()?))
+            })
+        });
+        all.collect()
     }
 
     /// Returns the values of a query by name and status; nothing as long as it does not answer.
@@ -101,7 +124,7 @@ fn prometheus_finds_the_figures_of_the_report() {
     );
     let url = server.url();
     let Served { running, web } = Served::start(&[&path, "-H", &url, "-u", "4", "-r", "1000"]);
-    let Some(prometheus) = Prometheus::start(web) else {
+    let Some(prometheus) = Prometheus::start(web, "native-histograms") else {
         return;
     };
     wait_until("requests", || server.received() > 2_000);
@@ -141,4 +164,51 @@ fn prometheus_finds_the_figures_of_the_report() {
     }
     running.interrupt();
     running.end();
+}
+
+#[test]
+fn prometheus_keeps_traces_whichever_way_metrics_are_written() {
+    let text = "task { wait = 0.003, function(user) user:get(\"/\", { name = \"a\" }) user:get(\"/fails\", { name = \"b\" }) end }";
+    let path = plan("web_prometheus_traces.lua", text);
+    for (features, duration) in [
+        ("exemplar-storage", "lgoose_request_duration_seconds_bucket"),
+        (
+            "exemplar-storage,native-histograms",
+            "lgoose_request_duration_seconds",
+        ),
+    ] {
+        let site = Site::start(|asked| match asked.path.as_str() {
+            "/fails" => answer(503, "", "no"),
+            _ => answer(200, "", "good"),
+        });
+        let url = site.url();
+        let served = Served::start(&[&path, "-H", &url, "-u", "2", "-r", "1000", "--trace"]);
+        let Some(prometheus) = Prometheus::start(served.web, features) else {
+            return;
+        };
+        for (metric, names) in [
+            (duration, &["a", "b"][..]),
+            ("lgoose_request_failures_total", &["b"]),
+        ] {
+            let mut found = Vec::new();
+            wait_until("exemplars", || {
+                found = prometheus.exemplars(metric);
+                names
+                    .iter()
+                    .all(|name| found.iter().any(|(known, ..)| known == name))
+            });
+            let asked = site.asked();
+            for (name, trace, value) in found {
+                let header = format!("00-{trace}-");
+                let mut all = asked.iter();
+                let of_site = all.find(|one| one.header("traceparent").starts_with(&header));
+                let path = of_site.map(|one| one.path.as_str());
+                let expected = if name == "a" { "/" } else { "/fails" };
+                assert_eq!(path, Some(expected), "{features} {metric} {trace}");
+                assert!(value > 0.0 && names.contains(&&*name), "{value} {name}");
+            }
+        }
+        served.running.interrupt();
+        served.running.end();
+    }
 }

@@ -56,6 +56,8 @@ mod secure;
 mod server;
 #[path = "../it/stopping.rs"]
 mod stopping;
+#[path = "../it/traceparent.rs"]
+mod traceparent;
 #[path = "../it/umami.rs"]
 mod umami;
 #[path = "../it/unanswered.rs"]

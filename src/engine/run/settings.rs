@@ -62,6 +62,7 @@ pub(super) fn settings_of(
         no_keepalive: !config.keep_alive,
         no_cookies: !config.cookies,
         sticky_follow: config.sticky_follow,
+        trace_sample: config.trace_sample,
         co_mitigation: match config.co_mitigation {
             CoMitigation::Disabled => "disabled",
             CoMitigation::Average => "average",

@@ -6,6 +6,7 @@ use crate::engine::user::open_requests::RequestOutcome;
 use crate::http::{ErrorClass, Exchange};
 use crate::lua::RequestOp;
 use crate::metrics::{Failure, Flight, Phases, RequestId, Sample};
+use crate::trace::{Trace, TraceContext};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -18,11 +19,19 @@ pub(crate) struct InFlight<'a> {
     lost: Duration,
     /// Flight of the request; `None` once it has ended.
     flight: Option<Flight>,
+    /// What its first hop carries, and whether the plan has set that.
+    trace: Option<(TraceContext, bool)>,
 }
 
 impl<'a> InFlight<'a> {
-    /// Begins a request of `user`, which is open at that place.
-    pub(crate) fn new(user: &'a User, op: &'a RequestOp, place: usize, begin: Instant) -> Self {
+    /// Begins a request of `user`, which is open at that place and belongs to that trace.
+    pub(crate) fn new(
+        user: &'a User,
+        op: &'a RequestOp,
+        place: usize,
+        begin: Instant,
+        trace: Option<&Trace>,
+    ) -> Self {
         user.shared.see(begin);
         let mut recorder = user.shared.recorder.borrow_mut();
         InFlight {
@@ -32,6 +41,7 @@ impl<'a> InFlight<'a> {
             begin,
             lost: user.shared.lost(),
             flight: Some(recorder.request_begins(begin.into_std())),
+            trace: trace.map(|trace| (trace.first, trace.given)),
         }
     }
 
@@ -75,11 +85,13 @@ impl Drop for InFlight<'_> {
         let latency = self.begin.elapsed();
         self.land(latency, false);
         let user = self.user;
+        let trace = self.trace.map(|(first, given)| Trace::new(first, given));
         let told = RequestOutcome {
             session: &user.session,
             base: user.open.base.as_deref(),
             op: self.op,
             finished: None,
+            trace: trace.as_ref(),
         };
         user.shared.recorder.borrow_mut().record(&Sample {
             request: self.row,

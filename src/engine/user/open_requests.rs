@@ -5,6 +5,7 @@ use crate::engine::user::Role;
 use crate::http::{ErrorClass, Session, Target, absolute};
 use crate::lua::{Finished, RequestOp};
 use crate::metrics::{Context, ExchangeDetails, RequestId};
+use crate::trace::Trace;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Duration;
@@ -82,18 +83,19 @@ impl<'a> Identity<'a> {
         }
     }
 
-    /// Returns the context of one of its requests.
+    /// Returns the context of one of its requests, which that connection has carried.
     pub(crate) fn context(
         self,
         connection: Option<NonZeroU64>,
-        details: &'a dyn ExchangeDetails,
+        told: &'a RequestOutcome<'a>,
     ) -> Context<'a> {
         Context {
             user: self.user,
             scenario: self.scenario,
             task: self.task,
             connection,
-            details,
+            trace: told.trace,
+            details: told,
         }
     }
 }
@@ -106,6 +108,8 @@ pub(crate) struct RequestOutcome<'a> {
     pub(crate) op: &'a RequestOp,
     /// Result of the request; `None` if it was cut off.
     pub(crate) finished: Option<&'a Finished>,
+    /// Its trace, if it has one.
+    pub(crate) trace: Option<&'a Trace>,
 }
 
 impl ExchangeDetails for RequestOutcome<'_> {
@@ -145,7 +149,7 @@ impl ExchangeDetails for RequestOutcome<'_> {
 
     fn request_headers(&self) -> Vec<(String, Vec<u8>)> {
         self.base.map_or_else(Vec::new, |base| {
-            self.session.headers_of(base, &self.op.request)
+            self.session.headers_of(base, &self.op.request, self.trace)
         })
     }
 

@@ -3,6 +3,7 @@
 use crate::config::Show;
 use crate::error::printable;
 use crate::lua::{Finished, RequestOp};
+use crate::trace::trace_id_text;
 use crate::units::{counted, show_duration, show_size};
 use std::fmt::Write as _;
 
@@ -35,6 +36,9 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
         show_duration(exchange.latency),
         show_size(exchange.bytes as f64),
     );
+    if let Some(trace) = &exchange.trace {
+        text += &format!(", trace {}", trace_id_text(trace.first.trace_id));
+    }
     if exchange.redirects > 0 {
         text += &format!(", {}", counted(exchange.redirects.into(), "redirect"));
     }
@@ -47,6 +51,14 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
 fn messages(text: &mut String, op: &RequestOp, finished: &Finished) {
     for (name, value) in &op.request.headers {
         line(text, '>', name.as_str(), value.as_bytes());
+    }
+    if let Some(trace) = finished
+        .exchange
+        .trace
+        .as_ref()
+        .filter(|trace| !trace.given)
+    {
+        line(text, '>', "traceparent", &trace.first.header());
     }
     body(text, '>', &op.request.body);
     if let Ok(response) = &finished.exchange.outcome {

@@ -16,7 +16,7 @@ mod stream;
 pub(super) use engine::outcomes_of;
 #[cfg(feature = "reqwest")]
 pub(super) use frame::{CONNECTION_WINDOW, STREAM_WINDOW};
-pub(super) use hpack::{encode_field, encode_start};
+pub(super) use hpack::{encode_field, encode_start, encode_text};
 
 use super::connect::NetStream;
 use super::failure::{ErrorClass, Failure};

@@ -20,6 +20,7 @@ pub(super) use raw::{BodyLimits, RawResponse, body_too_large};
 use super::failure::{ErrorClass, Failure};
 use super::target::Target;
 use crate::phases::Phases;
+use crate::trace::Trace;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use std::cell::OnceCell;
@@ -222,6 +223,9 @@ pub struct Exchange {
     pub retries: u32,
     /// Bytes received, headers and hops included.
     pub bytes: u64,
+    /// The trace that its hops carried; none if requests have no trace context, or if that which the plan has set is
+    /// none. Boxed: most runs have none.
+    pub trace: Option<Box<Trace>>,
     /// The response, or the reason why there is none.
     pub outcome: Result<Response, Failure>,
 }

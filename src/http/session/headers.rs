@@ -3,20 +3,37 @@
 use super::Session;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h1::{RequestFraming, write_end, write_start};
-use crate::http::h2::{encode_field, encode_start, is_connection_header};
+use crate::http::h2::{encode_field, encode_start, encode_text, is_connection_header};
 use crate::http::hop::Hop;
 use crate::http::message::{Request, write_header};
 #[cfg(feature = "reqwest")]
 use crate::http::reqwest::OutgoingRequest;
 use crate::http::target::Target;
+use crate::http::tracer::TRACEPARENT;
+use crate::trace::{Trace, TraceContext};
 #[cfg(feature = "reqwest")]
 use http::HeaderMap;
 use http::uri::{Authority, InvalidUri};
 use http::{HeaderName, HeaderValue, header};
 
 impl Session {
-    /// The headers that a request is sent with, in their order, `host` first. Cookies are those of the present.
-    pub fn headers_of(&self, base: &Target, request: &Request) -> Vec<(String, Vec<u8>)> {
+    /// Begins the trace of a request, if requests have one: that which the request or the user has set, else a new one.
+    pub fn begin_trace(&self, request: &Request) -> Option<Box<Trace>> {
+        let tracer = self.client.tracer.as_ref()?;
+        let user = self.headers.borrow();
+        let mut own = request.headers.iter().chain(user.iter());
+        let own = own.find(|(name, _)| *name == TRACEPARENT);
+        tracer.begin(own.map(|(_, value)| value)).map(Box::new)
+    }
+
+    /// The headers that a request in that trace is sent with, in their order, `host` first. Cookies are those of the
+    /// present.
+    pub fn headers_of(
+        &self,
+        base: &Target,
+        request: &Request,
+        trace: Option<&Trace>,
+    ) -> Vec<(String, Vec<u8>)> {
         let hop = Hop::first(&request.method, &request.body);
         let Ok(target) = super::resolve(base, &request.url) else {
             return Vec::new();
@@ -26,6 +43,10 @@ impl Session {
         self.each_header(&target, &hop, request, |name, value| {
             headers.push((name.as_str().to_owned(), value.as_bytes().to_vec()));
         });
+        if let Some(trace) = trace.filter(|trace| !trace.given) {
+            let value = trace.first.header().to_vec();
+            headers.push((TRACEPARENT.as_str().to_owned(), value));
+        }
         headers
     }
 
@@ -37,6 +58,7 @@ impl Session {
         target: &Target,
         hop: &Hop,
         request: &Request,
+        trace: Option<&Trace>,
     ) -> Option<usize> {
         out.clear();
         let host = self.host_header(target, hop, request);
@@ -52,6 +74,11 @@ impl Session {
                 framing.note(name, value);
                 write_header(out, name, value);
             });
+        }
+        if let Some(context) = sent(trace) {
+            out.extend_from_slice(b"traceparent: ");
+            out.extend_from_slice(&context.header());
+            out.extend_from_slice(b"\r\n");
         }
         if !self.client.config.keep_alive {
             out.extend_from_slice(b"connection: close\r\n");
@@ -70,6 +97,7 @@ impl Session {
         target: &Target,
         hop: &Hop,
         request: &Request,
+        trace: Option<&Trace>,
     ) -> Result<(), Failure> {
         out.clear();
         let host = self.host_header(target, hop, request);
@@ -91,6 +119,9 @@ impl Session {
                 }
             });
         }
+        if let Some(context) = sent(trace) {
+            encode_text(out, TRACEPARENT.as_str(), &context.header());
+        }
         if let Some(length) = hop.content_length() {
             encode_field(out, &header::CONTENT_LENGTH, &length.into());
         }
@@ -104,11 +135,17 @@ impl Session {
         target: &'a Target,
         hop: &'a Hop,
         request: &Request,
+        trace: Option<&Trace>,
     ) -> OutgoingRequest<'a> {
         let mut headers = HeaderMap::new();
         self.each_header(target, hop, request, |name, value| {
             headers.append(name, value.clone());
         });
+        if let Some(context) = sent(trace)
+            && let Ok(value) = HeaderValue::from_bytes(&context.header())
+        {
+            headers.insert(TRACEPARENT, value);
+        }
         OutgoingRequest {
             target,
             hop,
@@ -166,4 +203,9 @@ impl Session {
             put(&header::COOKIE, &cookies);
         }
     }
+}
+
+/// The context that lgoose itself adds to a hop under way; what a plan has set is among its headers.
+fn sent(trace: Option<&Trace>) -> Option<TraceContext> {
+    trace.filter(|trace| !trace.given).map(Trace::latest)
 }

@@ -23,6 +23,7 @@ use super::stopwatch::Stopwatch;
 use super::target::Target;
 #[cfg(feature = "reqwest")]
 use super::transport::Version;
+use crate::trace::{HopSpan, Trace};
 use http::{HeaderName, HeaderValue};
 use pool::{Channel, Pool};
 use std::cell::RefCell;
@@ -108,10 +109,15 @@ impl Session {
         self.jar.borrow_mut().clear();
     }
 
-    /// Carries out one request that begins now and is the session's only one for that time. Never fails as a call:
-    /// the outcome says what happened.
-    pub async fn send(&self, request: &Request, begin: Instant) -> Exchange {
-        let mut progress = Progress::starting(begin);
+    /// Carries out one request that begins now, in that trace, and is the session's only one for that time. Never fails
+    /// as a call: the outcome says what happened.
+    pub async fn send(
+        &self,
+        request: &Request,
+        begin: Instant,
+        trace: Option<Box<Trace>>,
+    ) -> Exchange {
+        let mut progress = Progress::starting(begin, trace);
         let outcome = {
             let follow = std::pin::pin!(self.follow(request, &mut progress));
             self.timer
@@ -122,8 +128,13 @@ impl Session {
     }
 
     /// Carries out one request that begins now while others of the same session are under way.
-    pub async fn send_beside(&self, request: &Request, begin: Instant) -> Exchange {
-        let mut progress = Progress::starting(begin);
+    pub async fn send_beside(
+        &self,
+        request: &Request,
+        begin: Instant,
+        trace: Option<Box<Trace>>,
+    ) -> Exchange {
+        let mut progress = Progress::starting(begin, trace);
         let outcome = tokio::time::timeout(
             self.time_limit(request),
             self.follow(request, &mut progress),
@@ -169,7 +180,20 @@ impl Session {
             let next = redirect_target(&target, &response.bytes[location])?;
             progress.redirects += 1;
             hop.redirect(status, !next.origin.same(&target.origin));
+            self.enter_hop(progress);
             target = next;
+        }
+    }
+
+    /// Gives a hop after a redirect a span of its own.
+    fn enter_hop(&self, progress: &mut Progress) {
+        if let (Some(trace), Some(tracer)) = (&mut progress.trace, &self.client.tracer)
+            && !trace.given
+        {
+            trace.hops.push(HopSpan {
+                span_id: tracer.span_id(),
+                begin: progress.stopwatch.last().into_std(),
+            });
         }
     }
 
@@ -208,7 +232,8 @@ impl Session {
                 }
                 #[cfg(feature = "reqwest")]
                 Channel::Reqwest(sender) => {
-                    let outgoing = self.reqwest_request(target, hop, request);
+                    let trace = progress.trace.as_deref();
+                    let outgoing = self.reqwest_request(target, hop, request, trace);
                     let may_be_http2 =
                         target.origin.secure || self.client.config.version == Version::Http2;
                     let under_way = may_be_http2.then(|| self.pool.under_way());
@@ -248,7 +273,7 @@ impl Session {
         progress: &mut Progress,
     ) -> Result<RawResponse, Failure> {
         let mut block = self.client.write_buffer.take();
-        let written = self.write_http2(&mut block, target, hop, request);
+        let written = self.write_http2(&mut block, target, hop, request, progress.trace.as_deref());
         let limits = request.limits(self.client.config.max_body);
         let request = written
             .map(|()| connection.begin(&block, &hop.method, hop.body.clone(), limits, progress));
@@ -266,7 +291,7 @@ impl Session {
         progress: &mut Progress,
     ) -> Result<RawResponse, Failure> {
         let mut bytes = self.client.write_buffer.take();
-        let body_at = self.write_http1(&mut bytes, target, hop, request);
+        let body_at = self.write_http1(&mut bytes, target, hop, request, progress.trace.as_deref());
         let encoded = EncodedRequest {
             bytes: &bytes,
             body_at,

@@ -8,6 +8,7 @@ use super::super::latency::{Burst, Exact, MOST_COUNT};
 use super::super::measures::MeasureDelta;
 use super::super::names::Label;
 use super::super::request::{RequestCounts, RequestDelta};
+use super::super::traced::Traced;
 use super::{Name, Slice};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ pub(crate) struct Request {
     failed_at_once: Counted,
     service: Counted,
     filled: Option<(Exact, Counted)>,
+    traced: Option<Box<Traced>>,
 }
 
 impl From<&RequestDelta> for Request {
@@ -52,6 +54,7 @@ impl From<&RequestDelta> for Request {
             failed_at_once: row.failed_at_once.counted(),
             service: row.service.counted(),
             filled: filled.map(|filled| (filled.exact, filled.counted())),
+            traced: row.traced.clone().filter(|traced| !traced.is_empty()),
         }
     }
 }
@@ -90,6 +93,9 @@ impl Request {
             *ours = ours.merged(exact);
             add(all, counted);
         }
+        if let Some(traced) = &other.traced {
+            self.traced.get_or_insert_default().merge(traced);
+        }
     }
 
     pub(super) fn is_plausible(&self) -> bool {
@@ -98,6 +104,10 @@ impl Request {
         self.counts.is_plausible()
             && counted.into_iter().all(are_plausible)
             && filled.is_none_or(|(exact, all)| exact.is_plausible() && are_plausible(all))
+            && self
+                .traced
+                .as_ref()
+                .is_none_or(|traced| traced.is_plausible())
     }
 
     fn to_delta(&self, label: Arc<Label>) -> RequestDelta {
@@ -112,6 +122,7 @@ impl Request {
                 .filled
                 .as_ref()
                 .map(|(exact, counted)| Box::new(Filled::of(*exact, counted))),
+            traced: self.traced.clone(),
         }
     }
 }

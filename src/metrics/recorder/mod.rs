@@ -138,7 +138,7 @@ impl Recorder {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         let row = &mut slice.requests[sample.request.0 as usize];
         row.enter(sample);
-        row.conclude(sample);
+        row.conclude(sample, self.origin);
         if let Some(failure) = &sample.failure {
             fail(slice, sample, failure, self.origin);
         }
@@ -162,7 +162,7 @@ impl Recorder {
     pub fn conclude(&mut self, sample: &Sample<'_>, before: &Entered<'_>) {
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         revise(slice, sample, before, self.origin);
-        slice.requests[sample.request.0 as usize].conclude(sample);
+        slice.requests[sample.request.0 as usize].conclude(sample, self.origin);
         self.log(sample);
     }
 

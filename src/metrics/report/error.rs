@@ -1,6 +1,7 @@
 //! Equal errors and exemplars of them.
 
 use super::latency::PhasesMs;
+use super::trace::TraceRow;
 use serde::{Deserialize, Serialize};
 
 /// Equal errors, counted together.
@@ -58,4 +59,7 @@ pub struct Exemplar {
     pub body: String,
     /// Length of the body in bytes.
     pub body_bytes: u64,
+    /// Its trace; `null` without `--trace`, or if what the plan has set as `traceparent` is none.
+    #[serde(default)]
+    pub trace: Option<TraceRow>,
 }

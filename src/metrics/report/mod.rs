@@ -11,6 +11,7 @@ mod omission;
 mod part;
 mod series;
 mod settings;
+mod trace;
 mod verdict;
 mod worker;
 
@@ -25,6 +26,8 @@ pub use omission::{CoFigures, CoMitigation, CoRow};
 pub use part::PartRow;
 pub use series::{PointGenerator, PointLatency, SeriesPoint};
 pub use settings::{MachineRow, RunSettings};
+pub(crate) use trace::LatestTrace;
+pub use trace::{HopRow, TraceRow, TracedRequest};
 pub use verdict::{Verdict, VerdictResult};
 pub use worker::{LabelRow, WorkerRow, WorkerState};
 
@@ -207,6 +210,15 @@ pub struct RequestRow {
     /// The figures over time.
     #[serde(default, skip_serializing_if = "NameSeries::is_empty")]
     pub series: NameSeries,
+    /// The slowest three requests whose trace the site was asked to keep; only with `--trace`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traced: Vec<TracedRequest>,
+    /// The latest such request by the number of its bucket of latencies, for the metrics of a run under way.
+    #[serde(skip)]
+    pub(crate) latest_traces: BTreeMap<u8, LatestTrace>,
+    /// The latest such request that failed, likewise.
+    #[serde(skip)]
+    pub(crate) latest_failed_trace: Option<LatestTrace>,
 }
 
 /// Figures of requests.

@@ -70,6 +70,8 @@ pub struct RunSettings {
     pub no_cookies: bool,
     /// Whether a user that was redirected to another host went on there.
     pub sticky_follow: bool,
+    /// The share of requests whose trace the site was asked to keep; `null` if requests had no trace context.
+    pub trace_sample: Option<f64>,
     /// Cadence that late users were compared with; `disabled` if nothing was filled in.
     pub co_mitigation: String,
     /// The thresholds, as the command line takes them.

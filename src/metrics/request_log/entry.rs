@@ -1,7 +1,8 @@
 //! Encodes entries of a log as bytes and back: numbers first, then texts with their lengths. Read by the lgoose that
 //! wrote them, in this process or of the same version on another machine, so there is no version in them.
 
-use std::num::NonZeroU64;
+use crate::trace::TraceContext;
+use std::num::{NonZeroU64, NonZeroU128};
 
 /// Longest text of an entry, in bytes: more of a name, a URL or a message helps nobody.
 pub(super) const MOST_TEXT: usize = 8 * 1024;
@@ -11,6 +12,8 @@ const NONE: u64 = u64::MAX;
 
 const REQUEST: u8 = 1;
 const TASK: u8 = 2;
+/// A request with a trace.
+const TRACED: u8 = 3;
 
 /// An entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +70,8 @@ pub struct RequestEntry<'a> {
     pub error: Option<&'a str>,
     /// The line of the plan that failed.
     pub line: Option<&'a str>,
+    /// What its first hop carried of a trace.
+    pub trace: Option<TraceContext>,
     /// Its headers and the body's start, for the debug log alone.
     pub messages: Option<Messages<'a>>,
 }
@@ -126,7 +131,15 @@ impl RequestEntry<'_> {
             u64::from(self.redirects),
             u64::from(self.retries),
         ];
-        out.push(REQUEST);
+        match &self.trace {
+            None => out.push(REQUEST),
+            Some(trace) => {
+                out.push(TRACED);
+                let id = trace.trace_id.get();
+                put_numbers(out, &[(id >> 64) as u64, id as u64]);
+                put_numbers(out, &[trace.span_id.get(), trace.sampled.into()]);
+            }
+        }
         put_numbers(out, &numbers);
         put(out, &[self.scenario]);
         put(out, &[self.task]);
@@ -221,6 +234,11 @@ impl<'a> Cursor<'a> {
     fn entry(&mut self) -> Option<Entry<'a>> {
         match self.array()? {
             [REQUEST] => self.request().map(Entry::Request),
+            [TRACED] => {
+                let trace = self.trace()?;
+                let request = self.request()?;
+                Some(Entry::Request(RequestEntry { trace, ..request }))
+            }
             [_] => self.task().map(Entry::Task),
         }
     }
@@ -249,6 +267,7 @@ impl<'a> Cursor<'a> {
             class: self.text()?,
             error: self.optional()?,
             line: self.optional()?,
+            trace: None,
             messages: None,
         };
         let [body_bytes] = self.numbers()?;
@@ -261,6 +280,18 @@ impl<'a> Cursor<'a> {
             });
         }
         Some(entry)
+    }
+
+    /// Reads a trace; within is `None` if it is none.
+    fn trace(&mut self) -> Option<Option<TraceContext>> {
+        let [high, low, span_id, sampled] = self.numbers()?;
+        let trace_id = NonZeroU128::new(u128::from(high) << 64 | u128::from(low));
+        let ids = trace_id.zip(NonZeroU64::new(span_id));
+        Some(ids.map(|(trace_id, span_id)| TraceContext {
+            trace_id,
+            span_id,
+            sampled: sampled == 1,
+        }))
     }
 
     fn task(&mut self) -> Option<TaskEntry<'a>> {

@@ -216,6 +216,7 @@ impl LogRecorder {
             class: details.class(),
             error: sample.failure.map(|failure| cut(failure.message)),
             line: sample.failure.and_then(|failure| failure.line),
+            trace: context.trace.map(|trace| trace.first),
             messages: messages.as_ref().map(|kept| kept.as_entry()),
         };
         let bytes = &mut self.bytes;

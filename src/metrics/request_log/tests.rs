@@ -56,6 +56,7 @@ fn record(recorder: &mut Recorder, origin: Instant, count: u64, asked: &Asked<'_
                 line: Some("p.lua:3"),
             }),
             context: Some(Context {
+                trace: None,
                 user: 3,
                 scenario: "s",
                 task: "t",

@@ -7,6 +7,7 @@ use super::super::report::{
     ArrivalsRow, GeneratorRow, PartRow, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
 };
 use super::super::tally::RequestTally;
+use super::super::traced::Traced;
 use super::super::users::Users;
 use super::measured::Measured;
 use super::scenarios::Scenario;
@@ -185,11 +186,17 @@ fn rows(
 ) -> Vec<RequestRow> {
     let rows = table.named().enumerate();
     rows.filter(|(_, (_, row))| row.counts.count() > 0)
-        .map(|(at, (label, row))| RequestRow {
-            method: label.group.to_string(),
-            name: label.name.to_string(),
-            figures: row.figures(measured),
-            series: series(at),
+        .map(|(at, (label, row))| {
+            let traced = row.traced.as_deref();
+            RequestRow {
+                method: label.group.to_string(),
+                name: label.name.to_string(),
+                figures: row.figures(measured),
+                series: series(at),
+                traced: traced.map(Traced::slowest).unwrap_or_default(),
+                latest_traces: traced.map(Traced::latest).unwrap_or_default(),
+                latest_failed_trace: traced.and_then(Traced::latest_failed),
+            }
         })
         .collect()
 }

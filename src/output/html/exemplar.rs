@@ -3,7 +3,7 @@
 
 use super::escape::{block, text};
 use crate::metrics::{ErrorRow, Exemplar};
-use crate::output::display::{moment, time};
+use crate::output::display::{moment, status_text, time, trace_text};
 use crate::units::{show_count, show_size};
 
 /// Returns the label of the details and their HTML; `whole` says that the row itself has the whole message.
@@ -26,10 +26,7 @@ pub(super) fn detail(error: &ErrorRow, whole: bool) -> Option<(String, String)> 
 }
 
 fn html(exemplar: &Exemplar) -> String {
-    let status = match exemplar.status {
-        0 => "no response".to_owned(),
-        status => status.to_string(),
-    };
+    let status = status_text(exemplar.status);
     let address = format!("{} {}", exemplar.method, exemplar.url);
     let mut inner = format!("<p class=\"note\">{}</p>", text(&whereabouts(exemplar)));
     let body = match exemplar.body_bytes {
@@ -87,6 +84,9 @@ fn whereabouts(exemplar: &Exemplar) -> String {
     }
     if !phases.is_empty() {
         words.push(phases.join(", "));
+    }
+    if let Some(trace) = &exemplar.trace {
+        words.push(format!("trace {}", trace_text(trace)));
     }
     words.join(" · ")
 }

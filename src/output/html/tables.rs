@@ -3,7 +3,9 @@
 use super::table::{Cell, Table, count, duration, times};
 use super::{exemplar, measures, workers};
 use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
-use crate::output::display::{moment, rate, request_name, with_share};
+use crate::output::display::{
+    moment, rate, request_name, slowest_traces, status_text, trace_text, with_share,
+};
 use crate::units::{show_count, show_size};
 use std::collections::BTreeSet;
 
@@ -19,6 +21,7 @@ pub(super) fn sections(report: &Report) -> Vec<Table> {
         all.extend([requests(report), latency(report), percentiles(report)]);
         all.extend(service(report));
         all.extend([phases(report), status(report)]);
+        all.extend(traces(report));
     }
     all.extend(scenarios(report));
     all.extend(tasks(report));
@@ -165,6 +168,25 @@ fn status(report: &Report) -> Table {
         codes.iter().map(cell).collect()
     });
     table
+}
+
+fn traces(report: &Report) -> Option<Table> {
+    let columns = ["Name", "#Latency", "Status", "#At", "#User", "Trace"];
+    let mut table = Table::new("traces", "Slowest traces", &columns)
+        .note("The slowest requests of each name among those whose trace the site was asked to keep: look for it in the site’s tracing.");
+    let slowest = slowest_traces(report);
+    for (name, one) in &slowest {
+        let at = one.start_ns as f64 / 1e9;
+        table.row(&[
+            Cell::Text(name.clone()),
+            duration(one.latency_ms + one.delay_ms),
+            Cell::Text(status_text(one.status)),
+            Cell::Number(at, moment(at)),
+            count(one.user),
+            Cell::Text(trace_text(&one.trace)),
+        ]);
+    }
+    (!slowest.is_empty()).then_some(table)
 }
 
 fn errors(report: &Report) -> Option<Table> {

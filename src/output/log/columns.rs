@@ -2,9 +2,16 @@
 
 use super::fields::Fields;
 use crate::metrics::{LogKind, Messages, RequestEntry, TaskEntry};
+use crate::trace::{TRACE_ID, TraceContext};
 
-/// Writes the fields of a request in that log; false if the log has no line for it.
-pub(super) fn request(log: LogKind, entry: &RequestEntry<'_>, to: &mut impl Fields) -> bool {
+/// Writes the fields of a request in that log, with its trace in one that is `traced`; false if the log has no line for
+/// it.
+pub(super) fn request(
+    log: LogKind,
+    traced: bool,
+    entry: &RequestEntry<'_>,
+    to: &mut impl Fields,
+) -> bool {
     match log {
         LogKind::Requests => every(entry, to),
         LogKind::Errors if entry.error.is_some() => failed(entry, to),
@@ -14,17 +21,41 @@ pub(super) fn request(log: LogKind, entry: &RequestEntry<'_>, to: &mut impl Fiel
         },
         LogKind::Errors | LogKind::Tasks => return false,
     }
+    if traced {
+        trace(entry.trace.as_ref(), to);
+    }
     true
 }
 
-/// Writes the fields of a task's run in that log; false if the log has no line for it.
-pub(super) fn task(log: LogKind, entry: &TaskEntry<'_>, to: &mut impl Fields) -> bool {
+/// Writes the fields of a task's run in that log, likewise; false if the log has no line for it.
+pub(super) fn task(
+    log: LogKind,
+    traced: bool,
+    entry: &TaskEntry<'_>,
+    to: &mut impl Fields,
+) -> bool {
     match log {
         LogKind::Tasks => run(entry, to),
-        LogKind::Errors if entry.error.is_some() => failed_run(entry, to),
+        LogKind::Errors if entry.error.is_some() => {
+            failed_run(entry, to);
+            if traced {
+                trace(None, to);
+            }
+        }
         _ => return false,
     }
     true
+}
+
+/// Writes the trace of a request; tasks have none.
+fn trace(of: Option<&TraceContext>, to: &mut impl Fields) {
+    let value = of.map(TraceContext::header);
+    // Plain digits, as they were sent.
+    let text = value
+        .as_ref()
+        .and_then(|value| std::str::from_utf8(value).ok());
+    to.optional_text("trace_id", text.and_then(|text| text.get(TRACE_ID)));
+    to.optional_flag("sampled", of.map(|trace| trace.sampled));
 }
 
 fn every(entry: &RequestEntry<'_>, to: &mut impl Fields) {

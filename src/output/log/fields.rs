@@ -11,6 +11,7 @@ pub(super) trait Fields {
     fn optional_text(&mut self, name: &'static str, value: Option<&str>);
     fn number(&mut self, name: &'static str, value: u64);
     fn optional_number(&mut self, name: &'static str, value: Option<u64>);
+    fn optional_flag(&mut self, name: &'static str, value: Option<bool>);
     /// Adds the lines of a text as a list.
     fn list(&mut self, name: &'static str, lines: &str);
 }
@@ -38,6 +39,9 @@ impl Fields for Names<'_> {
     fn optional_number(&mut self, name: &'static str, _: Option<u64>) {
         self.add(name);
     }
+    fn optional_flag(&mut self, name: &'static str, _: Option<bool>) {
+        self.add(name);
+    }
     fn list(&mut self, name: &'static str, _: &str) {
         self.add(name);
     }
@@ -63,6 +67,9 @@ impl Fields for Csv<'_> {
             Some(value) => self.number(name, value),
             None => self.0.push(b','),
         }
+    }
+    fn optional_flag(&mut self, name: &'static str, value: Option<bool>) {
+        self.optional_text(name, value.map(|flag| if flag { "true" } else { "false" }));
     }
     fn list(&mut self, name: &'static str, lines: &str) {
         self.text(name, &lines.trim_end().replace('\n', " | "));
@@ -108,6 +115,14 @@ impl Fields for Jsonl<'_> {
                 self.0.extend_from_slice(b"null,");
             }
         }
+    }
+    fn optional_flag(&mut self, name: &'static str, value: Option<bool>) {
+        self.name(name);
+        self.0.extend_from_slice(match value {
+            Some(true) => b"true,",
+            Some(false) => b"false,",
+            None => b"null,",
+        });
     }
     fn list(&mut self, name: &'static str, lines: &str) {
         self.name(name);

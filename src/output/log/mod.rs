@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use writer::{Log, Writer};
+use writer::{Layout, Log, Writer};
 
 /// The most memory that all queued lines may take, in bytes.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
@@ -83,7 +83,13 @@ impl LogWriter {
             let sink = Sink::open(&file.path, progress.clone()).map_err(unwritable)?;
             wanted[kind as usize] = true;
             let sorted = logs.sorted && kind == LogKind::Requests;
-            open.push(Log::new(kind, file, sink, sorted, of_workers));
+            let layout = Layout {
+                kind,
+                format: file.format,
+                of_workers,
+                traced: logs.traced,
+            };
+            open.push(Log::new(layout, &file.path, sink, sorted));
             named.push((kind, file.clone()));
         }
         if open.is_empty() {

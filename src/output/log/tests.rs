@@ -70,6 +70,7 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
                 scenario: text,
                 task: text,
                 connection: None,
+                trace: None,
                 details: &Asked(text),
             }),
         });
@@ -100,6 +101,7 @@ fn logs_of(folder: &Path, ending: &str, texts: &[&str]) -> Written {
         error: file("error"),
         debug: file("debug"),
         sorted: false,
+        traced: false,
     };
     let writer = LogWriter::start(&logs, false)
         .expect("the files can be written")
@@ -221,7 +223,13 @@ fn the_last_line_says_what_was_left_out_and_readers_survive_it() {
         fail(&mut recorder, origin, &["a", "b"]);
         drop(recorder);
         run_logs.end();
-        let logs = vec![Log::new(LogKind::Requests, &file, sink, false, false)];
+        let layout = Layout {
+            kind: LogKind::Requests,
+            format: file.format,
+            of_workers: false,
+            traced: false,
+        };
+        let logs = vec![Log::new(layout, &path, sink, false)];
         let writer = Writer {
             logs,
             run_logs,

@@ -1,11 +1,11 @@
 //! The thread that writes the logs: it formats the entries it receives and passes them to the files.
 
 use super::columns;
-use super::fields::{Csv, Fields as _, Jsonl, Names};
+use super::fields::{Csv, Fields, Jsonl, Names};
 use super::progress::Progress;
 use super::sink::{Ended, Sink};
 use super::sorter::Sorter;
-use crate::config::{LogFile, LogFormat};
+use crate::config::LogFormat;
 use crate::error::{Error, Trouble};
 use crate::metrics::{
     Chunk, Entry, LogKind, LogMessage, LogWorker, RequestEntry, RunLogs, TaskEntry,
@@ -42,8 +42,8 @@ impl Writer {
         } = self;
         let ended = logs.into_iter().map(|mut log| {
             log.write_sorted(&progress);
-            let lines = progress.lines[log.kind as usize].load(Ordering::Relaxed);
-            log.last_line(run_logs.made(log.kind).saturating_sub(lines));
+            let lines = progress.lines[log.layout.kind as usize].load(Ordering::Relaxed);
+            log.last_line(run_logs.made(log.layout.kind).saturating_sub(lines));
             log.trouble
         });
         ended.flatten().collect()
@@ -61,48 +61,49 @@ impl Writer {
     }
 }
 
+/// What stands in the lines of a log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) kind: LogKind,
+    pub(super) format: LogFormat,
+    /// Whether each line begins with the worker that it came from.
+    pub(super) of_workers: bool,
+    /// Whether each line of a request ends with its trace.
+    pub(super) traced: bool,
+}
+
 /// One log and its file.
 #[derive(Debug)]
 pub(super) struct Log {
-    kind: LogKind,
-    format: LogFormat,
+    layout: Layout,
     path: PathBuf,
     sink: Sink,
     buffer: Vec<u8>,
     sorter: Option<Sorter>,
     /// Whether the header line, which does not count, has not been taken yet.
     names_due: bool,
-    /// Whether each line begins with the worker that it came from.
-    of_workers: bool,
     /// Whether nothing is written any more.
     ended: bool,
     trouble: Option<Error>,
 }
 
 impl Log {
-    /// Creates a log that goes into that file.
-    pub(super) fn new(
-        kind: LogKind,
-        file: &LogFile,
-        sink: Sink,
-        sorted: bool,
-        of_workers: bool,
-    ) -> Log {
-        let folder = file.path.parent().filter(|folder| *folder != Path::new(""));
+    /// Creates a log that goes into the file at that path.
+    pub(super) fn new(layout: Layout, path: &Path, sink: Sink, sorted: bool) -> Log {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
         let mut buffer = Vec::new();
-        if file.format == LogFormat::Csv {
-            names(kind, of_workers, &mut buffer);
+        let names_due = layout.format == LogFormat::Csv;
+        if names_due {
+            names(layout, &mut buffer);
         }
         Log {
-            kind,
-            format: file.format,
-            path: file.path.clone(),
+            layout,
+            path: path.to_owned(),
             sink,
-            names_due: file.format == LogFormat::Csv,
+            names_due,
             buffer,
             sorter: sorted.then(|| Sorter::new(folder.to_owned())),
-            of_workers,
             ended: false,
             trouble: None,
         }
@@ -114,7 +115,7 @@ impl Log {
         }
         let begin = self.buffer.len();
         let name = worker.map(|worker| &*worker.name);
-        if !line(self.kind, self.format, entry, name, &mut self.buffer) {
+        if !line(self.layout, entry, name, &mut self.buffer) {
             return;
         }
         if let (Some(sorter), Entry::Request(request)) = (&mut self.sorter, entry) {
@@ -144,7 +145,7 @@ impl Log {
             self.names_due = false;
             lines -= 1;
         }
-        progress.lines[self.kind as usize].fetch_add(lines, Ordering::Relaxed);
+        progress.lines[self.layout.kind as usize].fetch_add(lines, Ordering::Relaxed);
         if let Err(ended) = outcome {
             self.end(ended);
         }
@@ -182,7 +183,7 @@ impl Log {
             return;
         }
         self.buffer.clear();
-        match self.format {
+        match self.layout.format {
             LogFormat::Jsonl => {
                 let line = format!("{{\"left_out\":{left_out}}}\n");
                 self.buffer.extend_from_slice(line.as_bytes());
@@ -190,7 +191,7 @@ impl Log {
             LogFormat::Csv => {
                 // As many fields as every row, so that readers do not stumble over it.
                 let mut header = Vec::new();
-                names(self.kind, self.of_workers, &mut header);
+                names(self.layout, &mut header);
                 let columns = memchr::memchr_iter(b',', &header).count();
                 self.buffer.resize(columns - 1, b',');
                 let line = format!("{left_out} lines were left out,\n");
@@ -203,13 +204,13 @@ impl Log {
 }
 
 /// Appends the line of an entry; false if the log has none for it.
-fn line(
-    kind: LogKind,
-    format: LogFormat,
-    entry: &Entry<'_>,
-    worker: Option<&str>,
-    out: &mut Vec<u8>,
-) -> bool {
+fn line(layout: Layout, entry: &Entry<'_>, worker: Option<&str>, out: &mut Vec<u8>) -> bool {
+    let Layout {
+        kind,
+        format,
+        traced,
+        ..
+    } = layout;
     let begin = out.len();
     if format == LogFormat::Jsonl {
         out.push(b'{');
@@ -220,11 +221,9 @@ fn line(
             LogFormat::Csv => Csv(out).text(WORKER, name),
         }
     }
-    let has_one = match (format, entry) {
-        (LogFormat::Csv, Entry::Request(entry)) => columns::request(kind, entry, &mut Csv(out)),
-        (LogFormat::Csv, Entry::Task(entry)) => columns::task(kind, entry, &mut Csv(out)),
-        (LogFormat::Jsonl, Entry::Request(entry)) => columns::request(kind, entry, &mut Jsonl(out)),
-        (LogFormat::Jsonl, Entry::Task(entry)) => columns::task(kind, entry, &mut Jsonl(out)),
+    let has_one = match format {
+        LogFormat::Csv => fields(kind, traced, entry, &mut Csv(out)),
+        LogFormat::Jsonl => fields(kind, traced, entry, &mut Jsonl(out)),
     };
     if !has_one {
         out.truncate(begin);
@@ -239,9 +238,18 @@ fn line(
     true
 }
 
+/// Writes the fields of an entry; false if the log has no line for it.
+fn fields(kind: LogKind, traced: bool, entry: &Entry<'_>, to: &mut impl Fields) -> bool {
+    match entry {
+        Entry::Request(entry) => columns::request(kind, traced, entry, to),
+        Entry::Task(entry) => columns::task(kind, traced, entry, to),
+    }
+}
+
 /// Appends the header line: the names of a log's columns, taken from its own lines.
-fn names(kind: LogKind, of_workers: bool, out: &mut Vec<u8>) {
-    if of_workers {
+fn names(layout: Layout, out: &mut Vec<u8>) {
+    let Layout { kind, traced, .. } = layout;
+    if layout.of_workers {
         Names(out).text(WORKER, "");
     }
     let request = RequestEntry {
@@ -254,8 +262,8 @@ fn names(kind: LogKind, of_workers: bool, out: &mut Vec<u8>) {
         }),
         ..RequestEntry::default()
     };
-    if !columns::request(kind, &request, &mut Names(out)) {
-        columns::task(kind, &TaskEntry::default(), &mut Names(out));
+    if !columns::request(kind, traced, &request, &mut Names(out)) {
+        columns::task(kind, traced, &TaskEntry::default(), &mut Names(out));
     }
     out.pop();
     out.push(b'\n');

@@ -6,14 +6,17 @@
 
 use crate::metrics::{Figures, Latency, Report, VerdictResult};
 use crate::output::display::{
-    cut_middle, labels_text, metric_cells, moment, one_line, request_name, share, threshold_figure,
-    threshold_name, time, with_share, worker_state, workers_shown,
+    cut_middle, labels_text, metric_cells, moment, one_line, request_name, share, slowest_traces,
+    status_text, threshold_figure, threshold_name, time, trace_text, with_share, worker_state,
+    workers_shown,
 };
 use crate::units::{show_count, show_duration, three_digits};
 use std::time::Duration;
 
 /// The most rows of a table; the rest is counted. Comments on GitHub and GitLab take some 65,000 characters.
 const MOST_ROWS: usize = 50;
+/// The most rows of slow requests with their traces.
+const MOST_TRACES: usize = 10;
 /// The most columns of a name.
 const LONGEST_NAME: usize = 80;
 /// The most characters of a message.
@@ -55,6 +58,7 @@ pub(crate) fn to_markdown(report: &Report) -> String {
     labels(report, &mut out);
     workers(report, &mut out);
     errors(report, &mut out);
+    traces(report, &mut out);
     out += &format!(
         "\nlgoose {} · {} · seed {}\n",
         prose(&cut(&one_line(&report.version), LONGEST_NAME)),
@@ -243,6 +247,19 @@ fn errors(report: &Report, out: &mut String) {
         ]
     });
     table("errors|#|<message|<line|<seen", rows, out);
+}
+
+fn traces(report: &Report, out: &mut String) {
+    let slowest = slowest_traces(report);
+    let rows = slowest.iter().take(MOST_TRACES).map(|(of, one)| {
+        vec![
+            name(of),
+            time(one.latency_ms + one.delay_ms),
+            status_text(one.status),
+            code(&cut(&trace_text(&one.trace), LONGEST_NAME)),
+        ]
+    });
+    table("slowest traces|latency|status|<trace id", rows, out);
 }
 
 fn mark(good: bool) -> char {

@@ -57,7 +57,8 @@ fn a_reader_of_markdown_finds_the_tables() {
             "thresholds",
             "checks",
             "metrics",
-            "errors"
+            "errors",
+            "slowest traces"
         ]
     );
     let header = &tables[0][0];

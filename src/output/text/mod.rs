@@ -5,6 +5,7 @@
 mod omission;
 mod sections;
 mod table;
+mod traces;
 mod workers;
 
 use crate::metrics::{ErrorRow, Report, Snapshot};
@@ -23,14 +24,15 @@ pub(crate) struct TableOptions {
     pub status_codes: bool,
 }
 
-/// Renders the end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, checks and
-/// metrics, thresholds, coordinated omission, labels, workers, overview.
+/// Renders the end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, traces, checks
+/// and metrics, thresholds, coordinated omission, labels, workers, overview.
 ///
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
 /// cut, so on less than 80 columns lines may be longer than the terminal.
 pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     let blocks = sections::tables(report);
-    let mut measures = sections::measures(report);
+    let mut measures: Vec<Table> = traces::table(report).into_iter().collect();
+    measures.extend(sections::measures(report));
     measures.extend(sections::thresholds(report));
     measures.extend(omission::table(report));
     measures.extend(workers::tables(report));

@@ -9,7 +9,9 @@ use super::super::style::Meaning;
 use super::super::text::one_line;
 use super::paint::Lines;
 use super::{distribution, worker};
-use crate::metrics::{ErrorRow, Exemplar, Figures, LiveRow, PhasesMs, Report, Snapshot};
+use crate::metrics::{
+    ErrorRow, Exemplar, Figures, LiveRow, PhasesMs, Report, Snapshot, TraceRow, TracedRequest,
+};
 use crate::units::{show_count, show_size};
 use std::time::Duration;
 
@@ -55,6 +57,7 @@ pub(super) fn lines(state: &State, snapshot: &Snapshot, subject: &Subject) -> Li
                 lines.push((Meaning::Bad, text));
             }
             if let Some(request) = told {
+                lines.extend(request.traced.iter().map(|one| about_trace(one, clock)));
                 lines.extend(distribution::lines(&request.figures));
             }
             return lines;
@@ -211,6 +214,9 @@ fn about_exemplar(exemplar: &Exemplar, clock: Clock) -> Lines {
     );
     line("task", one_line(&exemplar.task));
     line("phases", phases_text(&exemplar.phases_ms));
+    if let Some(trace) = &exemplar.trace {
+        line("trace", trace_text(trace));
+    }
     for (name, headers) in [
         ("sent", &exemplar.request_headers),
         ("received", &exemplar.response_headers),
@@ -223,6 +229,21 @@ fn about_exemplar(exemplar: &Exemplar, clock: Clock) -> Lines {
         line(if n == 0 { "body" } else { "" }, one_line(text));
     }
     lines
+}
+
+/// Returns the line of one of the slowest requests whose trace the site was asked to keep.
+fn about_trace(one: &TracedRequest, clock: Clock) -> (Meaning, String) {
+    let latency = ms_text(one.latency_ms + one.delay_ms);
+    let (when, trace) = (clock.of_log(one.start_ns), trace_text(&one.trace));
+    line("slow", format!("{latency} at {when} · trace {trace}"))
+}
+
+fn trace_text(trace: &TraceRow) -> String {
+    let id = one_line(&trace.trace_id);
+    match trace.sampled {
+        true => id,
+        false => format!("{id} (not sampled)"),
+    }
 }
 
 fn phases_text(phases: &PhasesMs) -> String {

@@ -1,5 +1,6 @@
 //! The two ways in which metrics are written, both by the crate `prometheus-client`.
 
+use super::exemplars::{self, PREFIX};
 use crate::telemetry::{Distribution, Family, Figure, SCALE};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
@@ -8,8 +9,10 @@ use prometheus_client::encoding::{
 };
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
+use prost::Message as _;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Ways of writing metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,19 +51,26 @@ impl Encoding {
     /// # Errors
     /// None that plain figures can cause.
     pub(super) fn write(self, families: Vec<Family>) -> Result<Vec<u8>, String> {
-        let mut registry = Registry::with_prefix("lgoose");
+        let families = Arc::new(families);
+        let mut registry = Registry::with_prefix(PREFIX);
         registry.register_collector(Box::new(Metrics {
             encoding: self,
-            families,
+            families: families.clone(),
         }));
         match self {
             Encoding::Text => {
                 let mut written = String::new();
                 text::encode(&mut written, &registry).map_err(|error| error.to_string())?;
-                Ok(written.into_bytes())
+                Ok(exemplars::add_to_text(written, &families).into_bytes())
             }
             Encoding::Protobuf => {
-                prometheus_protobuf::encode_to_vec(&registry).map_err(|error| error.to_string())
+                let messages = prometheus_protobuf::encode(&registry);
+                let mut messages = messages.map_err(|error| error.to_string())?;
+                exemplars::add_to_messages(&mut messages, &families);
+                let all = messages.iter();
+                Ok(all
+                    .flat_map(|one| one.encode_length_delimited_to_vec())
+                    .collect())
             }
         }
     }
@@ -69,12 +79,12 @@ impl Encoding {
 #[derive(Debug)]
 struct Metrics {
     encoding: Encoding,
-    families: Vec<Family>,
+    families: Arc<Vec<Family>>,
 }
 
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        for family in &self.families {
+        for family in self.families.iter() {
             let Some((_, first)) = family.rows.first() else {
                 continue;
             };

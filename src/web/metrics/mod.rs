@@ -2,6 +2,7 @@
 //! histograms, in Prometheus' own protobuf. What is told is in `telemetry`, how it is written in `encoding`.
 
 mod encoding;
+mod exemplars;
 #[cfg(test)]
 mod tests;
 

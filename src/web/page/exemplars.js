@@ -2,7 +2,7 @@
 
 import { group, make, showMs } from './shared.js';
 import { shown } from './state.js';
-import { moment, size } from './words.js';
+import { moment, size, traceText } from './words.js';
 
 const LONGEST = 4096;
 const keyOf = row => `${row.name}\n${row.message}\n${row.line}`;
@@ -55,5 +55,6 @@ function whereabouts(one) {
   const words = [`${moment(one.start_ns / 1e9)} into the run`, `user ${one.user}`];
   for (const [label, key] of [['scenario', 'scenario'], ['task', 'task'], ['answered from', 'final_url']]) if (one[key]) words.push(`${label} ${one[key]}`);
   if (phases.length) words.push(phases.join(', '));
+  if (one.trace) words.push(`trace ${traceText(one.trace)}`);
   return words.join(' · ');
 }

@@ -10,7 +10,7 @@ import { clearLog, takeLog } from './log.js';
 import { showFacts, showOverview } from './overview.js';
 import { fetchAnew, followReport, keepReports, startDownloads } from './reports.js';
 import { state, take } from './state.js';
-import { showTables, showTasks, startTables } from './tables.js';
+import { showTables, showTasks, showTraces, startTables } from './tables.js';
 
 const AGAIN_MS = 2000;
 const NAMES = { charts: 'Charts' };
@@ -111,9 +111,10 @@ if (location.pathname !== '/') find('.brand').append(' · ', make('a', { href: '
 startTables();
 startCharts();
 startDownloads();
-followReport([find('#chart-names'), find('#tasks'), find('#errors')], report => {
+followReport([find('#chart-names'), find('#traces'), find('#tasks'), find('#errors')], report => {
   showNames(report);
   showTasks(report);
+  showTraces(report);
   exemplars.take(report);
   showContents();
 });

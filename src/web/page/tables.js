@@ -4,7 +4,7 @@ import { digits, find, group, make, showMs, showPercent } from './shared.js';
 import { Table, bad, made, mark, num, text } from './table.js';
 import { exemplars } from './exemplars.js';
 import { requestName, shown, state } from './state.js';
-import { figure, moment, rate, share, withShare } from './words.js';
+import { figure, moment, rate, share, traceText, withShare } from './words.js';
 
 const tables = {};
 const count = n => num(n, group(n));
@@ -17,6 +17,8 @@ export function startTables() {
   add('thresholds', 'Thresholds', ['Verdict', 'Threshold', 'Distance', '#Limit', '#Figure', '#Broken at']);
   add('errors', 'Errors', ['#Count', 'Name', 'Message', '#First seen', '#Last seen', 'Plan']);
   add('requests', 'Requests', ['Name', '#Requests', '#Failures', '#Requests/s', '#Now/s', '#Failing now/s', '#50%', '#95%', '#99%', '#Maximum'], { filter: 'Filter names' });
+  add('traces', 'Slowest traces', ['Name', '#Latency', 'Status', '#At', '#User', 'Trace'],
+    { note: 'The slowest requests of each name among those whose trace the site was asked to keep: look for it in the site’s tracing.' });
   add('scenarios', 'Scenarios', ['Scenario', '#Users now', '#Iterations']);
   add('tasks', 'Tasks and transactions', ['Task', 'Scenario', '#Runs', '#Failures', '#Runs/s', '#Average', '#Median', '#95%', '#Maximum']);
   add('checks', 'Checks', ['Verdict', 'Check', '#Held', '#Did not', '#Share']);
@@ -56,6 +58,15 @@ export function showTasks(report) {
     cells: [text(shown(row.name)), text(shown(row.scenario)), count(row.runs), failed(row.failures, row.runs),
       num(row.runs / Math.max(report.elapsed_s, 1e-9), rate(row.runs / Math.max(report.elapsed_s, 1e-9))),
       ms(row.latency_ms?.avg), ms(row.latency_ms?.p50), ms(row.latency_ms?.p95), ms(row.latency_ms?.max)],
+  })));
+}
+
+// Traces are in the report only, too.
+export function showTraces(report) {
+  const all = report.requests.flatMap(row => (row.traced ?? []).map(one => ({ name: requestName(row), one, ms: one.latency_ms + one.delay_ms })));
+  tables.traces.show(all.sort((a, b) => b.ms - a.ms).map(({ name, one, ms: took }) => ({
+    key: one.trace.span_id,
+    cells: [text(name), ms(took), text(one.status ? `${one.status}` : 'no response'), at(one.start_ns / 1e9), count(one.user), text(shown(traceText(one.trace)))],
   })));
 }
 

@@ -27,5 +27,8 @@ export const counted = (count, noun) => `${group(count)} ${noun}${count === 1 ? 
 
 export const moment = seconds => seconds < 59.95 ? `${seconds.toFixed(1)} s` : clock(seconds);
 
+// A trace as a person looks for it.
+export const traceText = trace => trace.sampled ? trace.trace_id : `${trace.trace_id} (not sampled)`;
+
 // A figure of a plan's own metric.
 export const figure = value => Number.isInteger(value) ? group(value) : digits(value);

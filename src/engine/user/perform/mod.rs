@@ -31,8 +31,9 @@ impl User {
                 self.open_rows(std::slice::from_ref(&op), task);
                 self.shared.pass_throttles(&self.role.limits).await;
                 let begin = Instant::now();
-                let flight = InFlight::new(self, &op, 0, begin);
-                let mut exchange = self.session.send(&op.request, begin).await;
+                let trace = self.session.begin_trace(&op.request);
+                let flight = InFlight::new(self, &op, 0, begin, trace.as_deref());
+                let mut exchange = self.session.send(&op.request, begin, trace).await;
                 let lost = flight.end(&mut exchange);
                 self.paused(lost);
                 self.note_refusals(std::iter::once(&exchange));
@@ -188,8 +189,10 @@ impl User {
                 self.shared.pass_throttles(&self.role.limits).await;
                 let op = &ops[place];
                 let begin = Instant::now();
-                let flight = InFlight::new(self, op, place, begin);
-                let mut exchange = self.session.send_beside(&op.request, begin).await;
+                let trace = self.session.begin_trace(&op.request);
+                let flight = InFlight::new(self, op, place, begin, trace.as_deref());
+                let sent = self.session.send_beside(&op.request, begin, trace);
+                let mut exchange = sent.await;
                 flight.end(&mut exchange);
                 let mut finished = self.judged(op, task, exchange);
                 let verdict = finished.verdict();
@@ -282,6 +285,7 @@ fn told<'a>(
         base: open.base.as_deref(),
         op: op?,
         finished: Some(finished),
+        trace: finished.exchange.trace.as_deref(),
     })
 }
 

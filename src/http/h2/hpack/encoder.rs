@@ -43,6 +43,13 @@ pub(in crate::http) fn encode_field(out: &mut Vec<u8>, name: &HeaderName, value:
     }
 }
 
+/// Appends a field that is no secret and whose name is not in the static table.
+pub(in crate::http) fn encode_text(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    out.push(kind(false));
+    text(out, name.as_bytes());
+    text(out, value);
+}
+
 /// Appends a field whose name has that number in the static table.
 fn literal(out: &mut Vec<u8>, name: u8, value: &[u8], secret: bool) {
     number(out, kind(secret), 4, usize::from(name));

@@ -7,4 +7,4 @@ mod huffman;
 mod table;
 
 pub(super) use decoder::Decoder;
-pub(in crate::http) use encoder::{encode_field, encode_start};
+pub(in crate::http) use encoder::{encode_field, encode_start, encode_text};

@@ -3,7 +3,7 @@
 use crate::metrics::{
     Aim, ErrorRow, Exemplar, Figures, Latency, LiveRequests, LiveRow, NameSeries, PhasesMs,
     PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, ScenarioRow, SeriesPoint,
-    Snapshot, TaskRow, ThresholdRow,
+    Snapshot, TaskRow, ThresholdRow, TraceRow, TracedRequest,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +53,16 @@ fn exemplar() -> Exemplar {
         response_headers: vec!["content-type: text/html".into()],
         body: "<h1>Error</h1>\n\u{1b}[2J<p>Try again later.</p>\n".into(),
         body_bytes: 48,
+        trace: Some(trace(false)),
+    }
+}
+
+fn trace(sampled: bool) -> TraceRow {
+    TraceRow {
+        trace_id: "4bf92f3577b34da6a3ce929d0e0e4736".into(),
+        span_id: "00f067aa0ba902b7".into(),
+        sampled,
+        hops: Vec::new(),
     }
 }
 
@@ -97,6 +107,13 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
         name: row.name.to_string(),
         figures: figures(row),
         series: NameSeries::default(),
+        traced: vec![TracedRequest {
+            latency_ms: 112.25,
+            trace: trace(true),
+            ..TracedRequest::default()
+        }],
+        latest_traces: Default::default(),
+        latest_failed_trace: None,
     });
     let count = rows.iter().map(|row| row.count).sum();
     let failures: u64 = rows.iter().map(|row| row.failures).sum();

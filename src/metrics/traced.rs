@@ -1,0 +1,280 @@
+//! Keeps the traces of a request name that lead somewhere: those that the site was asked to keep. Of each name the
+//! slowest three requests, and the latest of each bucket of latencies, which metrics show. Without `--trace` there are
+//! none.
+
+use super::exemplars::{MOST_URL, start_of};
+use super::latency::nanoseconds;
+use super::report::{HopRow, LatestTrace, TraceRow, TracedRequest};
+use super::sample::{Context, Sample};
+use crate::trace::{Trace, TraceContext, span_id_text, trace_id_text};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Borders of the buckets, in seconds; one bucket lies beyond the last.
+pub(crate) const BORDERS: [f64; 17] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 60.0,
+    300.0, 1_800.0,
+];
+
+/// Number of slowest requests kept of each name.
+const SLOWEST: usize = 3;
+
+/// Traces of one name, in a slice or over a whole run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Traced {
+    /// The slowest requests, slowest first.
+    slowest: Vec<TracedRequest>,
+    /// The latest request by the number of its bucket.
+    latest: BTreeMap<u8, Latest>,
+    /// The latest that failed.
+    failed: Option<Latest>,
+}
+
+/// A request, ordered by its end; of those that ended at once, by user and trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Latest {
+    end_ns: u64,
+    user: u64,
+    trace_id: u128,
+    response_ns: u64,
+}
+
+impl Latest {
+    fn shown(self) -> LatestTrace {
+        LatestTrace {
+            trace_id: self.trace_id,
+            latency_s: self.response_ns as f64 / 1e9,
+            end_ns: self.end_ns,
+        }
+    }
+}
+
+impl TraceRow {
+    /// Makes the row of a trace; times count from `origin`.
+    pub(super) fn of(trace: &Trace, origin: Instant) -> TraceRow {
+        let TraceContext {
+            trace_id,
+            span_id,
+            sampled,
+        } = trace.first;
+        let hops = trace.hops.iter().map(|hop| HopRow {
+            span_id: span_id_text(hop.span_id),
+            start_ns: nanoseconds(hop.begin.saturating_duration_since(origin)),
+        });
+        TraceRow {
+            trace_id: trace_id_text(trace_id),
+            span_id: span_id_text(span_id),
+            sampled,
+            hops: hops.collect(),
+        }
+    }
+}
+
+impl TracedRequest {
+    fn of(sample: &Sample<'_>, context: &Context<'_>, trace: &Trace, origin: Instant) -> Self {
+        let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+        let mut url = String::new();
+        context
+            .details
+            .url(&mut |origin, path| url = format!("{origin}{path}"));
+        TracedRequest {
+            start_ns: nanoseconds(sample.begin.saturating_duration_since(origin)),
+            user: context.user,
+            scenario: context.scenario.to_owned(),
+            task: context.task.to_owned(),
+            url: start_of(&url, MOST_URL).to_owned(),
+            status: sample.status,
+            error: sample.failure.map(|failure| failure.message.to_owned()),
+            latency_ms: ms(sample.latency),
+            delay_ms: sample.delay.map_or(0.0, ms),
+            trace: TraceRow::of(trace, origin),
+        }
+    }
+
+    fn response_ms(&self) -> f64 {
+        self.latency_ms + self.delay_ms
+    }
+
+    /// Orders the slowest first; among equally slow ones the order is always the same.
+    fn place(&self, other: &TracedRequest) -> Ordering {
+        let slower = other.response_ms().total_cmp(&self.response_ms());
+        let began = |of: &TracedRequest| (of.start_ns, of.user);
+        slower
+            .then(began(self).cmp(&began(other)))
+            .then_with(|| self.trace.cmp_ids(&other.trace))
+    }
+}
+
+impl TraceRow {
+    fn cmp_ids(&self, other: &TraceRow) -> Ordering {
+        (&self.trace_id, &self.span_id).cmp(&(&other.trace_id, &other.span_id))
+    }
+}
+
+impl Traced {
+    /// Keeps a request if its trace is sampled and it is among the slowest, or the latest of its bucket. `response_ns`
+    /// is its latency as its name counts it.
+    pub(super) fn consider(
+        kept: &mut Option<Box<Traced>>,
+        sample: &Sample<'_>,
+        response_ns: u64,
+        origin: Instant,
+    ) {
+        let Some(context) = &sample.context else {
+            return;
+        };
+        let Some(trace) = context.trace.filter(|trace| trace.first.sampled) else {
+            return;
+        };
+        let kept = kept.get_or_insert_default();
+        let end = sample.begin + sample.latency;
+        let latest = Latest {
+            end_ns: nanoseconds(end.saturating_duration_since(origin)),
+            user: context.user,
+            trace_id: trace.first.trace_id.get(),
+            response_ns,
+        };
+        kept.see(bucket(response_ns), latest);
+        if sample.failure.is_some() {
+            kept.failed = kept.failed.max(Some(latest));
+        }
+        let response_ms = response_ns as f64 / 1e6;
+        let full = kept.slowest.len() >= SLOWEST;
+        let last = kept.slowest.last().filter(|_| full);
+        if last.is_none_or(|last| last.response_ms() <= response_ms) {
+            kept.add(TracedRequest::of(sample, context, trace, origin));
+        }
+    }
+
+    /// Adds what another shard, or another tick, has kept.
+    pub(super) fn merge(&mut self, other: &Traced) {
+        for request in &other.slowest {
+            self.add(request.clone());
+        }
+        for (bucket, latest) in &other.latest {
+            self.see(*bucket, *latest);
+        }
+        self.failed = self.failed.max(other.failed);
+    }
+
+    fn add(&mut self, request: TracedRequest) {
+        let before = |known: &TracedRequest| known.place(&request).is_lt();
+        let place = self.slowest.partition_point(before);
+        if place < SLOWEST {
+            self.slowest.insert(place, request);
+            self.slowest.truncate(SLOWEST);
+        }
+    }
+
+    fn see(&mut self, bucket: u8, latest: Latest) {
+        let known = self.latest.entry(bucket).or_insert(latest);
+        *known = latest.max(*known);
+    }
+
+    /// Returns whether a run can have kept it: a file may be damaged.
+    pub(super) fn is_plausible(&self) -> bool {
+        let known = |bucket: &u8| usize::from(*bucket) <= BORDERS.len();
+        self.slowest.len() <= SLOWEST && self.latest.keys().all(known)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.latest.is_empty()
+    }
+
+    /// Forgets all requests and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.slowest.clear();
+        self.latest.clear();
+        self.failed = None;
+    }
+
+    /// Returns the slowest requests.
+    pub(super) fn slowest(&self) -> Vec<TracedRequest> {
+        self.slowest.clone()
+    }
+
+    /// Returns the latest request of each bucket that has one, by the bucket's number.
+    pub(super) fn latest(&self) -> BTreeMap<u8, LatestTrace> {
+        let latest = self.latest.iter();
+        latest
+            .map(|(bucket, latest)| (*bucket, latest.shown()))
+            .collect()
+    }
+
+    /// Returns the latest request that failed.
+    pub(super) fn latest_failed(&self) -> Option<LatestTrace> {
+        self.failed.map(Latest::shown)
+    }
+}
+
+/// Returns the number of the bucket of a latency: the first whose border is not below it.
+fn bucket(ns: u64) -> u8 {
+    let seconds = ns as f64 / 1e9;
+    BORDERS.partition_point(|border| *border < seconds) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(start_ns: u64, latency_ms: f64) -> TracedRequest {
+        TracedRequest {
+            start_ns,
+            latency_ms,
+            ..TracedRequest::default()
+        }
+    }
+
+    fn latest(end_ns: u64, trace_id: u128) -> Latest {
+        Latest {
+            end_ns,
+            user: 1,
+            trace_id,
+            response_ns: 5,
+        }
+    }
+
+    fn kept(all: &[(u64, f64)]) -> Traced {
+        let mut traced = Traced::default();
+        for (start_ns, latency_ms) in all {
+            traced.add(request(*start_ns, *latency_ms));
+            let bucket = bucket((latency_ms * 1e6) as u64);
+            traced.see(bucket, latest(*start_ns, u128::from(*start_ns)));
+        }
+        traced
+    }
+
+    #[test]
+    fn shards_merged_in_any_order_keep_the_same() {
+        let (one, other) = (
+            kept(&[(1, 4.0), (2, 9.0), (3, 700.0), (4, 2.0)]),
+            kept(&[(5, 4.0), (6, 9.0), (7, 1.5)]),
+        );
+        let (mut forth, mut back) = (one.clone(), other.clone());
+        forth.merge(&other);
+        back.merge(&one);
+        assert_eq!(forth, back);
+        let slowest: Vec<u64> = forth.slowest().iter().map(|one| one.start_ns).collect();
+        assert_eq!(slowest, [3, 2, 6]);
+        let latest = forth.latest();
+        let latest: Vec<_> = latest.iter().map(|(at, one)| (*at, one.trace_id)).collect();
+        assert_eq!(latest, [(1, 7), (2, 5), (3, 6), (9, 3)]);
+        forth.merge(&back.clone());
+        assert_eq!(forth.latest, back.latest, "nothing is newer");
+    }
+
+    #[test]
+    fn a_latency_is_in_the_bucket_whose_border_is_not_below_it() {
+        for (ns, expected) in [
+            (0, 0),
+            (1_000_000, 0),
+            (1_000_001, 1),
+            (1_000_000_000, 9),
+            (1_800_000_000_001, 17),
+        ] {
+            assert_eq!(bucket(ns), expected, "{ns}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Traces of requests: how they are shown, and the slowest of them.
+
+use super::{cut_middle, one_line, request_name};
+use crate::metrics::{Report, TraceRow, TracedRequest};
+
+/// The columns of a trace id.
+const ID_WIDTH: usize = 32;
+
+/// Returns the slowest requests whose traces the site was asked to keep, with their names, slowest first.
+pub(crate) fn slowest_traces(report: &Report) -> Vec<(String, &TracedRequest)> {
+    let rows = report.requests.iter();
+    let all = rows.flat_map(|row| {
+        let name = request_name(&row.method, &row.name);
+        row.traced.iter().map(move |one| (name.clone(), one))
+    });
+    let mut all: Vec<_> = all.collect();
+    let response = |one: &TracedRequest| one.latency_ms + one.delay_ms;
+    all.sort_by(|(_, a), (_, b)| response(b).total_cmp(&response(a)));
+    all
+}
+
+/// Returns a trace as a person looks for it.
+pub(crate) fn trace_text(trace: &TraceRow) -> String {
+    let id = cut_middle(&one_line(&trace.trace_id), ID_WIDTH);
+    match trace.sampled {
+        true => id,
+        false => format!("{id} (not sampled)"),
+    }
+}
+
+/// Returns the status of an answer, or that there was none.
+pub(crate) fn status_text(status: u16) -> String {
+    match status {
+        0 => "no response".to_owned(),
+        status => status.to_string(),
+    }
+}

@@ -56,6 +56,7 @@ mod parts;
 mod places;
 mod plans;
 mod program;
+mod prometheus;
 mod proxy;
 mod raising;
 mod rate;
@@ -78,8 +79,10 @@ mod unanswered;
 mod view;
 mod web;
 mod web_client;
+mod web_dashboard;
 mod web_guard;
 mod web_page;
+
 mod web_prometheus;
 mod web_serve;
 mod web_serve_guard;

@@ -35,9 +35,19 @@ pub(crate) struct Answer {
 impl Served {
     /// Starts a run with `--web` on a free port.
     pub(crate) fn start(arguments: &[&str]) -> Served {
+        Served::start_in(arguments, &[])
+    }
+
+    /// Starts one with these variables in its environment.
+    pub(crate) fn start_in(arguments: &[&str], variables: &[(&str, &str)]) -> Served {
         let own = ["--headless", "--web", "127.0.0.1:0", "--web-token", TOKEN];
-        let running = Lgoose::new(arguments.iter().chain(&own)).start();
+        let lgoose = Lgoose::new(arguments.iter().chain(&own));
+        let lgoose = variables
+            .iter()
+            .fold(lgoose, |lgoose, (name, value)| lgoose.env(name, value));
+        let running = lgoose.start();
         wait_until("the address of the page", || {
+            assert!(!running.has_ended(), "{}", running.stderr());
             running.stderr().contains("/?token=")
         });
         let web = Web::of(&running.stderr());
@@ -57,7 +67,7 @@ impl Web {
     pub(crate) fn of(printed: &str) -> Web {
         let (_, rest) = printed
             .split_once("page of ")
-            .and_then(|(_, rest)| rest.split_once(": http://"))
+            .and_then(|(_, rest)| rest.split_once("://"))
             .expect("an address");
         let (address, _) = rest.split_once('/').expect("a path");
         Web {

@@ -82,7 +82,9 @@ mod web_client;
 mod web_dashboard;
 mod web_guard;
 mod web_page;
-
+mod web_page_broken;
+mod web_page_commands;
+mod web_page_secure;
 mod web_prometheus;
 mod web_serve;
 mod web_serve_guard;

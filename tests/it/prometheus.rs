@@ -55,7 +55,7 @@ impl Prometheus {
         match command.spawn() {
             Ok(child) => Some(Prometheus {
                 child,
-                web: Web { address },
+                web: Web::at(address),
             }),
             Err(error) => {
                 missing("prometheus", &error);

@@ -22,6 +22,7 @@ pub(crate) struct Served {
 #[derive(Clone, Copy)]
 pub(crate) struct Web {
     pub(crate) address: SocketAddr,
+    pub(crate) secure: bool,
 }
 
 /// An answer.
@@ -63,16 +64,29 @@ impl Served {
 }
 
 impl Web {
+    /// A server without TLS.
+    pub(crate) fn at(address: SocketAddr) -> Web {
+        Web {
+            address,
+            secure: false,
+        }
+    }
+
     /// Finds the address in what the program has printed.
     pub(crate) fn of(printed: &str) -> Web {
-        let (_, rest) = printed
-            .split_once("page of ")
-            .and_then(|(_, rest)| rest.split_once("://"))
-            .expect("an address");
+        let (_, rest) = printed.split_once("page of ").expect("an address");
+        let (before, rest) = rest.split_once("://").expect("an address");
         let (address, _) = rest.split_once('/').expect("a path");
         Web {
             address: address.parse().expect("an address with its port"),
+            secure: before.ends_with("https"),
         }
+    }
+
+    /// Returns the address of its page, which a browser opens.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

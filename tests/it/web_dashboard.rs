@@ -208,7 +208,7 @@ fn the_dashboard_finds_the_workers_of_a_run() {
 #[test]
 fn the_configuration_of_prometheus_is_valid() {
     let address = ([127, 0, 0, 1], 7400).into();
-    let config = config("config", Web { address });
+    let config = config("config", Web::at(address));
     let checked = Command::new("promtool")
         .args(["check", "config"])
         .arg(&config)

@@ -4,6 +4,8 @@
 import { find, findAll, group, make, showMs } from "./shared.js";
 
 const EVERY = 2000;
+// The list may take one hundredth of the server's time.
+const SHARE = 100;
 const WHEN = { dateStyle: "short", timeStyle: "short" };
 let shown = "";
 
@@ -152,5 +154,10 @@ find("#start").addEventListener("submit", (event) => {
 find("#plan").addEventListener("focus", () => plans().catch((error) => tell(error.message, true)));
 
 await plans().catch((error) => tell(error.message, true));
-await refresh();
-setInterval(() => document.hidden || refresh(), EVERY);
+
+async function look() {
+  const began = performance.now();
+  if (!document.hidden) await refresh();
+  setTimeout(look, Math.max(EVERY, SHARE * (performance.now() - began)));
+}
+await look();

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # What it costs a generator to be watched: CPU per request of a run with two pages open and metrics scraped each second,
-# beside that of the same run without '--web', in turns; and whether its memory stays flat. The generator has one core; the site
+# beside that of the same run without '--web', in turns; and its memory beside that of such a run. The generator has one core; the site
 # and those who watch have another, where they always watch something: in the runs without '--web' another lgoose.
 #   benches/web_cost.sh cpu [PAIRS] [SECONDS of each run]       CLIENTS=12 LOAD_CORE=0 TARGET_CORE=1 LGOOSE=path
-#   benches/web_cost.sh memory [SECONDS]                        at some 2,500 requests a second
+#   benches/web_cost.sh memory [SECONDS]                        at some 2,500 requests a second each
 # BROWSERS=yes opens the page in two headless Chromiums in place of web_readers.py, and nobody scrapes.
 set -euo pipefail
 
@@ -106,30 +106,41 @@ cpu() {
   ' "$work/figures"
 }
 
-flat() {
-  local length="${1:-600}" port samples=() end
-  port="$(free_port)"
-  taskset -c "$load_core" "$lgoose" "$work/modest.lua" -H "$url" -u 30 -r 1000 -q --threads 1 --web "127.0.0.1:$port" -o "json=$work/run.json" \
-    >"$work/out" 2>&1 &
-  local pid=$!
+# start_modest KIND OPTION…: a run of 30 users who wait 10 ms after each request; sets 'pid'.
+start_modest() {
+  taskset -c "$load_core" "$lgoose" "$work/modest.lua" -H "$url" -u 30 -r 1000 -q --threads 1 -o "json=$work/$1.json" "${@:2}" >"$work/$1.out" 2>&1 &
+  pid=$!
   running+=("$pid")
+}
+
+# Both at the same time: what grows in either is what a run keeps for its report, its points over time.
+flat() {
+  local length="${1:-600}" port kind end
+  declare -A pids
+  port="$(free_port)"
+  start_modest plain
+  pids[plain]=$pid
+  start_modest watched --web "127.0.0.1:$port"
+  pids[watched]=$pid
   wait_for "$port"
   watch "$port"
   end=$((SECONDS + length))
   while [ "$SECONDS" -lt "$end" ]; do
     sleep 10
-    samples+=("$(memory "$pid" VmRSS)")
+    for kind in plain watched; do memory "${pids[$kind]}" VmRSS >>"$work/$kind.kib"; done
   done
   for one in "${watching[@]}"; do kill -0 "$one" || fail "readers: $(tail -n 3 "$work/readers.log")"; done
-  kill -INT "$pid"
-  wait "$pid" || fail "lgoose has failed: $(tail -n 5 "$work/out")"
-  printf 'KiB each 10 s for %s s\n%s\n' "$length" "${samples[*]}"
-  printf '%s\n' "${samples[@]}" | awk -v count="$(figure count "$work/run.json")" '
-    { kib[NR] = $1 }
-    END {
-      for (one = 1; one <= 6; one++) { first += kib[one] / 6; last += kib[NR - 6 + one] / 6 }
-      printf "first minute %d KiB, last minute %d KiB: %+.1f %%, %d requests\n", first, last, 100 * (last / first - 1), count
-    }'
+  for kind in plain watched; do
+    kill -INT "${pids[$kind]}"
+    wait "${pids[$kind]}" || fail "lgoose has failed: $(tail -n 5 "$work/$kind.out")"
+    printf '\n%s, KiB each 10 s for %s s:\n%s\n' "$kind" "$length" "$(paste -sd ' ' "$work/$kind.kib")"
+    awk -v count="$(figure count "$work/$kind.json")" '
+      { kib[NR] = $1 }
+      END {
+        for (one = 1; one <= 6; one++) { first += kib[one] / 6; last += kib[NR - 6 + one] / 6 }
+        printf "first minute %d KiB, last minute %d KiB, %d requests\n", first, last, count
+      }' "$work/$kind.kib"
+  done
 }
 
 have_two_cores

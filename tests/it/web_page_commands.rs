@@ -55,6 +55,9 @@ fn the_rate_is_set_figures_are_reset_and_the_run_is_aborted() {
     tab.wait_for(&format!("{COUNT} > 400"));
 
     tab.js("document.activeElement.blur()");
+    // Then nothing is counted but what was under way.
+    tab.press("p");
+    tab.wait_for("document.querySelector('#phase').textContent === 'paused'");
     tab.press("0");
     tab.wait_for("document.querySelector('#confirm').open");
     assert_eq!(tab.text("#confirm-yes"), "Reset");
@@ -64,11 +67,16 @@ fn the_rate_is_set_figures_are_reset_and_the_run_is_aborted() {
     tab.press("0");
     tab.js("document.querySelector('#confirm-yes').click()");
     answered(&tab, "statistics reset");
-    tab.wait_for(&format!("{COUNT} < 400"));
-    // Charts begin anew, too.
-    let points =
-        tab.js("import('/state.js').then(({ state }) => state.points.map(point => point.second))");
-    assert!(points.as_array().expect("points").len() < 6, "{points}");
+    // Figures, and the charts' points.
+    let left =
+        "import('/state.js').then(({ state }) => [state.aggregated.count, state.points.length])";
+    wait_until("all is forgotten", || {
+        let left = tab.js(left);
+        left[0].as_u64() < Some(100) && left[1].as_u64() < Some(3)
+    });
+    tab.press("p");
+    tab.wait_for("document.querySelector('#phase').textContent === 'running'");
+    tab.wait_for(&format!("{COUNT} > 0"));
 
     tab.press("q");
     tab.js("document.querySelector('#confirm-yes').click()");

@@ -77,6 +77,6 @@ pub(crate) use sample::{
 pub use snapshot::{
     Aim, LiveArrivals, LiveRequests, LiveRow, LiveWorker, Progress, RunPhase, Snapshot,
 };
-pub(crate) use store::Store;
+pub(crate) use store::{Detail, Store};
 pub(crate) use under_way::Flight;
 pub(crate) use workers::{WorkerIdentity, label_texts, labels_text};

@@ -14,6 +14,7 @@ use super::super::snapshot::LiveWorker;
 use super::super::workers::{WorkerIdentity, WorkerTally};
 use super::Store;
 use super::judging::Verdicts;
+use super::reporting::Detail;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,13 +123,15 @@ impl Workers {
     pub(super) fn labels(
         &mut self,
         elapsed: Duration,
-        whole: bool,
+        detail: Detail,
     ) -> (Vec<LabelRow>, Vec<Verdicts>) {
         let reports = self.labels.iter_mut().map(|label| {
-            if whole {
+            let mut shown = detail;
+            if detail == Detail::Whole {
                 label.store.close_at(elapsed);
+                shown = Detail::Live;
             }
-            let report = label.store.build(elapsed, false);
+            let report = label.store.build(elapsed, shown);
             let row = LabelRow {
                 label: label.text.clone(),
                 workers: label.members.len() as u64,

@@ -11,6 +11,7 @@ mod columns;
 mod cycles;
 mod delivery;
 mod delta;
+mod detail;
 mod distribution;
 mod ended;
 mod errors;
@@ -52,6 +53,7 @@ pub(crate) use columns::NameSeries;
 pub(crate) use cycles::Cycles;
 pub(crate) use delivery::Delivery;
 pub(crate) use delta::Delta;
+pub(crate) use detail::Detail;
 pub(crate) use gathered::GatheredDelta;
 pub(crate) use generator::Effort;
 pub(crate) use identity::RunIdentity;
@@ -77,6 +79,6 @@ pub(crate) use sample::{
 pub use snapshot::{
     Aim, LiveArrivals, LiveRequests, LiveRow, LiveWorker, Progress, RunPhase, Snapshot,
 };
-pub(crate) use store::{Detail, Store};
+pub(crate) use store::Store;
 pub(crate) use under_way::Flight;
 pub(crate) use workers::{WorkerIdentity, label_texts, labels_text};

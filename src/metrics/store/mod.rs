@@ -30,7 +30,6 @@ use super::tally::RequestTally;
 use super::thresholds::Judges;
 use super::under_way::Quiet;
 use measured::Measured;
-pub(crate) use reporting::Detail;
 use std::sync::Arc;
 use std::time::Duration;
 use table::Table;

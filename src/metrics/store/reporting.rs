@@ -1,6 +1,7 @@
 //! Makes the report of a run so far.
 
 use super::super::columns::NameSeries;
+use super::super::detail::Detail;
 use super::super::events::{Event, EventKind};
 use super::super::latency::nanoseconds;
 use super::super::report::{
@@ -12,21 +13,6 @@ use super::measured::Measured;
 use super::scenarios::Scenario;
 use super::{Store, Table};
 use std::time::Duration;
-
-/// How much a report tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// Everything.
-    Whole,
-    /// What live views need: no latencies of points over time.
-    Live,
-    /// What metrics need: no points over time of names either, whose number grows with the run.
-    #[cfg_attr(
-        not(any(test, feature = "web")),
-        expect(dead_code, reason = "metrics are asked for over HTTP")
-    )]
-    Totals,
-}
 
 impl Store {
     /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.

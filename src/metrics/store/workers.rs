@@ -5,6 +5,7 @@
 
 use super::super::by_name::ByName;
 use super::super::delta::SliceDelta;
+use super::super::detail::Detail;
 use super::super::gathered::GatheredDelta;
 use super::super::latency::nanoseconds;
 use super::super::portable::{PortableDelta, Slice, Stand};
@@ -14,7 +15,6 @@ use super::super::snapshot::LiveWorker;
 use super::super::workers::{WorkerIdentity, WorkerTally};
 use super::Store;
 use super::judging::Verdicts;
-use super::reporting::Detail;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

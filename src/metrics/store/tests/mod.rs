@@ -6,7 +6,7 @@ mod percentiles;
 mod workers;
 
 use super::*;
-use crate::metrics::{Failure, Phases, Recorder, Report, Sample, TaskRun};
+use crate::metrics::{Detail, Failure, Phases, Recorder, Report, Sample, TaskRun};
 use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 
 use crate::control::answer::Answer;
 use crate::control::command::Command;
-use crate::metrics::Report;
+use crate::metrics::{Detail, Report};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -12,7 +12,7 @@ pub(crate) enum Call {
     /// A command. [`Command::Reload`] goes to [`Reloads`] instead.
     Command(Command, Reply),
     /// A report of now.
-    Report(oneshot::Sender<Arc<Report>>),
+    Report(Detail, oneshot::Sender<Arc<Report>>),
 }
 
 /// The way back to whoever asked.

@@ -4,7 +4,7 @@ use crate::control::answer::{Answer, News, Refusal};
 use crate::control::calls::{Call, Calls, Reloads, Reply};
 use crate::control::command::Command;
 use crate::control::reader::Reader;
-use crate::metrics::{Report, Snapshot};
+use crate::metrics::{Detail, Report, Snapshot};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -146,8 +146,13 @@ impl Handle {
     /// The report of now, without an ending and a verdict; `None` when the run is over. Costs the run what a report
     /// costs, at most once for each snapshot however many ask.
     pub async fn report(&self) -> Option<Arc<Report>> {
+        self.report_in(Detail::Live).await
+    }
+
+    /// That report in less detail, if less is wanted.
+    pub(crate) async fn report_in(&self, detail: Detail) -> Option<Arc<Report>> {
         let (reply, report) = oneshot::channel();
-        self.calls.send(Call::Report(reply)).ok()?;
+        self.calls.send(Call::Report(detail, reply)).ok()?;
         report.await.ok()
     }
 

@@ -39,7 +39,7 @@ impl Exporter {
     /// Begins to export the run of that plan against that host.
     ///
     /// # Errors
-    /// A header that cannot be sent; trouble with TLS or with the thread.
+    /// Trouble with TLS or with the thread.
     pub(crate) fn start(
         options: Options,
         runtime: Runtime,
@@ -49,8 +49,8 @@ impl Exporter {
         let client = sender::client()?;
         let work = Work {
             scope: Scope::new(&options, plan, host),
-            metrics: Sender::new(client.clone(), options.metrics)?,
-            traces: Sender::new(client, options.traces)?,
+            metrics: Sender::new(client.clone(), options.metrics),
+            traces: Sender::new(client, options.traces),
             interval: options.interval,
             handle,
             begin: now(),

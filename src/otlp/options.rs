@@ -3,6 +3,7 @@
 
 use crate::error::{Diagnostic, Error};
 use percent_encoding::percent_decode_str;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use std::time::Duration;
 use url::Url;
 
@@ -40,7 +41,7 @@ impl Kind {
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) url: Url,
-    pub(super) headers: Vec<(String, String)>,
+    pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
     pub(super) gzip: bool,
 }
@@ -115,8 +116,8 @@ impl Options {
                 Some((name, other)) => return Err(wrong(&name, &other, "gzip or none")),
             };
             let headers = match either("HEADERS") {
-                Some((name, text)) => pairs(&name, &text)?,
-                None => Vec::new(),
+                Some((name, text)) => headers(&name, &text)?,
+                None => HeaderMap::new(),
             };
             let timeout = match milliseconds(&of_kind("TIMEOUT"))? {
                 Some(own) => own,
@@ -181,6 +182,23 @@ fn pairs(name: &str, text: &str) -> Result<Vec<(String, String)>, Error> {
             .help("write it as 'key=value,key=value', with %2C for a comma in a value")
             .into()
     })
+}
+
+/// Reads headers, each of which can be sent.
+fn headers(name: &str, text: &str) -> Result<HeaderMap, Error> {
+    let mut headers = HeaderMap::new();
+    for (key, value) in pairs(name, text)? {
+        let parsed = (HeaderName::try_from(&key), HeaderValue::try_from(value));
+        let (Ok(header), Ok(mut value)) = parsed else {
+            let told = format!("the variable {name} has a header that cannot be sent: '{key}'");
+            return Err(Diagnostic::new(told)
+                .help("a name is of letters, digits and dashes, a value is one line of text")
+                .into());
+        };
+        value.set_sensitive(true);
+        headers.append(header, value);
+    }
+    Ok(headers)
 }
 
 fn wrong(name: &str, value: &str, right: &str) -> Error {
@@ -262,15 +280,18 @@ mod tests {
             ],
         );
         let options = options.expect("they are right");
-        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        assert_eq!(
-            options.metrics.headers,
-            [pair("api-key", "a,b"), pair("x", "1")]
-        );
-        assert_eq!(options.traces.headers, [pair("t", "2")]);
+        let sent = |target: &Target| {
+            let all = target.headers.iter();
+            let all = all.map(|(key, value)| format!("{key}: {}", value.to_str().expect("text")));
+            all.collect::<Vec<String>>()
+        };
+        assert_eq!(sent(&options.metrics), ["api-key: a,b", "x: 1"]);
+        assert_eq!(sent(&options.traces), ["t: 2"]);
+        assert!(!format!("{options:?}").contains("a,b"), "it may be secret");
         assert_eq!(options.metrics.timeout, Duration::from_millis(250));
         assert!(options.metrics.gzip && options.traces.gzip);
         assert_eq!(options.interval, Duration::from_millis(500));
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(
             options.attributes,
             [pair("team", "web"), pair("stage", "a b")]
@@ -292,6 +313,16 @@ mod tests {
                 None,
                 &[("OTEL_EXPORTER_OTLP_HEADERS", "s3cret")],
                 "OTEL_EXPORTER_OTLP_HEADERS",
+            ),
+            (
+                None,
+                &[("OTEL_EXPORTER_OTLP_HEADERS", "x=1,api key=s3cret")],
+                "OTEL_EXPORTER_OTLP_HEADERS has a header that cannot be sent: 'api key'",
+            ),
+            (
+                None,
+                &[("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "key=s3cret%0A")],
+                "OTEL_EXPORTER_OTLP_TRACES_HEADERS has a header that cannot be sent: 'key'",
             ),
             (
                 None,

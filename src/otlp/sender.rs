@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 use reqwest::Client;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use rustls::{ClientConfig, RootCertStore};
 use std::io::Write as _;
 use std::sync::Arc;
@@ -37,23 +37,8 @@ pub(super) struct Sender {
 
 impl Sender {
     /// Makes a sender that uses this client.
-    ///
-    /// # Errors
-    /// A header that cannot be sent.
-    pub(super) fn new(client: Client, target: Target) -> Result<Sender, Error> {
-        let mut headers = HeaderMap::new();
-        for (name, value) in &target.headers {
-            let parsed = (
-                HeaderName::try_from(name.as_str()),
-                HeaderValue::try_from(value.as_str()),
-            );
-            let (Ok(key), Ok(mut value)) = parsed else {
-                let told = format!("the header '{name}' of the OTLP variables cannot be sent");
-                return Err(Error::trouble(told));
-            };
-            value.set_sensitive(true);
-            headers.append(key, value);
-        }
+    pub(super) fn new(client: Client, target: Target) -> Sender {
+        let mut headers = target.headers.clone();
         headers.insert(
             CONTENT_TYPE,
             HeaderValue::from_static("application/x-protobuf"),
@@ -61,11 +46,11 @@ impl Sender {
         if target.gzip {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        Ok(Sender {
+        Sender {
             client,
             target,
             headers,
-        })
+        }
     }
 
     /// Hands a message over, and returns the collector's answer.

@@ -3,7 +3,7 @@
 use super::answers::Failure;
 use super::site::Site;
 use crate::config::Format;
-use crate::metrics::Report;
+use crate::metrics::{Detail, Report};
 use crate::output;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
@@ -38,7 +38,7 @@ pub(super) fn judged(report: Arc<Report>) -> Arc<Report> {
 
 /// `GET /api/v1/report.…`.
 pub(super) async fn report(site: Arc<Site>, format: Format) -> Result<Response, Failure> {
-    let rendered = site.render(move |report| {
+    let rendered = site.render(Detail::Live, move |report| {
         let rendered = output::render(&judged(report), format);
         rendered.map_err(|error| error.text())
     });

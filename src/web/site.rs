@@ -5,7 +5,7 @@ use super::answers::Failure;
 use super::feed::Feed;
 use super::turns::Turns;
 use crate::control::{Handle, Refusal};
-use crate::metrics::{Report, Snapshot};
+use crate::metrics::{Detail, Report, Snapshot};
 use axum::http::StatusCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,16 +71,17 @@ impl Site {
         }
     }
 
-    /// Makes something of the report of now, few at a time, on a thread that may take long for it.
+    /// Makes something of the report of now in this detail, few at a time, on a thread that may take long for it.
     ///
     /// # Errors
     /// 503 if the run has come to none; 500 with what `make` says.
     pub(super) async fn render<T: Send + 'static>(
         &self,
+        detail: Detail,
         make: impl FnOnce(Arc<Report>) -> Result<T, String> + Send + 'static,
     ) -> Result<T, Failure> {
         let turn = self.turns.take().await?;
-        let report = self.report().await?;
+        let report = self.report(detail).await?;
         let trouble = |told| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, told);
         turn.make(move || make(report).map_err(trouble)).await
     }
@@ -97,9 +98,9 @@ impl Site {
     ///
     /// # Errors
     /// 503 if the run has come to none.
-    async fn report(&self) -> Result<Arc<Report>, Failure> {
+    async fn report(&self, detail: Detail) -> Result<Arc<Report>, Failure> {
         if !self.is_over()
-            && let Some(report) = self.handle.report().await
+            && let Some(report) = self.handle.report_in(detail).await
         {
             return Ok(report);
         }

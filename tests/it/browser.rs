@@ -2,7 +2,11 @@
 //! byte (<https://chromedevtools.github.io/devtools-protocol/>).
 
 use crate::program::{scratch, wait_until};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use rcgen::{KeyPair, PublicKeyData as _};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -38,6 +42,17 @@ struct Pipe {
 impl Browser {
     /// Starts one; `None`, said aloud, where there is no Chromium. No two browsers use the same name.
     pub(crate) fn start(name: &str) -> Option<Browser> {
+        Browser::with(name, &[])
+    }
+
+    /// Starts one that trusts a certificate by the key that is in it, whoever has signed it.
+    pub(crate) fn trusting(name: &str, key: &KeyPair) -> Option<Browser> {
+        let print = BASE64_STANDARD.encode(Sha256::digest(key.subject_public_key_info()));
+        let flag = format!("--ignore-certificate-errors-spki-list={print}");
+        Browser::with(name, &[&flag])
+    }
+
+    fn with(name: &str, flags: &[&str]) -> Option<Browser> {
         if Command::new("chromium").arg("--version").output().is_err() {
             eprintln!("passed over: there is no 'chromium'");
             return None;
@@ -53,6 +68,7 @@ impl Browser {
             .args(["-c", "exec chromium \"$@\" 3<&0 4>&1 1>&2", "sh"])
             .args(["--headless", "--no-sandbox", "--disable-gpu"])
             .arg("--remote-debugging-pipe")
+            .args(flags)
             .arg(format!("--user-data-dir={}", profile.display()))
             .arg("about:blank")
             .stdin(Stdio::piped())

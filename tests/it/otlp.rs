@@ -287,11 +287,21 @@ fn what_cannot_be_exported_is_told_before_anything_is_sent() {
             "no pair",
             "OTEL_EXPORTER_OTLP_HEADERS",
         ),
+        (
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            "api key=s3cret",
+            "cannot be sent: 'api key'",
+        ),
         ("OTEL_EXPORTER_OTLP_COMPRESSION", "zip", "gzip or none"),
     ] {
-        let ended = Lgoose::new(arguments).env(name, value).finish();
-        assert_eq!((ended.code, server.received()), (2, 0), "{}", ended.stderr);
-        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+        // Workers would be waited for at a broker that is not there.
+        for workers in [&[][..], &["--workers", "2", "--nats", "nats://127.0.0.1:9"]] {
+            let arguments = arguments.iter().chain(workers);
+            let ended = Lgoose::new(arguments).env(name, value).finish();
+            assert_eq!((ended.code, server.received()), (2, 0), "{}", ended.stderr);
+            assert!(ended.stderr.contains(told), "{}", ended.stderr);
+            assert!(!ended.stderr.contains("s3cret"), "{}", ended.stderr);
+        }
     }
 }
 

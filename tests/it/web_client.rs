@@ -22,6 +22,7 @@ pub(crate) struct Served {
 #[derive(Clone, Copy)]
 pub(crate) struct Web {
     pub(crate) address: SocketAddr,
+    pub(crate) secure: bool,
 }
 
 /// An answer.
@@ -35,9 +36,19 @@ pub(crate) struct Answer {
 impl Served {
     /// Starts a run with `--web` on a free port.
     pub(crate) fn start(arguments: &[&str]) -> Served {
+        Served::start_in(arguments, &[])
+    }
+
+    /// Starts one with these variables in its environment.
+    pub(crate) fn start_in(arguments: &[&str], variables: &[(&str, &str)]) -> Served {
         let own = ["--headless", "--web", "127.0.0.1:0", "--web-token", TOKEN];
-        let running = Lgoose::new(arguments.iter().chain(&own)).start();
+        let lgoose = Lgoose::new(arguments.iter().chain(&own));
+        let lgoose = variables
+            .iter()
+            .fold(lgoose, |lgoose, (name, value)| lgoose.env(name, value));
+        let running = lgoose.start();
         wait_until("the address of the page", || {
+            assert!(!running.has_ended(), "{}", running.stderr());
             running.stderr().contains("/?token=")
         });
         let web = Web::of(&running.stderr());
@@ -53,16 +64,29 @@ impl Served {
 }
 
 impl Web {
+    /// A server without TLS.
+    pub(crate) fn at(address: SocketAddr) -> Web {
+        Web {
+            address,
+            secure: false,
+        }
+    }
+
     /// Finds the address in what the program has printed.
     pub(crate) fn of(printed: &str) -> Web {
-        let (_, rest) = printed
-            .split_once("page of ")
-            .and_then(|(_, rest)| rest.split_once(": http://"))
-            .expect("an address");
+        let (_, rest) = printed.split_once("page of ").expect("an address");
+        let (before, rest) = rest.split_once("://").expect("an address");
         let (address, _) = rest.split_once('/').expect("a path");
         Web {
             address: address.parse().expect("an address with its port"),
+            secure: before.ends_with("https"),
         }
+    }
+
+    /// Returns the address of its page, which a browser opens.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

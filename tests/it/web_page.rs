@@ -8,7 +8,7 @@ use crate::web_client::{Served, TOKEN, Web};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 
-const DESK: (u32, u32) = (1280, 900);
+pub(crate) const DESK: (u32, u32) = (1280, 900);
 const PHONE: (u32, u32) = (375, 812);
 
 /// Names that would be elements if somebody took them for markup.
@@ -24,12 +24,9 @@ scenario { "<img src=x onerror=hit()>",
 plan { thresholds = { "failures < 1%", "p95 < 10s" } }
 "#;
 
-fn open(browser: &Browser, web: &Web, size: (u32, u32), scheme: &str) -> Tab {
-    let tab = browser.open(
-        &format!("http://{}/?token={TOKEN}", web.address),
-        size,
-        scheme,
-    );
+/// Opens the page of a run, and waits until it shows requests.
+pub(crate) fn open(browser: &Browser, web: &Web, size: (u32, u32), scheme: &str) -> Tab {
+    let tab = browser.open(&format!("{}/?token={TOKEN}", web.url()), size, scheme);
     tab.wait_for("document.querySelectorAll('#requests tbody').length > 0");
     tab
 }

@@ -4,13 +4,12 @@
 //! Needs Chromium (Debian's package `chromium`) and is skipped with a message where that is missing.
 
 use crate::browser::Browser;
-use crate::program::{scratch, wait_until};
+use crate::program::wait_until;
 use crate::server::Server;
 use crate::web_client::TOKEN;
+use crate::web_page::DESK;
 use crate::web_serve::{BUSY, Host};
-use scraper::{Html, Selector};
-use serde_json::json;
-use std::process::Command;
+use serde_json::{Value, json};
 
 #[test]
 fn a_browser_shows_the_form_and_the_runs_and_finds_nothing_to_complain_about() {
@@ -22,31 +21,17 @@ fn a_browser_shows_the_form_and_the_runs_and_finds_nothing_to_complain_about() {
         &json!({ "host": server.url(), "users": 1, "iterations": 1 }),
     );
     host.wait_for(&id, "kept");
-    let profile = scratch("serve_page_chromium");
-    let started = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
-        .args(["--virtual-time-budget=3000", "--enable-logging=stderr"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(format!("http://{}/?token={TOKEN}", host.web.address))
-        .output();
-    let ended = match started {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("passed over: there is no 'chromium'");
-            return;
-        }
-        started => started.expect("chromium starts"),
+    let Some(browser) = Browser::start("serve_page") else {
+        return;
     };
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert!(
-        ended.status.success() && !said.contains("CONSOLE"),
-        "{said}"
-    );
-    let page = Html::parse_document(&String::from_utf8_lossy(&ended.stdout));
-    let texts = |selector: &str| -> Vec<String> {
-        let selector = Selector::parse(selector).expect("a selector");
-        page.select(&selector)
-            .map(|found| found.text().collect())
-            .collect()
+    let tab = browser.open(&format!("{}/?token={TOKEN}", host.web.url()), DESK, "light");
+    tab.wait_for("document.querySelector('#rows .kept')");
+    let texts = |selector: &str| {
+        let all = format!(
+            "[...document.querySelectorAll({})].map(found => found.textContent)",
+            json!(selector)
+        );
+        serde_json::from_value::<Vec<String>>(tab.js(&all)).expect("texts")
     };
     assert_eq!(texts("#plan option"), [name, "b.lua"]);
     assert_eq!(texts("#rows th .plan"), [name]);
@@ -54,6 +39,7 @@ fn a_browser_shows_the_form_and_the_runs_and_finds_nothing_to_complain_about() {
     assert_eq!(texts("#state"), ["none running, 0 queued, 1 over"]);
     assert_eq!(texts("#rows button"), ["Remove"]);
     assert_eq!(texts("img").len(), 0);
+    assert_eq!(tab.complaints(), Vec::<Value>::new());
     host.end();
 }
 
@@ -64,7 +50,7 @@ fn a_run_is_started_from_the_form_watched_and_stopped() {
     };
     let server = Server::start();
     let host = Host::start("serve_form", &[("a.lua", BUSY), ("b.lua", BUSY)], &[]);
-    let address = format!("http://{}", host.web.address);
+    let address = host.web.url();
     let tab = browser.open(&format!("{address}/?token={TOKEN}"), (1_000, 800), "light");
     tab.wait_for("document.querySelectorAll('#plan option').length === 2");
     let set = |field: &str, value: &str| {

@@ -21,7 +21,9 @@ use crate::engine::run::worker_watch::WorkerWatch;
 use crate::engine::timing::interval;
 use crate::engine::timing::standstill::Standstill;
 use crate::error::Error;
-use crate::metrics::{Aim, Cause, Delta, EventKind, Progress, Report, RunPhase, Snapshot, Store};
+use crate::metrics::{
+    Aim, Cause, Delta, Detail, EventKind, Progress, Report, RunPhase, Snapshot, Store,
+};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -327,11 +329,11 @@ impl Director {
     }
 
     /// Returns the current report; all who ask between two ticks get the same one.
-    pub(super) fn report_now(&mut self) -> Arc<Report> {
+    pub(super) fn report_now(&mut self, detail: Detail) -> Arc<Report> {
         let directive = self.directives.borrow();
         let plan_version = &directive.plan_version;
         let settings = || settings_of(&plan_version.config, &self.context.local, plan_version);
-        self.live_report.get(&mut self.store, settings)
+        self.live_report.get(&mut self.store, detail, settings)
     }
 
     /// Returns whether the run is on its way to its end.

@@ -157,12 +157,12 @@ pub(crate) async fn run_event(
                     }));
                     continue;
                 }
-                Call::Report(reply) => {
+                Call::Report(detail, reply) => {
                     let settings = settings_of(config, &context.local, plan_version);
                     // Whoever asked may not care any more.
                     let _ignored = reply.send(Arc::new(Report {
                         settings: Some(settings),
-                        ..store.report_so_far()
+                        ..store.report_so_far(detail)
                     }));
                     continue;
                 }

@@ -1,12 +1,12 @@
 //! The report of a run that goes on, made when somebody asks for it.
 
-use crate::metrics::{Report, RunSettings, Store};
+use crate::metrics::{Detail, Report, RunSettings, Store};
 use std::sync::Arc;
 
-/// Cache of the report so far: all who ask between two ticks get the same one.
+/// Cache of the report so far: all who ask between two ticks for the same detail get the same one.
 #[derive(Debug, Default)]
 pub(crate) struct LiveReport {
-    report: Option<Arc<Report>>,
+    reports: Vec<(Detail, Arc<Report>)>,
     settings: Option<RunSettings>,
 }
 
@@ -15,20 +15,23 @@ impl LiveReport {
     pub(crate) fn get(
         &mut self,
         store: &mut Store,
+        detail: Detail,
         settings: impl FnOnce() -> RunSettings,
     ) -> Arc<Report> {
-        let report = self.report.get_or_insert_with(|| {
-            Arc::new(Report {
-                settings: Some(self.settings.get_or_insert_with(settings).clone()),
-                ..store.report_so_far()
-            })
+        if let Some((_, known)) = self.reports.iter().find(|(known, _)| *known == detail) {
+            return known.clone();
+        }
+        let report = Arc::new(Report {
+            settings: Some(self.settings.get_or_insert_with(settings).clone()),
+            ..store.report_so_far(detail)
         });
-        report.clone()
+        self.reports.push((detail, report.clone()));
+        report
     }
 
     /// Forgets the report: the figures have changed.
     pub(crate) fn figures_changed(&mut self) {
-        self.report = None;
+        self.reports.clear();
     }
 
     /// Forgets the settings: the plan has changed.

@@ -22,9 +22,9 @@ impl Director {
                 self.show_phase();
                 reply.answer(answer);
             }
-            Call::Report(reply) => {
+            Call::Report(detail, reply) => {
                 // Whoever asked may not care any more.
-                let _ignored = reply.send(self.report_now());
+                let _ignored = reply.send(self.report_now(detail));
             }
         }
     }

@@ -122,9 +122,9 @@ impl Director {
                 reply.answer(Err(Refusal::Watched));
                 false
             }
-            Call::Report(reply) => {
+            Call::Report(detail, reply) => {
                 // Whoever asked may not care any more.
-                let _ignored = reply.send(self.report_now());
+                let _ignored = reply.send(self.report_now(detail));
                 false
             }
         }

@@ -1,6 +1,7 @@
 //! Makes the report of a run so far.
 
 use super::super::columns::NameSeries;
+use super::super::detail::Detail;
 use super::super::events::{Event, EventKind};
 use super::super::latency::nanoseconds;
 use super::super::report::{
@@ -18,7 +19,7 @@ impl Store {
     /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
     pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
         self.close_at(elapsed);
-        self.complete(elapsed, true)
+        self.complete(elapsed, Detail::Whole)
     }
 
     /// Closes what is over at `elapsed` since the start of the run.
@@ -27,15 +28,15 @@ impl Store {
         self.close();
     }
 
-    /// Reports the run up to the last tick as live views need it: without the latencies of points over time.
-    pub(crate) fn report_so_far(&mut self) -> Report {
-        self.complete(self.time.now(), false)
+    /// Reports the run up to the last tick.
+    pub(crate) fn report_so_far(&mut self, detail: Detail) -> Report {
+        self.complete(self.time.now(), detail)
     }
 
     /// Builds the report with its workers, their labels and the verdicts.
-    fn complete(&mut self, elapsed: Duration, whole: bool) -> Report {
-        let mut report = self.build(elapsed, whole);
-        let (by_label, verdicts) = self.workers.labels(elapsed, whole);
+    fn complete(&mut self, elapsed: Duration, detail: Detail) -> Report {
+        let mut report = self.build(elapsed, detail);
+        let (by_label, verdicts) = self.workers.labels(elapsed, detail);
         report.workers = self.workers.rows(self.time.origin());
         report.by_label = by_label;
         self.judge(elapsed, &mut report, verdicts);
@@ -43,7 +44,8 @@ impl Store {
     }
 
     /// Builds a report without a verdict.
-    pub(super) fn build(&mut self, elapsed: Duration, whole: bool) -> Report {
+    pub(super) fn build(&mut self, elapsed: Duration, detail: Detail) -> Report {
+        let whole = detail == Detail::Whole;
         let part = match whole {
             true => self.part(elapsed),
             false => None,
@@ -58,8 +60,9 @@ impl Store {
         let (all, generator) = (&mut self.measured.requests, &self.measured.generator);
         let series = all.series.points(until, users, lasted, generator, whole);
         let by_name = &mut all.series_by_name;
-        let requests = rows(&all.by_label, measured, |at| {
-            by_name.columns(at, until, lasted, whole)
+        let requests = rows(&all.by_label, measured, |at| match detail {
+            Detail::Totals => NameSeries::default(),
+            _ => by_name.columns(at, until, lasted, whole),
         });
         let (generator, saturated) = self.own_part(measured);
         let dropped = arrivals.as_ref().and_then(ArrivalsRow::warning);

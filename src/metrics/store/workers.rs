@@ -5,6 +5,7 @@
 
 use super::super::by_name::ByName;
 use super::super::delta::SliceDelta;
+use super::super::detail::Detail;
 use super::super::gathered::GatheredDelta;
 use super::super::latency::nanoseconds;
 use super::super::portable::{PortableDelta, Slice, Stand};
@@ -122,13 +123,15 @@ impl Workers {
     pub(super) fn labels(
         &mut self,
         elapsed: Duration,
-        whole: bool,
+        detail: Detail,
     ) -> (Vec<LabelRow>, Vec<Verdicts>) {
         let reports = self.labels.iter_mut().map(|label| {
-            if whole {
+            let mut shown = detail;
+            if detail == Detail::Whole {
                 label.store.close_at(elapsed);
+                shown = Detail::Live;
             }
-            let report = label.store.build(elapsed, false);
+            let report = label.store.build(elapsed, shown);
             let row = LabelRow {
                 label: label.text.clone(),
                 workers: label.members.len() as u64,

@@ -8,6 +8,7 @@ mod tests;
 
 use super::answers::Failure;
 use super::site::Site;
+use crate::metrics::Detail;
 use crate::telemetry::families;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -33,7 +34,7 @@ pub(super) async fn metrics(
         .filter_map(|accept| accept.to_str().ok());
     let encoding = Encoding::wanted(accepted);
     let shown = site.clone();
-    let written = site.render(move |report| {
+    let written = site.render(Detail::Totals, move |report| {
         let now = shown.snapshot().unwrap_or_default();
         let written = encoding.write(families(&report, &now));
         written.map_err(|error| format!("cannot write the metrics: {error}"))

@@ -13,6 +13,8 @@ import { state, take } from './state.js';
 import { showTables, showTasks, showTraces, startTables } from './tables.js';
 
 const AGAIN_MS = 2000;
+// Figures come once a second.
+const SILENCE_MS = 10_000;
 const NAMES = { charts: 'Charts' };
 
 let end = null, drawn = 0, started = false, lastPlace = '';
@@ -63,11 +65,25 @@ async function ask() {
 }
 
 function follow() {
-  const events = new EventSource('/api/v1/events'), on = (name, act) => events.addEventListener(name, event => act(JSON.parse(event.data), event.lastEventId));
-  const again = () => {
+  const events = new EventSource('/api/v1/events'), on = (name, act) => events.addEventListener(name, event => {
+    heard = performance.now();
+    act(JSON.parse(event.data), event.lastEventId);
+  });
+  let heard = performance.now();
+  const leave = () => {
+    clearInterval(listening);
     events.close();
+  };
+  const again = () => {
+    leave();
     setTimeout(start, AGAIN_MS);
   };
+  // A connection that a network has forgotten is never known to be lost.
+  const listening = setInterval(() => {
+    if (performance.now() - heard < SILENCE_MS) return;
+    leave();
+    start();
+  }, 1000);
   on('snapshot', (data, place) => {
     // Another process tells of another run.
     const epoch = place.split('-')[0];
@@ -82,13 +98,14 @@ function follow() {
   on('reload', tellReload);
   on('end', data => {
     end = data;
+    clearInterval(listening);
     lost('');
     show();
     // The server waits for its readers: as long as this one stays, there is a report to be had.
-    keepReports().then(() => events.close());
+    keepReports().then(leave);
   });
   events.addEventListener('error', () => {
-    if (end) return events.close();
+    if (end) return leave();
     lost('The connection to lgoose is lost. The figures are those of before; this page tries again …');
     // Browsers come back by themselves unless they were answered with an error.
     if (events.readyState === EventSource.CLOSED) again();

@@ -6,7 +6,7 @@ mod percentiles;
 mod workers;
 
 use super::*;
-use crate::metrics::{Failure, Phases, Recorder, Report, Sample, TaskRun};
+use crate::metrics::{Detail, Failure, Phases, Recorder, Report, Sample, TaskRun};
 use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -48,6 +48,10 @@ fn record(recorder: &mut Recorder, n: u64) {
 
 /// The report of 5,000 samples dealt to so many shards, with a tick every hundred samples.
 fn report_of(shards: usize) -> Report {
+    played(shards).report(10 * SECOND)
+}
+
+fn played(shards: usize) -> Store {
     let mut store = Store::new(RunIdentity::default());
     let mut recorders: Vec<_> = (0..shards).map(Recorder::new).collect();
     let begin = recorders[0].zero();
@@ -62,7 +66,20 @@ fn report_of(shards: usize) -> Report {
             store.tick(Duration::from_millis(n * 2));
         }
     }
-    store.report(10 * SECOND)
+    store
+}
+
+#[test]
+fn totals_are_all_that_a_live_report_tells_but_points_of_names() {
+    let mut store = played(2);
+    let mut live = store.report_so_far(Detail::Live);
+    let totals = store.report_so_far(Detail::Totals);
+    assert_ne!(live, totals);
+    for row in &mut live.requests {
+        assert!(!row.series.is_empty());
+        row.series = Default::default();
+    }
+    assert_eq!(live, totals);
 }
 
 #[test]

@@ -310,7 +310,12 @@ fn users_of_a_lost_worker_are_left_out_until_it_is_back() {
     run.store.lose(1);
     let users = |run: &mut Played| {
         let snapshot = run.second(|_, _, _| {});
-        let series = run.store.report_so_far().by_label.remove(1).series;
+        let series = run
+            .store
+            .report_so_far(Detail::Live)
+            .by_label
+            .remove(1)
+            .series;
         (snapshot.workers[1].users, series.len())
     };
     assert_eq!(users(&mut run).0, 0);

@@ -1,8 +1,11 @@
 // The form that starts a run, the queue and the runs that are kept; docs/web.md describes what is asked for. Names and texts
 // are set as text only.
 
-const find = (id) => document.getElementById(id);
+import { find, findAll, group, make, showMs } from "./shared.js";
+
 const EVERY = 2000;
+// The list may take one hundredth of the server's time.
+const SHARE = 100;
 const WHEN = { dateStyle: "short", timeStyle: "short" };
 let shown = "";
 
@@ -19,15 +22,8 @@ async function ask(method, path, body) {
   return value;
 }
 
-function element(name, text, classes) {
-  const made = document.createElement(name);
-  if (text !== undefined && text !== null) made.textContent = text;
-  if (classes) made.className = classes;
-  return made;
-}
-
 function tell(text, bad) {
-  const told = find("told");
+  const told = find("#told");
   told.textContent = text;
   told.hidden = !text;
   told.className = bad ? "bad" : "";
@@ -46,10 +42,10 @@ async function attempt(action, done) {
 
 function options() {
   const wanted = {};
-  for (const field of document.querySelectorAll("[data-option]")) {
+  for (const field of findAll("[data-option]")) {
     if (field.value.trim()) wanted[field.dataset.option] = field.value.trim();
   }
-  for (const line of find("others").value.split("\n")) {
+  for (const line of find("#others").value.split("\n")) {
     if (!line.trim()) continue;
     const [, name, value] = /^\s*(?:--)?([^=\s]+)\s*(?:=\s*(.*?))?\s*$/.exec(line) ?? [];
     if (!name) throw new Error(`'${line.trim()}' is no option: write 'name = value'`);
@@ -59,12 +55,8 @@ function options() {
   return wanted;
 }
 
-const number = (value) => (value ?? "") === "" ? "" : value.toLocaleString();
-
-function ms(value) {
-  if (value === null || value === undefined) return "";
-  return value < 1000 ? `${Number(value.toPrecision(3))} ms` : `${Number((value / 1000).toPrecision(3))} s`;
-}
+const number = (value) => value !== "" && Number.isFinite(Number(value ?? NaN)) ? group(Number(value)) : value ?? "";
+const ms = (value) => value === null || value === undefined ? "" : showMs(value);
 
 function result(run) {
   if (run.error) return run.error;
@@ -72,34 +64,26 @@ function result(run) {
 }
 
 function link(text, path, run, name) {
-  const made = element("a", text);
-  made.href = path;
-  made.dataset.key = `${text} ${run.id}`;
-  made.setAttribute("aria-label", `${name} of ${run.id}`);
-  return made;
+  return make("a", { href: path, "data-key": `${text} ${run.id}`, "aria-label": `${name} of ${run.id}` }, text);
 }
 
 function button(text, run, action) {
-  const made = element("button", text);
-  made.type = "button";
-  made.dataset.key = `${text} ${run.id}`;
-  made.setAttribute("aria-label", `${text} ${run.id}`);
+  const made = make("button", { type: "button", "data-key": `${text} ${run.id}`, "aria-label": `${text} ${run.id}` }, text);
   made.addEventListener("click", action);
   return made;
 }
 
+const cell = (look, ...children) => make("td", { class: look }, ...children);
+
 function row(run, readOnly) {
   const { report } = run;
   const path = `/api/v1/runs/${encodeURIComponent(run.id)}`;
-  const made = element("tr");
-  const head = element("th", null, "text");
-  head.append(element("span", run.plan || run.id, "plan"), element("span", report?.host ?? run.options?.host, "host"));
-  head.scope = "row";
-  head.title = run.id;
+  const host = report?.host ?? run.options?.host ?? "";
+  const head = make("th", { class: "text", scope: "row", title: run.id },
+    make("span", { class: "plan" }, run.plan || run.id), make("span", { class: "host" }, host));
   const time = run.started ?? run.queued;
   const bad = run.state === "failed" || (report?.exit_code ?? 0) > 0 || (run.exit_code ?? 0) > 0;
-  const files = element("td", null, "files");
-  const actions = element("td", null, "actions");
+  const [files, actions] = [cell("files"), cell("actions")];
   if (run.state === "running") {
     files.append(link("watch", "/run", run, "Page"));
   } else if (run.state === "kept") {
@@ -116,31 +100,30 @@ function row(run, readOnly) {
       }),
     );
   }
-  made.append(
+  return make("tr", {},
     head,
-    element("td", run.state, run.state),
+    cell(run.state, run.state),
     actions,
     files,
-    element("td", time ? new Date(time).toLocaleString(undefined, WHEN) : "", "time"),
-    element("td", number(report?.users ?? run.options?.users), "number"),
-    element("td", number(report?.requests), "number"),
-    element("td", number(report?.failures), "number"),
-    element("td", ms(report?.p95_ms), "number"),
-    element("td", result(run), bad ? "text long bad" : "text long"),
+    cell("time", time ? new Date(time).toLocaleString(undefined, WHEN) : ""),
+    cell("number", number(report?.users ?? run.options?.users)),
+    cell("number", number(report?.requests)),
+    cell("number", number(report?.failures)),
+    cell("number", ms(report?.p95_ms)),
+    cell(bad ? "text long bad" : "text long", result(run)),
   );
-  return made;
 }
 
 function show({ runs, error, read_only: readOnly }) {
   const focused = document.activeElement?.dataset?.key;
-  find("rows").replaceChildren(...runs.map((run) => row(run, readOnly)));
-  find("runs").hidden = runs.length === 0;
-  find("start-section").hidden = readOnly;
+  find("#rows").replaceChildren(...runs.map((run) => row(run, readOnly)));
+  find("#runs").hidden = runs.length === 0;
+  find("#start-section").hidden = readOnly;
   const count = (state) => runs.filter((run) => run.state === state).length;
   const [running, queued] = [count("running"), count("queued")];
   const over = runs.length - running - queued;
-  find("state").textContent = error ?? `${running ? "1 running" : "none running"}, ${queued} queued, ${over} over`;
-  if (focused) [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === focused)?.focus();
+  find("#state").textContent = error ?? `${running ? "1 running" : "none running"}, ${queued} queued, ${over} over`;
+  if (focused) findAll("[data-key]").find((one) => one.dataset.key === focused)?.focus();
 }
 
 async function refresh() {
@@ -151,25 +134,30 @@ async function refresh() {
     shown = text;
   } catch (error) {
     shown = "";
-    find("state").textContent = `no answer from lgoose: ${error.message}`;
+    find("#state").textContent = `no answer from lgoose: ${error.message}`;
   }
 }
 
 async function plans() {
   const { plans } = await ask("GET", "/api/v1/plans");
-  const chosen = find("plan").value;
-  find("plan").replaceChildren(...plans.map((plan) => element("option", plan)));
-  if (plans.includes(chosen)) find("plan").value = chosen;
+  const chosen = find("#plan").value;
+  find("#plan").replaceChildren(...plans.map((plan) => make("option", {}, plan)));
+  if (plans.includes(chosen)) find("#plan").value = chosen;
   if (plans.length === 0) tell("there is no plan in the folder that lgoose serves", true);
 }
 
-find("start").addEventListener("submit", (event) => {
+find("#start").addEventListener("submit", (event) => {
   event.preventDefault();
-  const plan = find("plan").value;
+  const plan = find("#plan").value;
   attempt(() => ask("POST", "/api/v1/runs", { plan, options: options() }), `${plan} is in the queue`);
 });
-find("plan").addEventListener("focus", () => plans().catch((error) => tell(error.message, true)));
+find("#plan").addEventListener("focus", () => plans().catch((error) => tell(error.message, true)));
 
 await plans().catch((error) => tell(error.message, true));
-await refresh();
-setInterval(() => document.hidden || refresh(), EVERY);
+
+async function look() {
+  const began = performance.now();
+  if (!document.hidden) await refresh();
+  setTimeout(look, Math.max(EVERY, SHARE * (performance.now() - began)));
+}
+await look();

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Builds lgoose guided by its own profile: an instrumented build runs plans/drupal.lua and the smallest plan, then
 # the 'dist' profile is built with what was learnt. Prints the path of the binary. Needs the llvm-profdata of the
-# LLVM that rustc has ('rustc -vV'): 'rustup component add llvm-tools', or Debian's llvm-NN of the same number. Where
-# there is clang-NN of that number as well, the C of Lua is built with it and guided, too.
+# LLVM that rustc has ('rustc -vV'): 'rustup component add llvm-tools', or Debian's llvm-NN of the same number.
 #   DURATION=20 LLVM_PROFDATA=path benches/pgo.sh
 set -euo pipefail
 
@@ -27,11 +26,9 @@ find_profdata() {
   fail "llvm-profdata $llvm is needed: 'rustup component add llvm-tools', or Debian's llvm-$llvm"
 }
 
-# build RUST C FOLDER: the shipped profile with those flags, into a folder of its own.
+# build FLAG: the shipped profile with FLAG, into a folder of its own.
 build() {
-  local c=()
-  [ -z "$clang" ] || c=(CC="$clang" CFLAGS="$2")
-  (cd "$root" && env "${c[@]}" RUSTFLAGS="$1" cargo build --locked --profile dist --target-dir "$target/$3" >&2)
+  (cd "$root" && RUSTFLAGS="$1" cargo build --locked --profile dist --target-dir "$target/$2" >&2)
 }
 
 # learn PLAN ARGUMENTS…: a run of the instrumented binary.
@@ -41,9 +38,8 @@ learn() {
 }
 
 find_profdata
-clang="$(command -v "clang-$llvm" || true)"
 # Loops stay as they are: LLVM 22 crashes on vectorizing some that are instrumented.
-build "-Cprofile-generate=$work/raw -Cno-vectorize-loops" "-fprofile-generate=$work/raw -fno-vectorize" learning
+build "-Cprofile-generate=$work/raw -Cno-vectorize-loops" learning
 LGOOSE="$target/learning/dist/lgoose"
 find_lgoose
 # The site is the same program; what it learns is not wanted.
@@ -52,5 +48,5 @@ host="http://127.0.0.1:$demo_port"
 learn "$root/plans/drupal.lua" -H "$host" -u 12
 learn "$here/tiny.lua" -H "$host" -u 12
 "$profdata" merge -o "$target/lgoose.profdata" "$work"/raw/*.profraw
-build "-Cprofile-use=$target/lgoose.profdata" "-fprofile-use=$target/lgoose.profdata" guided
+build "-Cprofile-use=$target/lgoose.profdata" guided
 echo "$target/guided/dist/lgoose"

@@ -3,7 +3,7 @@
 
 use super::prelude::{self, Part};
 use super::{
-    codec, data, json, load, log, metric, names, os, page, random, regex, require, response,
+    codec, data, forms, json, load, log, metric, names, os, page, random, regex, require, response,
     session, wait,
 };
 use crate::error::Diagnostic;
@@ -85,6 +85,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "with_stack" => lua.create_function(with_stack)?.into_lua(lua),
         "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
+        "check_fields" => lua.create_function(forms::check_fields)?.into_lua(lua),
         "missed_form" => lua
             .create_function(|lua, ()| Ok(Host::of(lua).missed_form.borrow().clone()))?
             .into_lua(lua),

@@ -5,6 +5,7 @@ mod data;
 mod elements;
 #[cfg(test)]
 mod fixture;
+mod forms;
 mod json;
 mod load;
 mod log;

@@ -341,3 +341,23 @@ function os.clock() end
 ---@param time? integer
 ---@return string|osdate
 function os.date(format, time) end
+
+---A file beside the plan, read once per process: a body, a field of a form with files, or `data` of a part. Called at
+---the top level of the plan, it travels with the plan to workers.
+---@class lgoose.File
+---@field name string # without folders
+---@field size integer # bytes
+
+---@param name string # as seen from the plan
+---@return lgoose.File
+function file(name) end
+
+---The text of a file beside the plan, which is UTF-8.
+---@param file string|lgoose.File
+---@return string
+function data.text(file) end
+
+---The bytes of a file beside the plan.
+---@param file string|lgoose.File
+---@return string
+function data.bytes(file) end

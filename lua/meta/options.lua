@@ -28,7 +28,7 @@
 ---@field name? string # of the field, in a list of parts
 ---@field filename? string
 ---@field type? string # the media type, such as "image/png"
----@field data string|number|boolean
+---@field data string|number|boolean|lgoose.File
 
 ---Checked by lgoose on the answer; the first miss marks the request as failed, the task goes on.
 ---@class lgoose.Expect
@@ -44,4 +44,4 @@
 ---@class lgoose.Request: lgoose.Options
 ---@field method? string # (default: "GET")
 ---@field path string # joined to the host; an absolute URL wins
----@field body? string
+---@field body? string|lgoose.File

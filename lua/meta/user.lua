@@ -35,19 +35,19 @@ function User:delete(path, options) end
 function User:options(path, options) end
 
 ---@param path string
----@param body? string # or nil with form, json or multipart in the options
+---@param body? string|lgoose.File # or nil with form, json or multipart in the options
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:post(path, body, options) end
 
 ---@param path string
----@param body? string # or nil with form, json or multipart in the options
+---@param body? string|lgoose.File # or nil with form, json or multipart in the options
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:put(path, body, options) end
 
 ---@param path string
----@param body? string # or nil with form, json or multipart in the options
+---@param body? string|lgoose.File # or nil with form, json or multipart in the options
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:patch(path, body, options) end

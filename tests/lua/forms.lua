@@ -22,6 +22,24 @@ task { "forms", function(user)
   assert(not ok and tostring(problem):find("not found", 1, true), "a form that is not there: " .. tostring(problem))
 end }
 
+local rows = file "data/users.csv"
+
+task { "files", function(user)
+  local text = data.text(rows)
+  same(rows.name, "users.csv", "its name")
+  same(rows.size, #text, "its size")
+  same(data.bytes "data/users.csv", text, "its bytes")
+  same(user:post("/echo", rows):json().body, text, "as a body")
+  local sent = user:post("/echo", nil, { multipart = { a = rows, b = { filename = "b", type = "text/csv", data = rows } } }):json().body
+  assert(sent:find('name="a"; filename="users.csv"', 1, true) and sent:find('name="b"; filename="b"', 1, true), sent)
+  local _, times = sent:gsub(text:gsub("%p", "%%%0"), "")
+  same(times, 2, "as parts")
+  test.raises("outside of the plan's folder", file, "../mod.rs")
+  test.raises("there is no file", file, "data/none")
+  test.raises("must be a string", file, 5)
+  test.raises("'file.path' does not exist", function() return rows.path end)
+end }
+
 -- A form of this text on a page of the site.
 local function form_of(user, text)
   return html.parse(text, user.host .. "/form"):form()

@@ -3,8 +3,8 @@
 
 use super::prelude::{self, Part};
 use super::{
-    codec, data, forms, json, load, log, metric, names, os, page, random, regex, require, response,
-    session, wait,
+    codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
+    response, session, wait,
 };
 use crate::error::Diagnostic;
 use crate::lua::diagnostics;
@@ -42,6 +42,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "json" => json::library(lua)?.into_lua(lua),
             "log" => log::library(lua)?.into_lua(lua),
             "data" => data::library(lua)?.into_lua(lua),
+            "file" => lua.create_function(file::file)?.into_lua(lua),
             "url" => codec::url(lua)?.into_lua(lua),
             "base64" => codec::base64(lua)?.into_lua(lua),
             "hash" => codec::hash(lua)?.into_lua(lua),

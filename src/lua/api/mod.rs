@@ -3,6 +3,7 @@
 mod codec;
 mod data;
 mod elements;
+mod file;
 #[cfg(test)]
 mod fixture;
 mod forms;

@@ -1,11 +1,13 @@
 //! Bodies of type `multipart/form-data` (RFC 7578).
 
+use super::request::plan_file;
 use crate::config::unknown_word;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     ENTRY_BYTES, byte_length, describe_mismatch, read_scalar, read_string, sorted_pairs,
     to_one_line, unwrap_view,
 };
+use bytes::Bytes;
 use mlua::{Table, Value};
 
 pub(in crate::lua) const PART: [&str; 4] = ["name", "filename", "type", "data"];
@@ -101,7 +103,7 @@ pub(super) struct Part {
     name: String,
     filename: Option<String>,
     kind: Option<String>,
-    data: Vec<u8>,
+    data: Bytes,
 }
 
 impl Part {
@@ -117,8 +119,17 @@ impl Part {
         let names = name.len().saturating_mul(8);
         budget.take(content.saturating_mul(2) + names + 4 * ENTRY_BYTES)?;
         let what = format!("part '{name}' of 'multipart'");
+        if let Some(file) = plan_file(value) {
+            budget.take(file.bytes.len())?;
+            return Ok(Part {
+                name,
+                filename: Some(file.name),
+                kind: None,
+                data: file.bytes,
+            });
+        }
         let Value::Table(table) = value else {
-            let data = read_scalar(value, &what)?;
+            let data = read_scalar(value, &what)?.into();
             return Ok(Part {
                 name,
                 filename: None,
@@ -139,10 +150,18 @@ impl Part {
                 read_string(&value, &format!("'{field}' of {what}")).map(Some)
             }
         };
+        let filename = text("filename")?;
+        let kind = text("type")?;
+        let file = table.raw_get("data").ok().and_then(|data| plan_file(&data));
+        let length = file.as_ref().map_or(0, |file| file.bytes.len());
+        budget.take(length)?;
         Ok(Part {
-            filename: text("filename")?,
-            kind: text("type")?.filter(|kind| !kind.contains(['\r', '\n'])),
-            data: data(table, &what)?,
+            kind: kind.filter(|kind| !kind.contains(['\r', '\n'])),
+            data: match &file {
+                Some(file) => file.bytes.clone(),
+                None => data(table, &what)?.into(),
+            },
+            filename: filename.or(file.map(|file| file.name)),
             name,
         })
     }
@@ -153,7 +172,7 @@ impl Part {
             name,
             filename: Some(String::new()),
             kind: None,
-            data: Vec::new(),
+            data: Bytes::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::multipart::{self, NAMED, Part};
 use super::options::{self, names_content_type, set_content_type};
-use super::request::RequestOp;
+use super::request::{RequestOp, plan_file};
 use crate::html::Enctype;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
@@ -366,6 +366,12 @@ fn texts(entries: &[(Bytes, Value)], budget: &mut Budget) -> Result<Vec<(Bytes, 
         let field = || format!("user:submit, field '{}'", escape_invalid_bytes(name));
         let value = match value {
             Value::Nil => continue,
+            Value::UserData(_) if plan_file(value).is_some() => {
+                let file_name = plan_file(value).map(|file| file.name).unwrap_or_default();
+                budget.take(form_bytes(name, value) + file_name.len().saturating_mul(4))?;
+                texts.push((name.clone(), file_name.into_bytes()));
+                continue;
+            }
             Value::Table(part) => match get(&unwrap_view(part), "filename") {
                 name @ Value::String(_) => name,
                 _ => {

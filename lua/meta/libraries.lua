@@ -221,7 +221,7 @@ function data.csv(file, options) end
 ---@return any
 function data.json(file, options) end
 
----The lines that are not empty.
+---The lines that are not empty; of a `.jsonl` file, each is read with `json.decode(rows:next())`.
 ---@param file string
 ---@param options? lgoose.DataOptions
 ---@return lgoose.Rows

@@ -55,6 +55,13 @@ json = {}
 ---@return string
 function json.encode(value) end
 
+---Marks a list as an array, which it is in JSON also while it is empty: `json.array {}`. What was decoded as an array
+---stays one by itself.
+---@generic T
+---@param list? T[]
+---@return T[]
+function json.array(list) end
+
 ---@param text string
 ---@return any
 function json.decode(text) end
@@ -114,9 +121,11 @@ function url.join(base, path) end
 ---@class lgoose.base64
 base64 = {}
 
+---Standard base64 with padding; "url" is the URL-safe alphabet without padding (RFC 4648, section 5), as in a JWT.
 ---@param bytes string
+---@param alphabet? "url"
 ---@return string
-function base64.encode(bytes) end
+function base64.encode(bytes, alphabet) end
 
 ---@param text string
 ---@return string
@@ -137,6 +146,24 @@ function hash.hmac_sha256(key, bytes) end
 ---@param bytes string
 ---@return string hex
 function hash.md5(bytes) end
+
+---@param bytes string
+---@return string hex
+function hash.sha1(bytes) end
+
+---@param bytes string
+---@return string hex
+function hash.sha512(bytes) end
+
+---@param key string
+---@param bytes string
+---@return string hex
+function hash.hmac_sha1(key, bytes) end
+
+---@param key string
+---@param bytes string
+---@return string hex
+function hash.hmac_sha512(key, bytes) end
 
 ---One stream per user, from `--seed` and the user's number, so that a run can be repeated.
 ---@class lgoose.random
@@ -194,7 +221,7 @@ function data.csv(file, options) end
 ---@return any
 function data.json(file, options) end
 
----The lines that are not empty.
+---The lines that are not empty; of a `.jsonl` file, each is read with `json.decode(rows:next())`.
 ---@param file string
 ---@param options? lgoose.DataOptions
 ---@return lgoose.Rows
@@ -314,3 +341,23 @@ function os.clock() end
 ---@param time? integer
 ---@return string|osdate
 function os.date(format, time) end
+
+---A file beside the plan, read once per process: a body, a field of a form with files, or `data` of a part. Called at
+---the top level of the plan, it travels with the plan to workers.
+---@class lgoose.File
+---@field name string # without folders
+---@field size integer # bytes
+
+---@param name string # as seen from the plan
+---@return lgoose.File
+function file(name) end
+
+---The text of a file beside the plan, which is UTF-8.
+---@param file string|lgoose.File
+---@return string
+function data.text(file) end
+
+---The bytes of a file beside the plan.
+---@param file string|lgoose.File
+---@return string
+function data.bytes(file) end

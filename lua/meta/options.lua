@@ -7,7 +7,7 @@
 ---@field query? table<string, any> # appended to the path, encoded
 ---@field form? table<string, any> # the body, URL-encoded; a list gives a field several times
 ---@field json? any # the body, as JSON
----@field multipart? table<string, string|number|boolean|lgoose.Part> # the body, as multipart/form-data
+---@field multipart? table<string, any>|lgoose.Part[] # the body, as multipart/form-data: by name (a list gives a name several times), or parts in their order
 ---@field timeout? number # seconds (default: the plan's, 60)
 ---@field redirects? integer # followed at most; 0 = do not follow (default: 10)
 ---@field expect? lgoose.Expect # what makes the request a success besides a status below 400
@@ -16,15 +16,19 @@
 ---@field discard? boolean # count the body, do not keep it (default: false)
 ---@field allow_failure? boolean # a bad status is no failure (default: false)
 
+---@class lgoose.SubmitOptions: lgoose.Options
+---@field button? string|false # the name or the value of the button to press (default: the first; false: none)
+
 ---A token for `Authorization: Bearer …`.
 ---@class lgoose.Bearer
 ---@field bearer string
 
----A file in a multipart body.
+---A file, or another part of a multipart body.
 ---@class lgoose.Part
+---@field name? string # of the field, in a list of parts
 ---@field filename? string
 ---@field type? string # the media type, such as "image/png"
----@field data string
+---@field data string|number|boolean|lgoose.File
 
 ---Checked by lgoose on the answer; the first miss marks the request as failed, the task goes on.
 ---@class lgoose.Expect
@@ -40,4 +44,4 @@
 ---@class lgoose.Request: lgoose.Options
 ---@field method? string # (default: "GET")
 ---@field path string # joined to the host; an absolute URL wins
----@field body? string
+---@field body? string|lgoose.File

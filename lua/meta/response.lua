@@ -98,7 +98,21 @@ function Response:ensure() end
 ---@class lgoose.Form
 ---@field action string # absolute, or a path where the page has no URL
 ---@field method "GET"|"POST"
+---@field enctype string # how the body is encoded: "application/x-www-form-urlencoded", "multipart/form-data" or "text/plain"
 ---@field fields table<string, any> # a list where a name has several values
+---@field buttons lgoose.Button[] # its submit buttons that have a name
+---@field files string[] # the names of its inputs for files
+---@field order (string|integer)[] # the names of its fields as they follow one another; a number is one of its buttons
+
+---A submit button of a form. Its own action, method and enctype hold where the option `button` names it.
+---@class lgoose.Button
+---@field name string
+---@field value string
+---@field default? true # Enter presses it: its value is among the form's fields
+---@field image? true # an image, which sends `name.x` and `name.y`
+---@field action? string
+---@field method? "GET"|"POST"
+---@field enctype? string
 
 ---An element of a page.
 ---@class lgoose.Element

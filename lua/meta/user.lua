@@ -35,19 +35,19 @@ function User:delete(path, options) end
 function User:options(path, options) end
 
 ---@param path string
----@param body? string # or nil with form, json or multipart in the options
+---@param body? string|lgoose.File # or nil with form, json or multipart in the options
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:post(path, body, options) end
 
 ---@param path string
----@param body? string # or nil with form, json or multipart in the options
+---@param body? string|lgoose.File # or nil with form, json or multipart in the options
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:put(path, body, options) end
 
 ---@param path string
----@param body? string # or nil with form, json or multipart in the options
+---@param body? string|lgoose.File # or nil with form, json or multipart in the options
 ---@param options? lgoose.Options
 ---@return lgoose.Response
 function User:patch(path, body, options) end
@@ -68,10 +68,11 @@ function User:fetch(urls, options) end
 ---@return lgoose.Response[] # in the order of the list
 function User:batch(requests) end
 
----Submits a form found on a page: its hidden and default fields, then yours over them.
+---Submits a form found on a page as a browser does: its hidden and default fields and yours over them, in the order of
+---the page, by its method and enctype. A name that the form lacks is sent, too, with a warning.
 ---@param form lgoose.Form? # raises if it was not found
----@param fields? table<string, any>
----@param options? lgoose.Options
+---@param fields? table<string, any> # a list gives a field several times, {} leaves it out; a file is { filename =, data = }
+---@param options? lgoose.SubmitOptions
 ---@return lgoose.Response
 function User:submit(form, fields, options) end
 

@@ -2,9 +2,9 @@
 
 local host, H, fail, User, receive = ...
 
-local next, type = next, type
+local type = type
 local yield = coroutine.yield
-local REQUEST = host("op:request")
+local REQUEST, SUBMIT = host("op:request"), host("op:submit")
 
 function User.request(_, options)
   if type(options) ~= "table" then fail("user:request takes a table: { method = \"GET\", path = \"/\", ... }") end
@@ -18,18 +18,6 @@ function User.submit(_, form, fields, options)
     fail("user:submit takes a form found with response:form(css)" .. (form == nil and "; this one was not found" or "")
       .. (missed ~= "" and ": " .. missed or ""))
   end
-  local merged = {}
-  for name, value in next, form.fields do
-    merged[name] = value
-  end
-  for name, value in next, fields or {} do
-    merged[name] = value
-  end
-  local all = {}
-  for key, value in next, options or {} do
-    all[key] = value
-  end
-  all[form.method == "GET" and "query" or "form"] = merged
-  all.method, all.path = form.method, form.action
-  return receive(yield(REQUEST, all))
+  if fields ~= nil then H.check_fields(form, fields) end
+  return receive(yield(SUBMIT, form, fields, options))
 end

@@ -2,23 +2,32 @@
 //!
 //! Follows "constructing the entry list" of the HTML standard
 //! (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#constructing-the-form-data-set>),
-//! without files and image buttons. A form is what the tree holds: controls that stand outside of it only because
+//! without files, whose places are told. A form is what the tree holds: controls that stand outside of it only because
 //! the page nests a form in a table wrongly are not found.
 
 use ego_tree::NodeId;
 use ego_tree::iter::Edge;
 use scraper::{ElementRef, Node};
+use std::collections::HashSet;
 
 use super::collapse;
 use super::document::Document;
+use super::forms::{Button, Place};
 
 /// The entry list as it is collected in one walk.
 #[derive(Default)]
 pub(super) struct Entries {
     /// Name and value of each field, in the order of the page.
     pub(super) fields: Vec<(String, String)>,
-    /// The first submit button, once it was met, whether or not it has a name.
-    pub(super) submit: Option<Option<(String, String)>>,
+    /// The submit buttons that have a name, in the order of the page.
+    pub(super) buttons: Vec<Button>,
+    /// The first submit button, once it was met: its index in `buttons`, if it has a name.
+    pub(super) default: Option<Option<usize>>,
+    /// The names of the inputs for files.
+    pub(super) files: Vec<String>,
+    /// The places of all controls, each with the number of values that it contributes. A control may contribute none,
+    /// such as a box that is not ticked.
+    places: Vec<(Place, usize)>,
     /// Whether the walk is inside the form element.
     inside: bool,
     /// The number of open elements whose controls are never sent: `<template>`, `<datalist>`.
@@ -51,7 +60,7 @@ impl Entries {
                             Some(owner) => id == Some(owner),
                             None => self.inside,
                         };
-                        if owned && self.inert == 0 && self.disabled == 0 {
+                        if owned && self.inert == 0 {
                             self.control(element);
                         }
                     }
@@ -95,9 +104,7 @@ impl Entries {
 
     fn control(&mut self, element: ElementRef<'_>) {
         let tag = element.value().name();
-        if !matches!(tag, "input" | "select" | "textarea" | "button")
-            || element.attr("disabled").is_some()
-        {
+        if !matches!(tag, "input" | "select" | "textarea" | "button") {
             return;
         }
         let name = element.attr("name").unwrap_or_default();
@@ -105,30 +112,94 @@ impl Entries {
             .attr("type")
             .unwrap_or_default()
             .to_ascii_lowercase();
+        if self.disabled > 0 || element.attr("disabled").is_some() {
+            // A script may enable it: its name is known.
+            self.place(name, 0);
+            return;
+        }
+        let before = self.fields.len();
         let value = element.attr("value");
-        let field = |value: &str| (name.to_owned(), value.to_owned());
         match (tag, &*kind) {
-            ("button", "button" | "reset") | ("input", "button" | "reset" | "image" | "file") => {}
-            ("button", _) | ("input", "submit") => {
-                let entry = || (!name.is_empty()).then(|| field(value.unwrap_or_default()));
-                self.submit.get_or_insert_with(entry);
+            ("button", "button" | "reset") | ("input", "button" | "reset") => return,
+            ("button", _) | ("input", "submit" | "image") => {
+                self.button(element, name, tag == "input" && kind == "image");
+                return;
             }
-            _ if name.is_empty() => {}
+            _ if name.is_empty() => return,
+            ("input", "file") => self.files.push(name.to_owned()),
             ("input", "checkbox" | "radio") => {
                 if element.attr("checked").is_some() {
-                    self.fields.push(field(value.unwrap_or("on")));
+                    self.field(name, value.unwrap_or("on"));
                 }
             }
-            ("input", "hidden") if name == "_charset_" => self.fields.push(field("UTF-8")),
-            ("input", _) => self.fields.push(field(value.unwrap_or_default())),
+            ("input", "hidden") if name == "_charset_" => self.field(name, "UTF-8"),
+            ("input", _) => self.field(name, value.unwrap_or_default()),
             ("textarea", _) => {
                 let text: String = element.text().collect();
-                self.fields.push(field(&text.replace('\n', "\r\n")));
+                self.field(name, &text.replace('\n', "\r\n"));
             }
-            _ => self
-                .fields
-                .extend(chosen(element).into_iter().map(|value| field(&value))),
+            _ => {
+                for value in chosen(element) {
+                    self.field(name, &value);
+                }
+            }
         }
+        self.place(name, self.fields.len() - before);
+    }
+
+    fn field(&mut self, name: &str, value: &str) {
+        self.fields.push((name.to_owned(), value.to_owned()));
+    }
+
+    fn place(&mut self, name: &str, values: usize) {
+        if !name.is_empty() {
+            self.places.push((Place::Field(name.to_owned()), values));
+        }
+    }
+
+    fn button(&mut self, element: ElementRef<'_>, name: &str, image: bool) {
+        let index = self.buttons.len();
+        let named = !name.is_empty();
+        if named {
+            let own = |attr| element.attr(attr).map(str::to_owned);
+            self.buttons.push(Button {
+                name: name.to_owned(),
+                value: own("value").unwrap_or_default(),
+                image,
+                action: own("formaction"),
+                method: own("formmethod"),
+                enctype: own("formenctype"),
+            });
+        }
+        let is_default = !image && self.default.is_none();
+        if is_default {
+            self.default = Some(named.then_some(index));
+        }
+        match is_default {
+            true => self.place(name, 1),
+            false if named => self.places.push((Place::Button(index), 1)),
+            false => {}
+        }
+    }
+
+    /// Returns the places in the order of the page: one for each value, and the first one of a name that has none.
+    pub(super) fn order(&self) -> Vec<Place> {
+        let valued: HashSet<&Place> = self
+            .places
+            .iter()
+            .filter(|(_, values)| *values > 0)
+            .map(|(place, _)| place)
+            .collect();
+        let mut empty = HashSet::new();
+        let mut order = Vec::new();
+        for (place, values) in &self.places {
+            let count = match values {
+                0 => usize::from(!valued.contains(place) && empty.insert(place)),
+                values => *values,
+            };
+            order.extend(std::iter::repeat_n(place.clone(), count));
+        }
+        order
     }
 }
 
@@ -174,6 +245,7 @@ fn is_enabled(option: &ElementRef<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::html::forms::{Button, Place};
     use crate::html::{Document, find_form, fixture};
 
     /// Returns the fields of a form that holds these controls, as they would be sent.
@@ -217,6 +289,47 @@ mod tests {
             sent("<input type=hidden name=_charset_>"),
             "_charset_=UTF-8"
         );
+    }
+
+    #[test]
+    fn every_control_has_its_place_and_buttons_are_told_apart() {
+        let page = "<form><input type=checkbox name=t value=1><button type=submit name=save value=s>S</button>\
+            <input type=checkbox name=t value=2 checked><input type=file name=f><input type=image name=i>\
+            <select name=m multiple><option selected>x<option selected>y</select><input name=d disabled>\
+            <input type=submit name=save value=again formaction=/b formmethod=GET><button>nameless</button>";
+        let form = find_form(
+            &Document::parse(page.as_bytes()),
+            None,
+            &fixture::page_url(),
+        );
+        let form = form.expect("the form");
+        let field = |name: &str| Place::Field(name.to_owned());
+        let expected = [
+            field("save"),
+            field("t"),
+            field("f"),
+            Place::Button(1),
+            field("m"),
+            field("m"),
+            field("d"),
+            Place::Button(2),
+        ];
+        assert_eq!(form.order, expected);
+        assert_eq!((form.default, form.files), (Some(0), vec!["f".to_owned()]));
+        let told = |button: &Button| (button.name.clone(), button.value.clone(), button.image);
+        let buttons: Vec<_> = form.buttons.iter().map(told).collect();
+        let named = |name: &str, value: &str, image| (name.to_owned(), value.to_owned(), image);
+        assert_eq!(
+            buttons,
+            [
+                named("save", "s", false),
+                named("i", "", true),
+                named("save", "again", false)
+            ]
+        );
+        let last = &form.buttons[2];
+        assert_eq!(last.action.as_deref(), Some("http://site/b"));
+        assert_eq!(last.method.as_deref(), Some("GET"));
     }
 
     #[test]

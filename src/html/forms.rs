@@ -16,6 +16,78 @@ pub enum FormMethod {
     Post,
 }
 
+impl FormMethod {
+    fn parse(text: &str) -> FormMethod {
+        match text.eq_ignore_ascii_case("post") {
+            true => FormMethod::Post,
+            false => FormMethod::Get,
+        }
+    }
+
+    /// Returns the method's name in a request.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            FormMethod::Get => "GET",
+            FormMethod::Post => "POST",
+        }
+    }
+}
+
+/// How the body of a form is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enctype {
+    /// `application/x-www-form-urlencoded`, unless the page says one of the others.
+    UrlEncoded,
+    /// `multipart/form-data`.
+    Multipart,
+    /// `text/plain`.
+    Text,
+}
+
+impl Enctype {
+    /// Reads what a page says.
+    pub(crate) fn parse(text: &str) -> Enctype {
+        let known = [Enctype::Multipart, Enctype::Text];
+        let said = |enctype: &Enctype| text.eq_ignore_ascii_case(enctype.name());
+        known.into_iter().find(said).unwrap_or(Enctype::UrlEncoded)
+    }
+
+    /// Returns its media type.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Enctype::UrlEncoded => "application/x-www-form-urlencoded",
+            Enctype::Multipart => "multipart/form-data",
+            Enctype::Text => "text/plain",
+        }
+    }
+}
+
+/// The place of a control in its form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A field with that name, or the button that a form is submitted with unless another is pressed.
+    Field(String),
+    /// Any other submit button, by its index.
+    Button(usize),
+}
+
+/// A submit button that has a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// Its name.
+    pub name: String,
+    /// Its value, which is what is written on an `<input>`.
+    pub value: String,
+    /// Whether it is an image, which sends where it was pressed.
+    pub image: bool,
+    /// The URL that it submits to in place of the form's, absolute.
+    pub action: Option<String>,
+    /// The method in place of the form's, `GET` or `POST`.
+    pub method: Option<String>,
+    /// The media type of the body in place of the form's.
+    pub enctype: Option<String>,
+}
+
 /// The request that submitting a form sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -23,13 +95,20 @@ pub struct Form {
     pub action: Url,
     /// The method: `post` or, for everything else a form can say, `get`.
     pub method: FormMethod,
-    /// Whether the body is `multipart/form-data` instead of URL-encoded; only with `post`.
-    pub multipart: bool,
+    /// How the body is encoded; for `post` only.
+    pub enctype: Enctype,
     /// Name and value of each field as the page presets it, in the order of the page.
     pub fields: Vec<(String, String)>,
-    /// Name and value of the first submit button, which a browser adds to the fields (Drupal's `op`). `None` if there
-    /// is no button or it has no name.
-    pub submit: Option<(String, String)>,
+    /// The submit buttons that have a name, in the order of the page.
+    pub buttons: Vec<Button>,
+    /// The index of the first submit button, images apart, which a browser adds to the fields (Drupal's `op`). `None`
+    /// if there is none or it has no name.
+    pub default: Option<usize>,
+    /// The names of the inputs for files.
+    pub files: Vec<String>,
+    /// The places of fields and buttons in the order of the page: one for each value, and one for each name that
+    /// contributes none.
+    pub order: Vec<Place>,
 }
 
 /// Returns the first form among these elements or around one of them; without a list the page's first form.
@@ -53,20 +132,26 @@ pub fn find_form(doc: &Document, among: Option<&[NodeKey]>, page: &Url) -> Optio
 fn form(doc: &Document, key: NodeKey, page: &Url) -> Form {
     let element = doc.element(key);
     let attr = |name| element.and_then(|form| form.attr(name)).unwrap_or_default();
-    let post = attr("method").eq_ignore_ascii_case("post");
-    let entries = element
+    let mut entries = element
         .map(|form| Entries::of(doc, form))
         .unwrap_or_default();
+    for button in &mut entries.buttons {
+        let own = button.action.as_deref().filter(|url| !url.is_empty());
+        button.action = own.map(|url| action(doc, url, page).into());
+        let method = button.method.as_deref().map(FormMethod::parse);
+        button.method = method.map(|method| method.name().to_owned());
+        let enctype = button.enctype.as_deref().map(Enctype::parse);
+        button.enctype = enctype.map(|enctype| enctype.name().to_owned());
+    }
     Form {
         action: action(doc, attr("action"), page),
-        method: if post {
-            FormMethod::Post
-        } else {
-            FormMethod::Get
-        },
-        multipart: post && attr("enctype").eq_ignore_ascii_case("multipart/form-data"),
+        method: FormMethod::parse(attr("method")),
+        enctype: Enctype::parse(attr("enctype")),
+        order: entries.order(),
         fields: entries.fields,
-        submit: entries.submit.flatten(),
+        default: entries.default.flatten(),
+        buttons: entries.buttons,
+        files: entries.files,
     }
 }
 
@@ -111,7 +196,7 @@ fn is_form(element: &ElementRef<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, FormMethod, find_form};
+    use super::{Enctype, Form, FormMethod, find_form};
     use crate::html::{Document, Selector, fixture};
 
     fn form(page: &str, css: &str) -> Option<Form> {
@@ -121,17 +206,26 @@ mod tests {
         find_form(&document, Some(&among), &fixture::page_url())
     }
 
+    /// Returns the name and value of the button that a form is submitted with.
+    fn default(form: &Form) -> Option<(&str, &str)> {
+        let button = form.default.map(|place| &form.buttons[place]);
+        button.map(|button| (&*button.name, &*button.value))
+    }
+
     #[test]
     fn the_drupal_7_login_form_sends_its_hidden_fields_and_its_button() {
         let page = String::from_utf8_lossy(&fixture::drupal7(1)).into_owned();
         let login = form(&page, "#user-login-form").expect("the form");
         assert_eq!(login.action.as_str(), "http://site/node?destination=node");
-        assert_eq!((login.method, login.multipart), (FormMethod::Post, false));
+        assert_eq!(
+            (login.method, login.enctype),
+            (FormMethod::Post, Enctype::UrlEncoded)
+        );
         assert_eq!(
             fixture::encode_form(&login.fields),
             "name=&pass=&form_build_id=form-Mbk1UNpuB1Vc8YQuHbhkwBqMiAyXWO6M5A0wYy2VGcM&form_id=user_login_block"
         );
-        assert_eq!(login.submit, Some(("op".to_owned(), "Log in".to_owned())));
+        assert_eq!(default(&login), Some(("op", "Log in")));
         assert_eq!(form(&page, "#edit-pass"), Some(login.clone()));
         let doc = Document::parse(page.as_bytes());
         assert_eq!(find_form(&doc, None, &fixture::page_url()), Some(login));
@@ -152,7 +246,7 @@ mod tests {
         ];
         assert_eq!(names, expected);
         assert_eq!(comment.fields[2].1, "filtered_html");
-        assert_eq!(comment.submit, Some(("op".to_owned(), "Save".to_owned())));
+        assert_eq!(default(&comment), Some(("op", "Save")));
     }
 
     #[test]
@@ -177,7 +271,11 @@ mod tests {
         assert_eq!(action("<form action='http://'>"), "http://site/node/7");
         let sent =
             form("<form method=POST enctype=multipart/form-data>", "form").expect("the form");
-        assert!(sent.multipart && sent.method == FormMethod::Post && sent.submit.is_none());
+        assert_eq!(
+            (sent.method, sent.enctype),
+            (FormMethod::Post, Enctype::Multipart)
+        );
+        assert!(sent.default.is_none());
     }
 
     #[test]

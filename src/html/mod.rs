@@ -33,7 +33,7 @@ pub use document::{Document, Selector};
 #[cfg(feature = "internals")]
 pub use entities::decode_entities;
 pub use forms::find_form;
-pub(crate) use forms::{FormMethod, form_selectors};
+pub(crate) use forms::{Enctype, Form, Place, form_selectors};
 pub(crate) use matching::STEPS;
 pub use title::title;
 

@@ -220,16 +220,21 @@ pub(super) fn encode_form(
         }
     }
     pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
+    Ok(encode_pairs(&pairs))
+}
+
+/// Encodes fields as `application/x-www-form-urlencoded`, in their order.
+pub(super) fn encode_pairs(pairs: &[(Vec<u8>, Vec<u8>)]) -> String {
     let encode = |bytes: &[u8]| url::form_urlencoded::byte_serialize(bytes).collect::<String>();
     let encoded: Vec<String> = pairs
         .iter()
         .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
         .collect();
-    Ok(encoded.join("&"))
+    encoded.join("&")
 }
 
 /// Returns the memory that encoding a field takes, in bytes: the field as it is, encoded, and as a part of the whole.
-fn form_bytes(name: &[u8], value: &Value) -> usize {
+pub(super) fn form_bytes(name: &[u8], value: &Value) -> usize {
     const EACH: usize = 128;
     let plain = |byte: &&u8| byte.is_ascii_alphanumeric();
     let encoded = |bytes: &[u8]| bytes.len() * 3 - bytes.iter().filter(plain).count() * 2;

@@ -389,3 +389,22 @@ fn a_plan_that_runs_without_a_pause_cannot_keep_a_run_from_ending() {
     assert_eq!(report.total("count"), 0);
     assert_eq!(report.ended.code, 1, "no request was made");
 }
+
+#[test]
+fn a_field_that_a_form_lacks_is_told_once_and_sent() {
+    let server = Server::start();
+    let text = "task { function(user)\n\
+        local form = user:get '/form':form '#order'\n\
+        form.fields.mine = 'set by the plan'\n\
+        local body = user:submit(form, { whom = 'me', spam = 'yes' }):json().body\n\
+        assert(body:find 'whom=me' and body:find 'spam=yes&', body)\n\
+        end }";
+    let path = plan("lacking.lua", text);
+    let report = iterate(&path, &server, 3, 2);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    let warnings = report.json["warnings"].to_string();
+    let told = "lacking.lua:4: the form to '/echo' has no field 'whom'; did you mean 'who'? It is sent all the same. The \
+        form has: token, who, gift, spam, size, note, op";
+    assert_eq!(warnings.matches(told).count(), 1, "{warnings}");
+    assert_eq!(warnings.matches("has no field").count(), 1, "{warnings}");
+}

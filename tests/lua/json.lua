@@ -25,3 +25,22 @@ task { "of a response", function(user)
   local ok, problem = pcall(function() return user:get("/headers"):json() end)
   assert(not ok and tostring(problem):find("JSON", 1, true), "no JSON is told: " .. tostring(problem))
 end }
+
+task { "arrays", function(user)
+  same(json.encode {}, "{}", "an empty table")
+  same(json.encode(json.array {}), "[]", "an empty array")
+  same(json.encode(json.array()), "[]", "one made here")
+  local list = json.array { 1, 2 }
+  list[#list + 1] = 3
+  same(json.encode { a = list, b = json.array {} }, '{"a":[1,2,3],"b":[]}', "lists")
+  same(json.encode(json.array(list)), "[1,2,3]", "marked twice")
+  local decoded = json.decode '{"l":[],"o":{},"n":[[],[1]]}'
+  same(json.encode(decoded), '{"l":[],"n":[[],[1]],"o":{}}', "what was decoded")
+  table.remove(decoded.n)
+  table.remove(decoded.n)
+  same(json.encode(decoded.n), "[]", "and emptied")
+  same(user:post("/echo", nil, { json = { tags = json.array {} } }):json().body, '{"tags":[]}', "sent")
+  raises("no named fields", json.array, { a = 1 })
+  raises("must be a table", json.array, "a")
+  raises("metatable", json.array, setmetatable({}, {}))
+end }

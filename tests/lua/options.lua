@@ -34,6 +34,17 @@ task { "parts and compression", function(user)
     "",
   }, "\r\n")
   same(echo.body, wanted, "multipart")
+  local function names(multipart)
+    local found = {}
+    for name in user:post("/echo", nil, { multipart = multipart }):json().body:gmatch 'name="([^\r]*)"\r\n' do
+      found[#found + 1] = name
+    end
+    return table.concat(found, " ")
+  end
+  same(names { z = { "1", 2 }, f = { { filename = "a", data = "b" }, { filename = "b", data = "c" } } },
+    'f"; filename="a f"; filename="b z z', "lists of parts by name")
+  same(names { { name = "z", data = 1 }, { name = "a", filename = "x", data = "y" }, { name = "z", data = true } },
+    'z a"; filename="x z', "parts in the order of a list")
   local squeezed = user:post("/echo", ("a"):rep(1000), { compress = "gzip" })
   same(squeezed:json().headers["content-encoding"], "gzip", "compressed")
   assert(tonumber(squeezed:json().headers["content-length"]) < 100, "smaller")
@@ -97,6 +108,10 @@ task { "mistakes", function(user)
   raises("one body", user.post, user, "/echo", "b", { json = {} })
   raises("one body", user.post, user, "/echo", nil, { json = {}, form = { a = 1 } })
   raises("did you mean 'filename'", user.post, user, "/echo", nil, { multipart = { a = { filenam = "x", data = "y" } } })
+  raises("part 2 of 'multipart' needs its name", user.post, user, "/echo", nil,
+    { multipart = { { name = "a", data = "b" }, { data = "c" } } })
+  raises("is either", user.post, user, "/echo", nil, { multipart = { { name = "a", data = "b" }, c = "d" } })
+  raises("unknown field 'name'", user.post, user, "/echo", nil, { multipart = { a = { name = "b", data = "c" } } })
   raises("needs its content", user.post, user, "/echo", nil, { multipart = { a = { filename = "x" } } })
   raises("header name", user.get, user, "/echo", { headers = { ["a b"] = "c" } })
   raises("line break", user.get, user, "/echo", { headers = { a = "b\r\nc: d" } })

@@ -17,14 +17,26 @@ task { "base64", function()
   same(base64.encode "goose\0", "Z29vc2UA", "encoded")
   same(base64.decode "Z29vc2UA", "goose\0", "decoded")
   same(base64.decode "-_8", "\xfb\xff", "the other alphabet, without padding")
+  same(base64.encode("\xfb\xff", "url"), "-_8", "for URLs, without padding")
+  same(base64.encode "\xfb\xff", "+/8=", "standard, padded")
+  same(base64.decode(base64.encode("\xfb\xff\xfe\xfa", "url")), "\xfb\xff\xfe\xfa", "and back")
+  raises('the alphabet is "url" or left out, not "URL"', base64.encode, "a", "URL")
+  raises("the alphabet must be", base64.encode, "a", true)
   raises("this is not base64", base64.decode, "*")
 end }
 
--- RFC 1321, FIPS 180-2 and RFC 4231 (test case 2)
+-- RFC 1321, FIPS 180-2, RFC 2202 and RFC 4231 (test case 2)
 task { "hash", function()
   same(hash.md5 "abc", "900150983cd24fb0d6963f7d28e17f72", "md5")
   same(hash.sha256 "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "sha256")
   local mac = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
   same(hash.hmac_sha256("Jefe", "what do ya want for nothing?"), mac, "hmac_sha256")
+  same(hash.sha1 "abc", "a9993e364706816aba3e25717850c26c9cd0d89d", "sha1")
+  same(hash.sha512 "abc", "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
+    .. "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f", "sha512")
+  same(hash.hmac_sha1("Jefe", "what do ya want for nothing?"), "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79", "hmac_sha1")
+  same(hash.hmac_sha512("Jefe", "what do ya want for nothing?"),
+    "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
+    .. "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737", "hmac_sha512")
   raises("a string is wanted here, not nil", hash.md5)
 end }

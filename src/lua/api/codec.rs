@@ -1,13 +1,15 @@
 //! `url`, `base64` and `hash`: encodings and digests of texts.
 
 use crate::lua::sandbox::Host;
-use crate::lua::values::encode_form;
+use crate::lua::values::{describe_mismatch, encode_form, escape_invalid, shorten};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine as _, alphabet};
+use hmac::digest::block_api::EagerHash;
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use md5::{Digest as _, Md5};
-use mlua::{Lua, LuaString, Table, Value};
-use sha2::Sha256;
+use md5::Md5;
+use mlua::{Function, Lua, LuaString, Table, Value};
+use sha1::Sha1;
+use sha2::{Sha256, Sha512};
 use url::Url;
 
 /// Base64 that is read with and without padding, since tokens come either way.
@@ -15,6 +17,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
+
+/// URL-safe base64 without padding, as in a JSON Web Token (RFC 4648, section 5).
+const BASE64_URL: GeneralPurpose = base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// Creates `url`.
 pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
@@ -43,7 +48,19 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
 /// Creates `base64`.
 pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let encode = |_: &Lua, text: LuaString| Ok(BASE64.encode(text.as_bytes()));
+    let encode = |_: &Lua, (text, kind): (LuaString, Value)| match &kind {
+        Value::Nil => Ok(BASE64.encode(text.as_bytes())),
+        Value::String(kind) if *kind == "url" => Ok(BASE64_URL.encode(text.as_bytes())),
+        Value::String(kind) => Err(mlua::Error::runtime(format!(
+            "base64.encode(bytes, alphabet): the alphabet is \"url\" or left out, not \"{}\"",
+            shorten(&escape_invalid(kind))
+        ))),
+        other => Err(mlua::Error::runtime(describe_mismatch(
+            "base64.encode(bytes, alphabet): the alphabet",
+            "\"url\" or left out",
+            other,
+        ))),
+    };
     library.raw_set("encode", lua.create_function(encode)?)?;
     let decode = |lua: &Lua, text: LuaString| {
         let bytes = base64_decoded(&text.as_bytes()).map_err(mlua::Error::runtime)?;
@@ -56,18 +73,29 @@ pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
 /// Creates `hash`.
 pub(super) fn hash(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let sha256 = |_: &Lua, text: LuaString| Ok(hex(&Sha256::digest(&*text.as_bytes())));
-    library.raw_set("sha256", lua.create_function(sha256)?)?;
-    let md5 = |_: &Lua, text: LuaString| Ok(hex(&Md5::digest(&*text.as_bytes())));
-    library.raw_set("md5", lua.create_function(md5)?)?;
-    let hmac = |_: &Lua, (key, text): (LuaString, LuaString)| {
-        let mut hmac = Hmac::<Sha256>::new_from_slice(&key.as_bytes())
-            .expect("a key for HMAC may have any length");
+    library.raw_set("md5", digest::<Md5>(lua)?)?;
+    library.raw_set("sha1", digest::<Sha1>(lua)?)?;
+    library.raw_set("sha256", digest::<Sha256>(lua)?)?;
+    library.raw_set("sha512", digest::<Sha512>(lua)?)?;
+    library.raw_set("hmac_sha1", hmac_with::<Sha1>(lua)?)?;
+    library.raw_set("hmac_sha256", hmac_with::<Sha256>(lua)?)?;
+    library.raw_set("hmac_sha512", hmac_with::<Sha512>(lua)?)?;
+    Ok(library)
+}
+
+/// Creates a function that returns the digest of a text in hexadecimal digits.
+fn digest<D: md5::Digest>(lua: &Lua) -> mlua::Result<Function> {
+    lua.create_function(|_, text: LuaString| Ok(hex(&D::digest(&*text.as_bytes()))))
+}
+
+/// Creates a function that returns the HMAC (RFC 2104) of a key and a text in hexadecimal digits.
+fn hmac_with<D: EagerHash>(lua: &Lua) -> mlua::Result<Function> {
+    lua.create_function(|_, (key, text): (LuaString, LuaString)| {
+        let mut hmac =
+            Hmac::<D>::new_from_slice(&key.as_bytes()).expect("a key for HMAC may have any length");
         hmac.update(&text.as_bytes());
         Ok(hex(&hmac.finalize().into_bytes()))
-    };
-    library.raw_set("hmac_sha256", lua.create_function(hmac)?)?;
-    Ok(library)
+    })
 }
 
 fn hex(bytes: &[u8]) -> String {

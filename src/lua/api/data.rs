@@ -1,6 +1,7 @@
 //! `data`: rows of CSV files, lines and JSON, read once per process and shared by all users. A row becomes a Lua value
 //! when a user takes it.
 
+use super::file;
 use super::names::unknown;
 use crate::config::unknown_word;
 use crate::lua::plan_files::{DataFormat, DataRow, RowOrder, Rows};
@@ -60,6 +61,8 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         })?;
         library.raw_set(name, open)?;
     }
+    library.raw_set("text", lua.create_function(file::text)?)?;
+    library.raw_set("bytes", lua.create_function(file::bytes)?)?;
     Ok(library)
 }
 

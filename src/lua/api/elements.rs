@@ -1,11 +1,10 @@
-//! Elements that a CSS selector finds in a page, their texts and attributes, and forms; for responses and for
-//! `html.parse`.
+//! Elements that a CSS selector finds in a page, their texts and attributes; for responses and for `html.parse`.
 
 use super::names::refuse_unknown;
-use crate::html::{self, Document, FormMethod, NodeKey, Selector};
+use crate::html::{self, Document, NodeKey, Selector};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid};
-use mlua::{IntoLua as _, Lua, Table, UserData, UserDataFields, UserDataMethods, Value};
+use mlua::{Lua, Table, UserData, UserDataFields, UserDataMethods, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -35,7 +34,7 @@ pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
 }
 
 /// Returns the elements that the selector finds, within the task's time.
-fn find(
+pub(super) fn find(
     lua: &Lua,
     document: &Document,
     selector: &Selector,
@@ -66,64 +65,6 @@ pub(super) fn attr(
     let found = find(lua, document, &*selector(lua, css)?, None)?;
     let value = found.first().and_then(|key| document.attr(*key, name));
     Ok(value.map(str::to_owned))
-}
-
-/// Describes a form that was not found, for a plan that goes on without it.
-fn describe_missing_form(document: &Document, css: &Value, page: &url::Url) -> String {
-    const MOST: usize = 8;
-    let mut there = html::form_selectors(document);
-    if there.is_empty() {
-        return format!("{page} has no form");
-    }
-    let more = there.len().saturating_sub(MOST);
-    there.truncate(MOST);
-    let more = match more {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let wanted = css.as_string().map_or_else(
-        || "what was looked for".to_owned(),
-        |css| format!("'{}'", escape_invalid(css)),
-    );
-    let there = there.join(", ");
-    format!("no form of {page} is {wanted}; there are {there}{more}")
-}
-
-/// Finds the form that the selector names, or the first one without it: `action`, `method` and `fields`.
-pub(super) fn form(
-    lua: &Lua,
-    document: &Document,
-    css: &Value,
-    page: &url::Url,
-) -> mlua::Result<Option<Table>> {
-    let among = match css {
-        Value::Nil => None,
-        css => Some(find(lua, document, &*selector(lua, css)?, None)?),
-    };
-    let Some(form) = html::find_form(document, among.as_deref(), page) else {
-        *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
-        return Ok(None);
-    };
-    let fields = lua.create_table()?;
-    // A browser sends the name of the button that was pressed; Enter presses the first.
-    for (name, value) in form.fields.into_iter().chain(form.submit) {
-        match fields.raw_get::<Value>(name.as_str())? {
-            Value::Nil => fields.raw_set(name, value)?,
-            Value::Table(several) => several.raw_push(value)?,
-            one => fields.raw_set(name, lua.create_sequence_from([one, value.into_lua(lua)?])?)?,
-        }
-    }
-    let table = lua.create_table()?;
-    table.raw_set("action", form.action.as_str())?;
-    table.raw_set(
-        "method",
-        match form.method {
-            FormMethod::Get => "GET",
-            FormMethod::Post => "POST",
-        },
-    )?;
-    table.raw_set("fields", fields)?;
-    Ok(Some(table))
 }
 
 /// Returns the list of elements that the selector finds, within one element if given.

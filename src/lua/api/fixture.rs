@@ -13,6 +13,7 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
     data::register(&mut rows, next);
     vec![
         ("lgoose.Element", of::<elements::Element>()),
+        ("lgoose.File", of::<crate::lua::plan_files::PlanFile>()),
         ("lgoose.Page", of::<page::Page>()),
         ("lgoose.Regex", of::<regex::Pattern>()),
         ("lgoose.Metric", of::<metric::Metric>()),

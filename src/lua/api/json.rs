@@ -1,7 +1,8 @@
-//! `json`: `encode`, `decode` and `null`.
+//! `json`: `encode`, `decode`, `array` and `null`.
 
 use crate::lua::requests::encode_json;
 use crate::lua::sandbox::Host;
+use crate::lua::values::describe_mismatch;
 use mlua::{IntoLua as _, Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::cell::RefCell;
@@ -20,7 +21,39 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         encode_json(&value, &mut budget).map_err(mlua::Error::runtime)
     })?;
     library.raw_set("encode", encode)?;
+    library.raw_set("array", lua.create_function(array)?)?;
     Ok(library)
+}
+
+/// Marks a list, which is encoded as an array also while it is empty, and returns it.
+fn array(lua: &Lua, value: Value) -> mlua::Result<Table> {
+    let table = match value {
+        Value::Nil => lua.create_table()?,
+        Value::Table(table) => table,
+        other => {
+            let message = describe_mismatch("json.array(list): the list", "a table", &other);
+            return Err(mlua::Error::runtime(message));
+        }
+    };
+    let known = lua.array_metatable();
+    match table.metatable() {
+        Some(metatable) if metatable == known => return Ok(table),
+        Some(_) => {
+            let message =
+                "json.array(list): this table has a metatable already, or is only read; copy it";
+            return Err(mlua::Error::runtime(message));
+        }
+        None => {}
+    }
+    for pair in table.pairs::<Value, Value>() {
+        let (key, _) = pair?;
+        if !key.is_integer() {
+            let message = "json.array(list): a list has no named fields: { \"a\", \"b\" }";
+            return Err(mlua::Error::runtime(message));
+        }
+    }
+    table.set_metatable(Some(known))?;
+    Ok(table)
 }
 
 /// Decodes JSON text to a Lua value; null becomes `json.null`. Builds the value in Lua as it reads, where the limit of

@@ -3,8 +3,8 @@
 
 use super::prelude::{self, Part};
 use super::{
-    codec, data, json, load, log, metric, names, os, page, random, regex, require, response,
-    session, wait,
+    codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
+    response, session, wait,
 };
 use crate::error::Diagnostic;
 use crate::lua::diagnostics;
@@ -42,6 +42,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "json" => json::library(lua)?.into_lua(lua),
             "log" => log::library(lua)?.into_lua(lua),
             "data" => data::library(lua)?.into_lua(lua),
+            "file" => lua.create_function(file::file)?.into_lua(lua),
             "url" => codec::url(lua)?.into_lua(lua),
             "base64" => codec::base64(lua)?.into_lua(lua),
             "hash" => codec::hash(lua)?.into_lua(lua),
@@ -85,6 +86,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "with_stack" => lua.create_function(with_stack)?.into_lua(lua),
         "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
+        "check_fields" => lua.create_function(forms::check_fields)?.into_lua(lua),
         "missed_form" => lua
             .create_function(|lua, ()| Ok(Host::of(lua).missed_form.borrow().clone()))?
             .into_lua(lua),

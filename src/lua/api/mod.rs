@@ -3,8 +3,10 @@
 mod codec;
 mod data;
 mod elements;
+mod file;
 #[cfg(test)]
 mod fixture;
+mod forms;
 mod json;
 mod load;
 mod log;

@@ -36,12 +36,13 @@ pub(in crate::lua) const USER_FIELDS: [&str; 26] = [
 ];
 
 /// The globals that are made in Rust, for messages.
-pub(in crate::lua) const GLOBALS: [&str; 17] = [
+pub(in crate::lua) const GLOBALS: [&str; 18] = [
     "shared",
     "regex",
     "random",
     "json",
     "data",
+    "file",
     "url",
     "base64",
     "hash",

@@ -1,7 +1,7 @@
 //! `html.parse`: a page from a string, with the methods that a response has.
 
-use super::elements;
 use super::names::refuse_unknown;
+use super::{elements, forms};
 use crate::html::{self, Document};
 use crate::lua::limits::Held;
 use crate::lua::sandbox::Host;
@@ -63,14 +63,17 @@ impl UserData for Page {
     }
 }
 
-/// Finds a form as in a response; its action begins with '/' if the page's own URL is not known.
+/// Finds a form as in a response; its actions begin with '/' if the page's own URL is not known.
 fn form(lua: &Lua, this: &Page, css: &Value) -> mlua::Result<Option<Table>> {
-    let form = elements::form(lua, &this.document, css, &this.url)?;
-    if let Some(form) = &form {
-        let action: String = form.raw_get("action")?;
-        if let Some(path) = action.strip_prefix(NOWHERE) {
-            form.raw_set("action", format!("/{path}"))?;
+    let form = forms::form(lua, &this.document, css, &this.url)?;
+    let Some(form) = form else { return Ok(None) };
+    let buttons: Table = form.raw_get("buttons")?;
+    for table in buttons.sequence_values().chain([Ok(form.clone())]) {
+        let table: Table = table?;
+        let action: Option<String> = table.raw_get("action")?;
+        if let Some(path) = action.as_deref().and_then(|url| url.strip_prefix(NOWHERE)) {
+            table.raw_set("action", format!("/{path}"))?;
         }
     }
-    Ok(form)
+    Ok(Some(form))
 }

@@ -1,7 +1,7 @@
 //! The fields and methods of a response. Each is created when a plan first asks for it.
 
 use super::names::unknown;
-use super::{elements, json, regex};
+use super::{elements, forms, json, regex};
 use crate::html::{self, Document};
 use crate::http;
 use crate::lua::diagnostics::plan_line;
@@ -274,7 +274,7 @@ fn attr(
 
 fn form(lua: &Lua, (this, css): (This, Value)) -> mlua::Result<Option<Table>> {
     match this.read(lua, page_url)? {
-        Some(page) => elements::form(lua, &*this.document(lua)?, &css, &page),
+        Some(page) => forms::form(lua, &*this.document(lua)?, &css, &page),
         None => Ok(None),
     }
 }

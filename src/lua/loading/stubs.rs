@@ -143,6 +143,7 @@ mod tests {
             ("lgoose.Request", &fields::REQUEST),
             ("lgoose.Bearer", &fields::BEARER),
             ("lgoose.Part", &fields::PART),
+            ("lgoose.SubmitOptions", &fields::SUBMIT),
             ("lgoose.DataOptions", &members::DATA_OPTIONS),
         ] {
             names.extend(members.iter().map(|member| format!("{class}.{member}")));
@@ -158,22 +159,27 @@ mod tests {
     }
 
     /// Returns a table of each class that is a plain table.
-    fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 4]> {
+    fn returned(lua: &Lua) -> mlua::Result<[(&'static str, Table); 5]> {
         let slot = Host::of(lua)
             .responses
             .borrow_mut()
             .insert_one(unanswered());
         let timings = members::field(lua, (slot as i64, DisplayText("timings".to_owned())))?;
         let timings = timings.as_table().cloned().expect("a table of seconds");
-        let find = "local html, wait = ... return html.parse('<form>'):form(), wait.constant(1)";
+        let find = "local html, wait = ... return html.parse('<form><button name=a>'):form(), wait.constant(1)";
         let libraries = (
             members::lookup(lua, "global:html".to_owned())?.0,
             members::lookup(lua, "global:wait".to_owned())?.0,
         );
-        let (form, wait) = lua.load(find).call(libraries)?;
+        let (form, wait): (Table, Table) = lua.load(find).call(libraries)?;
+        let button: Table = form.raw_get::<Table>("buttons")?.raw_get(1)?;
+        for given in ["action", "method", "enctype", "image"] {
+            button.raw_set(given, "as the page says")?;
+        }
         Ok([
             ("lgoose.Timings", timings),
             ("lgoose.Form", form),
+            ("lgoose.Button", button),
             ("lgoose.WaitRule", wait),
             ("lgoose.Cookies", members::cookies(lua)?),
         ])

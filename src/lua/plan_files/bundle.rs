@@ -113,8 +113,11 @@ mod tests {
         };
         write("lib/names.lua", "return { first = \"front page\" }");
         write("data/users.csv", "name\nann\nbob\n");
+        write("photo.bin", "bytes");
         let source = "local names = require \"lib.names\"\n\
             local users = data.csv \"data/users.csv\"\n\
+            local photo = file \"photo.bin\"\n\
+            assert(photo.size == 5 and data.bytes(photo) == \"bytes\")\n\
             plan { users = #users * tonumber(env(\"TIMES\", \"1\")) }\n\
             task { names.first, function(user) user:get(\"/\") end }";
         let name = folder.path().join("plan.lua").display().to_string();

@@ -13,7 +13,7 @@ mod variables;
 
 pub(crate) use bundle::Bundle;
 pub(super) use bytecode::{compile, compile_once};
-pub(super) use data_files::{DataFormat, DataRow, RowOrder, Rows};
+pub(super) use data_files::{DataFormat, DataRow, PlanFile, RowOrder, Rows};
 #[cfg(test)]
 pub(super) use modules::BUILT_IN;
 pub(super) use modules::ModuleError;

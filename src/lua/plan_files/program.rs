@@ -8,8 +8,9 @@ use super::sources::{SourceLine, Sources};
 use super::variables::{GivenVariables, Variables};
 use crate::config::Part;
 use crate::error::Error;
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 
 /// The location of a task's declaration and of its function.
@@ -48,6 +49,8 @@ pub struct Program {
     _unpacked: Option<TempDir>,
     /// The patterns and CSS selectors that the plan has used.
     pub(in crate::lua) patterns: Patterns,
+    /// The warnings that some user's code has claimed.
+    claimed: Mutex<HashSet<String>>,
 }
 
 impl Program {
@@ -75,7 +78,16 @@ impl Program {
             data: DataFiles::beside(name, root),
             _unpacked: unpacked,
             patterns: Patterns::new(),
+            claimed: Mutex::default(),
         }
+    }
+
+    /// Returns true for the first caller with that key, which then warns; false for all of them once there were many.
+    pub(in crate::lua) fn claim_warning(&self, key: &str) -> bool {
+        const MOST: usize = 50;
+        // Nothing that holds the lock can panic.
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        claimed.len() < MOST && !claimed.contains(key) && claimed.insert(key.to_owned())
     }
 
     /// Takes over the value that `test_start` of another program returned, unless this one has its own.

@@ -8,6 +8,7 @@ mod op;
 mod options;
 mod request;
 mod responses;
+mod submit;
 
 pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
@@ -23,4 +24,5 @@ pub(super) use responses::{Address, Responses};
 pub(super) mod fields {
     pub(in crate::lua) use super::multipart::PART;
     pub(in crate::lua) use super::options::{BEARER, EXPECT, OPTIONS, REQUEST};
+    pub(in crate::lua) use super::submit::SUBMIT;
 }

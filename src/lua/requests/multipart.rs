@@ -1,17 +1,22 @@
 //! Bodies of type `multipart/form-data` (RFC 7578).
 
+use super::request::plan_file;
 use crate::config::unknown_word;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     ENTRY_BYTES, byte_length, describe_mismatch, read_scalar, read_string, sorted_pairs,
-    to_one_line,
+    to_one_line, unwrap_view,
 };
+use bytes::Bytes;
 use mlua::{Table, Value};
 
-pub(in crate::lua) const PART: [&str; 3] = ["filename", "type", "data"];
+pub(in crate::lua) const PART: [&str; 4] = ["name", "filename", "type", "data"];
+/// The fields of a part whose name stands elsewhere.
+pub(super) const NAMED: &[&str] = PART.split_at(1).1;
 
 /// Encodes a body and returns it with its content type. `parts` is `{ name = value, file = { filename =, type =, data =
-/// } }`; parts are sorted by name so that equal tables give equal requests.
+/// }, several = { … } }`, sorted by name so that equal tables give equal requests, or a list of `{ name =, data =, … }`
+/// in the order to send.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
@@ -19,42 +24,112 @@ pub(super) fn encode(parts: &Value, budget: &mut Budget) -> Result<(Vec<u8>, Str
     let Value::Table(parts) = parts else {
         return Err(describe_mismatch(
             "option 'multipart'",
-            "a table { name = value }",
+            "a table { name = value } or a list of parts",
             parts,
         ));
     };
+    let parts = unwrap_view(parts);
     let mut read = Vec::new();
-    for (name, value) in sorted_pairs(parts, "names of parts", budget)? {
-        let content = value.as_table().map(|part| part.raw_get("data"));
-        // Once as a part and once in the body.
-        let content = byte_length(&content.unwrap_or(Ok(value.clone())).unwrap_or(Value::Nil));
-        budget.take(content.saturating_mul(2) + 4 * ENTRY_BYTES)?;
-        read.push(Part::read(name, &value, budget)?);
+    if is_list(&parts) {
+        listed(&parts, &mut read, budget)?;
+        return Ok(joined(&read));
     }
-    read.sort_by(|left, right| left.name.cmp(&right.name));
-    let boundary = boundary(&read);
+    for (name, value) in sorted_pairs(&parts, "names of parts", budget)? {
+        match value.as_table().map(unwrap_view).filter(is_list) {
+            Some(several) => {
+                for value in several.sequence_values::<Value>() {
+                    let value = value.map_err(|error| error.to_string())?;
+                    read.push(Part::read(name.clone(), &value, NAMED, budget)?);
+                }
+            }
+            None => read.push(Part::read(name, &value, NAMED, budget)?),
+        }
+    }
+    Ok(joined(&read))
+}
+
+/// Reads a list of parts with their names.
+fn listed(parts: &Table, read: &mut Vec<Part>, budget: &mut Budget) -> Result<(), String> {
+    for pair in parts.pairs::<Value, Value>() {
+        let (key, _) = pair.map_err(|error| error.to_string())?;
+        if !key.is_integer() {
+            return Err(
+                "option 'multipart' is either { name = value } or a list of parts { { name = \"a\", data = \"…\" } }"
+                    .to_owned(),
+            );
+        }
+    }
+    for (place, value) in parts.sequence_values::<Value>().enumerate() {
+        let value = value.map_err(|error| error.to_string())?;
+        let name = value.as_table().map(|part| part.raw_get::<Value>("name"));
+        let what = format!("part {} of 'multipart'", place + 1);
+        let name = match name {
+            Some(Ok(name @ Value::String(_))) => {
+                budget.take(byte_length(&name).saturating_mul(4))?;
+                read_string(&name, &format!("'name' of {what}"))?
+            }
+            _ => {
+                return Err(format!(
+                    "{what} needs its name: {{ name = \"a\", data = \"…\" }}"
+                ));
+            }
+        };
+        read.push(Part::read(name, &value, &PART, budget)?);
+    }
+    Ok(())
+}
+
+/// Returns whether the table is a list, and not the fields of a part.
+pub(super) fn is_list(table: &Table) -> bool {
+    !matches!(table.raw_get::<Value>(1), Ok(Value::Nil) | Err(_))
+}
+
+/// Joins parts to a body, and returns it with its content type.
+pub(super) fn joined(parts: &[Part]) -> (Vec<u8>, String) {
+    let boundary = boundary(parts);
     let mut body = Vec::new();
-    for part in &read {
+    for part in parts {
         body.extend_from_slice(format!("--{boundary}\r\n{}", part.head()).as_bytes());
         body.extend_from_slice(&part.data);
         body.extend_from_slice(b"\r\n");
     }
     body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    Ok((body, format!("multipart/form-data; boundary={boundary}")))
+    (body, format!("multipart/form-data; boundary={boundary}"))
 }
 
-struct Part {
+/// One part of a body.
+#[derive(Debug)]
+pub(super) struct Part {
     name: String,
     filename: Option<String>,
     kind: Option<String>,
-    data: Vec<u8>,
+    data: Bytes,
 }
 
 impl Part {
-    fn read(name: String, value: &Value, budget: &mut Budget) -> Result<Part, String> {
+    /// Reads a value or a table with the `known` ones of [`PART`]. Charges for the part and its place in the body.
+    pub(super) fn read(
+        name: String,
+        value: &Value,
+        known: &[&str],
+        budget: &mut Budget,
+    ) -> Result<Part, String> {
+        let content = value.as_table().map(|part| part.raw_get("data"));
+        let content = byte_length(&content.unwrap_or(Ok(value.clone())).unwrap_or(Value::Nil));
+        let names = name.len().saturating_mul(8);
+        budget.take(content.saturating_mul(2) + names + 4 * ENTRY_BYTES)?;
         let what = format!("part '{name}' of 'multipart'");
+        if let Some(file) = plan_file(value) {
+            budget.take(file.bytes.len())?;
+            return Ok(Part {
+                name,
+                filename: Some(file.name),
+                kind: None,
+                data: file.bytes,
+            });
+        }
         let Value::Table(table) = value else {
-            let data = read_scalar(value, &what)?;
+            let data = read_scalar(value, &what)?.into();
             return Ok(Part {
                 name,
                 filename: None,
@@ -62,9 +137,10 @@ impl Part {
                 data,
             });
         };
+        let table = &unwrap_view(table);
         for (field, _) in sorted_pairs(table, &format!("fields of {what}"), budget)? {
-            if !PART.contains(&field.as_str()) {
-                return Err(to_one_line(unknown_word("field", &field, &what, &PART)));
+            if !known.contains(&field.as_str()) {
+                return Err(to_one_line(unknown_word("field", &field, &what, known)));
             }
         }
         let mut text = |field: &str| match table.raw_get::<Value>(field) {
@@ -74,12 +150,30 @@ impl Part {
                 read_string(&value, &format!("'{field}' of {what}")).map(Some)
             }
         };
+        let filename = text("filename")?;
+        let kind = text("type")?;
+        let file = table.raw_get("data").ok().and_then(|data| plan_file(&data));
+        let length = file.as_ref().map_or(0, |file| file.bytes.len());
+        budget.take(length)?;
         Ok(Part {
-            filename: text("filename")?,
-            kind: text("type")?.filter(|kind| !kind.contains(['\r', '\n'])),
-            data: data(table, &what)?,
+            kind: kind.filter(|kind| !kind.contains(['\r', '\n'])),
+            data: match &file {
+                Some(file) => file.bytes.clone(),
+                None => data(table, &what)?.into(),
+            },
+            filename: filename.or(file.map(|file| file.name)),
             name,
         })
+    }
+
+    /// An input for files without one, as browsers send it.
+    pub(super) fn without_file(name: String) -> Part {
+        Part {
+            name,
+            filename: Some(String::new()),
+            kind: None,
+            data: Bytes::new(),
+        }
     }
 
     fn head(&self) -> String {
@@ -101,7 +195,9 @@ impl Part {
 
 fn data(table: &Table, what: &str) -> Result<Vec<u8>, String> {
     match table.raw_get::<Value>("data") {
-        Ok(Value::String(data)) => Ok(data.as_bytes().to_vec()),
+        Ok(
+            data @ (Value::String(_) | Value::Integer(_) | Value::Number(_) | Value::Boolean(_)),
+        ) => read_scalar(&data, what),
         _ => Err(format!(
             "{what} needs its content: {{ filename = \"a.txt\", data = \"…\" }}"
         )),

@@ -1,8 +1,9 @@
 //! The operations that a plan's coroutine yields and the engine carries out. The prelude passes the usual
 //! options as plain values; everything else is read from the options table here, and refused if unknown.
 
-use super::options;
+use super::options::{self, REQUEST};
 use super::request::RequestOp;
+use super::submit;
 use crate::http::Request;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
@@ -48,9 +49,9 @@ fn marker_at(place: usize) -> Value {
     Value::LightUserData(LightUserData(std::ptr::without_provenance_mut(place + 1)))
 }
 
-const MARKERS: [&str; 12] = [
+const MARKERS: [&str; 13] = [
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "request", "fetch", "wait", "stop",
-    "batch",
+    "batch", "submit",
 ];
 
 /// Returns the name of the operation if the value is a marker.
@@ -78,6 +79,7 @@ impl Op {
             "batch" => read_batch(a, budget),
             "wait" => read_wait(a, b, random).map(Op::Wait),
             "stop" => Ok(Op::Stop),
+            "submit" => submit::read(&a, &b, &c, budget).map(Op::Request),
             "request" => read_described(&a, budget).map(Op::Request),
             name => Method::from_bytes(name.as_bytes())
                 .map_err(|error| error.to_string())
@@ -106,7 +108,7 @@ impl RequestOp {
     ) -> Result<RequestOp, String> {
         let mut op = RequestOp::bare(method, &path, &body, budget)?;
         if let Value::Table(options) = &rest {
-            options::read(&mut op, options, false, budget)?;
+            options::read(&mut op, options, &[], budget)?;
             return Ok(op);
         }
         if let Value::String(name) = &name {
@@ -129,7 +131,7 @@ fn read_fetch(urls: Value, options: Value, budget: &mut Budget) -> Result<Op, St
     let mut model = RequestOp::new(Method::GET, String::new());
     match &options {
         Value::Nil => {}
-        Value::Table(table) => options::read(&mut model, table, false, budget)?,
+        Value::Table(table) => options::read(&mut model, table, &[], budget)?,
         other => {
             return Err(describe_mismatch(
                 "the options of user:fetch",
@@ -189,7 +191,7 @@ fn read_described(entry: &Value, budget: &mut Budget) -> Result<RequestOp, Strin
         name => read_method(&name)?,
     };
     let mut op = RequestOp::bare(method, &field("path"), &field("body"), budget)?;
-    options::read(&mut op, entry, true, budget)?;
+    options::read(&mut op, entry, &REQUEST, budget)?;
     Ok(op)
 }
 

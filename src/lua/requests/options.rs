@@ -44,15 +44,15 @@ pub(in crate::lua) const BEARER: [&str; 1] = ["bearer"];
 /// The fields of a request's table that are not options.
 pub(in crate::lua) const REQUEST: [&str; 3] = ["method", "path", "body"];
 
-/// Reads `options` into a request. With `described` they are the table of the whole request and also hold its method,
-/// path and body.
+/// Reads `options` into a request. `beside` are the names of what else the table holds, which the caller reads: the
+/// table of a whole request has its method, path and body.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
 pub(super) fn read(
     op: &mut RequestOp,
     options: &Table,
-    described: bool,
+    beside: &[&str],
     budget: &mut Budget,
 ) -> Result<(), String> {
     let mut content_type = None;
@@ -103,26 +103,20 @@ pub(super) fn read(
             },
             "discard" => op.request.discard = read_flag(&value, "option 'discard'")?,
             "allow_failure" => op.allow_failure = read_flag(&value, "option 'allow_failure'")?,
-            known if described && REQUEST.contains(&known) => {}
+            known if beside.contains(&known) => {}
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "option",
                     unknown,
                     "a request",
-                    &OPTIONS,
+                    &[&OPTIONS, beside].concat(),
                 )));
             }
         }
     }
-    let named = op
-        .request
-        .headers
-        .iter()
-        .any(|(name, _)| name == header::CONTENT_TYPE);
-    if let Some(kind) = content_type.filter(|_| !named)
-        && let Ok(kind) = HeaderValue::try_from(kind)
-    {
-        op.request.headers.push((header::CONTENT_TYPE, kind));
+    let named = names_content_type(op);
+    if let Some(kind) = content_type.filter(|_| !named) {
+        set_content_type(op, &kind);
     }
     if compress && !op.request.body.is_empty() {
         budget.take(op.request.body.len())?;
@@ -131,6 +125,19 @@ pub(super) fn read(
         op.request.headers.push(encoding);
     }
     Ok(())
+}
+
+/// Returns whether the request has a content type already.
+pub(super) fn names_content_type(op: &RequestOp) -> bool {
+    let mut headers = op.request.headers.iter();
+    headers.any(|(name, _)| name == header::CONTENT_TYPE)
+}
+
+/// Adds a content type to the request.
+pub(super) fn set_content_type(op: &mut RequestOp, kind: &str) {
+    if let Ok(kind) = HeaderValue::try_from(kind) {
+        op.request.headers.push((header::CONTENT_TYPE, kind));
+    }
 }
 
 fn gzipped(body: &[u8]) -> Result<Bytes, String> {

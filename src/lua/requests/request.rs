@@ -3,6 +3,7 @@
 use super::expect::Expect;
 use crate::http::Request;
 use crate::lua::limits::Budget;
+use crate::lua::plan_files::PlanFile;
 use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch};
 use bytes::Bytes;
 use http::Method;
@@ -69,8 +70,12 @@ impl RequestOp {
                 budget.take(text.as_bytes().len())?;
                 op.request.body = Bytes::copy_from_slice(&text.as_bytes());
             }
+            // Its bytes are there once for all requests.
+            Value::UserData(_) if plan_file(body).is_some() => {
+                op.request.body = plan_file(body).map(|file| file.bytes).unwrap_or_default();
+            }
             other => {
-                let problem = describe_mismatch("the body", "a string", other);
+                let problem = describe_mismatch("the body", "a string or a file", other);
                 return Err(format!(
                     "{problem}; for a form or JSON give nil and the option 'form' or 'json'"
                 ));
@@ -78,4 +83,10 @@ impl RequestOp {
         }
         Ok(op)
     }
+}
+
+/// Returns what `file` has returned to the plan, if it is that.
+pub(super) fn plan_file(value: &Value) -> Option<PlanFile> {
+    let file = value.as_userdata()?.borrow::<PlanFile>();
+    file.ok().map(|file| file.clone())
 }

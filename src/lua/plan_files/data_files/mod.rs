@@ -1,13 +1,15 @@
-//! Data files of a plan: rows of a CSV file, lines, or JSON. Read once per process and kept
+//! Data files of a plan: rows of a CSV file, lines, JSON, or bytes as they are. Read once per process and kept
 //! outside of Lua, so that a million rows cost their memory once, whatever the number of users. Driven by
 //! `api/data.rs`; knows no Lua.
 
+mod read;
+
+use self::read::read;
 use super::cache::Cache;
 use super::digest::{self, Digest};
 use crate::config::Part;
-use crate::files;
+use bytes::Bytes;
 use std::fs;
-use std::io::BufReader;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,6 +20,17 @@ pub(in crate::lua) enum DataFormat {
     Csv,
     Lines,
     Json,
+    /// The bytes as they are.
+    Whole,
+}
+
+/// A file beside a plan, read once per process.
+#[derive(Debug, Clone)]
+pub(in crate::lua) struct PlanFile {
+    /// Its name without folders.
+    pub(in crate::lua) name: String,
+    /// What is in it.
+    pub(in crate::lua) bytes: Bytes,
 }
 
 /// The order in which users get rows.
@@ -79,6 +92,7 @@ enum Content {
     Table { columns: Vec<String>, cells: Cells },
     Lines(Cells),
     Json(serde_json::Value),
+    Whole(Bytes),
 }
 
 /// Texts stored one after the other in one buffer.
@@ -208,6 +222,7 @@ impl Rows {
             Content::Table { columns, cells } => cells.spans.len() / columns.len(),
             Content::Lines(cells) => cells.spans.len(),
             Content::Json(value) => value.as_array().map_or(0, Vec::len),
+            Content::Whole(_) => 0,
         }
     }
 
@@ -217,6 +232,18 @@ impl Rows {
             Content::Json(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// Returns the bytes of a file that was opened as a whole.
+    pub(in crate::lua) fn whole(&self) -> Option<PlanFile> {
+        let Content::Whole(bytes) = &self.content else {
+            return None;
+        };
+        let name = Path::new(&self.file).file_name().unwrap_or_default();
+        Some(PlanFile {
+            name: name.to_string_lossy().into_owned(),
+            bytes: bytes.clone(),
+        })
     }
 
     /// Returns the row with that index, from 0.
@@ -234,6 +261,7 @@ impl Rows {
             }
             Content::Lines(cells) => Some(DataRow::Line(cells.text(*cells.spans.get(place)?))),
             Content::Json(value) => value.get(place).map(DataRow::Json),
+            Content::Whole(_) => None,
         }
     }
 
@@ -290,107 +318,6 @@ impl Cells {
         self.spans.shrink_to_fit();
         self
     }
-}
-
-fn read(format: DataFormat, file: &str, path: &Path) -> Result<Content, String> {
-    let whole = || files::read(path).map_err(|error| format!("cannot read '{file}': {error}"));
-    match format {
-        DataFormat::Csv => table(file, path),
-        DataFormat::Lines => lines(file, whole()?),
-        DataFormat::Json => match whole()? {
-            text if text.trim_ascii().is_empty() => Err(format!("'{file}' is empty")),
-            text => serde_json::from_slice(strip_byte_order_mark(&text))
-                .map(Content::Json)
-                .map_err(|error| format!("'{file}' is not JSON: {error}")),
-        },
-    }
-}
-
-fn table(file: &str, path: &Path) -> Result<Content, String> {
-    let fault = |error: csv::Error| match error.kind() {
-        csv::ErrorKind::UnequalLengths {
-            pos,
-            expected_len,
-            len,
-        } => {
-            let line = pos.as_ref().map_or(0, |pos| line_of_row(path, pos));
-            let columns = if *len == 1 { "column" } else { "columns" };
-            format!(
-                "'{file}', line {line}: {len} {columns}, but its first line names {expected_len}"
-            )
-        }
-        csv::ErrorKind::Utf8 { .. } => format!("the first line of '{file}' is not UTF-8"),
-        _ => format!("cannot read '{file}': {error}"),
-    };
-    let input = files::open(path).map_err(|error| format!("cannot read '{file}': {error}"))?;
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::Headers)
-        .from_reader(BufReader::with_capacity(1 << 16, input));
-    let header = reader.headers().map_err(fault)?;
-    let columns: Vec<String> = header.iter().map(str::to_owned).collect();
-    if columns.is_empty() {
-        return Err(format!(
-            "'{file}' is empty; its first line names the columns"
-        ));
-    }
-    for (place, name) in columns.iter().enumerate() {
-        if name.is_empty() {
-            let place = place + 1;
-            return Err(format!(
-                "column {place} in the first line of '{file}' has no name"
-            ));
-        }
-        if columns[..place].contains(name) {
-            return Err(format!("two columns of '{file}' are named '{name}'"));
-        }
-    }
-    let mut cells = Cells::default();
-    let mut record = csv::ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(fault)? {
-        for cell in &record {
-            cells.push(cell, file)?;
-        }
-    }
-    if cells.spans.is_empty() {
-        return Err(format!(
-            "'{file}' has no rows; its first line names the columns, the others are the rows"
-        ));
-    }
-    let cells = cells.shrunk();
-    Ok(Content::Table { columns, cells })
-}
-
-/// Returns the line where a row begins: the reader's position is before the empty lines above it.
-fn line_of_row(path: &Path, position: &csv::Position) -> u64 {
-    let text = fs::read(path).unwrap_or_default();
-    let empty = text.iter().skip(position.byte() as usize);
-    let empty = empty.take_while(|byte| matches!(byte, b'\r' | b'\n'));
-    position.line() + empty.filter(|byte| **byte == b'\n').count() as u64
-}
-
-/// Splits a file into lines without their ends; empty lines are not rows.
-fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
-    let mut cells = Cells::default();
-    let mut from = bytes.len() - strip_byte_order_mark(&bytes).len();
-    while from < bytes.len() {
-        let end = memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at);
-        let line = &bytes[from..end];
-        let length = line.strip_suffix(b"\r").unwrap_or(line).len();
-        if length > 0 {
-            cells.span(from, from + length, file)?;
-        }
-        from = end + 1;
-    }
-    if cells.spans.is_empty() {
-        return Err(format!("'{file}' is empty"));
-    }
-    cells.bytes = bytes;
-    Ok(Content::Lines(cells.shrunk()))
-}
-
-/// Strips the byte order mark that some editors write.
-fn strip_byte_order_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -1,0 +1,183 @@
+//! Forms of a page as plans hold them, plain tables, and the names of fields that such a form lacks. What submitting one
+//! sends is read in `requests/submit.rs`.
+
+use super::elements::{find, selector};
+use crate::error::nearest;
+use crate::html::{self, Document, Form, Place};
+use crate::lua::diagnostics::plan_line;
+use crate::lua::sandbox::Host;
+use crate::lua::values::{escape_invalid, shorten, unwrap_view};
+use mlua::{IntoLua as _, Lua, LuaString, Table, Value};
+use url::Url;
+
+/// Describes a form that was not found, for a plan that goes on without it.
+fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String {
+    const MOST: usize = 8;
+    let mut there = html::form_selectors(document);
+    if there.is_empty() {
+        return format!("{page} has no form");
+    }
+    let more = there.len().saturating_sub(MOST);
+    there.truncate(MOST);
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let wanted = css.as_string().map_or_else(
+        || "what was looked for".to_owned(),
+        |css| format!("'{}'", escape_invalid(css)),
+    );
+    let there = there.join(", ");
+    format!("no form of {page} is {wanted}; there are {there}{more}")
+}
+
+/// Finds the form that the selector names, or the first one without it.
+pub(super) fn form(
+    lua: &Lua,
+    document: &Document,
+    css: &Value,
+    page: &Url,
+) -> mlua::Result<Option<Table>> {
+    let among = match css {
+        Value::Nil => None,
+        css => Some(find(lua, document, &*selector(lua, css)?, None)?),
+    };
+    let Some(form) = html::find_form(document, among.as_deref(), page) else {
+        *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
+        return Ok(None);
+    };
+    to_table(lua, form).map(Some)
+}
+
+fn to_table(lua: &Lua, form: Form) -> mlua::Result<Table> {
+    let fields = lua.create_table()?;
+    // A browser sends the name of the button that was pressed; Enter presses the first.
+    let default = form.default.and_then(|place| form.buttons.get(place));
+    let default = default.map(|button| (button.name.clone(), button.value.clone()));
+    for (name, value) in form.fields.into_iter().chain(default) {
+        match fields.raw_get::<Value>(name.as_str())? {
+            Value::Nil => fields.raw_set(name, value)?,
+            Value::Table(several) => several.raw_push(value)?,
+            one => fields.raw_set(name, lua.create_sequence_from([one, value.into_lua(lua)?])?)?,
+        }
+    }
+    let buttons = lua.create_table()?;
+    for (place, button) in form.buttons.into_iter().enumerate() {
+        let table = lua.create_table()?;
+        table.raw_set("name", button.name)?;
+        table.raw_set("value", button.value)?;
+        for (field, set) in [
+            ("default", form.default == Some(place)),
+            ("image", button.image),
+        ] {
+            table.raw_set(field, set.then_some(true))?;
+        }
+        table.raw_set("action", button.action)?;
+        table.raw_set("method", button.method)?;
+        table.raw_set("enctype", button.enctype)?;
+        buttons.raw_push(table)?;
+    }
+    let order = form.order.into_iter().map(|place| match place {
+        Place::Field(name) => name.into_lua(lua),
+        Place::Button(place) => (place + 1).into_lua(lua),
+    });
+    let table = lua.create_table()?;
+    table.raw_set("action", form.action.as_str())?;
+    table.raw_set("method", form.method.name())?;
+    table.raw_set("enctype", form.enctype.name())?;
+    table.raw_set("fields", fields)?;
+    table.raw_set("buttons", buttons)?;
+    table.raw_set("files", lua.create_sequence_from(form.files)?)?;
+    table.raw_set(
+        "order",
+        lua.create_sequence_from(order.collect::<mlua::Result<Vec<Value>>>()?)?,
+    )?;
+    Ok(table)
+}
+
+/// Warns of fields that a plan fills in and the form lacks, each once.
+pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::Result<()> {
+    let (Value::Table(fields), Ok(Value::Table(order))) =
+        (fields, unwrap_view(&form).raw_get::<Value>("order"))
+    else {
+        // A form that the plan has made itself has what the plan gives it.
+        return Ok(());
+    };
+    let form = unwrap_view(&form);
+    let preset: Table = unwrap_view(&form.raw_get("fields")?);
+    let mut known = None;
+    for pair in unwrap_view(&fields).pairs::<Value, Value>() {
+        let Ok((Value::String(name), _)) = pair else {
+            continue;
+        };
+        if !preset.raw_get::<Value>(&name)?.is_nil() {
+            continue;
+        }
+        let known = match &mut known {
+            Some(known) => known,
+            none => none.insert(names(&form, &order)?),
+        };
+        let name = escape_invalid(&name);
+        if !known.contains(&name) {
+            warn(lua, &form, &name, known);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the names of a form's fields and buttons, each once.
+fn names(form: &Table, order: &Table) -> mlua::Result<Vec<String>> {
+    let buttons: Option<Table> = form.raw_get("buttons")?;
+    let button = |place: i64| -> Option<LuaString> {
+        let button: Table = buttons.as_ref()?.raw_get(place).ok()?;
+        button.raw_get("name").ok()
+    };
+    let mut names: Vec<String> = Vec::new();
+    for place in unwrap_view(order).sequence_values::<Value>() {
+        let name = match place? {
+            Value::String(name) => Some(name),
+            Value::Integer(place) => button(place),
+            _ => None,
+        };
+        if let Some(name) = name.map(|name| escape_invalid(&name))
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Warns once in the log and in the report, by the plan's line, since forms of one kind have many addresses.
+fn warn(lua: &Lua, form: &Table, name: &str, known: &[String]) {
+    const MOST: usize = 20;
+    let host = Host::of(lua);
+    let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
+    if !host.program.claim_warning(&format!("{line}{name}")) {
+        return;
+    }
+    let action = form.raw_get::<String>("action").unwrap_or_default();
+    let path = Url::parse(&action).map_or(action, |url| url.path().to_owned());
+    let near = nearest(name, known.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+    let there: Vec<String> = known.iter().take(MOST).map(|name| shorten(name)).collect();
+    let more = match known.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let told = format!(
+        "{line}the form to '{}' has no field '{}'{near} It is sent all the same. The form has: {}{more}",
+        shorten(&path),
+        shorten(name),
+        match there.is_empty() {
+            true => "nothing".to_owned(),
+            false => there.join(", "),
+        }
+    )
+    .replace("' It is", "'. It is");
+    let (user, scenario) = (host.user, host.scenario.as_str());
+    tracing::warn!(target: "plan", user, scenario, "{told}");
+    if let Some(recorder) = host.recorder.get() {
+        recorder.borrow_mut().warn(told);
+    }
+}

@@ -1,0 +1,113 @@
+//! Reading of data files: CSV, lines, JSON, and bytes as they are. Driven by `data_files` when a plan first asks for one.
+
+use super::{Cells, Content, DataFormat};
+use crate::files;
+use std::fs;
+use std::io::BufReader;
+use std::path::Path;
+
+/// Reads a file in that format.
+///
+/// # Errors
+/// A sentence that names the file, and its line if one is wrong.
+pub(super) fn read(format: DataFormat, file: &str, path: &Path) -> Result<Content, String> {
+    let whole = || files::read(path).map_err(|error| format!("cannot read '{file}': {error}"));
+    match format {
+        DataFormat::Csv => table(file, path),
+        DataFormat::Lines => lines(file, whole()?),
+        DataFormat::Whole => Ok(Content::Whole(whole()?.into())),
+        DataFormat::Json => match whole()? {
+            text if text.trim_ascii().is_empty() => Err(format!("'{file}' is empty")),
+            text => serde_json::from_slice(strip_byte_order_mark(&text))
+                .map(Content::Json)
+                .map_err(|error| format!("'{file}' is not JSON: {error}")),
+        },
+    }
+}
+
+fn table(file: &str, path: &Path) -> Result<Content, String> {
+    let fault = |error: csv::Error| match error.kind() {
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => {
+            let line = pos.as_ref().map_or(0, |pos| line_of_row(path, pos));
+            let columns = if *len == 1 { "column" } else { "columns" };
+            format!(
+                "'{file}', line {line}: {len} {columns}, but its first line names {expected_len}"
+            )
+        }
+        csv::ErrorKind::Utf8 { .. } => format!("the first line of '{file}' is not UTF-8"),
+        _ => format!("cannot read '{file}': {error}"),
+    };
+    let input = files::open(path).map_err(|error| format!("cannot read '{file}': {error}"))?;
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::Headers)
+        .from_reader(BufReader::with_capacity(1 << 16, input));
+    let header = reader.headers().map_err(fault)?;
+    let columns: Vec<String> = header.iter().map(str::to_owned).collect();
+    if columns.is_empty() {
+        return Err(format!(
+            "'{file}' is empty; its first line names the columns"
+        ));
+    }
+    for (place, name) in columns.iter().enumerate() {
+        if name.is_empty() {
+            let place = place + 1;
+            return Err(format!(
+                "column {place} in the first line of '{file}' has no name"
+            ));
+        }
+        if columns[..place].contains(name) {
+            return Err(format!("two columns of '{file}' are named '{name}'"));
+        }
+    }
+    let mut cells = Cells::default();
+    let mut record = csv::ByteRecord::new();
+    while reader.read_byte_record(&mut record).map_err(fault)? {
+        for cell in &record {
+            cells.push(cell, file)?;
+        }
+    }
+    if cells.spans.is_empty() {
+        return Err(format!(
+            "'{file}' has no rows; its first line names the columns, the others are the rows"
+        ));
+    }
+    let cells = cells.shrunk();
+    Ok(Content::Table { columns, cells })
+}
+
+/// Returns the line where a row begins: the reader's position is before the empty lines above it.
+fn line_of_row(path: &Path, position: &csv::Position) -> u64 {
+    let text = fs::read(path).unwrap_or_default();
+    let empty = text.iter().skip(position.byte() as usize);
+    let empty = empty.take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    position.line() + empty.filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// Splits a file into lines without their ends; empty lines are not rows.
+fn lines(file: &str, bytes: Vec<u8>) -> Result<Content, String> {
+    let mut cells = Cells::default();
+    let mut from = bytes.len() - strip_byte_order_mark(&bytes).len();
+    while from < bytes.len() {
+        let end = memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at);
+        let line = &bytes[from..end];
+        let length = line.strip_suffix(b"\r").unwrap_or(line).len();
+        if length > 0 {
+            cells.span(from, from + length, file)?;
+        }
+        from = end + 1;
+    }
+    if cells.spans.is_empty() {
+        return Err(format!("'{file}' is empty"));
+    }
+    cells.bytes = bytes;
+    Ok(Content::Lines(cells.shrunk()))
+}
+
+/// Strips the byte order mark that some editors write.
+fn strip_byte_order_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}

@@ -1,0 +1,3 @@
+local photo = file "../photo.jpg"
+
+task { function(user) user:post("/", photo) end }

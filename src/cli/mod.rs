@@ -3,6 +3,7 @@
 
 mod brief;
 mod check;
+mod elsewhere;
 #[cfg(feature = "otlp")]
 mod export;
 #[cfg(feature = "gaggle")]

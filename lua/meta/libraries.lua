@@ -296,26 +296,26 @@ wait = {}
 ---@field kind string
 
 ---A random time between the two, uniform.
----@param from number # seconds
----@param to number # seconds
+---@param from lgoose.Duration # seconds
+---@param to lgoose.Duration # seconds
 ---@return lgoose.WaitRule
 function wait.between(from, to) end
 
----@param time number # seconds
+---@param time lgoose.Duration # seconds
 ---@return lgoose.WaitRule
 function wait.constant(time) end
 
----@param mean number # seconds
----@param deviation number # seconds
+---@param mean lgoose.Duration # seconds
+---@param deviation lgoose.Duration # seconds
 ---@return lgoose.WaitRule
 function wait.normal(mean, deviation) end
 
----@param mean number # seconds
+---@param mean lgoose.Duration # seconds
 ---@return lgoose.WaitRule
 function wait.exponential(mean) end
 
 ---An iteration every so many seconds, whatever it took. One that takes longer moves the schedule and is not made up for.
----@param time number # seconds
+---@param time lgoose.Duration # seconds
 ---@return lgoose.WaitRule
 function wait.pacing(time) end
 

@@ -8,7 +8,7 @@
 ---@field form? table<string, any> # the body, URL-encoded; a list gives a field several times
 ---@field json? any # the body, as JSON
 ---@field multipart? table<string, any>|lgoose.Part[] # the body, as multipart/form-data: by name (a list gives a name several times), or parts in their order
----@field timeout? number # seconds (default: the plan's, 60)
+---@field timeout? lgoose.Duration # seconds (default: the plan's, 60)
 ---@field redirects? integer # followed at most; 0 = do not follow (default: 10)
 ---@field expect? lgoose.Expect # what makes the request a success besides a status below 400
 ---@field auth? string|string[]|lgoose.Bearer # "user:password" or { "user", "password" } for basic authentication
@@ -38,7 +38,7 @@
 ---@field no_text? string|string[] # what the body must not contain
 ---@field header? table<string, string|true> # a header and its value, or true for any
 ---@field redirect? boolean|string # whether it was redirected, or the path or URL that it led to
----@field under? number # seconds that it may take at most
+---@field under? lgoose.Duration # seconds that it may take at most
 ---@field json? table<string, any> # path in the JSON body, such as "items.1.id", and its value
 
 ---@class lgoose.Request: lgoose.Options

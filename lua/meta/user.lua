@@ -103,14 +103,14 @@ function User:bearer(token) end
 
 ---Waits. Also when the user is told to stop, so that a loop goes on no faster than before; a wait that would end too
 ---late for `--stop-timeout` and the `on_stop` tasks (after nine tenths of it) ends the task at once, whatever catches errors.
----@param from number # seconds
----@param to? number # seconds; a random time between the two
+---@param from lgoose.Duration # seconds
+---@param to? lgoose.Duration # seconds; a random time between the two
 function User:wait(from, to) end
 
 ---Ends this user after its on_stop tasks.
 function User:stop() end
 
----A line in the log with user, scenario and task.
+---A line in the log with user, scenario and task. Tables are shown by their fields.
 ---@param text any
 function User:log(text) end
 

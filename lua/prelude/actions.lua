@@ -23,4 +23,4 @@ function User.stop() yield(STOP) end
 
 function User.set_host(_, url) User.host = H.set_host(url) end
 
-function User.log(_, text) H.log("info", tostring(text)) end
+function User.log(_, text) H.log("info", text) end

@@ -240,8 +240,21 @@ pub(super) fn base_url(host: Option<&String>, sites: &mut Sites) -> Result<Strin
     if let Some(site) = host.strip_prefix("demo:") {
         return sites.url_of(site);
     }
+    checked_url(host)
+}
+
+/// Checks a host as it was typed, and starts nothing.
+#[cfg(feature = "cli")]
+pub(super) fn check_host(host: &str) -> Result<(), Error> {
+    match host.strip_prefix("demo:") {
+        Some(site) => Sites::check(site),
+        None => checked_url(host).map(drop),
+    }
+}
+
+fn checked_url(host: &str) -> Result<String, Error> {
     let with_scheme = match host.contains("://") {
-        true => host.clone(),
+        true => host.to_owned(),
         false => format!("http://{host}"),
     };
     crate::http::check_base(&with_scheme).map_err(|failure| {

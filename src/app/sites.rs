@@ -30,6 +30,12 @@ impl Sites {
         Ok(url)
     }
 
+    /// Checks that there is such a site, and starts none.
+    #[cfg(feature = "cli")]
+    pub(super) fn check(name: &str) -> Result<(), Error> {
+        site_named(name).map(drop)
+    }
+
     /// The hosts as plans name them, such as `demo:drupal`, each with its URL.
     pub(super) fn served(&self) -> impl Iterator<Item = (String, String)> {
         let named = |(name, demo): &(String, Demo)| (format!("demo:{name}"), demo.url());
@@ -41,6 +47,12 @@ impl Sites {
 impl Sites {
     /// Refuses: there are no built-in sites.
     pub(super) fn url_of(&mut self, name: &str) -> Result<String, Error> {
+        Err(missing(name).into())
+    }
+
+    /// Refuses: there are no built-in sites.
+    #[cfg(feature = "cli")]
+    pub(super) fn check(name: &str) -> Result<(), Error> {
         Err(missing(name).into())
     }
 

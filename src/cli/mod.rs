@@ -2,6 +2,8 @@
 //! `config` decides what the options mean together.
 
 mod brief;
+mod check;
+mod elsewhere;
 #[cfg(feature = "otlp")]
 mod export;
 #[cfg(feature = "gaggle")]
@@ -16,7 +18,9 @@ mod traces;
 mod values;
 #[cfg(feature = "web")]
 mod web;
+mod words;
 
+pub(crate) use check::Check;
 #[cfg(feature = "otlp")]
 pub(crate) use export::Export;
 #[cfg(feature = "gaggle")]
@@ -28,6 +32,7 @@ pub(crate) use serve::Serve;
 pub(crate) use traces::Traces;
 #[cfg(feature = "web")]
 pub(crate) use web::{Web, WebPlace};
+pub(crate) use words::misspelt_variables;
 
 use crate::config::Output;
 use crate::error::exit;
@@ -95,13 +100,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Load a plan, show its scenarios and one iteration, send nothing
-    Check {
-        /// The plan
-        plan: PathBuf,
-        /// Show the plan's call stack with an error
-        #[arg(long)]
-        backtrace: bool,
-    },
+    Check(Check),
     /// Write a first plan with what an editor needs to complete and check it
     New {
         /// The folder to write into, made if it is not there
@@ -187,7 +186,15 @@ pub(crate) struct Saved {
 /// # Errors
 /// The exit code, if nothing is left for the process to do.
 pub(crate) fn parse() -> Result<Cli, u8> {
-    let matches = command().try_get_matches();
+    // A path that is no text is not one that could be mistaken for a word.
+    let texts = std::env::args_os().map(|word| word.into_string().ok());
+    let arguments = texts
+        .collect::<Option<Vec<String>>>()
+        .map(words::without_run);
+    let matches = match &arguments {
+        Some(arguments) => command().try_get_matches_from(arguments),
+        None => command().try_get_matches(),
+    };
     matches
         .and_then(|matches| {
             let cli = Cli::from_arg_matches(&matches)?;
@@ -196,6 +203,10 @@ pub(crate) fn parse() -> Result<Cli, u8> {
             Ok(with_flags_of_command(cli))
         })
         .map_err(|error| {
+            let error = match &arguments {
+                Some(arguments) => words::with_remedy(error, arguments),
+                None => error,
+            };
             // Nothing is left to tell if the terminal is gone.
             let _gone = error.print();
             if error.use_stderr() {
@@ -250,6 +261,11 @@ fn with_flags_of_command(mut cli: Cli) -> Cli {
 /// Checks that the options fit what is run: no `--host` beside a URL, no `--method` and `--body` without one.
 fn fitting(matches: &ArgMatches, run: &Run) -> Result<(), clap::Error> {
     let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    if run.screen.http_debug && !run.load.once {
+        let told = "'--http-debug' shows the requests of one iteration: add '--once'; \
+                    '--debug-log FILE' keeps the failed ones of a whole run";
+        return Err(command().error(ErrorKind::MissingRequiredArgument, told));
+    }
     let (url, host) = (run.url().is_some(), typed("host"));
     let lonely = ["method", "body"].into_iter().find(|name| typed(name));
     #[cfg(any(feature = "gaggle", feature = "web"))]

@@ -136,7 +136,7 @@ pub(crate) struct Target {
 #[command(next_help_heading = "Screen")]
 pub(crate) struct Screen {
     /// With --once: show headers and bodies too
-    #[arg(long, requires = "once")]
+    #[arg(long)]
     pub http_debug: bool,
     /// Print the plan's scenarios and tasks, one per line, and run nothing
     #[arg(short, long)]

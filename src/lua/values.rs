@@ -109,11 +109,15 @@ pub(super) fn read_name(value: &Value, what: &str) -> Result<String, String> {
     }
 }
 
-/// Reads a number of seconds.
+/// Reads a number of seconds, or a text such as "500ms".
 pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String> {
     let number = match value {
         Value::Integer(n) => *n as f64,
         Value::Number(n) => *n,
+        Value::String(text) => {
+            let time = crate::units::duration(&escape_invalid(text));
+            return time.map_err(|told| format!("{what}: {told}"));
+        }
         other => return Err(describe_mismatch(what, "a number of seconds", other)),
     };
     crate::units::seconds(number).map_err(|told| format!("{what}: {number} {told}"))

@@ -2,7 +2,8 @@
 //! Users and iterations are counted in each lane from 0, and a lane deals its own to its scenarios.
 
 use super::{Deal, Plan, Scenario};
-use crate::config::OwnLoad;
+use crate::config::{Load, OwnLoad, RunConfig};
+use crate::units::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The lanes of a plan and who plays which scenario in each.
@@ -33,6 +34,30 @@ impl Plan {
     /// Returns its lanes; scenarios without a load of their own share `users` users.
     pub(crate) fn lanes(&self, users: u64) -> Lanes {
         Lanes::new(&self.scenarios, users)
+    }
+
+    /// Returns a warning that names the scenarios that nobody plays in a run of these lanes, if there are any. A rate
+    /// serves all of them in time.
+    pub(crate) fn idle_scenarios(&self, lanes: &Lanes, config: &RunConfig) -> Option<String> {
+        const NAMED: usize = 3;
+        if matches!(config.load, Load::Rate(..)) {
+            return None;
+        }
+        let idle = lanes.without_users();
+        if idle.is_empty() {
+            return None;
+        }
+        let names = idle.iter().take(NAMED);
+        let names = names.map(|place| format!("'{}'", self.scenarios[*place].name));
+        let mut names = names.collect::<Vec<_>>().join(", ");
+        if idle.len() > NAMED {
+            names += &format!(" and {} more", idle.len() - NAMED);
+        }
+        let users = counted(config.users, "user");
+        Some(format!(
+            "no user plays {names}: {users} are too few for their share; raise '--users', or give them more 'weight' or \
+             a number of 'users'"
+        ))
     }
 }
 

@@ -1,1 +1,1 @@
-task { "front page", wait = "5s", function(user) user:get "/" end }
+task { "front page", wait = "soon", function(user) user:get "/" end }

@@ -77,6 +77,7 @@ mod thresholds;
 mod tools;
 mod traceparent;
 mod traces;
+mod typed_words;
 mod umami;
 mod unanswered;
 mod view;

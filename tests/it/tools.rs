@@ -25,12 +25,27 @@ fn a_new_plan_checks_and_runs_and_is_never_written_over() {
     let path = folder.join("plan.lua").display().to_string();
     let report = run([path.as_str(), "-u", "1", "-i", "1"]);
     assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
+    let stub = folder.join(".lgoose/user.lua");
+    let text = std::fs::read_to_string(&stub).expect("it was written");
+    std::fs::write(&stub, "---@meta\n").expect("it can be written over");
+    std::fs::write(&path, "-- mine").expect("it can be written over");
     let second = Lgoose::new(["new"]).within(&folder).finish();
-    assert_eq!((second.code, second.stdout.as_str()), (2, ""));
+    assert_eq!((second.code, second.stderr.as_str()), (0, ""));
     assert!(
-        second.stderr.contains("is there already"),
+        second.stdout.contains("is that of this lgoose now"),
         "{}",
-        second.stderr
+        second.stdout
+    );
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).expect("it is there");
+    assert_eq!(read(&stub), text);
+    assert_eq!(read(path.as_ref()), "-- mine");
+    std::fs::remove_dir_all(folder.join(".lgoose")).expect("it is ours");
+    let third = Lgoose::new(["new"]).within(&folder).finish();
+    assert_eq!((third.code, third.stdout.as_str()), (2, ""));
+    assert!(
+        third.stderr.contains("is there already"),
+        "{}",
+        third.stderr
     );
 }
 
@@ -63,6 +78,51 @@ fn a_warning_has_its_line_and_leaves_the_exit_code_alone() {
     let told = "warning: task 'idle' makes no request";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
     assert!(ended.stderr.contains("idle.lua:2"), "{}", ended.stderr);
+}
+
+#[test]
+fn names_that_do_not_exist_are_found_without_running_the_plan() {
+    let text = "task { \"a\", function(user)\n  local page = user:gte \"/\"\n  \
+                user:get(\"/\", { nmae = \"x\" })\n  user.get \"/\"\nend }";
+    let path = plan("names.lua", text);
+    let ended = Lgoose::new(["check", path.as_str()]).finish();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    for words in [
+        "warning: 'user:gte' does not exist",
+        "did you mean 'get'?",
+        "names.lua:2",
+        "warning: unknown option 'nmae' in a request",
+        "names.lua:3",
+        "warning: 'user.get' is called with a dot",
+        "write user:get(…), with a colon",
+    ] {
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn tables_are_logged_by_their_fields_and_within_bounds() {
+    let text = "task { function(user)\n  user:log { 2, { 3 }, b = { c = true }, a = \"x\" }\n  print({}, user.data)\n  \
+                local endless = {}\n  endless.me = endless\n  user:log(endless)\n  local long = {}\n  \
+                for n = 1, 1000 do long[n] = n end\n  log.info(long)\n  user:log(nil)\n  user:get \"/\"\nend }";
+    let server = Server::start();
+    let path = plan("logged.lua", text);
+    let ended = Lgoose::new([path.as_str(), "-H", &server.url(), "--once"]).finish();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    for words in [
+        "{ 2, { 3 }, a = \"x\", b = { c = true } }",
+        "{}\t{}",
+        "{ me = { me = { me = { me = { … } } } } }",
+        "48, 49, 50, … }",
+    ] {
+        let shown = words.replace('\t', "\\t");
+        assert!(
+            ended.stderr.contains(words) || ended.stderr.contains(&shown),
+            "{words}: {}",
+            ended.stderr
+        );
+    }
+    assert!(!ended.stderr.contains("0x"), "{}", ended.stderr);
 }
 
 #[test]

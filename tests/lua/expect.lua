@@ -53,7 +53,7 @@ end }
 task { "mistakes", function(user)
   raises("did you mean 'status'?", user.get, user, "/echo", { expect = { stauts = 200 } })
   for field, wrong in pairs {
-    status = "200", title = 5, text = 5, no_text = { 5 }, header = "x", redirect = 5, under = "1s", json = 5,
+    status = "200", title = 5, text = 5, no_text = { 5 }, header = "x", redirect = 5, under = "soon", json = 5,
   } do
     raises("'expect." .. field .. "'", user.get, user, "/echo", { expect = { [field] = wrong } })
   end

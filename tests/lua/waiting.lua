@@ -44,7 +44,9 @@ scenario { "inside", users = 1,
     user:wait(0.01, 0.02)
     assert(os.clock() - begin >= 0.02, "user:wait(0.01, 0.02)")
     user:wait(0)
-    test.raises("number of seconds", user.wait, user, "soon")
+    user:wait("10ms", "0.02s")
+    assert(os.clock() - begin >= 0.03, "user:wait of texts")
+    test.raises("'soon' is not a duration", user.wait, user, "soon")
     test.raises("-1", user.wait, user, -1)
     test.raises("smaller", user.wait, user, 2, 1)
     user:get "/inside"

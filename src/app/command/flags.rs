@@ -148,12 +148,26 @@ fn once(config: &mut Config, plan: &mut Plan) {
 
 /// Returns the variables for the plan's `env()` beside the environment, and which of that it may read.
 pub(super) fn variables(flags: &cli::Run) -> Result<GivenVariables, Error> {
-    let mut given = match &flags.machine.env_file {
+    let machine = &flags.machine;
+    given_variables(
+        machine.env_file.as_deref(),
+        &machine.env,
+        &machine.env_allow,
+    )
+}
+
+/// Returns the variables of a file and those given one by one, which take precedence. Of the environment the plan may
+/// read only the allowed ones; all, if none is named.
+pub(super) fn given_variables(
+    file: Option<&Path>,
+    each: &[(String, String)],
+    allowed: &[String],
+) -> Result<GivenVariables, Error> {
+    let mut given = match file {
         Some(path) => env_file::read(path)?,
         None => Default::default(),
     };
-    given.extend(flags.machine.env.iter().cloned());
-    let allowed = &flags.machine.env_allow;
+    given.extend(each.iter().cloned());
     Ok(GivenVariables {
         given,
         allowed: (!allowed.is_empty()).then(|| allowed.iter().cloned().collect()),

@@ -1,6 +1,7 @@
 //! Runs the command from flags to exit code.
 
 mod beside;
+mod check;
 mod demo_site;
 mod env_file;
 #[cfg(feature = "otlp")]
@@ -28,14 +29,14 @@ use super::prepare;
 use super::reload::Source;
 use super::signals::Signals;
 use super::supervisor::{Begun, Supervisor};
-use super::{guard, loading, log, preflight, runtime, writable};
+use super::{guard, log, preflight, runtime, writable};
 use crate::cli::{self, Cli};
 use crate::config::Config;
 use crate::console::{self, State};
 use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::{Error, exit};
-use crate::{lua, output, plan};
+use crate::{output, plan};
 use beside::Opened;
 #[cfg(feature = "web")]
 use hosted::Hosted;
@@ -66,10 +67,10 @@ pub fn main() -> ExitCode {
     let backtrace = cli.run.screen.backtrace
         || matches!(
             cli.command,
-            Some(cli::Command::Check {
+            Some(cli::Command::Check(cli::Check {
                 backtrace: true,
                 ..
-            })
+            }))
         );
     let code = match dispatch(cli) {
         Ok(code) => code,
@@ -83,11 +84,16 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Error> {
+    if !cli.run.screen.quiet && !is_hosted(&cli) {
+        for misspelt in cli::misspelt_variables() {
+            warn(&misspelt);
+        }
+    }
     if has_run(&cli) {
         guard::start()?;
     }
     match cli.command {
-        Some(cli::Command::Check { plan, .. }) => check(&plan),
+        Some(cli::Command::Check(flags)) => check::check(&flags),
         Some(cli::Command::New { dir }) => {
             say(&starter::start(&dir)?)?;
             Ok(exit::OK)
@@ -133,6 +139,17 @@ fn dispatch(cli: Cli) -> Result<u8, Error> {
                 Ok(exit::MISTAKE)
             }
         },
+    }
+}
+
+/// Whether another process of lgoose has started this one, and has told what there is to say of its environment.
+fn is_hosted(cli: &Cli) -> bool {
+    #[cfg(feature = "web")]
+    return matches!(cli.command, Some(cli::Command::Hosted));
+    #[cfg(not(feature = "web"))]
+    {
+        let _alone = cli;
+        false
     }
 }
 
@@ -329,29 +346,6 @@ async fn conclude(
         true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
         false => exit::TROUBLE,
     }
-}
-
-fn check(path: &Path) -> Result<u8, Error> {
-    let (name, source) = lua::read(path)?;
-    let (program, plan, _) = loading::load(&name, &source, lua::GivenVariables::default(), 0)?;
-    let warnings = lua::review(&program, &plan);
-    let but = match warnings.len() {
-        0 => String::new(),
-        1 => ", with 1 warning".to_owned(),
-        n => format!(", with {n} warnings"),
-    };
-    let asked = match lua::variables_asked(&program)[..] {
-        [] => String::new(),
-        ref names => format!("\nvariables that it asks for: {}", names.join(", ")),
-    };
-    say(&format!(
-        "{name} is fine{but}\n\n{}{asked}",
-        plan::outline(&plan)
-    ))?;
-    for warning in &warnings {
-        warn(warning);
-    }
-    Ok(exit::OK)
 }
 
 /// Lists scenarios, and below each its tasks, one per line.

@@ -1,5 +1,5 @@
-//! Runs `lgoose new`: writes a first plan and the files that an editor needs to complete and check it. Overwrites
-//! nothing. Writes nothing over anything.
+//! Runs `lgoose new`: writes a first plan and the files that an editor needs to complete and check it. Where they are, it
+//! renews the stubs, and writes nothing over anything else.
 
 use crate::error::{Diagnostic, Error, Trouble};
 use crate::lua;
@@ -17,6 +17,9 @@ const LIBRARY: &str = ".lgoose";
 /// Writes a starter plan into a folder, which is created if it is missing, and returns a message about it.
 pub(super) fn start(folder: &Path) -> Result<String, Error> {
     let files = files();
+    if is_ours(folder) {
+        return renew(folder);
+    }
     if let Some(taken) = files
         .iter()
         .map(|(path, _)| folder.join(path))
@@ -39,6 +42,43 @@ pub(super) fn start(folder: &Path) -> Result<String, Error> {
          lgoose check {plan}             look for mistakes, send nothing\n  \
          lgoose {plan} -H URL -u 5       run it against your own site"
     ))
+}
+
+/// Whether a folder has stubs that some lgoose has written.
+fn is_ours(folder: &Path) -> bool {
+    let (first, _) = lua::STUBS[0];
+    let library = folder.join(LIBRARY);
+    let is_folder = library.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let stub = std::fs::read_to_string(library.join(first));
+    is_folder && stub.is_ok_and(|text| text.starts_with("---@meta"))
+}
+
+/// Replaces the stubs that are not those of this lgoose, and returns a message about it.
+fn renew(folder: &Path) -> Result<String, Error> {
+    let library = folder.join(LIBRARY);
+    let mut renewed = 0;
+    for (path, text) in lua::STUBS {
+        let path = library.join(path);
+        if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
+            continue;
+        }
+        // A link, or a folder, is nobody's stub.
+        match path.symlink_metadata() {
+            Ok(found) if !found.is_file() => return Err(occupied(&path)),
+            Ok(_) => std::fs::remove_file(&path)
+                .map_err(|error| Trouble::cannot("replace").with_path(&path).because(error))?,
+            Err(_) => {}
+        }
+        write(&path, text)?;
+        renewed += 1;
+    }
+    let shown = library.strip_prefix(".").unwrap_or(&library).display();
+    Ok(match renewed {
+        0 => format!("{shown}/ is that of this lgoose already; nothing was changed"),
+        _ => format!(
+            "{shown}/ is that of this lgoose now; your plan and .luarc.json are as they were"
+        ),
+    })
 }
 
 /// Returns the path below the folder and the text of every file.
@@ -107,8 +147,14 @@ mod tests {
             assert_eq!(written, text, "{}", path.display());
         }
         std::fs::write(folder.join("plan.lua"), "mine").expect("the folder takes a file");
-        let told = start(&folder).expect_err("the plan is there").to_string();
-        assert!(told.contains("plan.lua' is there already"), "{told}");
+        let told = start(&folder).expect("its stubs are ours");
+        assert!(told.contains("nothing was changed"), "{told}");
+        let stub = folder.join(LIBRARY).join("user.lua");
+        std::fs::write(&stub, "---@meta\n-- of before").expect("the folder takes a file");
+        let told = start(&folder).expect("its stubs are ours");
+        assert!(told.contains("is that of this lgoose now"), "{told}");
+        let renewed = std::fs::read_to_string(&stub).expect("it is there");
+        assert!(renewed.len() > 1_000, "{renewed}");
         let kept = std::fs::read_to_string(folder.join("plan.lua")).expect("it is there");
         assert_eq!(kept, "mine");
         std::fs::remove_dir_all(&folder).expect("the folder is ours");

@@ -25,7 +25,7 @@ pub(super) mod worker_event;
 mod worker_watch;
 mod workers;
 
-use crate::config::{Load, LocalConfig, Part, RunConfig};
+use crate::config::{LocalConfig, Part, RunConfig};
 use crate::control::{Calls, Command, Interrupt};
 use crate::engine::load_model::clock::Clock;
 use crate::engine::load_model::timetable::Timetable;
@@ -51,7 +51,6 @@ use crate::metrics::{
     Store,
 };
 use crate::plan::Event;
-use crate::units::counted;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
@@ -271,26 +270,6 @@ pub(crate) async fn run_at(
     })
 }
 
-/// Returns a warning that names the scenarios that nobody plays, if there are any. A rate serves all of them in time.
-fn idle_scenarios(config: &RunConfig, plan_version: &PlanVersion) -> Option<String> {
-    const NAMED: usize = 3;
-    let idle = plan_version.lanes.without_users();
-    if idle.is_empty() || matches!(config.load, Load::Rate(..)) {
-        return None;
-    }
-    let names = idle.iter().take(NAMED);
-    let names = names.map(|place| format!("'{}'", plan_version.plan.scenarios[*place].name));
-    let mut names = names.collect::<Vec<_>>().join(", ");
-    if idle.len() > NAMED {
-        names += &format!(" and {} more", idle.len() - NAMED);
-    }
-    let users = counted(config.users, "user");
-    Some(format!(
-        "no user plays {names}: {users} are too few for their share; raise '--users', or give them more 'weight' or a \
-         number of 'users'"
-    ))
-}
-
 /// Makes the store of a run that began then.
 fn store_of(run: &Run, started: SystemTime) -> Store {
     let (config, plan_version) = (&run.config, &run.plan_version);
@@ -304,7 +283,8 @@ fn store_of(run: &Run, started: SystemTime) -> Store {
     if config.warmup.is_some() || config.reset_stats {
         store.hold_judgement();
     }
-    if let Some(warning) = idle_scenarios(config, plan_version) {
+    let PlanVersion { plan, lanes, .. } = &**plan_version;
+    if let Some(warning) = plan.idle_scenarios(lanes, config) {
         store.warn(warning);
     }
     let part = run.local.part;

@@ -88,6 +88,11 @@ impl ResponseHead {
                     "too many response headers",
                 ));
             }
+            // The alert of a TLS server that was sent no hello (RFC 8446, section 5.1).
+            Err(_) if matches!(bytes, [0x15] | [0x15, 3, ..]) => {
+                let told = "the server speaks TLS: use https://";
+                return Err(Failure::new(ErrorClass::Protocol, told));
+            }
             Err(error) => return Err(Failure::new(ErrorClass::Protocol, error.to_string())),
         };
         let status = response.code.unwrap_or_default();
@@ -331,6 +336,9 @@ mod tests {
             head("SSH-2.0-OpenSSH_9\r\n").expect_err("no HTTP").class,
             ErrorClass::Protocol
         );
+        let alert = ResponseHead::parse(b"\x15\x03\x01\x00\x02\x02\x46", &Method::GET);
+        let alert = alert.expect_err("no HTTP").to_string();
+        assert_eq!(alert, "protocol: the server speaks TLS: use https://");
         assert_eq!(
             head("HTTP/1.1 099 X\r\n\r\n").expect_err("no status").class,
             ErrorClass::Protocol

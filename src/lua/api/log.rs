@@ -2,7 +2,7 @@
 //! program's log, not to standard output, which belongs to the report.
 
 use crate::lua::sandbox::Host;
-use crate::lua::values::{DisplayText, escape_invalid};
+use crate::lua::values::{escape_invalid, shorten, unwrap_view};
 use mlua::{Lua, Table, Value, Variadic};
 
 /// Creates `log`.
@@ -35,23 +35,92 @@ pub(super) fn warn(lua: &Lua, text: Variadic<mlua::LuaString>) -> mlua::Result<(
 }
 
 /// Writes one line to the log at a level given by name.
-pub(super) fn log(
-    lua: &Lua,
-    (level, DisplayText(text)): (String, DisplayText),
-) -> mlua::Result<()> {
-    write(lua, &level, &text);
+pub(super) fn log(lua: &Lua, (level, value): (String, Value)) -> mlua::Result<()> {
+    write(lua, &level, &shown(&value)?);
     Ok(())
 }
 
 fn joined(values: &[Value]) -> mlua::Result<String> {
-    let texts: Vec<String> = values
-        .iter()
-        .map(|value| match value {
-            Value::String(text) => Ok(escape_invalid(text)),
-            other => other.to_string(),
-        })
-        .collect::<mlua::Result<_>>()?;
-    Ok(texts.join("\t"))
+    let texts = values.iter().map(shown);
+    Ok(texts.collect::<mlua::Result<Vec<_>>>()?.join("\t"))
+}
+
+/// Renders a value as a line shows it: a table by its fields, everything else as Lua's `tostring` does.
+fn shown(value: &Value) -> mlua::Result<String> {
+    match value {
+        Value::String(text) => Ok(escape_invalid(text)),
+        Value::Table(table) if is_plain(table) => {
+            let mut out = String::new();
+            show_table(&unwrap_view(table), 1, &mut out);
+            Ok(out)
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Whether a table is shown by its fields: it has no metatable of its own, or is a view of one.
+fn is_plain(table: &Table) -> bool {
+    let behind = unwrap_view(table);
+    behind.metatable().is_none()
+}
+
+/// Appends a table as Lua writes one: the list first, then named fields in their order. Whatever is too deep or too much
+/// becomes an ellipsis.
+fn show_table(table: &Table, depth: usize, out: &mut String) {
+    const DEEPEST: usize = 4;
+    const MOST_FIELDS: usize = 50;
+    const MOST_BYTES: usize = 2_000;
+    if depth > DEEPEST {
+        return out.push_str("{ … }");
+    }
+    let listed = table.raw_len();
+    let list = (1..=listed.min(MOST_FIELDS)).map(|place| (None, table.raw_get(place)));
+    let list = list.map_while(|(name, value)| Some((name, value.ok()?)));
+    let mut fields: Vec<(Option<String>, Value)> = list.collect();
+    let others = table.pairs::<Value, Value>().take(listed + MOST_FIELDS + 1);
+    let named = others.filter_map(Result::ok).filter_map(|(key, value)| {
+        let in_list = |place: usize| (1..=listed).contains(&place);
+        match &key {
+            Value::String(name) => Some((Some(escape_invalid(name)), value)),
+            key if key.as_usize().is_some_and(in_list) => None,
+            key => Some((Some(format!("[{}]", scalar(key))), value)),
+        }
+    });
+    let mut named: Vec<_> = named.collect();
+    named.sort_by(|(left, _), (right, _)| left.cmp(right));
+    let more = listed > MOST_FIELDS || fields.len() + named.len() > MOST_FIELDS;
+    fields.extend(named);
+    fields.truncate(MOST_FIELDS);
+    if fields.is_empty() {
+        return out.push_str("{}");
+    }
+    out.push('{');
+    for (place, (name, value)) in fields.iter().enumerate() {
+        out.push_str(if place == 0 { " " } else { ", " });
+        if out.len() > MOST_BYTES {
+            return out.push_str("… }");
+        }
+        if let Some(name) = name {
+            out.push_str(&format!("{name} = "));
+        }
+        match value {
+            Value::Table(inner) => show_table(&unwrap_view(inner), depth + 1, out),
+            value => out.push_str(&scalar(value)),
+        }
+    }
+    out.push_str(if more { ", … }" } else { " }" });
+}
+
+/// Renders a value within a table, without calling anything of the plan's.
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("\"{}\"", shorten(&escape_invalid(text))),
+        Value::Integer(number) => number.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        Value::Nil => "nil".to_owned(),
+        other => other.type_name().to_owned(),
+    }
 }
 
 fn write(lua: &Lua, level: &str, text: &str) {

@@ -25,7 +25,9 @@ mod session;
 mod tests;
 mod wait;
 
+pub(super) use names::USER_FIELDS;
 pub(super) use prelude::start_prelude;
+pub(super) use response::{FIELDS as RESPONSE_FIELDS, METHODS as RESPONSE_METHODS};
 
 /// The names of all members and the functions that create some of them, for the test of the stubs.
 #[cfg(test)]

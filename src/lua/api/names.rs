@@ -83,6 +83,37 @@ pub(super) fn refused(
     })
 }
 
+/// Globals of other languages and test tools, and what plans have instead.
+const ELSEWHERE: [(&str, &str); 18] = [
+    ("sleep", "a task pauses by user:wait(seconds)"),
+    (
+        "time",
+        "a task pauses by user:wait(seconds), and os.time() is the time",
+    ),
+    ("setTimeout", "a task pauses by user:wait(seconds)"),
+    (
+        "io",
+        "plans run in a sandbox that does not have it; data.csv, data.lines and data.json read files",
+    ),
+    ("console", "write print(…) or user:log(…)"),
+    ("printf", "write print((\"…\"):format(…))"),
+    ("null", "Lua writes 'nil'"),
+    ("None", "Lua writes 'nil'"),
+    ("undefined", "Lua writes 'nil'"),
+    ("True", "Lua writes 'true'"),
+    ("False", "Lua writes 'false'"),
+    ("http", "a task sends requests by its user: user:get \"/\""),
+    (
+        "requests",
+        "a task sends requests by its user: user:get \"/\"",
+    ),
+    ("JSON", "write json.encode(value) and json.decode(text)"),
+    ("Math", "write math.floor(x), random.int(1, 6) and so on"),
+    ("__ENV", "env(\"NAME\") reads a variable"),
+    ("getenv", "env(\"NAME\") reads a variable"),
+    ("try", "write local ok, problem = pcall(function() … end)"),
+];
+
 /// Formats the message for a global that is not declared.
 pub(super) fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
     if DECLARATIONS.contains(&name.as_str()) {
@@ -95,8 +126,12 @@ pub(super) fn undeclared(_: &Lua, name: String) -> mlua::Result<String> {
         .chain(&sandbox::BASE)
         .copied()
         .chain(["string", "table", "math", "utf8"]);
+    let elsewhere = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name);
+    if let Some((_, ours)) = elsewhere {
+        return Ok(format!("global '{name}' is not declared; {ours}"));
+    }
     let hint = match (nearest(&name, known), name.as_str()) {
-        (_, "io" | "package" | "debug" | "dofile" | "loadfile") => {
+        (_, "package" | "debug" | "dofile" | "loadfile") => {
             "plans run in a sandbox that does not have it".to_owned()
         }
         (_, "user") => "a task's function gets it: task { function(user) … end }".to_owned(),
@@ -111,6 +146,9 @@ pub(super) fn unknown_member(
     _: &Lua,
     (library, name, members): (String, String, Table),
 ) -> mlua::Result<String> {
+    if (library.as_str(), name.as_str()) == ("os", "getenv") {
+        return Ok("'os.getenv' does not exist; env(\"NAME\") reads a variable".to_owned());
+    }
     let mut known: Vec<String> = members
         .pairs::<String, Value>()
         .filter_map(Result::ok)

@@ -2,9 +2,12 @@
 
 mod location;
 mod raised;
+mod syntax;
+mod tokens;
 mod word_line;
 
 pub(super) use location::{here, plan_line};
 pub(crate) use raised::Raised;
 pub(super) use raised::{diagnose, to_raised};
+pub(super) use tokens::{Kind, Token, tokens};
 pub(super) use word_line::word_line;

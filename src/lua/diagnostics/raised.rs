@@ -1,5 +1,6 @@
 //! Conversion of Lua errors to what people read: the plan's own file and line, never lgoose's insides.
 
+use super::syntax;
 use crate::error::Diagnostic;
 use crate::lua::plan_files::Sources;
 
@@ -62,6 +63,13 @@ pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagno
         Some((message, help)) => (message.to_owned(), Some(help.to_owned())),
         None => (raised.message, None),
     };
+    let help = help.or_else(|| {
+        let mlua::Error::SyntaxError { .. } = innermost(error) else {
+            return None;
+        };
+        let (file, line) = place.as_ref()?;
+        syntax::remedy(&message, *line, &sources.text(file))
+    });
     let mut diagnostic = Diagnostic::new(message);
     if let Some((file, line)) = place {
         let text = sources.text(&file);
@@ -80,7 +88,6 @@ pub(in crate::lua) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagno
     }
 }
 
-/// Replaces words of Lua that say nothing to an author: addresses of values, and `<eof>`.
 /// Cuts a message that would fill a report.
 fn cut(mut message: String) -> String {
     const MOST_BYTES: usize = 2_000;
@@ -91,7 +98,17 @@ fn cut(mut message: String) -> String {
     message
 }
 
+/// Replaces words of Lua that say nothing to an author: addresses of values, halves of characters, and `<eof>`. Adds what to
+/// write where texts are counted with.
 fn make_readable(message: &str) -> String {
+    if let Some((told, _)) = message.split_once(" near '<\\") {
+        return format!("{told} near a character that Lua does not know");
+    }
+    if message.starts_with("attempt to add a 'string' with")
+        || (message.starts_with("attempt to add a '") && message.ends_with("' with a 'string'"))
+    {
+        return format!("{message}: '..' joins texts, and tonumber(text) makes a number of one");
+    }
     if let Some(rest) = message.strip_suffix(" near <eof>") {
         return format!("{rest} at the end of the file");
     }

@@ -146,7 +146,13 @@ impl<'a> Field<'a> {
     pub(super) fn wait(&self) -> Result<Wait, DeclarationError> {
         let wrong =
             || self.wrong("{from, to} in seconds, or made with wait.between, wait.constant, …");
-        let seconds = |value: Value| value.as_number().or(value.as_integer().map(|n| n as f64));
+        let seconds = |value: Value| match &value {
+            Value::String(text) => {
+                let time = units::duration(&escape_invalid(text)).ok();
+                time.map(|time| time.as_secs_f64())
+            }
+            value => value.as_number().or(value.as_integer().map(|n| n as f64)),
+        };
         let time = |value: f64| {
             units::seconds(value).map_err(|_| match value > 0.0 {
                 true => self.wrong("at most ten years, 315360000 seconds"),

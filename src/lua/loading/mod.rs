@@ -3,6 +3,7 @@
 mod declare;
 mod field;
 mod load;
+mod members;
 mod review;
 mod scenario_fields;
 mod setting;

@@ -1,6 +1,7 @@
 //! Warnings about code that is legal in a plan but most likely not meant, for `lgoose check`. Reads the text of the
 //! plan's files and knows no more Lua than balanced brackets, so it warns only where there is hardly a doubt.
 
+use super::members::unknown_names;
 use crate::error::Diagnostic;
 use crate::lua::plan_files::{Program, SourceLine};
 use crate::plan::{Plan, Schedule};
@@ -17,6 +18,7 @@ pub(crate) fn review(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
     let mut found = long_iterations(program, plan);
     found.extend(idle_tasks(program, plan));
     for source in program.sources.all() {
+        found.extend(unknown_names(&source));
         let told = unsatisfiable_expects(&source.text).into_iter();
         found.extend(told.map(|(line, message, help)| {
             Diagnostic::new(message)

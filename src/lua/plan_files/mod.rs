@@ -20,5 +20,5 @@ pub(super) use modules::ModuleError;
 pub use patterns::CompiledRegex;
 pub use program::Program;
 pub(super) use program::TaskLocation;
-pub(super) use sources::{SourceLine, Sources};
+pub(super) use sources::{Source, SourceLine, Sources};
 pub(crate) use variables::GivenVariables;

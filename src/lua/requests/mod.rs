@@ -13,6 +13,7 @@ mod submit;
 pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
 pub(super) use op::{Yielded, marker, markers};
+pub(super) use options::{EXPECT, OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};
 pub(crate) use request::RequestOp;
 pub(crate) use responses::Counted;

@@ -1,0 +1,54 @@
+//! `lgoose check`: loads a plan, reviews it, and shows what a run of it would do. Sends nothing.
+
+use super::flags;
+use super::screen::{say, warn};
+use crate::app::{loading, prepare};
+use crate::cli;
+use crate::config::{Config, Settings};
+use crate::error::{Diagnostic, Error, exit};
+use crate::lua;
+use crate::plan;
+
+/// Checks a plan as the flags would have it run.
+///
+/// # Errors
+/// A mistake in the plan, in what it sets or in a flag.
+pub(super) fn check(flags: &cli::Check) -> Result<u8, Error> {
+    let (name, source) = lua::read(&flags.plan)?;
+    let variables = flags::given_variables(flags.env_file.as_deref(), &flags.env, &[])?;
+    let (program, plan, settings) = loading::load(&name, &source, variables, 0)?;
+    let mut warnings = lua::review(&program, &plan);
+    let typed = Settings {
+        host: flags.host.clone(),
+        users: flags.users,
+        ..Settings::default()
+    };
+    if let Some(host) = &typed.host {
+        prepare::check_host(host)?;
+    }
+    let settings = typed.over(settings);
+    let says_users = settings.users.is_some() || settings.stages.is_some();
+    if says_users || settings.test_plan.is_some() {
+        let config = Config::new(settings, 1, 0)?.run;
+        let lanes = plan.lanes(config.users);
+        let idle = plan.idle_scenarios(&lanes, &config);
+        warnings.extend(idle.map(Diagnostic::new));
+    }
+    let but = match warnings.len() {
+        0 => String::new(),
+        1 => ", with 1 warning".to_owned(),
+        n => format!(", with {n} warnings"),
+    };
+    let asked = match lua::variables_asked(&program)[..] {
+        [] => String::new(),
+        ref names => format!("\nvariables that it asks for: {}", names.join(", ")),
+    };
+    say(&format!(
+        "{name} is fine{but}\n\n{}{asked}",
+        plan::outline(&plan)
+    ))?;
+    for warning in &warnings {
+        warn(warning);
+    }
+    Ok(exit::OK)
+}

@@ -1,0 +1,27 @@
+//! `lgoose check`: the plan, and what a run of it would be given.
+
+use super::values::{users, variable};
+use clap::Args;
+use std::path::PathBuf;
+
+/// `lgoose check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The plan
+    pub plan: PathBuf,
+    /// The site's base URL, checked as a run would; nothing is sent there
+    #[arg(short = 'H', long, value_name = "URL")]
+    pub host: Option<String>,
+    /// Name the scenarios that so many users leave without any
+    #[arg(short, long, value_name = "N", value_parser = users)]
+    pub users: Option<u64>,
+    /// A variable for the plan's env() (repeatable)
+    #[arg(short, long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub env: Vec<(String, String)>,
+    /// A file of such variables, one NAME=VALUE per line; --env takes precedence
+    #[arg(long, value_name = "FILE")]
+    pub env_file: Option<PathBuf>,
+    /// Show the plan's call stack with an error
+    #[arg(long)]
+    pub backtrace: bool,
+}

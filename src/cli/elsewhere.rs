@@ -1,0 +1,217 @@
+//! Options that other load testers have and lgoose calls by another name. `words` tells them.
+
+/// Options of other load testers (ab, artillery, Goose, gocannon, hey, k6, Locust, oha, wrk), and what to write here.
+pub(super) const ELSEWHERE: [(&str, &str); 53] = [
+    ("--concurrency", "'-u N' (--users) is the users at a time"),
+    ("--connections", "'-u N' (--users) is the users at a time"),
+    (
+        "--users-per-second",
+        "'--rate N' starts N iterations a second",
+    ),
+    (
+        "--increase-time",
+        "'--startup-time D' starts all users within that time",
+    ),
+    (
+        "--ramp-up",
+        "'--startup-time D' starts all users within that time",
+    ),
+    (
+        "--rampup",
+        "'--startup-time D' starts all users within that time",
+    ),
+    (
+        "--decrease-time",
+        "'--stage D:0' at the end lets the users go within that time",
+    ),
+    (
+        "--decrease-rate",
+        "'--stage D:0' at the end lets the users go within that time",
+    ),
+    (
+        "--requests",
+        "'--shared-iterations N' is how often all users together run the plan",
+    ),
+    (
+        "--iteration",
+        "'-i N' (--iterations) is how often each user runs the plan",
+    ),
+    (
+        "--rps",
+        "'--throttle-requests N' sends at most that many a second; '--rate N' starts N iterations a second",
+    ),
+    (
+        "--qps",
+        "'--throttle-requests N' sends at most that many a second; '--rate N' starts N iterations a second",
+    ),
+    (
+        "--rate-limit",
+        "'--throttle-requests N' sends at most that many a second",
+    ),
+    (
+        "--max-vus",
+        "'--max-users N' is the most users of a run at a rate",
+    ),
+    (
+        "--pre-allocated-vus",
+        "'--max-users N' is the most users of a run at a rate",
+    ),
+    ("--target", "'-H URL' (--host) is the site"),
+    (
+        "--url",
+        "'-H URL' (--host) is the site; 'lgoose URL' loads one page without a plan",
+    ),
+    ("--base-url", "'-H URL' (--host) is the site"),
+    (
+        "--headers",
+        "'--header 'NAME: VALUE'' is one header of every request",
+    ),
+    (
+        "--locustfile",
+        "write the plan's path alone, as in 'lgoose plan.lua'",
+    ),
+    (
+        "--script",
+        "write the plan's path alone, as in 'lgoose plan.lua'",
+    ),
+    (
+        "--plan",
+        "write the plan's path alone, as in 'lgoose plan.lua'",
+    ),
+    (
+        "--report-file",
+        "'-o html=FILE' writes the report; so do json, csv, md and others",
+    ),
+    (
+        "--out",
+        "'-o json=FILE' writes the report; so do html, csv, md and others",
+    ),
+    (
+        "--report",
+        "'-o html=FILE' writes the report; so do json, csv, md and others",
+    ),
+    (
+        "--summary-export",
+        "'-o json=FILE' writes the report; so do html, csv, md and others",
+    ),
+    ("--html", "'-o html=FILE' writes that report"),
+    ("--csv", "'-o csv=FILE' writes that report"),
+    ("--json", "'-o json=FILE' writes that report"),
+    ("--junit", "'-o junit=FILE' writes that report"),
+    ("--markdown", "'-o md=FILE' writes that report"),
+    (
+        "--transaction-log",
+        "'--task-log FILE' has a line for each task",
+    ),
+    (
+        "--scenario-log",
+        "'--task-log FILE' has a line for each task",
+    ),
+    ("--logfile", "'--log-file FILE' keeps the log"),
+    (
+        "--thresholds",
+        "'--threshold LIMIT' is one limit, such as 'p95 < 300ms'; it may be repeated",
+    ),
+    (
+        "--scenarios",
+        "'--scenario NAME' is one scenario; it may be repeated",
+    ),
+    ("--exclude-tags", "'--tags TAG,…' names those that run"),
+    (
+        "--think-time",
+        "'--wait-factor N' stretches the plan's pauses; the plan sets them by 'wait'",
+    ),
+    (
+        "--no-reset-metrics",
+        "leave it out: what was counted while users start is kept unless '--reset-stats' drops it",
+    ),
+    (
+        "--insecure-skip-tls-verify",
+        "'--insecure' trusts every certificate",
+    ),
+    (
+        "--disable-keepalive",
+        "'--no-keepalive' opens a connection for each request",
+    ),
+    (
+        "--no-connection-reuse",
+        "'--no-keepalive' opens a connection for each request",
+    ),
+    (
+        "--http2",
+        "'--http 2' speaks only that; without it, it is spoken where the server offers it over TLS",
+    ),
+    (
+        "--debug",
+        "'--once --http-debug' shows each request and answer; '-v' (--verbose) shows what plans log",
+    ),
+    (
+        "--dry-run",
+        "'lgoose check plan.lua' sends nothing; '--once' runs one iteration",
+    ),
+    (
+        "--expect-workers",
+        "'--workers N' is a run on so many workers",
+    ),
+    (
+        "--manager",
+        "'--workers N --nats URL' is a run on workers, each of which is 'lgoose worker URL'",
+    ),
+    (
+        "--master",
+        "'--workers N --nats URL' is a run on workers, each of which is 'lgoose worker URL'",
+    ),
+    (
+        "--worker",
+        "'lgoose worker URL' is a worker, and '--workers N --nats URL' a run on some",
+    ),
+    (
+        "--web-port",
+        "'--web ADDRESS:PORT' serves the run's page there",
+    ),
+    (
+        "--web-host",
+        "'--web ADDRESS:PORT' serves the run's page there",
+    ),
+    (
+        "--no-telnet",
+        "leave it out: nothing listens unless '--web' says so",
+    ),
+    (
+        "--no-websocket",
+        "leave it out: nothing listens unless '--web' says so",
+    ),
+];
+
+/// Options of one letter of other load testers, and what to write here.
+pub(super) const LETTERS: [(&str, &str); 11] = [
+    ("-b", "'--body TEXT' is the body of the request to a URL"),
+    (
+        "-m",
+        "'--method METHOD' is the method of the request to a URL",
+    ),
+    (
+        "-X",
+        "'--method METHOD' is the method of the request to a URL",
+    ),
+    (
+        "-T",
+        "'--header 'Content-Type: …'' is a header of every request",
+    ),
+    (
+        "-n",
+        "'--shared-iterations N' is how often all users together run the plan",
+    ),
+    ("-z", "'-t D' (--run-time) is how long it runs"),
+    ("-R", "'--rate N' starts N iterations a second"),
+    ("-f", "write the plan's path alone, as in 'lgoose plan.lua'"),
+    ("-s", "write the plan's path alone, as in 'lgoose plan.lua'"),
+    (
+        "-k",
+        "connections are kept anyway; '--insecure' trusts every certificate",
+    ),
+    (
+        "-p",
+        "'--body @FILE' is the body of the request to a URL; '--web ADDRESS:PORT' serves the run's page",
+    ),
+];

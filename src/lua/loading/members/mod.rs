@@ -1,0 +1,366 @@
+//! Names that a task uses of its user, of the responses to its requests and of requests' options, and that do not exist:
+//! found in the plan's text, without running it. It knows only what stands there by name, and passes over the rest: a
+//! variable that is set anew, a table that is computed, a user that is handed to another function.
+
+use crate::error::{Diagnostic, nearest};
+use crate::lua::api::{RESPONSE_FIELDS, RESPONSE_METHODS, USER_FIELDS};
+use crate::lua::diagnostics::{Kind, Token, tokens};
+use crate::lua::plan_files::Source;
+use crate::lua::requests::{EXPECT, OPTIONS, REQUEST};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Methods of a user whose answer is a response, each with the place of its options among its arguments.
+const SENDING: [(&str, usize); 9] = [
+    ("get", 1),
+    ("head", 1),
+    ("delete", 1),
+    ("options", 1),
+    ("post", 2),
+    ("put", 2),
+    ("patch", 2),
+    ("submit", 2),
+    ("request", 0),
+];
+
+/// Members of a user that are no methods, or need no user.
+const NO_METHODS: [&str; 8] = [
+    "id",
+    "scenario",
+    "task",
+    "iteration",
+    "host",
+    "data",
+    "cookies",
+    "stop",
+];
+
+/// What a variable is known to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    User,
+    Response,
+}
+
+/// A variable, and how many blocks and brackets were open where it was made.
+#[derive(Debug, Clone, Copy)]
+struct Variable {
+    holds: Holds,
+    depth: usize,
+}
+
+/// Returns a warning for each name in a file that does not exist.
+pub(super) fn unknown_names(source: &Source) -> Vec<Diagnostic> {
+    let words = tokens(&source.text);
+    let mut reader = Reader {
+        words: &words,
+        known: HashMap::new(),
+        found: Vec::new(),
+    };
+    reader.read();
+    let told = reader.found.into_iter();
+    told.map(|(line, message, help)| {
+        let told = Diagnostic::new(message).at(&source.name, Some(line), &source.text);
+        told.help(help)
+    })
+    .collect()
+}
+
+struct Reader<'a> {
+    words: &'a [Token<'a>],
+    known: HashMap<&'a str, Variable>,
+    /// Line, message and help.
+    found: Vec<(u32, String, String)>,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self) {
+        // What is open, and whether it is the table of a task.
+        let mut open: Vec<bool> = Vec::new();
+        let mut loops = 0;
+        for place in 0..self.words.len() {
+            let word = self.words[place];
+            if word.kind == Kind::Text || word.kind == Kind::Number {
+                continue;
+            }
+            match word.text {
+                "function" => {
+                    self.parameters(place, open.last() == Some(&true), open.len());
+                    open.push(false);
+                }
+                "for" | "while" => {
+                    loops += 1;
+                    open.push(false);
+                    if word.text == "for" {
+                        self.forget_until(place + 1, &["in", "="]);
+                    }
+                }
+                "do" if loops > 0 => loops -= 1,
+                "if" | "do" | "repeat" | "(" | "[" => open.push(false),
+                "{" => open.push(place > 0 && self.text(place - 1) == "task"),
+                "end" | "until" | ")" | "]" | "}" => {
+                    open.pop();
+                    let depth = open.len();
+                    self.known.retain(|_, variable| variable.depth <= depth);
+                }
+                "local" => self.local(place, open.len()),
+                _ if word.kind == Kind::Name => self.name(place),
+                _ => {}
+            }
+        }
+    }
+
+    fn text(&self, place: usize) -> &'a str {
+        self.words.get(place).map_or("", |word| word.text)
+    }
+
+    fn is_name(&self, place: usize) -> bool {
+        let word = self.words.get(place);
+        word.is_some_and(|word| word.kind == Kind::Name)
+    }
+
+    /// Reads the parameters of a function: the first one of a task's is its user.
+    fn parameters(&mut self, function: usize, of_task: bool, depth: usize) {
+        let first = function + 2;
+        if self.text(function + 1) != "(" {
+            // It has a name, which may be one of those that are known.
+            return self.forget_until(function + 1, &[")"]);
+        }
+        self.forget_until(first, &[")"]);
+        if of_task && self.is_name(first) {
+            let holds = Holds::User;
+            let depth = depth + 1;
+            self.known
+                .insert(self.text(first), Variable { holds, depth });
+        }
+    }
+
+    /// Forgets all names up to one of these words: they are others from here on.
+    fn forget_until(&mut self, from: usize, ends: &[&str]) {
+        for place in from..self.words.len() {
+            let word = self.text(place);
+            if ends.contains(&word) {
+                break;
+            }
+            self.known.remove(word);
+        }
+    }
+
+    /// Reads `local name = user:get …`, after which the name holds a response.
+    fn local(&mut self, place: usize, depth: usize) {
+        let name = self.text(place + 1);
+        self.known.remove(name);
+        let mut next = place + 2;
+        while self.text(next) == "," {
+            self.known.remove(self.text(next + 1));
+            next += 2;
+        }
+        let receiver = self.known.get(self.text(place + 3));
+        let sends = receiver.is_some_and(|variable| variable.holds == Holds::User)
+            && self.text(place + 2) == "="
+            && self.text(place + 4) == ":"
+            && options_place(self.text(place + 5)).is_some();
+        let Some(arguments) = sends.then(|| self.arguments(place + 6)).flatten() else {
+            return;
+        };
+        // What goes on behind the call is not the response itself.
+        let behind = self.words.get(arguments.end + 1);
+        let ends = behind.is_none_or(|word| {
+            word.text == ";" || (word.kind == Kind::Name && !matches!(word.text, "and" | "or"))
+        });
+        if ends {
+            let holds = Holds::Response;
+            self.known.insert(name, Variable { holds, depth });
+        }
+    }
+
+    /// Returns the words of a call's arguments without its parentheses; with `f "x"` and `f {}` the word or table itself. The
+    /// end is the last word of the call.
+    fn arguments(&self, place: usize) -> Option<Range<usize>> {
+        let word = self.words.get(place)?;
+        match word.text {
+            "(" => Some(place + 1..self.closing(place)?),
+            "{" => Some(place..self.closing(place)?),
+            _ if word.kind == Kind::Text => Some(place..place),
+            _ => None,
+        }
+    }
+
+    /// Returns the place of the bracket that closes the one at `place`.
+    fn closing(&self, place: usize) -> Option<usize> {
+        let mut depth = 0;
+        for at in place..self.words.len() {
+            match (self.words[at].kind, self.text(at)) {
+                (Kind::Sign, "(" | "{" | "[") => depth += 1,
+                (Kind::Sign, ")" | "}" | "]") => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// Reads a name that may be a known variable, and what is asked of it.
+    fn name(&mut self, place: usize) {
+        let Some(variable) = self.known.get(self.text(place)).copied() else {
+            return;
+        };
+        let before = match place {
+            0 => "",
+            place => self.text(place - 1),
+        };
+        if matches!(before, "." | ":" | "goto" | "::" | "local") {
+            return;
+        }
+        let sign = self.text(place + 1);
+        if sign == "=" || sign == "," && !matches!(before, "(" | "," | "{" | "=" | "return") {
+            self.known.remove(self.text(place));
+            return;
+        }
+        if !matches!(sign, "." | ":") || !self.is_name(place + 2) {
+            return;
+        }
+        let member = self.words[place + 2];
+        self.member(place, member, variable.holds);
+        if sign == "." {
+            self.dot(place, member, variable.holds);
+        }
+        let sends = variable.holds == Holds::User && sign == ":";
+        if let Some(which) = options_place(member.text).filter(|_| sends) {
+            self.options(place + 3, which, member.text == "request");
+        }
+    }
+
+    /// Tells a method that is called with a dot, which passes it no user or response.
+    fn dot(&mut self, place: usize, member: Token<'_>, holds: Holds) {
+        let method = match holds {
+            Holds::User => USER_FIELDS.contains(&member.text) && !NO_METHODS.contains(&member.text),
+            Holds::Response => RESPONSE_METHODS.contains(&member.text),
+        };
+        let first = match self.text(place + 3) {
+            "(" => self.words.get(place + 4),
+            _ => None,
+        };
+        let word = self.words.get(place + 3);
+        let called = word.is_some_and(|word| word.kind == Kind::Text || word.text == "{")
+            // What is passed in its place may be the user.
+            || first.is_some_and(|first| first.kind != Kind::Name);
+        if method && called {
+            let (variable, name) = (self.text(place), member.text);
+            let message = format!("'{variable}.{name}' is called with a dot");
+            let help = format!("write {variable}:{name}(…), with a colon");
+            self.found.push((member.line, message, help));
+        }
+    }
+
+    fn member(&mut self, place: usize, member: Token<'_>, holds: Holds) {
+        let known: Vec<&str> = match holds {
+            Holds::User => USER_FIELDS.to_vec(),
+            Holds::Response => [&RESPONSE_FIELDS[..], &RESPONSE_METHODS[..]].concat(),
+        };
+        if known.contains(&member.text) {
+            return;
+        }
+        let (variable, name) = (self.text(place), member.text);
+        let owner = match holds {
+            Holds::User => "a user",
+            Holds::Response => "a response",
+        };
+        let has = format!("{owner} has: {}", known.join(", "));
+        let help = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean '{near}'? {has}"),
+            None => has,
+        };
+        let message = format!("'{variable}{}{name}' does not exist", self.text(place + 1));
+        self.found.push((member.line, message, help));
+    }
+
+    /// Checks the names in the table of options of a call whose arguments begin at `place`.
+    fn options(&mut self, place: usize, which: usize, described: bool) {
+        let Some(arguments) = self.arguments(place) else {
+            return;
+        };
+        let begin = match which {
+            0 => Some(arguments.start),
+            which => self
+                .commas(arguments.clone())
+                .nth(which - 1)
+                .map(|comma| comma + 1),
+        };
+        let Some(table) = begin.filter(|begin| self.text(*begin) == "{") else {
+            return;
+        };
+        let known = match described {
+            true => [&OPTIONS[..], &REQUEST[..]].concat(),
+            false => OPTIONS.to_vec(),
+        };
+        for key in self.keys(table) {
+            self.key(key, "option", "a request", &known);
+            if self.text(key) == "expect" && self.text(key + 2) == "{" {
+                for key in self.keys(key + 2) {
+                    self.key(key, "field", "expect", &EXPECT);
+                }
+            }
+        }
+    }
+
+    fn key(&mut self, key: usize, kind: &str, owner: &str, known: &[&str]) {
+        let word = self.words[key];
+        if known.contains(&word.text) {
+            return;
+        }
+        let all = format!("{kind}s of {owner}: {}", known.join(", "));
+        let help = match nearest(word.text, known.iter().copied()) {
+            Some(near) => format!("did you mean '{near}'? {all}"),
+            None => all,
+        };
+        let message = format!("unknown {kind} '{}' in {owner}", word.text);
+        self.found.push((word.line, message, help));
+    }
+
+    /// Returns the places of the commas between arguments.
+    fn commas(&self, arguments: Range<usize>) -> impl Iterator<Item = usize> {
+        self.outer(arguments)
+            .filter(|place| self.text(*place) == ",")
+    }
+
+    /// Returns the places of the names that are set in a table by `name = value`.
+    fn keys(&self, table: usize) -> Vec<usize> {
+        let Some(end) = self.closing(table) else {
+            return Vec::new();
+        };
+        let places = self.outer(table + 1..end);
+        let keys = places.filter(|place| {
+            let begins = matches!(self.text(place - 1), "{" | "," | ";");
+            self.is_name(*place) && begins && self.text(place + 1) == "="
+        });
+        keys.collect()
+    }
+
+    /// Returns the places of the words that are in no inner bracket or function.
+    fn outer(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
+        let mut depth = 0;
+        range.filter(move |place| {
+            let before = depth;
+            match (self.words[*place].kind, self.text(*place)) {
+                (Kind::Sign, "(" | "{" | "[")
+                | (Kind::Name, "function" | "if" | "do" | "repeat") => {
+                    depth += 1;
+                }
+                (Kind::Sign, ")" | "}" | "]") | (Kind::Name, "end" | "until") => depth -= 1,
+                _ => {}
+            }
+            before == 0
+        })
+    }
+}
+
+fn options_place(method: &str) -> Option<usize> {
+    let found = SENDING.iter().find(|(name, _)| *name == method);
+    found.map(|(_, place)| *place)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Names that do not exist are told, and nothing else is.
+
+use super::*;
+
+fn told(text: &str) -> Vec<String> {
+    let source = Source {
+        name: "p.lua".to_owned(),
+        text: text.into(),
+    };
+    let found = unknown_names(&source);
+    found.iter().map(|told| told.message().to_owned()).collect()
+}
+
+#[test]
+fn names_that_do_not_exist_are_told() {
+    for (body, message) in [
+        ("user:gte '/'", "'user:gte' does not exist"),
+        ("user.get('/')", "'user.get' is called with a dot"),
+        ("user.get '/'", "'user.get' is called with a dot"),
+        (
+            "local page = user:get '/' page.json()",
+            "'page.json' is called with a dot",
+        ),
+        ("if x then user.wiat(1) end", "'user.wiat' does not exist"),
+        (
+            "local page = user:get('/')\n page:fomr()",
+            "'page:fomr' does not exist",
+        ),
+        (
+            "local r = user:post '/' if r.stauts == 2 then end",
+            "'r.stauts' does not exist",
+        ),
+        (
+            "user:get('/', { nmae = 'x' })",
+            "unknown option 'nmae' in a request",
+        ),
+        (
+            "user:get('/a' .. f(1, 2), { name = 'x', expect = { stauts = 2 } })",
+            "unknown field 'stauts' in expect",
+        ),
+        (
+            "user:post('/', nil, { form = { a = 1 }, timout = 3 })",
+            "unknown option 'timout' in a request",
+        ),
+        (
+            "user:request { method = 'GET', pth = '/' }",
+            "unknown option 'pth' in a request",
+        ),
+    ] {
+        let plan = format!("task {{ 'a', function(user) {body} end }}");
+        assert_eq!(told(&plan), [message], "{plan}");
+    }
+}
+
+#[test]
+fn what_could_be_meant_is_not_told() {
+    for body in [
+        "user:get '/' user:wait(1) user.data.anything = user.data.other",
+        "local user = other() user:gte()",
+        "for user in list() do user:gte() end",
+        "f(function(user) user:gte() end)",
+        "user = other() user:gte()",
+        "local form = user:get('/'):form '#a' form:anything()",
+        "local page = user:get '/' page = 3 page:anything()",
+        "local page = user:get '/' or nil page:anything()",
+        "do local page = user:get '/' end page:anything()",
+        "local page = user:get '/' local function f(page) page:anything() end",
+        "local page, other = user:get '/', 3 other:anything()",
+        "local t = { user = 1 } t.user:gte() x.user.gte()",
+        "user:get('/', opts) user:get('/', { [x] = 1, form = { anything = 1 }, headers = { a = 'b' } })",
+        "user:post('/', { anything = 1 })",
+        "user:get('/', { name = (function() local t = { anything = 1 } return t end)() })",
+        "print('user:gte') -- user:gte",
+        "pcall(user.get, user, '/') user.get(user, '/') user.stop()",
+        "user:transaction('a', function() user:get '/' end)",
+    ] {
+        let plan = format!("task {{ 'a', function(user) {body} end }}");
+        assert_eq!(told(&plan), Vec::<String>::new(), "{plan}");
+    }
+    for plan in [
+        "local user = 1 f(function(user) user:gte() end)",
+        "task { 'a', f } user:gte()",
+    ] {
+        assert_eq!(told(plan), Vec::<String>::new(), "{plan}");
+    }
+}

@@ -1,0 +1,1 @@
+task { "front page", (user) => user:get("/") }

@@ -1,0 +1,3 @@
+const paths = { "/", "/about" }
+
+task { function(user) user:get(random.pick(paths)) end }

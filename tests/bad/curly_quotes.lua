@@ -1,0 +1,1 @@
+task { “front page”, function(user) user:get "/" end }

@@ -1,0 +1,3 @@
+local token = os.getenv "TOKEN"
+
+task { function(user) user:get("/?t=" .. token) end }

@@ -1,0 +1,3 @@
+sleep(1)
+
+task { function(user) user:get "/" end }

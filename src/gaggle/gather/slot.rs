@@ -81,7 +81,7 @@ impl Slot {
     }
 
     /// Returns whether anything waits for a record.
-    pub(super) fn is_waiting(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
@@ -91,11 +91,6 @@ impl Slot {
         let at_work = at_work.filter(|(_, member)| !member.ended && member.absent < ABSENT);
         let mut workers = at_work.map(|(worker, _)| worker);
         self.is_waiting() && workers.all(|worker| self.fold.members.contains_key(worker))
-    }
-
-    /// Returns whether it has workers, and all of them have sent their last signal.
-    pub(super) fn is_over(&self) -> bool {
-        !self.members.is_empty() && self.members.values().all(|member| member.ended)
     }
 
     /// Takes what waits, as records of at most so many bytes of figures and signals each as far as single signals have no
@@ -353,7 +348,7 @@ mod tests {
             assert!(figures.len() <= 4_000 || alone, "{}", figures.len());
         }
         assert_eq!(whole(&records).0.whole(), one_by_one(&signals).whole());
-        assert!(slot.is_over() && !slot.is_waiting());
+        assert!(!slot.is_waiting());
         assert_eq!(
             records.last().map(|last| last.through),
             signals.last().map(|last| last.number)

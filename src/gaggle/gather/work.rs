@@ -70,7 +70,6 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
     let (mut written, mut heard) = (Instant::now(), Instant::now());
     // When the first signal came that is in no record.
     let mut waiting: Option<Instant> = None;
-    let mut over = false;
     loop {
         tokio::select! {
             biased;
@@ -90,7 +89,8 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
         let since = written.elapsed();
         let late = waiting.is_some_and(|waiting| waiting.elapsed() >= PATIENCE);
         let due = since >= MOST || since >= LEAST && (late || slot.is_complete());
-        if !due || over && !slot.is_waiting() {
+        // Also when all workers that it knows have ended: the manager may wait for one that is lost and was never heard here.
+        if !due {
             continue;
         }
         (written, waiting) = (Instant::now(), None);
@@ -103,7 +103,6 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
                 }
             }
         }
-        over = slot.is_over();
     }
 }
 

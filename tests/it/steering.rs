@@ -92,12 +92,14 @@ fn count(server: &Server, beginning: &str) -> usize {
 fn users_can_be_set_to_more_to_fewer_to_none_and_to_some_again() {
     let server = Server::start();
     let fields = [("users", number(2)), ("hatch_rate", number(1_000))];
-    let report = steer(COMES_AND_GOES, &server, &fields, async |wheel| {
+    let report = steer(COMES_AND_GOES, &server, &fields, async |mut wheel| {
         let came = |n| move |server: &Server| count(server, "GET /in/") == n;
         let gone = |n| move |server: &Server| count(server, "GET /out/") == n;
         wheel.until("2 came", || came(2)(&server)).await;
         wheel.send(Command::SetUsers(5)).await;
         wheel.until("5 came", || came(5)(&server)).await;
+        // Users of two threads met only if figures of both were handed over in between.
+        while wheel.picture().await.users < 5 {}
         wheel.send(Command::SetUsers(1)).await;
         wheel.until("4 went", || gone(4)(&server)).await;
         assert_eq!(count(&server, "GET /out/1"), 0, "the first user stays");

@@ -100,6 +100,7 @@ mod phases;
 mod plan;
 #[cfg(feature = "web")]
 mod serve;
+mod tags;
 #[cfg(any(feature = "otlp", feature = "web"))]
 mod telemetry;
 mod threshold;
@@ -120,7 +121,7 @@ pub mod report {
         EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LiveArrivals,
         LiveRequests, LiveRow, LiveWorker, LogRow, MachineRow, Metric, MetricKind, PartRow,
         PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase,
-        RunSettings, ScenarioRow, SeriesPoint, Snapshot, TaskRow, ThresholdRow, TraceRow,
+        RunSettings, ScenarioRow, SeriesPoint, Snapshot, TagRow, TaskRow, ThresholdRow, TraceRow,
         TracedRequest, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;

@@ -23,18 +23,19 @@ console   nothing
 files     nothing
 packed    nothing
 phases    nothing
+tags      nothing
 trace     nothing
 wildcard  nothing
 threshold error units
 pem       files error
-metrics   packed phases threshold trace units error
+metrics   packed phases tags threshold trace units error
 control   metrics error units
 config    threshold error units
 http      pem phases trace wildcard error units
-plan      config wildcard error units
+plan      config tags wildcard error units
 cli       threshold config error units
-lua       plan config http html metrics files error units
-engine    lua plan config http metrics control machine trace error units
+lua       plan config http html metrics tags files error units
+engine    lua plan config http metrics control machine tags trace error units
 output    metrics config trace error units
 tui       metrics control console error units
 demo      error units

@@ -15,6 +15,10 @@
 ---@field compress? "gzip" # compress the body
 ---@field discard? boolean # count the body, do not keep it (default: false)
 ---@field allow_failure? boolean # a bad status is no failure (default: false)
+---@field tags? table<string, string|number|boolean> # what reports and thresholds tell it apart by: { region = "eu" }
+
+---@class lgoose.TransactionOptions
+---@field tags? table<string, string|number|boolean> # of the requests within it
 
 ---@class lgoose.SubmitOptions: lgoose.Options
 ---@field button? string|false # the name or the value of the button to press (default: the first; false: none)

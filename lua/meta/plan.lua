@@ -25,7 +25,7 @@
 ---@field shared_iterations? integer # of all users together: whoever is free begins the next (default: no limit)
 ---@field wait_factor? number # what every pause is multiplied by; 0 = no pauses (default: 1)
 ---@field scenarios? string[] # the scenarios that run, "*" stands for any text (default: all)
----@field tags? string|string[] # only the tasks that have one of these tags run, themselves or by their scenario (default: all)
+---@field tags? string|string[]|table<string, string|number|boolean> # a list: only the tasks that have one of these tags run, themselves or by their scenario (default: all); named values are tags of all requests: { build = "1.2" }
 ---@field warmup? lgoose.Duration # keep the figures of this first time apart
 ---@field reset_stats? boolean # drop what was counted before all users had started (default: false)
 ---@field stop_timeout? lgoose.Duration # how long running tasks may take to finish after a stop (default: 30 s)
@@ -72,8 +72,9 @@
 ---A limit is text: FIGURE, one of < <= > >=, and a number with its unit, such as "p95 < 300ms". In `thresholds`
 ---it is about all requests; under a name it is about that row of the report: `["GET /cart"] = "failures < 1%"`.
 ---A name is that of requests with or without their method, a task, a transaction, a check or a custom metric;
----`checks` is all checks together, and a label of workers (`["region=eu"]`) all their requests. A name that nothing
----has fails: "no data". Figures:
+---`checks` is all checks together, a label of workers (`["region=eu"]`) all their requests. Tags before a name choose
+---among its requests, tags alone among all: `["scenario=buyers"]`, `["phase=load, GET cart"]`. A name that nothing has
+---fails: "no data". Figures:
 --- * of requests and tasks: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max (in us, ms, s), failures (in %, or as a
 ---   number), rate (in /s), count
 --- * of checks: checks (in %), failures, rate (in /s), count
@@ -96,7 +97,7 @@ function plan(options) end
 ---@field [1] string # the name, unique in the plan
 ---@field [integer] lgoose.Task|string
 ---@field weight? integer # share of the users relative to other scenarios (default: 1)
----@field tags? string|string[] # what '--tags' may choose it by, with all its tasks (default: none)
+---@field tags? string|string[]|table<string, string|number|boolean> # what '--tags' may choose it by, with all its tasks; named values are tags of its requests, too: { "slow", region = "eu" } (default: none)
 ---@field users? integer # a fixed number of the run's users instead of a weight; with a load of its own, its users
 ---@field rate? number|string # its own iterations started per second, however long answers take
 ---@field max_users? integer # with a rate: its users at the same time at most (default: 1000)
@@ -124,7 +125,7 @@ function scenario(spec) end
 ---@field [1] string|lgoose.TaskFunction
 ---@field [2]? lgoose.TaskFunction
 ---@field weight? integer # how often it runs in one iteration (default: 1)
----@field tags? string|string[] # what '--tags' may choose it by (default: none)
+---@field tags? string|string[]|table<string, string|number|boolean> # what '--tags' may choose it by; named values are tags of its requests, too (default: none)
 ---@field sequence? integer # tasks with one run before those without, in ascending order; equal ones form a group
 ---@field on_start? boolean # once per user at its beginning, not in the iteration (default: false)
 ---@field on_stop? boolean # once per user at its end, not in the iteration (default: false)

@@ -11,6 +11,7 @@
 ---@field host string # the base URL that paths are joined to
 ---@field data table # its own: what it must remember between tasks
 ---@field cookies lgoose.Cookies
+---@field tags table<string, string|number|boolean|nil> # of its requests from now on, beside those that are declared
 local User = {}
 
 ---Gets a page and waits for its whole body.
@@ -81,6 +82,7 @@ function User:submit(form, fields, options) end
 ---@param name string
 ---@param fn fun(): T
 ---@return T
+---@overload fun(self, name: string, options: lgoose.TransactionOptions, fn: fun(): T): T
 function User:transaction(name, fn) end
 
 ---Changes the base URL from now on.

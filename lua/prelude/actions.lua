@@ -2,7 +2,7 @@
 
 local host, H, fail, User = ...
 
-local error, pcall, type = error, pcall, type
+local error, pcall, tostring, type = error, pcall, tostring, type
 local yield = coroutine.yield
 local STOP = host("op:stop")
 
@@ -12,11 +12,21 @@ local function end_transaction(name, begin, ok, ...)
   error(..., 0)
 end
 
-function User.transaction(self, name, fn)
+local function end_tagged(name, begin, ...)
+  H.end_tagged()
+  return end_transaction(name, begin, ...)
+end
+
+function User.transaction(self, name, options, fn)
+  local tagged = type(options) == "table"
+  if not tagged and fn == nil then fn = options end
   if type(name) ~= "string" or type(fn) ~= "function" then
     fail("user:transaction takes a name and a function: user:transaction(\"buy\", function() ... end)")
   end
-  return end_transaction(name, H.clock(), pcall(fn, self))
+  if not tagged then return end_transaction(name, H.clock(), pcall(fn, self)) end
+  local ok, problem = pcall(H.begin_tagged, options)
+  if not ok then fail(tostring(problem)) end
+  return end_tagged(name, H.clock(), pcall(fn, self))
 end
 
 function User.stop() yield(STOP) end

@@ -139,6 +139,9 @@ impl Vm {
             return Step::Op(Op::Stop);
         }
         self.host.task.set(Some(task));
+        if let Some(tags) = &mut *self.host.tags.borrow_mut() {
+            tags.begin_task();
+        }
         self.enter((task + 1, iteration))
     }
 
@@ -205,6 +208,7 @@ impl Vm {
         )?;
         fresh.host.random.swap(&self.host.random);
         fresh.host.task.swap(&self.host.task);
+        fresh.host.tags.swap(&self.host.tags);
         *self = fresh;
         self.coroutine = Coroutine::new(&self.lua, self.run.clone())?;
         Ok(())
@@ -287,7 +291,12 @@ impl Vm {
             let random = || self.host.random.borrow_mut().random::<f64>();
             let mut budget = self.host.budget(&self.lua);
             match Op::read(values, &mut budget, random) {
-                Some(Ok(op)) => return Step::Op(op),
+                Some(Ok(mut op)) => {
+                    if let Some(tags) = &*self.host.tags.borrow() {
+                        op.tag(&tags.all());
+                    }
+                    return Step::Op(op);
+                }
                 // Raised by the prelude, at the plan's line.
                 Some(Err(problem)) => yielded = self.resume((Value::Nil, problem)),
                 None if self.coroutine.is_finished() => return Step::Done,

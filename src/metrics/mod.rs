@@ -41,6 +41,7 @@ mod slices;
 mod snapshot;
 mod spread;
 mod store;
+mod tagged_names;
 mod tally;
 mod threshold_figures;
 mod thresholds;
@@ -69,7 +70,7 @@ pub use report::{
     ArrivalsRow, Cause, Check, CoFigures, CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind,
     Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LogRow, MachineRow, Metric,
     MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings,
-    ScenarioRow, SeriesPoint, TaskRow, ThresholdRow, TraceRow, TracedRequest, Verdict,
+    ScenarioRow, SeriesPoint, TagRow, TaskRow, ThresholdRow, TraceRow, TracedRequest, Verdict,
     VerdictResult, WorkerRow, WorkerState,
 };
 pub(crate) use request_log::{
@@ -84,6 +85,7 @@ pub use snapshot::{
     Aim, LiveArrivals, LiveRequests, LiveRow, LiveWorker, Progress, RunPhase, Snapshot,
 };
 pub(crate) use store::Store;
+pub(crate) use tagged_names::TagsId;
 #[cfg(any(feature = "otlp", feature = "web"))]
 pub(crate) use traced::BORDERS;
 pub(crate) use under_way::Flight;

@@ -4,6 +4,7 @@
 //! Used by each recorder for its own numbers and by the store for its own. Bounded: a plan that puts an id
 //! into every name must not fill the memory.
 
+use crate::tags::Tags;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,12 +19,15 @@ pub(super) const OTHER: &str = "(other)";
 pub(super) struct Label {
     pub(super) group: Box<str>,
     pub(super) name: Box<str>,
+    /// Tags of a request; none of anything else.
+    pub(super) tags: Arc<Tags>,
 }
 
 impl Label {
-    /// Returns group and name.
-    pub(super) fn pair(&self) -> (String, String) {
-        (self.group.to_string(), self.name.to_string())
+    /// Returns group, name and tags.
+    pub(super) fn key(&self) -> (String, String, Tags) {
+        let tags = Tags::clone(&self.tags);
+        (self.group.to_string(), self.name.to_string(), tags)
     }
 }
 
@@ -109,6 +113,7 @@ impl Names {
         self.labels.push(Arc::new(Label {
             group: group.into(),
             name: name.into(),
+            tags: Arc::default(),
         }));
         let group = match self.groups.iter().position(|known| &*known.name == group) {
             Some(at) => &mut self.groups[at],

@@ -10,7 +10,7 @@ mod spans;
 
 use crate::control::Handle;
 use crate::error::Error;
-use crate::metrics::{Report, Snapshot};
+use crate::metrics::{Detail, Report, Snapshot};
 use crate::telemetry::families;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
@@ -116,7 +116,7 @@ impl Work {
             }
             let handle = self.handle.clone();
             let exporting = async {
-                let Some(report) = handle.report().await else {
+                let Some(report) = handle.report_in(Detail::Totals).await else {
                     return;
                 };
                 let now = handle.snapshot().unwrap_or_default();

@@ -11,9 +11,11 @@ mod outline;
 mod schedule;
 mod select;
 mod shape;
+mod tagging;
 mod wait;
 
 use crate::config::OwnLoad;
+use crate::tags::Tags;
 pub(crate) use arrivals::{Arrivals, RateLine};
 pub(crate) use deal::Deal;
 use http::HeaderMap;
@@ -81,6 +83,8 @@ pub struct Scenario {
     pub wait: Wait,
     /// The tags by which `--tags` may choose it, with all its tasks.
     pub tags: Vec<String>,
+    /// The tags of its requests in figures.
+    pub(crate) request_tags: Tags,
     /// The tasks in the order of their declaration.
     pub tasks: Vec<Task>,
 }
@@ -101,6 +105,7 @@ impl Scenario {
             order: Order::default(),
             wait: Wait::None,
             tags: Vec::new(),
+            request_tags: Tags::default(),
             tasks: Vec::new(),
         }
     }
@@ -121,6 +126,8 @@ pub struct Task {
     pub on_stop: bool,
     /// The tags by which `--tags` may choose it.
     pub tags: Vec<String>,
+    /// The tags of its requests in figures, those of the scenario and the plan among them.
+    pub(crate) request_tags: Tags,
     /// The pause after this task; the scenario's if there is none.
     pub wait: Option<Wait>,
     /// The index of the task's function, in the order in which the plan declares its tasks.
@@ -139,6 +146,7 @@ impl Task {
             on_start: false,
             on_stop: false,
             tags: Vec::new(),
+            request_tags: Tags::default(),
             wait: None,
             function,
             line,

@@ -72,6 +72,7 @@ mod seed;
 mod server;
 mod steering;
 mod stopping;
+mod tags;
 mod terminal;
 mod thresholds;
 mod tools;

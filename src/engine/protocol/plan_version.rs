@@ -4,6 +4,7 @@
 use crate::config::RunConfig;
 use crate::lua::Program;
 use crate::plan::{Lanes, Plan, Task};
+use crate::tags::{SCENARIO, split_selector};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,10 +32,15 @@ impl PlanVersion {
     /// and thresholds count.
     pub(crate) fn new(
         program: Arc<Program>,
-        plan: Plan,
+        mut plan: Plan,
         hosts: Vec<String>,
         config: Arc<RunConfig>,
     ) -> PlanVersion {
+        let names = config.thresholds.iter();
+        let mut tags = names.filter_map(|one| split_selector(one.name.as_deref()?));
+        if tags.any(|(tags, _)| !tags.only(SCENARIO).is_empty()) {
+            plan.name_scenarios();
+        }
         PlanVersion {
             number: 0,
             stands_for: None,

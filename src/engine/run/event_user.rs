@@ -139,6 +139,7 @@ fn role(event: Event, plan_version: &PlanVersion) -> Rc<Role> {
         schedule: Schedule::new(&scenario),
         scenario,
         tasks: Vec::new(),
+        tags: Vec::new(),
         host: plan_version.hosts[0].clone(),
         program: plan_version.program.clone(),
         limits: OwnLimits::default(),

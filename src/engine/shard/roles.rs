@@ -19,8 +19,12 @@ pub(super) fn roles(
             .tasks
             .iter()
             .map(|task| (recorder.task(&scenario.name, &task.title()), task.title()));
+        let tasks: Vec<_> = tasks.collect();
+        let tags = scenario.tasks.iter();
+        let tags = tags.map(|task| recorder.tags(&task.request_tags)).collect();
         Rc::new(Role {
-            tasks: tasks.collect(),
+            tags,
+            tasks,
             schedule: Schedule::new(scenario),
             scenario: scenario.clone(),
             host: host.clone(),

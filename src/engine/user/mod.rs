@@ -23,7 +23,7 @@ use crate::engine::user::user_vm::UserVm;
 use crate::error::Error;
 use crate::http::Session;
 use crate::lua::{Program, Raised, Step, Vm, VmSetup, stream};
-use crate::metrics::{Cycles, Failure, Recorder, TaskContext, TaskId, TaskRun};
+use crate::metrics::{Cycles, Failure, Recorder, TagsId, TaskContext, TaskId, TaskRun};
 use crate::plan::{Cursor, Event, Scenario, Schedule};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::rc::Rc;
@@ -38,6 +38,8 @@ pub(crate) struct Role {
     pub(crate) schedule: Schedule,
     /// Number and name under which each task is counted.
     pub(crate) tasks: Vec<(TaskId, String)>,
+    /// Tags of the requests of each task, as they are declared.
+    pub(crate) tags: Vec<TagsId>,
     pub(crate) host: String,
     /// Compiled code of its tasks.
     pub(crate) program: Arc<Program>,

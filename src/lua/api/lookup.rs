@@ -4,7 +4,7 @@
 use super::prelude::{self, Part};
 use super::{
     codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
-    response, session, wait,
+    response, session, tags, wait,
 };
 use crate::error::Diagnostic;
 use crate::lua::diagnostics;
@@ -94,6 +94,8 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
         "share" => lua.create_function(session::share)?.into_lua(lua),
         "clock" => lua.create_function(metric::clock)?.into_lua(lua),
+        "begin_tagged" => lua.create_function(tags::begin_transaction)?.into_lua(lua),
+        "end_tagged" => lua.create_function(tags::leave_transaction)?.into_lua(lua),
         "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
         "same_task" => lua.create_function(same_task)?.into_lua(lua),
         "task_name" => lua.create_function(task_name)?.into_lua(lua),

@@ -21,6 +21,7 @@ mod regex;
 mod require;
 mod response;
 mod session;
+mod tags;
 #[cfg(test)]
 mod tests;
 mod wait;

@@ -6,7 +6,7 @@ use crate::lua::values::DisplayText;
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 26] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 27] = [
     "id",
     "scenario",
     "task",
@@ -33,6 +33,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 26] = [
     "basic_auth",
     "bearer",
     "cookies",
+    "tags",
 ];
 
 /// The globals that are made in Rust, for messages.

@@ -3,6 +3,7 @@
 
 use super::lookup::{Member, part};
 use super::prelude;
+use super::tags::user_tags;
 use crate::http::Session;
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::Host;
@@ -40,6 +41,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
             session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
             Ok(())
         })?,
+        "tags" => return Ok((Value::Table(user_tags(lua)?), None)),
         "cookies" => return Ok((Value::Table(cookies(lua)?), None)),
         _ => return Ok((Value::Nil, None)),
     };

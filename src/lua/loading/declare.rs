@@ -1,10 +1,10 @@
 //! The declarations of a plan: its top level runs once, every field of `plan`, `scenario` and `task` is checked, and
 //! the plan becomes plain data. A mistake is a diagnostic at its own line.
 
-use super::field::{DeclarationError, for_each_field};
+use super::field::{DeclarationError, Field, for_each_field};
 use super::scenario_fields::read_scenario_fields;
 use super::setting::{entries, read_setting};
-use crate::config::{Settings, unknown_word};
+use crate::config::{Settings, Value as Setting, unknown_word};
 use crate::error::{Diagnostic, Error};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
@@ -13,6 +13,7 @@ use crate::lua::plan_files::{Program, SourceLine, TaskLocation};
 use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Event, Plan, Scenario, Task};
+use crate::tags::Tags;
 use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -40,6 +41,8 @@ struct PlanBuilder {
     /// The names of the scenarios.
     names: HashSet<String>,
     events: Vec<Event>,
+    /// Tags of all requests in figures.
+    request_tags: Tags,
 }
 
 /// A task and, once a scenario has taken it, that scenario. The table is kept alive so that its address stays unique.
@@ -88,11 +91,13 @@ pub(super) fn collect_declarations(
             .help("the smallest plan is: task { function(user) user:get \"/\" end }");
         return Err(empty.into());
     }
+    let mut plan = Plan {
+        scenarios: builder.scenarios,
+        events: builder.events,
+    };
+    plan.tag_requests(&builder.request_tags);
     Ok(Declarations {
-        plan: Plan {
-            scenarios: builder.scenarios,
-            events: builder.events,
-        },
+        plan,
         settings: builder.settings,
         task_locations: builder
             .tasks
@@ -218,9 +223,19 @@ fn declare_plan(
             );
         };
         let name = escape_invalid(key);
+        let mut setting = read_setting(&value);
+        if let ("tags", Value::Table(_)) = (name.as_str(), &value) {
+            let (words, tags) = Field::new(name.clone(), "plan", &value).tags()?;
+            builder.request_tags = tags;
+            // What is named says nothing about which tasks run.
+            if words.is_empty() {
+                continue;
+            }
+            setting = Setting::List(words);
+        }
         builder
             .settings
-            .set(&name, &read_setting(&value))
+            .set(&name, &setting)
             .map_err(|diagnostic| DeclarationError {
                 diagnostic,
                 word: Some(name),
@@ -258,7 +273,7 @@ fn declare_task(
             "on_start" => task.on_start = field.flag()?,
             "on_stop" => task.on_stop = field.flag()?,
             "wait" => task.wait = Some(field.wait()?),
-            "tags" => task.tags = field.texts()?,
+            "tags" => (task.tags, task.request_tags) = field.tags()?,
             _ => return Err(field.unknown(&TASK_FIELDS)),
         }
         Ok(())

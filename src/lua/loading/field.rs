@@ -3,9 +3,10 @@
 use super::setting::{entries, read_setting};
 use crate::config::{OwnLoadSettings, Value as Setting, unknown_word};
 use crate::error::Diagnostic;
-use crate::lua::requests::header_line;
+use crate::lua::requests::{header_line, set_tag};
 use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Order, Wait};
+use crate::tags::Tags;
 use crate::units;
 use http::HeaderMap;
 use mlua::{Table, Value};
@@ -98,6 +99,36 @@ impl<'a> Field<'a> {
             }
             _ => Err(wrong()),
         }
+    }
+
+    /// Reads tags: strings, by which tasks are chosen, and named values, by which figures are told apart.
+    pub(super) fn tags(&self) -> Result<(Vec<String>, Tags), DeclarationError> {
+        let Value::Table(table) = self.value else {
+            return Ok((self.texts()?, Tags::default()));
+        };
+        let mut words = Vec::new();
+        let mut tags = Tags::default();
+        for (key, value) in entries(table) {
+            match (&key, &value) {
+                (Value::Integer(_), Value::String(word)) => words.push(escape_invalid(word)),
+                (Value::String(key), value) => {
+                    let key = escape_invalid(key);
+                    set_tag(&mut tags, &key, value).map_err(|problem| DeclarationError {
+                        diagnostic: Diagnostic::new(format!(
+                            "field '{}' of {}: {problem}",
+                            self.name, self.owner
+                        )),
+                        word: Some(key),
+                    })?;
+                }
+                _ => {
+                    return Err(self.wrong(
+                        "a list of strings, such as { \"smoke\" }, or named values, such as { region = \"eu\" }",
+                    ));
+                }
+            }
+        }
+        Ok((words, tags))
     }
 
     /// Reads a table of headers.

@@ -52,7 +52,7 @@ pub(super) fn read_scenario_fields(
             "wait" => scenario.wait = field.wait()?,
             "host" => scenario.host = Some(field.text()?),
             "order" => scenario.order = field.order()?,
-            "tags" => scenario.tags = field.texts()?,
+            "tags" => (scenario.tags, scenario.request_tags) = field.tags()?,
             name if OwnLoad::FIELDS.contains(&name) => {
                 let settings = own_load.get_or_insert_default();
                 field.set_in(settings)?;

@@ -144,6 +144,7 @@ mod tests {
             ("lgoose.Bearer", &fields::BEARER),
             ("lgoose.Part", &fields::PART),
             ("lgoose.SubmitOptions", &fields::SUBMIT),
+            ("lgoose.TransactionOptions", &fields::TRANSACTION),
             ("lgoose.DataOptions", &members::DATA_OPTIONS),
         ] {
             names.extend(members.iter().map(|member| format!("{class}.{member}")));

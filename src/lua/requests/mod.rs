@@ -9,6 +9,7 @@ mod options;
 mod request;
 mod responses;
 mod submit;
+mod tags;
 
 pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
@@ -19,6 +20,7 @@ pub(crate) use request::RequestOp;
 pub(crate) use responses::Counted;
 pub use responses::Finished;
 pub(super) use responses::{Address, Responses};
+pub(super) use tags::{OwnTags, read_transaction, set_tag};
 
 /// The names of the fields that plans may set, for the test of the stubs.
 #[cfg(test)]
@@ -26,4 +28,5 @@ pub(super) mod fields {
     pub(in crate::lua) use super::multipart::PART;
     pub(in crate::lua) use super::options::{BEARER, EXPECT, OPTIONS, REQUEST};
     pub(in crate::lua) use super::submit::SUBMIT;
+    pub(in crate::lua) use super::tags::TRANSACTION;
 }

@@ -9,6 +9,7 @@ use crate::lua::limits::Budget;
 use crate::lua::values::{
     self, ENTRY_BYTES, describe_mismatch, escape_invalid, read_seconds, read_statuses, unwrap_view,
 };
+use crate::tags::Tags;
 use http::Method;
 use mlua::{LightUserData, Value};
 use std::time::Duration;
@@ -90,6 +91,24 @@ impl Op {
     }
 }
 
+impl Op {
+    /// Adds tags to its requests, whose own win.
+    pub(in crate::lua) fn tag(&mut self, tags: &Tags) {
+        let ops = match self {
+            Op::Request(op) => std::slice::from_mut(op),
+            Op::Fetch(ops) => ops,
+            Op::Wait(_) | Op::Stop => return,
+        };
+        for op in ops {
+            let all = match &op.tags {
+                Some(own) => tags.with(own),
+                None => tags.clone(),
+            };
+            op.tags = Some(Box::new(all));
+        }
+    }
+}
+
 /// Reads a method that the plan names.
 fn read_method(value: &Value) -> Result<Method, String> {
     match value {
@@ -161,6 +180,7 @@ fn read_fetch(urls: Value, options: Value, budget: &mut Budget) -> Result<Op, St
                 name: model.name.clone(),
                 expect: model.expect.clone(),
                 allow_failure: model.allow_failure,
+                tags: model.tags.clone(),
             });
         }
     }

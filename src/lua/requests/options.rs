@@ -5,6 +5,7 @@ use super::expect::{ExpectedHeader, Redirect};
 use super::json;
 use super::multipart;
 use super::request::RequestOp;
+use super::tags::read_tags;
 use crate::config::unknown_word;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
@@ -21,7 +22,7 @@ use mlua::{LuaString, Table, Value};
 use std::io::Write as _;
 use std::time::Duration;
 
-pub(in crate::lua) const OPTIONS: [&str; 13] = [
+pub(in crate::lua) const OPTIONS: [&str; 14] = [
     "name",
     "headers",
     "query",
@@ -35,6 +36,7 @@ pub(in crate::lua) const OPTIONS: [&str; 13] = [
     "compress",
     "discard",
     "allow_failure",
+    "tags",
 ];
 pub(in crate::lua) const EXPECT: [&str; 8] = [
     "status", "title", "text", "no_text", "header", "redirect", "under", "json",
@@ -103,6 +105,7 @@ pub(super) fn read(
             },
             "discard" => op.request.discard = read_flag(&value, "option 'discard'")?,
             "allow_failure" => op.allow_failure = read_flag(&value, "option 'allow_failure'")?,
+            "tags" => op.tags = Some(Box::new(read_tags(&value, "option 'tags'")?)),
             known if beside.contains(&known) => {}
             unknown => {
                 return Err(to_one_line(unknown_word(

@@ -5,6 +5,7 @@ use crate::http::Request;
 use crate::lua::limits::Budget;
 use crate::lua::plan_files::PlanFile;
 use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch};
+use crate::tags::Tags;
 use bytes::Bytes;
 use http::Method;
 use mlua::Value;
@@ -21,6 +22,8 @@ pub struct RequestOp {
     pub expect: Expect,
     /// Whether a status of 400 or more is no failure.
     pub allow_failure: bool,
+    /// The tags that it has beside those of its task.
+    pub(crate) tags: Option<Box<Tags>>,
 }
 
 impl RequestOp {
@@ -30,6 +33,7 @@ impl RequestOp {
             name: None,
             expect: Expect::default(),
             allow_failure: false,
+            tags: None,
         }
     }
 

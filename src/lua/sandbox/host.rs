@@ -6,7 +6,7 @@ use crate::http::Session;
 use crate::lua::diagnostics::plan_line;
 use crate::lua::limits::{Account, Budget, Held, Limits};
 use crate::lua::plan_files::Program;
-use crate::lua::requests::{Address, Finished, Responses};
+use crate::lua::requests::{Address, Finished, OwnTags, Responses};
 use crate::metrics::Recorder;
 use bytes::Bytes;
 use mlua::Lua;
@@ -43,6 +43,8 @@ pub(in crate::lua) struct Host {
     collected_at: Cell<usize>,
     /// A message about the latest form that was not found; empty before.
     pub(in crate::lua) missed_form: RefCell<String>,
+    /// Tags of the user; made at the first.
+    pub(in crate::lua) tags: RefCell<Option<Box<OwnTags>>>,
     /// The latest message of `error` that was not UTF-8: as Lua converts it to text, and as it is shown.
     pub(in crate::lua) raised_bytes: RefCell<Option<(String, String)>>,
 }
@@ -70,6 +72,7 @@ impl Host {
             account: Account::default(),
             collected_at: Cell::new(0),
             missed_form: RefCell::default(),
+            tags: RefCell::default(),
             raised_bytes: RefCell::default(),
         }
     }

@@ -20,12 +20,13 @@ use super::latency::{Exact, MOST_COUNT};
 use super::measures::{Kind, Measure};
 use super::request::RequestCounts;
 use super::under_way::Quiet;
+use crate::tags::Tags;
 use rows::{Arrivals, Counted, ErrorCount, Request, Task, Who};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Group and name of a row: the method of a request, the scenario of a task.
-type Name = (String, String);
+/// Group, name and tags of a row: the method of a request, the scenario of a task, which has no tags.
+type Name = (String, String, Tags);
 
 /// Measurements of any number of shards.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -256,10 +257,10 @@ impl Slice {
             ..Slice::default()
         };
         for row in delta.requests.iter().filter(|row| !row.is_empty()) {
-            slice.requests.insert(row.label.pair(), Request::from(row));
+            slice.requests.insert(row.label.key(), Request::from(row));
         }
         for row in delta.tasks.iter().filter(|row| !row.is_empty()) {
-            slice.tasks.insert(row.label.pair(), Task::from(row));
+            slice.tasks.insert(row.label.key(), Task::from(row));
         }
         for row in delta.scenarios.iter().filter(|row| !row.is_empty()) {
             let population = Population {
@@ -276,8 +277,8 @@ impl Slice {
         }
         for error in &delta.errors {
             let who = match error.source {
-                Source::Request(id) => Who::Request(delta.requests[id as usize].label.pair()),
-                Source::Task(id) => Who::Task(delta.tasks[id as usize].label.pair()),
+                Source::Request(id) => Who::Request(delta.requests[id as usize].label.key()),
+                Source::Task(id) => Who::Task(delta.tasks[id as usize].label.key()),
             };
             let key = (who, error.message.clone(), error.line.clone());
             slice.errors.insert(key, ErrorCount::from(error));

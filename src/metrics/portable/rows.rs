@@ -10,6 +10,7 @@ use super::super::names::Label;
 use super::super::request::{RequestCounts, RequestDelta};
 use super::super::traced::Traced;
 use super::{Name, Slice};
+use crate::tags::Tags;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -238,10 +239,11 @@ impl ErrorCount {
     }
 }
 
-fn label((group, name): &Name) -> Arc<Label> {
+fn label((group, name, tags): &Name) -> Arc<Label> {
     Arc::new(Label {
         group: group.as_str().into(),
         name: name.as_str().into(),
+        tags: Arc::new(tags.clone()),
     })
 }
 
@@ -260,7 +262,7 @@ impl Slice {
         let measures = self.measures.iter();
         delta.measures = measures
             .map(|((kind, name), measure)| MeasureDelta {
-                label: label(&(kind.group().to_owned(), name.clone())),
+                label: label(&(kind.group().to_owned(), name.clone(), Tags::default())),
                 measure: measure.clone(),
             })
             .collect();
@@ -295,7 +297,7 @@ impl SliceDelta {
         let known = self
             .requests
             .iter()
-            .position(|row| row.label.pair() == *name);
+            .position(|row| row.label.key() == *name);
         let at = known.unwrap_or_else(|| {
             self.requests.push(RequestDelta::new(label(name)));
             self.requests.len() - 1
@@ -305,7 +307,7 @@ impl SliceDelta {
 
     /// Returns the number of a task's row, and makes one if there is none.
     fn task_named(&mut self, name: &Name) -> u32 {
-        let known = self.tasks.iter().position(|row| row.label.pair() == *name);
+        let known = self.tasks.iter().position(|row| row.label.key() == *name);
         let at = known.unwrap_or_else(|| {
             self.tasks.push(TaskDelta::new(label(name)));
             self.tasks.len() - 1

@@ -12,7 +12,9 @@ use super::report::MetricKind;
 use super::request_log::{LogRecorder, RunLogs};
 use super::sample::{Entered, Failure, RequestId, Sample, TaskId, TaskRun};
 use super::slices::Slices;
+use super::tagged_names::{TOO_MANY_TAGS, TaggedNames, TagsId};
 use super::under_way::Flight;
+use crate::tags::Tags;
 use crate::units::show_count;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,7 +26,7 @@ const MAX_WARNINGS: usize = 100;
 /// Records what the users of one shard do.
 #[derive(Debug)]
 pub struct Recorder {
-    requests: Names,
+    requests: TaggedNames,
     tasks: Names,
     /// Names of checks and metrics, grouped by kind.
     measures: Names,
@@ -45,7 +47,7 @@ impl Recorder {
     pub fn new(shard: usize) -> Self {
         let slices = Slices::new(shard);
         Recorder {
-            requests: Names::default(),
+            requests: TaggedNames::default(),
             tasks: Names::default(),
             measures: Names::default(),
             kinds: Vec::new(),
@@ -91,12 +93,27 @@ impl Recorder {
     /// Returns the number of a request name. A known name costs one hash and no memory; after 2,000 distinct ones
     /// the rest counts as `(other)` and a warning says how to name requests.
     pub fn request(&mut self, method: &str, name: &str) -> RequestId {
-        let interned = self.requests.intern(method, name);
+        self.tagged_request(method, name, TagsId::default())
+    }
+
+    /// Works like [`Recorder::request`], for a request with tags.
+    pub fn tagged_request(&mut self, method: &str, name: &str, tags: TagsId) -> RequestId {
+        let interned = self.requests.intern(method, name, tags);
         if interned.overflow && !self.overflowed {
             self.overflowed = true;
             self.warn(too_many_requests());
         }
         RequestId(interned.id)
+    }
+
+    /// Returns the number of a set of tags. A known one costs one hash and no memory; after 500 distinct ones a
+    /// request is told apart by its scenario alone, and a warning says so.
+    pub fn tags(&mut self, tags: &Tags) -> TagsId {
+        let (id, overflow) = self.requests.tags(tags);
+        if overflow && !self.told.contains(TOO_MANY_TAGS) {
+            self.warn(TOO_MANY_TAGS.to_owned());
+        }
+        id
     }
 
     /// Returns the number of a task or transaction of a scenario; bounded like [`Recorder::request`].
@@ -328,7 +345,11 @@ impl Recorder {
 }
 
 /// Returns the slice in which a request ended, with a row for it.
-fn slice_of<'a>(slices: &'a mut Slices, names: &Names, sample: &Sample<'_>) -> &'a mut SliceDelta {
+fn slice_of<'a>(
+    slices: &'a mut Slices,
+    names: &TaggedNames,
+    sample: &Sample<'_>,
+) -> &'a mut SliceDelta {
     let slice = slices.of(sample.begin, nanoseconds(sample.latency));
     if slice.requests.len() <= sample.request.0 as usize {
         slice.cover_requests(names.labels());

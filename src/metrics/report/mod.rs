@@ -11,6 +11,7 @@ mod omission;
 mod part;
 mod series;
 mod settings;
+mod tag;
 mod trace;
 mod verdict;
 mod worker;
@@ -26,6 +27,7 @@ pub use omission::{CoFigures, CoMitigation, CoRow};
 pub use part::PartRow;
 pub use series::{PointGenerator, PointLatency, SeriesPoint};
 pub use settings::{MachineRow, RunSettings};
+pub use tag::TagRow;
 pub(crate) use trace::LatestTrace;
 pub use trace::{HopRow, TraceRow, TracedRequest};
 pub use verdict::{Verdict, VerdictResult};
@@ -79,6 +81,9 @@ pub struct Report {
     pub requests: Vec<RequestRow>,
     /// All requests together.
     pub aggregated: Figures,
+    /// The figures of each tag, and of each scenario as one; only in runs of several scenarios or with tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_tag: Vec<TagRow>,
     /// The requests of `test_start` and `test_stop`, which count nowhere else; only in runs that have some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_stop: Vec<RequestRow>,

@@ -21,6 +21,7 @@ impl Requests {
             for tally in [&mut self.by_label.rows[at], &mut self.total] {
                 tally.filled.get_or_insert_default().merge(filled);
             }
+            self.by_tag.merge_filled(at, row);
         }
     }
 

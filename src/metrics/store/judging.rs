@@ -5,6 +5,7 @@ use super::super::threshold_figures::{Subject, ThresholdFigures};
 use super::super::thresholds::{ALL_CHECKS, Judges, Unjudged, View, is_called};
 use super::{Store, latency};
 use crate::error::nearest;
+use crate::tags::{Tags, split_selector};
 use crate::threshold::{Among, Figure, Threshold};
 use std::time::Duration;
 
@@ -109,7 +110,10 @@ impl Store {
                 Some("the run was over before the part of it that 'after' leaves in".to_owned())
             }
             (None, Some(name)) if self.threshold_figures(threshold).is_none() => {
-                Some(self.nobody(name))
+                Some(match split_selector(name) {
+                    Some((tags, name)) => self.no_tags(&tags, name),
+                    None => self.nobody(name),
+                })
             }
             (None, None) if unjudged.name.is_some() => {
                 Some("no worker with that label has made a request".to_owned())
@@ -161,6 +165,28 @@ impl Store {
         let mut threshold_figures = ThresholdFigures::nothing(Subject::Tasks);
         rows.for_each(|(_, row)| row.show(&mut threshold_figures));
         Some(threshold_figures)
+    }
+
+    /// Explains that no request had these tags and this name, if so, and names the tag most like one that nothing has.
+    fn no_tags(&self, tags: &Tags, name: &str) -> String {
+        let requests = &self.measured.requests;
+        let tags_met = requests.by_tag.rows().map(|(tag, _)| tag);
+        let known: Vec<String> = tags_met.chain(self.workers.label_texts()).collect();
+        let or_label = match self.workers.is_empty() {
+            true => "",
+            false => ", and no label of workers is so called",
+        };
+        let mut unknown = tags.pairs().map(|(key, value)| format!("{key}={value}"));
+        match unknown.find(|tag| !known.contains(tag)) {
+            Some(tag) => match nearest(&tag, known.iter().map(String::as_str)) {
+                Some(near) => {
+                    format!("no request had the tag '{tag}'{or_label}; did you mean '{near}'?")
+                }
+                None => format!("no request had the tag '{tag}'{or_label}"),
+            },
+            None if name.is_empty() => "no request had all of these tags".to_owned(),
+            None => format!("no request named '{name}' had all of these tags"),
+        }
     }
 
     /// Explains that a name was never used, and names the one most like it.

@@ -4,6 +4,7 @@
 //! [`Store::report`] at the end. Names are what counts here; a shard's numbers are translated by a memo.
 //! A second is closed when every shard has handed over what belongs to it.
 
+mod by_tag;
 mod filling;
 mod happening;
 mod judging;

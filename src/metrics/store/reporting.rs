@@ -4,15 +4,18 @@ use super::super::columns::NameSeries;
 use super::super::detail::Detail;
 use super::super::events::{Event, EventKind};
 use super::super::latency::nanoseconds;
+use super::super::names::Label;
 use super::super::report::{
-    ArrivalsRow, GeneratorRow, PartRow, Report, RequestRow, ScenarioRow, SeriesPoint, TaskRow,
+    ArrivalsRow, GeneratorRow, PartRow, Report, RequestRow, ScenarioRow, SeriesPoint, TagRow,
+    TaskRow,
 };
 use super::super::tally::RequestTally;
 use super::super::traced::Traced;
 use super::super::users::Users;
+use super::Store;
 use super::measured::Measured;
 use super::scenarios::Scenario;
-use super::{Store, Table};
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Store {
@@ -58,9 +61,12 @@ impl Store {
         let until = now.saturating_sub(origin);
         let users = self.measured.scenarios.users.now();
         let (all, generator) = (&mut self.measured.requests, &self.measured.generator);
-        let series = all.series.points(until, users, lasted, generator, whole);
+        let series = match detail {
+            Detail::Totals => Vec::new(),
+            _ => all.series.points(until, users, lasted, generator, whole),
+        };
         let by_name = &mut all.series_by_name;
-        let requests = rows(&all.by_label, measured, |at| match detail {
+        let requests = rows(all.by_label.named(), measured, |at| match detail {
             Detail::Totals => NameSeries::default(),
             _ => by_name.columns(at, until, lasted, whole),
         });
@@ -98,8 +104,14 @@ impl Store {
                 .chain(self.events.warning())
                 .collect(),
             requests,
+            by_tag: match detail {
+                Detail::Totals => Vec::new(),
+                _ => self.tag_rows(measured),
+            },
             aggregated: self.measured.requests.total.figures(measured),
-            start_stop: rows(&self.start_stop, Duration::ZERO, |_| NameSeries::default()),
+            start_stop: rows(self.start_stop.named(), Duration::ZERO, |_| {
+                NameSeries::default()
+            }),
             scenarios: self.scenario_rows(Users::peak),
             tasks: tasks
                 .map(|(label, row)| TaskRow {
@@ -127,6 +139,25 @@ impl Store {
             .tasks
             .sort_by_key(|row| self.identity.place_of_task(row));
         report
+    }
+
+    /// Returns the figures of each tag.
+    fn tag_rows(&self, measured: Duration) -> Vec<TagRow> {
+        let requests = &self.measured.requests;
+        let labels = requests.by_label.names.labels();
+        let tags = requests.by_tag.rows();
+        tags.filter(|(_, tagged)| tagged.total.counts.count() > 0)
+            .map(|(tag, tagged)| {
+                let names = tagged.names.iter().map(|(at, row)| (&labels[*at], row));
+                let mut requests = rows(names, measured, |_| NameSeries::default());
+                requests.sort_by_key(|row| self.identity.place_of_name(&row.name));
+                TagRow {
+                    tag,
+                    requests,
+                    aggregated: tagged.total.figures(measured),
+                }
+            })
+            .collect()
     }
 
     /// Returns the rows of scenarios in the order of the plan; `users` chooses their figure of users.
@@ -182,12 +213,12 @@ impl Store {
 }
 
 /// Makes one row for each name that was requested.
-fn rows(
-    table: &Table<RequestTally>,
+fn rows<'a>(
+    named: impl Iterator<Item = (&'a Arc<Label>, &'a RequestTally)>,
     measured: Duration,
     mut series: impl FnMut(usize) -> NameSeries,
 ) -> Vec<RequestRow> {
-    let rows = table.named().enumerate();
+    let rows = named.enumerate();
     rows.filter(|(_, (_, row))| row.counts.count() > 0)
         .map(|(at, (label, row))| {
             let traced = row.traced.as_deref();

@@ -10,6 +10,7 @@ use super::super::recent::{Counts, Recent};
 use super::super::recorder::too_many_requests;
 use super::super::series::{self, Series};
 use super::super::tally::RequestTally;
+use super::by_tag::{self, ByTag};
 use super::table::Table;
 use super::warnings::Warnings;
 use hdrhistogram::Histogram;
@@ -19,6 +20,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Requests {
     pub(super) by_label: Table<RequestTally>,
+    pub(super) by_tag: ByTag,
     pub(super) total: RequestTally,
     pub(super) series: Series,
     pub(super) series_by_name: ByName,
@@ -39,6 +41,7 @@ impl Requests {
     pub(super) fn new() -> Self {
         Requests {
             by_label: Table::new(),
+            by_tag: ByTag::default(),
             total: RequestTally::default(),
             series: Series::default(),
             series_by_name: ByName::default(),
@@ -70,6 +73,9 @@ impl Requests {
                 warnings.add(too_many_requests());
             }
             self.by_label.rows[at].merge(row);
+            if self.by_tag.merge(at, row) {
+                warnings.add(by_tag::TOO_MANY.to_owned());
+            }
             self.total.merge_counts(row);
             row.all.add_to(&mut self.slice.all);
             row.failed_at_once.add_to(&mut self.slice.failed);
@@ -119,6 +125,7 @@ impl Requests {
     /// Forgets everything but the names; `now` is the moment since the start of the run.
     pub(super) fn reset(&mut self, now: Duration) {
         self.by_label.clear();
+        self.by_tag.clear();
         self.total = RequestTally::default();
         self.series = Series::default();
         self.series_by_name.reset();

@@ -7,6 +7,7 @@ use super::super::names::Label;
 use super::super::silence::Silence;
 use super::super::threshold_figures::{Subject, ThresholdFigures};
 use super::{View, nanoseconds};
+use crate::tags::{Tags, split_selector};
 use crate::threshold::{Figure, Threshold};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub(in super::super) const ALL_CHECKS: &str = "checks";
 pub(super) struct Gathered {
     /// Beginning of what is gathered, in nanoseconds since the measurement began.
     pub(super) after: u64,
+    /// Tags that the threshold's name begins with, and the name that follows, which may be empty.
+    selector: Option<(Tags, String)>,
     /// Subject of the threshold, once it is known.
     subject: Option<Subject>,
     kept: Kept,
@@ -50,10 +53,13 @@ pub(super) struct Stretch {
 }
 
 impl Gathered {
-    /// Makes what a threshold needs; `None` for one that looks at the whole run. A figure that only grows is never
-    /// left out in part: its `after` says when the limit has to be reached.
+    /// Makes what a threshold needs; `None` for one that looks at the whole run, which knows no tags. A figure that
+    /// only grows is never left out in part: its `after` says when the limit has to be reached.
     pub(super) fn wanted(threshold: &Threshold) -> Option<Gathered> {
         let grows = matches!(threshold.figure, Figure::Count | Figure::Value);
+        let selector = threshold.name.as_deref().and_then(split_selector);
+        let selector = selector.map(|(tags, name)| (tags, name.to_owned()));
+        let mut after = nanoseconds(threshold.after);
         let kept = match threshold.during {
             Some(during) => {
                 let length = nanoseconds(Some(during));
@@ -64,13 +70,20 @@ impl Gathered {
                     judged: 0,
                 }
             }
+            None if selector.is_some() => {
+                if grows {
+                    after = 0;
+                }
+                Kept::All(None)
+            }
             None if grows || (threshold.after.is_none() && threshold.figure != Figure::Oldest) => {
                 return None;
             }
             None => Kept::All(None),
         };
         Some(Gathered {
-            after: nanoseconds(threshold.after),
+            after,
+            selector,
             subject: None,
             kept,
         })
@@ -82,7 +95,8 @@ impl Gathered {
         if from < self.after {
             return;
         }
-        let Some(mut threshold_figures) = seen(threshold, slice) else {
+        let selector = self.selector.as_ref();
+        let Some(mut threshold_figures) = seen(threshold, selector, slice) else {
             return;
         };
         if self
@@ -232,8 +246,13 @@ impl Stretch {
     }
 }
 
-/// Returns the subject of a threshold within a slice; `None` if nothing of it came.
-fn seen(threshold: &Threshold, slice: &SliceDelta) -> Option<ThresholdFigures> {
+/// Returns the subject of a threshold within a slice; `None` if nothing of it came. What is called like the whole of its
+/// name comes before what is chosen by tags.
+fn seen(
+    threshold: &Threshold,
+    selector: Option<&(Tags, String)>,
+    slice: &SliceDelta,
+) -> Option<ThresholdFigures> {
     match (threshold.name.as_deref(), threshold.figure) {
         (None, Figure::Checks) | (Some(ALL_CHECKS), _) => measured(slice, |_, is_check| is_check),
         (None, _) => {
@@ -247,7 +266,13 @@ fn seen(threshold: &Threshold, slice: &SliceDelta) -> Option<ThresholdFigures> {
         (Some(name), _) => requests(threshold, slice, |label| is_called(label, name))
             .or_else(|| tasks(slice, name))
             .or_else(|| measured(slice, |label, is_check| !is_check && *label.name == *name))
-            .or_else(|| measured(slice, |label, _| *label.name == *name)),
+            .or_else(|| measured(slice, |label, _| *label.name == *name))
+            .or_else(|| {
+                let (tags, name) = selector?;
+                requests(threshold, slice, |label| {
+                    tags.are_in(&label.tags) && (name.is_empty() || is_called(label, name))
+                })
+            }),
     }
 }
 

@@ -12,6 +12,7 @@ mod measures;
 mod summary;
 mod table;
 mod tables;
+mod tags;
 mod workers;
 
 use crate::metrics::Report;

@@ -110,6 +110,17 @@ for (const table of findAll('main table')) {
   if (table.tBodies.length > 1 && !table.closest('#overview')) new Sorting(table);
 }
 
+// Rows of one scenario or tag at a time.
+const tagged = find('#tags table');
+if (tagged) {
+  const bodies = [...tagged.tBodies], tag = body => body.rows[0].cells[0].textContent;
+  const choice = make('select', {}, make('option', { value: '' }, 'all'), ...[...new Set(bodies.map(tag))].map(each => make('option', { value: each }, each)));
+  choice.addEventListener('change', () => {
+    for (const body of bodies) body.hidden = choice.value !== '' && tag(body) !== choice.value;
+  });
+  find('#tags-title').after(make('p', { class: 'note' }, make('label', {}, 'Show ', choice)));
+}
+
 addTheme(find('header'));
 
 // Paper is narrower than a window; what is folded is wanted there too, but for the figures of the charts.

@@ -1,7 +1,7 @@
 //! The tables of requests, tasks and errors, and the order of all tables.
 
 use super::table::{Cell, Table, count, duration, times};
-use super::{exemplar, measures, workers};
+use super::{exemplar, measures, tags, workers};
 use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
 use crate::output::display::{
     moment, rate, request_name, slowest_traces, status_text, trace_text, with_share,
@@ -29,6 +29,7 @@ pub(super) fn sections(report: &Report) -> Vec<Table> {
     all.extend(measures::checks(report));
     all.extend(measures::metrics(report));
     all.extend(measures::omission(report));
+    all.extend(tags::tags(report));
     all.extend(workers::labels(report));
     all.extend(workers::workers(report));
     all.push(measures::overview(report));

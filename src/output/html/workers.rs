@@ -99,7 +99,7 @@ pub(super) fn label_charts(report: &Report) -> Vec<(&'static str, &'static str, 
     ]
 }
 
-fn failures(n: u64, of: u64) -> Cell {
+pub(super) fn failures(n: u64, of: u64) -> Cell {
     match n {
         0 => count(0),
         n => Cell::Bad(n as f64, with_share(n, of)),

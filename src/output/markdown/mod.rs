@@ -55,6 +55,7 @@ pub(crate) fn to_markdown(report: &Report) -> String {
     thresholds(report, &mut out);
     checks(report, &mut out);
     metrics(report, &mut out);
+    tags(report, &mut out);
     labels(report, &mut out);
     workers(report, &mut out);
     errors(report, &mut out);
@@ -195,6 +196,21 @@ fn metrics(report: &Report, out: &mut String) {
         cells
     });
     table("metrics|values|value|min|max|p50|p90|p95|p99", rows, out);
+}
+
+fn tags(report: &Report, out: &mut String) {
+    let rows = report.by_tag.iter().map(|row| {
+        let all = &row.aggregated;
+        let mut cells = vec![
+            name(&row.tag),
+            show_count(all.count),
+            with_share(all.failures, all.count),
+            three_digits(all.rate),
+        ];
+        cells.extend(times(all, |row| [row.p50, row.p95, row.p99]));
+        cells
+    });
+    table("scenarios and tags|#|failed|req/s|p50|p95|p99", rows, out);
 }
 
 fn labels(report: &Report, out: &mut String) {

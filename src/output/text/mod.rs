@@ -5,6 +5,7 @@
 mod omission;
 mod sections;
 mod table;
+mod tags;
 mod traces;
 mod workers;
 
@@ -25,7 +26,7 @@ pub(crate) struct TableOptions {
 }
 
 /// Renders the end of a run: warnings, requests, latency, percentiles, tasks, status codes, errors, traces, checks
-/// and metrics, thresholds, coordinated omission, labels, workers, overview.
+/// and metrics, thresholds, coordinated omission, tags, labels, workers, overview.
 ///
 /// `width` is the terminal's in columns: 80 always suffice, more is used for longer names. Figures are never
 /// cut, so on less than 80 columns lines may be longer than the terminal.
@@ -35,6 +36,7 @@ pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> St
     measures.extend(sections::measures(report));
     measures.extend(sections::thresholds(report));
     measures.extend(omission::table(report));
+    measures.extend(tags::table(report));
     measures.extend(workers::tables(report));
     let widths = blocks.iter().chain(&measures).map(Table::natural_width);
     let natural = widths.max().unwrap_or(0);

@@ -17,6 +17,7 @@ fn task(weight: u32, sequence: Option<i64>) -> Task {
         on_start: false,
         on_stop: false,
         tags: Vec::new(),
+        request_tags: Default::default(),
         wait: None,
         function: 0,
         line: 1,

@@ -162,7 +162,7 @@ impl User {
     }
 
     /// Returns the row in which a request is counted: by its name, else the task's, else its path without the
-    /// query.
+    /// query. Its tags are those of the task and its own.
     fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
         let name = match &op.name {
             Some(name) => name.as_str(),
@@ -170,7 +170,20 @@ impl User {
             None => path_of(&op.request.url),
         };
         let method = op.request.method.as_str();
-        self.shared.recorder.borrow_mut().request(method, name)
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        let tags = match (&op.tags, self.task) {
+            (None, task) => task.and_then(|task| self.role.tags.get(task)).copied(),
+            (Some(own), None) => Some(recorder.tags(own)),
+            (Some(own), Some(task)) => {
+                let declared = self.role.scenario.tasks.get(task);
+                let declared = declared.map(|task| &task.request_tags);
+                Some(match declared {
+                    Some(declared) => recorder.tags(&declared.with(own)),
+                    None => recorder.tags(own),
+                })
+            }
+        };
+        recorder.tagged_request(method, name, tags.unwrap_or_default())
     }
 
     /// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the

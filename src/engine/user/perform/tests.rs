@@ -36,6 +36,7 @@ fn user_without_a_site(source: &str) -> Box<User> {
     let role = Role {
         schedule: Schedule::new(&scenario),
         tasks: vec![(recorder.task("default", "t"), "t".to_owned())],
+        tags: Vec::new(),
         scenario,
         host: plan_version.hosts[0].clone(),
         program: plan_version.program.clone(),

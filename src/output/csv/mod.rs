@@ -73,7 +73,8 @@ const SERIES: [&str; 20] = [
 /// Returns a row for each request name, for all requests together (`aggregated`), for each request name of
 /// `test_start` and `test_stop` (`start_stop`), and for each scenario, task, check and custom metric; in a run on
 /// workers also for each of them, for each of their labels, and for each request name of a label (`label_request`,
-/// with the label in the column of scenarios). `count` is the number of requests, iterations, runs, checked values or
+/// with the label in the column of scenarios); for each tag (`tag`) and each request name of it (`tag_request`)
+/// likewise. `count` is the number of requests, iterations, runs, checked values or
 /// recorded values. Rates are per second, latencies in milliseconds.
 ///
 /// # Errors
@@ -109,7 +110,13 @@ pub(crate) fn names(report: &Report) -> Result<String, Error> {
     for row in &report.by_label {
         table.row(&request("label", "", &row.label, &row.aggregated))?;
         for request in &row.requests {
-            table.row(&label_request(&row.label, request))?;
+            table.row(&request_of("label_request", &row.label, request))?;
+        }
+    }
+    for row in &report.by_tag {
+        table.row(&request("tag", "", &row.tag, &row.aggregated))?;
+        for request in &row.requests {
+            table.row(&request_of("tag_request", &row.tag, request))?;
         }
     }
     table.text()
@@ -190,9 +197,10 @@ fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> Cells {
     cells
 }
 
-fn label_request(label: &str, row: &RequestRow) -> Cells {
-    let mut cells = request("label_request", &row.method, &row.name, &row.figures);
-    cells.push(("scenario", harmless(label)));
+/// Returns the row of a request name among the requests of a label or a tag.
+fn request_of(kind: &'static str, group: &str, row: &RequestRow) -> Cells {
+    let mut cells = request(kind, &row.method, &row.name, &row.figures);
+    cells.push(("scenario", harmless(group)));
     cells
 }
 
@@ -327,72 +335,4 @@ fn harmless(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::fixture;
-    use std::collections::HashMap;
-
-    fn read(text: &str) -> Vec<HashMap<String, String>> {
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        reader.deserialize().collect::<Result<_, _>>().expect("CSV")
-    }
-
-    #[test]
-    fn the_fixed_report_is_the_checked_in_one() {
-        let report = fixture::report();
-        fixture::golden("report.csv", &names(&report).expect("a plain report"));
-        fixture::golden("report_series.csv", &series(&report).expect("a plain one"));
-    }
-
-    #[test]
-    fn a_reader_finds_every_name_and_its_figures() {
-        let report = fixture::report();
-        let rows = read(&names(&report).expect("a plain report"));
-        let of = |kind| rows.iter().filter(move |row| row["kind"] == kind);
-        for (row, expected) in of("request").zip(&report.requests) {
-            assert_eq!(row["count"], expected.figures.count.to_string());
-            let latency = expected.figures.latency_ms.expect("a latency");
-            assert_eq!(row["p99.9_ms"].parse(), Ok(latency.p99_9));
-        }
-        let kinds = [
-            "request",
-            "aggregated",
-            "start_stop",
-            "scenario",
-            "task",
-            "check",
-            "trend",
-        ];
-        assert_eq!(kinds.map(|kind| of(kind).count()), [6, 1, 1, 2, 3, 3, 2]);
-        assert_eq!(rows.len(), 6 + 1 + 1 + 2 + 3 + 3 + 5);
-        let points = read(&series(&report).expect("a plain report"));
-        assert_eq!((&*points[0]["rate"], &*points[0]["p99_ms"]), ("390", ""));
-    }
-
-    #[test]
-    fn hostile_texts_stay_in_their_cells_and_are_no_formulas() {
-        let report = fixture::hostile();
-        let text = names(&report).expect("a plain report");
-        fixture::assert_harmless(&text);
-        let rows = read(&text);
-        assert_eq!(rows.len(), 1 + 9 * fixture::HOSTILE.len());
-        for row in &rows {
-            for column in ["scenario", "method", "name"] {
-                let first = row[column].trim_start().chars().next();
-                assert!(!first.is_some_and(|c| "=+-@".contains(c)), "{row:?}");
-            }
-        }
-        assert!(rows.iter().any(|row| row["name"] == "'=cmd|' /C calc'!A0"));
-    }
-
-    #[test]
-    fn the_series_goes_beside_the_names() {
-        for (names, series) in [
-            ("run.csv", "run_series.csv"),
-            ("out/run", "out/run_series"),
-            ("a.b/c.d.csv", "a.b/c.d_series.csv"),
-        ] {
-            assert_eq!(series_path(Path::new(names)), Path::new(series));
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,93 @@
+//! Tags that a plan gives to its requests while it runs: by an option, by `user.tags`, by a transaction.
+
+use crate::config::unknown_word;
+use crate::lua::values::{
+    DisplayText, describe_mismatch, escape_invalid, read_scalar, to_one_line, unwrap_view,
+};
+use crate::tags::{SCENARIO, Tags};
+use mlua::{Table, Value};
+
+/// Tags of a user beside those that its tasks declare.
+#[derive(Debug, Default)]
+pub(in crate::lua) struct OwnTags {
+    /// Those of `user.tags`.
+    pub(in crate::lua) user: Tags,
+    /// Those of the transactions that it is in, the outermost first.
+    transactions: Vec<Tags>,
+}
+
+impl OwnTags {
+    pub(in crate::lua) fn begin_transaction(&mut self, tags: Tags) {
+        self.transactions.push(tags);
+    }
+
+    pub(in crate::lua) fn end_transaction(&mut self) {
+        self.transactions.pop();
+    }
+
+    /// Leaves all transactions: a task may end within one.
+    pub(in crate::lua) fn begin_task(&mut self) {
+        self.transactions.clear();
+    }
+
+    /// Returns all of them; those of the innermost transaction win.
+    pub(in crate::lua) fn all(&self) -> Tags {
+        let transactions = self.transactions.iter();
+        transactions.fold(self.user.clone(), |all, tags| all.with(tags))
+    }
+}
+
+/// Sets a tag to a value of the plan.
+///
+/// # Errors
+/// What it must be.
+pub(in crate::lua) fn set_tag(tags: &mut Tags, key: &str, value: &Value) -> Result<(), String> {
+    if key == SCENARIO {
+        return Err(
+            "the tag 'scenario' is set by lgoose: it is the name of the scenario".to_owned(),
+        );
+    }
+    let text = read_scalar(value, &format!("the tag '{key}'"))?;
+    tags.set(key, &String::from_utf8_lossy(&text))
+}
+
+/// Reads a table of tags.
+///
+/// # Errors
+/// What is wrong with it.
+pub(in crate::lua) fn read_tags(value: &Value, what: &str) -> Result<Tags, String> {
+    let wrong = || describe_mismatch(what, "a table such as { region = \"eu\" }", value);
+    let Value::Table(table) = value else {
+        return Err(wrong());
+    };
+    let mut tags = Tags::default();
+    for pair in unwrap_view(table).pairs::<Value, Value>() {
+        match pair.map_err(|error| error.to_string())? {
+            (Value::String(key), value) => set_tag(&mut tags, &escape_invalid(&key), &value)?,
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(tags)
+}
+
+/// The options of a transaction.
+pub(in crate::lua) const TRANSACTION: [&str; 1] = ["tags"];
+
+/// Reads the options of a transaction, and returns its tags.
+///
+/// # Errors
+/// What is wrong with them.
+pub(in crate::lua) fn read_transaction(options: &Table) -> Result<Tags, String> {
+    let mut tags = Tags::default();
+    for pair in options.pairs::<DisplayText, Value>() {
+        let (DisplayText(key), value) = pair.map_err(|error| error.to_string())?;
+        match key.as_str() {
+            "tags" => tags = read_tags(&value, "option 'tags'")?,
+            unknown => {
+                let mistake = unknown_word("option", unknown, "a transaction", &TRANSACTION);
+                return Err(to_one_line(mistake));
+            }
+        }
+    }
+    Ok(tags)
+}

@@ -1,0 +1,241 @@
+//! Tags of requests: what reports tell apart by them, and thresholds choose by.
+
+use crate::program::{Lgoose, plan};
+use crate::report::run;
+use crate::server::Server;
+use serde_json::Value;
+
+/// Two scenarios that ask for pages of one name, with tags of every origin.
+const PLAN: &str = "
+  plan { tags = { build = 'b7' }, iterations = 2 }
+  scenario { 'readers', tags = { kind = 'free' },
+    task { 'front', tags = { 'smoke', page = 'front' }, function(user) user:get '/' end },
+    task { 'cart', function(user) user:get('/cart', { name = 'front', tags = { kind = 'odd' } }) end } }
+  scenario { 'buyers', tags = { kind = 'paid' },
+    task { 'front', function(user)
+      user:get '/'
+      user.tags.region = user.id == 2 and 'us' or nil
+      user:transaction('pay', { tags = { phase = 'load', build = 2 } }, function()
+        user:fetch { '/a', '/b' }
+      end)
+      user:get '/'
+      assert(user.tags.region == (user.id == 2 and 'us' or nil))
+      user.tags.region = nil
+    end } }";
+
+/// Returns the tag's count, and those of each of its names.
+fn tagged(report: &Value, tag: &str) -> (u64, Vec<(String, u64)>) {
+    let rows = report["by_tag"].as_array().expect("there are tags");
+    let row = rows.iter().find(|row| row["tag"] == tag);
+    let row = row.unwrap_or_else(|| panic!("no {tag} in {rows:?}"));
+    let names = row["requests"].as_array().expect("rows of names").iter();
+    let names = names.map(|name| {
+        let full = format!(
+            "{} {}",
+            name["method"].as_str().unwrap_or(""),
+            name["name"].as_str().unwrap_or("")
+        );
+        (full, name["count"].as_u64().unwrap_or(0))
+    });
+    (
+        row["aggregated"]["count"].as_u64().unwrap_or(0),
+        names.collect(),
+    )
+}
+
+#[test]
+fn requests_of_one_name_are_told_apart_by_scenario_and_tag() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan("tags.lua", PLAN);
+    let report = run([&path, "-H", &url, "-u", "2", "--threads", "2"]);
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    let json = &report.json;
+    let names = |list: &[(&str, u64)]| -> Vec<(String, u64)> {
+        list.iter()
+            .map(|(name, count)| ((*name).to_owned(), *count))
+            .collect()
+    };
+    // Each user makes two iterations: a reader two requests in each, a buyer four.
+    let by_tag: Vec<&str> = json["by_tag"]
+        .as_array()
+        .expect("tags")
+        .iter()
+        .filter_map(|row| row["tag"].as_str())
+        .collect();
+    assert_eq!(
+        by_tag,
+        [
+            "build=2",
+            "build=b7",
+            "kind=free",
+            "kind=odd",
+            "kind=paid",
+            "page=front",
+            "phase=load",
+            "region=us",
+            "scenario=buyers",
+            "scenario=readers",
+        ]
+    );
+    assert_eq!(
+        tagged(json, "scenario=readers"),
+        (4, names(&[("GET front", 4)]))
+    );
+    assert_eq!(
+        tagged(json, "scenario=buyers"),
+        (8, names(&[("GET front", 8)]))
+    );
+    assert_eq!(tagged(json, "kind=free"), (2, names(&[("GET front", 2)])));
+    assert_eq!(tagged(json, "kind=odd"), (2, names(&[("GET front", 2)])));
+    assert_eq!(tagged(json, "phase=load").0, 4, "both in the transaction");
+    assert_eq!(tagged(json, "build=2").0, 4, "the transaction's wins");
+    assert_eq!(tagged(json, "build=b7").0, 8);
+    assert_eq!(
+        tagged(json, "region=us").0,
+        6,
+        "from where the plan sets it"
+    );
+    assert_eq!(json["aggregated"]["count"], 12);
+    assert_eq!(server.received(), 12);
+    let [front] = &json["requests"].as_array().expect("rows")[..] else {
+        panic!("one name is one row: {}", json["requests"]);
+    };
+    assert_eq!(front["count"], 12);
+}
+
+#[test]
+fn thresholds_choose_by_tags_and_names() {
+    let server = Server::start();
+    let url = server.url();
+    let source = PLAN.replace(
+        "iterations = 2",
+        "iterations = 2, thresholds = {
+           ['scenario=buyers'] = 'count >= 8', ['scenario=readers, GET front'] = { 'count < 4', 'failures < 1%' },
+           ['kind=paid, phase=load'] = { 'p95 < 60s', 'count < 5' }, ['kind=paid,region=eu'] = 'count < 1',
+         }",
+    );
+    let path = plan("tags_thresholds.lua", &source);
+    let report = run([&path, "-H", &url, "-u", "2"]);
+    assert_eq!(report.ended.code, 1);
+    let rows = report.json["thresholds"].as_array().expect("thresholds");
+    let mut seen: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            let name = row["name"].as_str().unwrap_or("");
+            let shown = row["threshold"].as_str().unwrap_or("");
+            let counts = shown.contains("count");
+            let value = counts.then(|| row["value"].as_f64()).flatten();
+            format!("{name}: {shown}: {value:?} {}", row["passed"])
+        })
+        .collect();
+    seen.sort();
+    assert_eq!(seen.len(), 6, "{seen:#?}");
+    let has = |text: &str| {
+        assert!(
+            seen.iter().any(|row| row.contains(text)),
+            "{text} in {seen:#?}"
+        )
+    };
+    has("scenario=buyers: count >= 8: Some(8.0) true");
+    has("count < 4: Some(4.0) false");
+    has("count < 5: Some(4.0) true");
+    has("count < 1: None false");
+    has("p95 < 60s: None true");
+    let warnings = report.json["warnings"].to_string();
+    assert!(
+        warnings.contains("no request had the tag 'region=eu'; did you mean 'region=us'?"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn a_scenario_alone_has_its_name_where_a_threshold_wants_it() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan(
+        "tags_alone.lua",
+        "scenario { 'only', task { function(user) user:get '/' end } }",
+    );
+    let asked = ["-H", &url, "-u", "1", "-i", "3"];
+    let report = run([&[path.as_str()], &asked[..]].concat());
+    assert_eq!(
+        report.json.get("by_tag"),
+        None,
+        "there is nothing to tell apart"
+    );
+    let threshold = ["--threshold", "scenario=only: count > 2"];
+    let report = run([&[path.as_str()], &asked[..], &threshold].concat());
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stdout);
+    assert_eq!(tagged(&report.json, "scenario=only").0, 3);
+}
+
+#[test]
+fn tasks_are_chosen_by_named_tags_too() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan("tags_chosen.lua", PLAN);
+    run([&path, "-H", &url, "-u", "1", "--tags", "page=front"]);
+    assert_eq!(server.received(), 2, "the task with that tag alone");
+}
+
+#[test]
+fn an_id_in_a_tag_fills_no_memory_and_is_told() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan(
+        "tags_many.lua",
+        "task { function(user) user:get('/', { tags = { id = user.iteration } }) end }",
+    );
+    let report = run([&path, "-H", &url, "-u", "1", "-i", "700", "--threads", "1"]);
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    let rows = report.json["by_tag"].as_array().expect("tags");
+    assert_eq!(rows.len(), 101);
+    // Those beyond the 500th combination have no tag at all.
+    let sum: u64 = rows
+        .iter()
+        .filter_map(|row| row["aggregated"]["count"].as_u64())
+        .sum();
+    assert_eq!(
+        (sum, &report.json["aggregated"]["count"]),
+        (499, &Value::from(700))
+    );
+    let warnings = report.json["warnings"].to_string();
+    for told in [
+        "more than 500 combinations of tags",
+        "tags have too many values",
+        "keep ids out of tags",
+    ] {
+        assert!(warnings.contains(told), "{told} in {warnings}");
+    }
+}
+
+#[test]
+fn bad_tags_are_refused_where_they_are() {
+    let server = Server::start();
+    let url = server.url();
+    for (options, told) in [
+        ("{ tags = 'eu' }", "option 'tags' must be a table such as"),
+        (
+            "{ tags = { 'eu' } }",
+            "option 'tags' must be a table such as",
+        ),
+        ("{ tags = { ['a b'] = 1 } }", "'a b' is no name of a tag"),
+        (
+            "{ tags = { a = {} } }",
+            "the tag 'a' must be a string, a number or a boolean",
+        ),
+        ("{ tags = { a = 'x,y' } }", "without commas"),
+        (
+            "{ tags = { scenario = 'x' } }",
+            "the tag 'scenario' is set by lgoose",
+        ),
+    ] {
+        let path = plan(
+            "tags_bad.lua",
+            &format!("task {{ function(user) user:get('/', {options}) end }}"),
+        );
+        let ended = Lgoose::new([&path, "-H", &url, "--once"]).finish();
+        assert!(ended.stdout.contains(told), "{options}: {}", ended.stdout);
+    }
+}

@@ -34,7 +34,7 @@ config    threshold error units
 http      pem phases trace wildcard error units
 plan      config tags wildcard error units
 cli       threshold config error units
-lua       plan config http html metrics tags files error units
+lua       plan threshold config http html metrics tags files error units
 engine    lua plan config http metrics control machine tags trace error units
 output    metrics config trace error units
 tui       metrics control console error units

@@ -26,6 +26,7 @@
 ---@field wait_factor? number # what every pause is multiplied by; 0 = no pauses (default: 1)
 ---@field scenarios? string[] # the scenarios that run, "*" stands for any text (default: all)
 ---@field tags? string|string[]|table<string, string|number|boolean> # a list: only the tasks that have one of these tags run, themselves or by their scenario (default: all); named values are tags of all requests: { build = "1.2" }
+---@field exclude_tags? string|string[] # the tasks that have one of these tags do not run (default: none)
 ---@field warmup? lgoose.Duration # keep the figures of this first time apart
 ---@field reset_stats? boolean # drop what was counted before all users had started (default: false)
 ---@field stop_timeout? lgoose.Duration # how long running tasks may take to finish after a stop (default: 30 s)
@@ -52,6 +53,7 @@
 ---@field trace_sample? string|number # the share of the traces that the site is asked to keep, such as "1%" or 0.01 (default: 1; without `trace` it turns that on)
 ---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # limits that decide the exit code
 ---@field co_mitigation? "average"|"minimum"|"maximum"|"disabled" # also report latencies with what late users could not ask for (default: "average", shown where it makes a difference)
+---@field request_names? "task"|"path" # what requests without a name are counted under: their task, or their path with ":id" for numbers, UUIDs and hashes (default: "task")
 ---@field fail_on_error? boolean # make the exit code 1 if any request or task failed (default: false)
 ---@field fail_on_saturation? boolean # make the exit code 1 if lgoose and not the site set the latency for a second or more (default: false)
 ---@field allow_short? boolean # let thresholds pass also in a run that is stopped before its planned end (default: false)
@@ -111,6 +113,8 @@ function plan(options) end
 ---@field shared_iterations? integer # of all its users together (default: no limit)
 ---@field throttle_requests? number|string # at most so many requests per second of all its users together
 ---@field headers? table<string, string> # sent with its requests, beside those of the run
+---@field env? table<string, string|number|boolean> # what `env` gives its users, before all other variables
+---@field thresholds? string|table<integer|string, string|lgoose.Threshold> # on its requests alone
 ---@field wait? lgoose.Wait # after each task that has none of its own (default: none)
 ---@field host? string # base URL of its users (default: the plan's)
 ---@field order? "shuffled"|"round-robin"|"serial"|"random" # of the tasks in an iteration (default: "shuffled")

@@ -172,6 +172,7 @@ pub(super) fn compose(
     let settings = typed.over(settings.relative_to(&given.folder));
     let mut config = Config::new(settings, cores, seed)?;
     plan.keep_scenarios(&config.run.scenarios)?;
+    plan.exclude_tags(&config.run.exclude_tags)?;
     plan.keep_tags(&config.run.tags)?;
     adapt(&mut config, &mut plan);
     program.serve_part(config.local.part);

@@ -1,7 +1,7 @@
 //! Options that other load testers have and lgoose calls by another name. `words` tells them.
 
 /// Options of other load testers (ab, artillery, Goose, gocannon, hey, k6, Locust, oha, wrk), and what to write here.
-pub(super) const ELSEWHERE: [(&str, &str); 53] = [
+pub(super) const ELSEWHERE: [(&str, &str); 52] = [
     ("--concurrency", "'-u N' (--users) is the users at a time"),
     ("--connections", "'-u N' (--users) is the users at a time"),
     (
@@ -116,7 +116,6 @@ pub(super) const ELSEWHERE: [(&str, &str); 53] = [
         "--scenarios",
         "'--scenario NAME' is one scenario; it may be repeated",
     ),
-    ("--exclude-tags", "'--tags TAG,…' names those that run"),
     (
         "--think-time",
         "'--wait-factor N' stretches the plan's pauses; the plan sets them by 'wait'",

@@ -52,6 +52,9 @@ pub(crate) struct Load {
     /// Run only the tasks that have one of these tags, themselves or by their scenario (comma-separated)
     #[arg(long, value_name = "TAG,…", value_delimiter = ',')]
     pub tags: Vec<String>,
+    /// Leave out the tasks that have one of these tags, themselves or by their scenario (comma-separated)
+    #[arg(long, value_name = "TAG,…", value_delimiter = ',')]
+    pub exclude_tags: Vec<String>,
     /// Warm up this long, and keep the figures of that time apart
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub warmup: Option<Duration>,

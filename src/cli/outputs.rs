@@ -1,6 +1,6 @@
 //! Options of `lgoose PLAN` that write files.
 
-use crate::config::{CoMitigation, LogFile, Output};
+use crate::config::{CoMitigation, LogFile, Output, RequestNames};
 use clap::Args;
 
 /// The help of `--output`.
@@ -60,4 +60,9 @@ pub(crate) struct Outputs {
     /// was measured.
     #[arg(long, value_name = "CADENCE", value_parser = CoMitigation::parse)]
     pub co_mitigation: Option<CoMitigation>,
+    /// Count requests without a name under their task, or under their path [default: task]
+    ///
+    /// In a path, ':id' stands for numbers, UUIDs and hashes.
+    #[arg(long, value_name = "NAMES", value_parser = RequestNames::parse)]
+    pub request_names: Option<RequestNames>,
 }

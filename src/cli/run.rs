@@ -274,6 +274,7 @@ impl Run {
             wait_factor: self.load.wait_factor,
             scenarios: some(&self.load.scenario),
             tags: some(&self.load.tags),
+            exclude_tags: some(&self.load.exclude_tags),
             warmup: self.load.warmup,
             reset_stats: self.load.reset_stats.then_some(true),
             stop_timeout: self.load.stop_timeout,
@@ -299,6 +300,7 @@ impl Run {
             trace: self.traces.trace.then_some(true),
             trace_sample: self.traces.trace_sample,
             co_mitigation: self.outputs.co_mitigation,
+            request_names: self.outputs.request_names,
             thresholds: (!self.verdict.threshold.is_empty())
                 .then(|| self.verdict.threshold.clone()),
             fail_on_error: self.verdict.fail_on_error.then_some(true),

@@ -1,6 +1,8 @@
 //! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
 //! same name is in `cli`.
 
+use super::own_limits::{LUA_MEMORY, LUA_TIME};
+use super::request_names::RequestNames;
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
 use super::transport::{Client, Proxy};
@@ -148,6 +150,8 @@ settings! {
     scenarios: Vec<String> = |value| value.each(|name| Ok(name.to_owned())), or Vec::new();
     /// The tags of the tasks that run.
     tags: Vec<String> = |value| value.each(|tag| Ok(tag.to_owned())), or Vec::new();
+    /// The tags of the tasks that are left out.
+    exclude_tags: Vec<String> = |value| value.each(|tag| Ok(tag.to_owned())), or Vec::new();
     /// The warm-up, whose figures are kept apart.
     warmup: Duration = Value::duration => optional;
     /// Whether figures from before all users had started are dropped.
@@ -196,6 +200,8 @@ settings! {
     headers: BTreeMap<String, String> = Value::map, or BTreeMap::new();
     /// Whether and how the requests that late users could not make are filled in.
     co_mitigation: CoMitigation = CoMitigation::read;
+    /// What requests without a name of their own are counted under.
+    request_names: RequestNames = |value| RequestNames::parse(&value.text()?), or RequestNames::Task;
     /// Limits that figures have to keep.
     thresholds: Vec<Threshold> = thresholds, or Vec::new();
     /// Whether the exit code is 1 if any request or task failed.
@@ -232,39 +238,7 @@ settings! {
     lua_time: Duration = Value::duration, or LUA_TIME;
 }
 
-/// Memory that a user's VM may take by default, in bytes.
-pub(super) const LUA_MEMORY: u64 = 64 << 20;
-/// Lua time that a task may take by default.
-pub(super) const LUA_TIME: Duration = Duration::from_secs(1);
-
 impl Settings {
-    /// Checks that a plan does not raise the limits of its own users, which only the command line may; `typed` has what
-    /// was said there.
-    ///
-    /// # Errors
-    /// The limit that it raises, and the flag that would.
-    pub fn check_own_limits(&self, typed: &Settings) -> Result<(), Diagnostic> {
-        let refused = |field: &str, wanted: String, most: String| {
-            let flag = field.replace('_', "-");
-            let message = format!(
-                "the plan sets '{field}' to {wanted}, and may only lower the limit of {most}"
-            );
-            let help = format!("give '--{flag}' on the command line to raise it");
-            Err(Diagnostic::new(message).help(help))
-        };
-        match (self.lua_memory, self.lua_time) {
-            (Some(wanted), _) if wanted > LUA_MEMORY && typed.lua_memory.is_none() => {
-                let size = |bytes: u64| units::show_size(bytes as f64);
-                refused("lua_memory", size(wanted), size(LUA_MEMORY))
-            }
-            (_, Some(wanted)) if wanted > LUA_TIME && typed.lua_time.is_none() => {
-                let time = units::show_duration;
-                refused("lua_time", time(wanted), time(LUA_TIME))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Returns the share of traces that is sampled; `None` if requests have no trace context. A share alone asks for
     /// traces.
     pub(super) fn traces(&self) -> Option<f64> {

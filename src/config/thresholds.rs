@@ -1,7 +1,7 @@
 //! Thresholds as a plan writes them: texts, and tables that give some a name or options such as `abort`.
 
 use super::{Misfit, Value};
-use crate::error::nearest;
+use crate::error::{Diagnostic, nearest};
 use crate::threshold::{GRAMMAR, Threshold};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,6 +39,17 @@ pub(super) fn thresholds(value: &Value) -> Result<Vec<Threshold>, Misfit> {
         named_one(name, value, &mut found)?;
     }
     Ok(found)
+}
+
+/// Reads the field `thresholds` of a scenario.
+///
+/// # Errors
+/// The mistake in it.
+pub(crate) fn scenario_thresholds(
+    owner: &str,
+    value: &Value,
+) -> Result<Vec<Threshold>, Diagnostic> {
+    thresholds(value).map_err(|misfit| misfit.in_field("thresholds", owner))
 }
 
 /// Returns the list of a table, and its named entries.

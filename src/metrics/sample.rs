@@ -9,6 +9,13 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(pub(super) u32);
 
+impl RequestId {
+    /// Returns its place among all of the shard, from 0.
+    pub(crate) fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A task or transaction known to one shard's [`Recorder`](super::Recorder); means nothing to another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskId(pub(super) u32);

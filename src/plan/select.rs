@@ -35,20 +35,7 @@ impl Plan {
     /// # Errors
     /// A tag that nothing has, with the nearest one and all there are.
     pub fn keep_tags(&mut self, tags: &[String]) -> Result<(), Diagnostic> {
-        let known = self.tags();
-        for tag in tags {
-            if !known.contains(tag) {
-                let near = nearest(tag, known.iter().map(String::as_str));
-                let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-                let all = match known.is_empty() {
-                    true => "no task has tags: give some, as in task { tags = { \"smoke\" }, … }"
-                        .to_owned(),
-                    false => format!("{hint}tags of this plan: {}", known.join(", ")),
-                };
-                let message = format!("nothing has the tag '{tag}' ('--tags')");
-                return Err(Diagnostic::new(message).help(all));
-            }
-        }
+        self.check_tags(tags, "--tags")?;
         if tags.is_empty() {
             return Ok(());
         }
@@ -65,6 +52,50 @@ impl Plan {
             kept
         });
         Ok(())
+    }
+
+    /// Leaves out the tasks that have one of the tags, themselves or by their scenario, and scenarios of which nothing but
+    /// `on_start` and `on_stop` is left.
+    ///
+    /// # Errors
+    /// A tag that nothing has, with the nearest one and all there are; that nothing is left.
+    pub fn exclude_tags(&mut self, tags: &[String]) -> Result<(), Diagnostic> {
+        self.check_tags(tags, "--exclude-tags")?;
+        if tags.is_empty() {
+            return Ok(());
+        }
+        let left_out = |own: &[String]| own.iter().any(|tag| tags.contains(tag));
+        self.scenarios.retain_mut(|scenario| {
+            let before = scenario.tasks.len();
+            scenario.tasks.retain(|task| !left_out(&task.tags));
+            let whole = scenario.tasks.len() == before;
+            let mut tasks = scenario.tasks.iter();
+            !left_out(&scenario.tags)
+                && (whole || tasks.any(|task| !task.on_start && !task.on_stop))
+        });
+        match self.scenarios.is_empty() {
+            true => Err(Diagnostic::new("'--exclude-tags' leaves no task to run")
+                .help("leave one of the tags out")),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that something has each of the tags that a flag names.
+    fn check_tags(&self, tags: &[String], flag: &str) -> Result<(), Diagnostic> {
+        let known = self.tags();
+        let Some(tag) = tags.iter().find(|tag| !known.contains(tag)) else {
+            return Ok(());
+        };
+        let near = nearest(tag, known.iter().map(String::as_str));
+        let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        let all = match known.is_empty() {
+            true => {
+                "no task has tags: give some, as in task { tags = { \"smoke\" }, … }".to_owned()
+            }
+            false => format!("{hint}tags of this plan: {}", known.join(", ")),
+        };
+        let message = format!("nothing has the tag '{tag}' ('{flag}')");
+        Err(Diagnostic::new(message).help(all))
     }
 
     /// Returns every tag once, in the order of the plan.
@@ -110,6 +141,30 @@ mod tests {
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             ..Task::new(Some(name.to_owned()), 0, 1)
         }
+    }
+
+    #[test]
+    fn tasks_with_an_excluded_tag_go_and_scenarios_of_which_nothing_is_left() {
+        let left = |tags: &[&str]| {
+            let mut plan = plan();
+            plan.scenarios[0].tasks = vec![
+                task("log in", &[], true),
+                task("buy", &["shop", "slow"], false),
+            ];
+            plan.scenarios[1].tags = vec!["slow".to_owned()];
+            plan.scenarios[1].tasks = vec![task("import", &[], false)];
+            plan.scenarios[2].tasks = vec![task("visit", &[], true)];
+            let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+            let names = |plan: Plan| -> Vec<String> {
+                plan.scenarios.into_iter().map(|one| one.name).collect()
+            };
+            plan.exclude_tags(&tags).map(|()| names(plan))
+        };
+        let names = |names: &[&str]| Ok(names.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(left(&[]), names(&["visitor", "member", "admin"]));
+        assert_eq!(left(&["shop"]), names(&["member", "admin"]));
+        assert_eq!(left(&["slow"]), names(&["admin"]));
+        assert!(left(&["slo"]).is_err_and(|told| told.to_string().contains("did you mean 'slow'")));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 45] = [
+const ALLOWED: [&str; 47] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -18,6 +18,7 @@ const ALLOWED: [&str; 45] = [
     "wait_factor",
     "scenario",
     "tags",
+    "exclude_tags",
     "warmup",
     "reset_stats",
     "iterations",
@@ -43,6 +44,7 @@ const ALLOWED: [&str; 45] = [
     "trace_sample",
     "header",
     "co_mitigation",
+    "request_names",
     "threshold",
     "fail_on_error",
     "fail_on_saturation",

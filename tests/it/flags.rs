@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 77] = [
+const MISFITS: [(&str, &str, &[&str]); 79] = [
     (
         "--otlp",
         "plan.lua",
@@ -76,6 +76,16 @@ const MISFITS: [(&str, &str, &[&str]); 77] = [
         "--tags",
         "smoke",
         &["nothing has the tag 'smoke'", "tags = {"],
+    ),
+    (
+        "--exclude-tags",
+        "smoke",
+        &["nothing has the tag 'smoke' ('--exclude-tags')", "tags = {"],
+    ),
+    (
+        "--request-names",
+        "host",
+        &["'host' names no requests", "'task' or 'path'"],
     ),
     ("--warmup", "x", &["'x' is not a duration"]),
     (

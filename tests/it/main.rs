@@ -46,6 +46,7 @@ mod machine;
 mod malformed;
 mod measures;
 mod mistakes;
+mod naming;
 mod one_page;
 mod otlp;
 mod outputs;

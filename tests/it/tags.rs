@@ -177,6 +177,8 @@ fn tasks_are_chosen_by_named_tags_too() {
     let path = plan("tags_chosen.lua", PLAN);
     run([&path, "-H", &url, "-u", "1", "--tags", "page=front"]);
     assert_eq!(server.received(), 2, "the task with that tag alone");
+    run([&path, "-H", &url, "-u", "1", "--exclude-tags", "page=front,kind=paid"]);
+    assert_eq!(server.received(), 4, "the other task of the same scenario");
 }
 
 #[test]
@@ -238,4 +240,50 @@ fn bad_tags_are_refused_where_they_are() {
         let ended = Lgoose::new([&path, "-H", &url, "--once"]).finish();
         assert!(ended.stdout.contains(told), "{options}: {}", ended.stdout);
     }
+}
+
+#[test]
+fn a_scenario_has_variables_and_thresholds_of_its_own() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan(
+        "tags_own.lua",
+        "scenario { 'a', env = { WORD = 'hello', TIMES = 2 }, thresholds = { 'count >= 6', ['GET last'] = 'count < 2' },
+           task { function(user)
+             for _ = 1, env('TIMES') do user:get('/' .. env('WORD', 'none')) end
+             user:get('/last', { name = 'last' })
+           end } }
+         scenario { 'b', task { function(user) user:get('/' .. env('WORD', 'none')) end } }",
+    );
+    let report = run([&path, "-H", &url, "-u", "2", "-i", "2", "-e", "WORD=other"]);
+    assert_eq!(report.ended.code, 1);
+    let count = |path| server.count(path);
+    assert_eq!(
+        (count("GET /hello"), count("GET /other"), count("GET /last")),
+        (4, 2, 2)
+    );
+    let rows = report.json["thresholds"]
+        .as_array()
+        .expect("thresholds")
+        .iter();
+    let rows: Vec<_> = rows
+        .map(|row| {
+            (
+                row["threshold"].as_str(),
+                row["value"].as_f64(),
+                row["passed"].as_bool(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (Some("count >= 6"), Some(6.0), Some(true)),
+            (
+                Some("count < 2"),
+                Some(2.0),
+                Some(false)
+            ),
+        ]
+    );
 }

@@ -140,6 +140,7 @@ pub(super) fn load(offer: &Offer, terms: &Terms) -> Result<engine::Run, Error> {
     let load = move |heartbeat: &_| lua::load_bundle(&bundle, heartbeat);
     let (program, mut plan, _) = loading::watched(&name, load)?;
     plan.keep_scenarios(&job.config.scenarios)?;
+    plan.exclude_tags(&job.config.exclude_tags)?;
     plan.keep_tags(&job.config.tags)?;
     program.serve_part(offer.part);
     let folder = tempfile::tempdir().map_err(|error| Error::cannot("make a folder", error))?;

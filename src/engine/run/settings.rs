@@ -33,6 +33,7 @@ pub(super) fn settings_of(
         wait_factor: config.wait_factor,
         scenarios: config.scenarios.clone(),
         tags: config.tags.clone(),
+        exclude_tags: config.exclude_tags.clone(),
         warmup: config.warmup.map(seconds),
         reset_stats: config.reset_stats,
         stop_timeout: seconds(config.stop_timeout),
@@ -63,6 +64,7 @@ pub(super) fn settings_of(
         no_cookies: !config.cookies,
         sticky_follow: config.sticky_follow,
         trace_sample: config.trace_sample,
+        request_names: config.request_names.word().to_owned(),
         co_mitigation: match config.co_mitigation {
             CoMitigation::Disabled => "disabled",
             CoMitigation::Average => "average",

@@ -3,6 +3,7 @@
 
 pub(super) mod gate;
 mod in_flight;
+mod naming;
 mod on_call;
 mod open_requests;
 pub(super) mod pace;

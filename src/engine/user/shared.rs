@@ -1,6 +1,7 @@
 //! State that the users of a shard share.
 
 use super::gate::Gate;
+use super::naming::Paths;
 use super::user_vm::LateVms;
 use crate::config::{RunConfig, Show};
 use crate::engine::load_model::throttle::Throttle;
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) tickets: Option<Arc<Tickets>>,
     /// Numbers of the shard's users by the way they ended.
     pub(crate) departures: Cell<Departures>,
+    /// Paths of requests that have no name of their own.
+    pub(super) paths: RefCell<Paths>,
     /// VMs of users that were cut off.
     pub(crate) late_vms: Rc<LateVms>,
     /// Shows the watchdog whose code runs.
@@ -64,6 +67,7 @@ impl Shared {
             throttle: context.throttle.clone(),
             tickets: context.tickets.clone(),
             departures: Cell::default(),
+            paths: RefCell::default(),
             late_vms: Rc::default(),
             heartbeat,
         })

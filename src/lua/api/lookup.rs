@@ -110,7 +110,12 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
 }
 
 fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
-    match Host::of(lua).program.variables.get(&name) {
+    let host = Host::of(lua);
+    let own = host.program.scenario_env.get(&host.scenario);
+    if let Some(value) = own.and_then(|own| own.get(&name)) {
+        return lua.create_string(value)?.into_lua(lua);
+    }
+    match host.program.variables.get(&name) {
         Some(value) => lua.create_string(value)?.into_lua(lua),
         None => Ok(default),
     }

@@ -14,9 +14,10 @@ use crate::lua::sandbox::{self, Host, error_at_plan_line};
 use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Event, Plan, Scenario, Task};
 use crate::tags::Tags;
+use crate::threshold::Threshold;
 use mlua::{Function, Lua, Table, Value};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub(super) struct Declarations {
     pub(super) settings: Settings,
     pub(super) task_names: Vec<Option<String>>,
     pub(super) task_locations: Vec<TaskLocation>,
+    /// The variables of each scenario that has some.
+    pub(super) scenario_env: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +46,9 @@ struct PlanBuilder {
     events: Vec<Event>,
     /// Tags of all requests in figures.
     request_tags: Tags,
+    /// Thresholds that scenarios have.
+    thresholds: Vec<Threshold>,
+    scenario_env: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// A task and, once a scenario has taken it, that scenario. The table is kept alive so that its address stays unique.
@@ -96,9 +102,15 @@ pub(super) fn collect_declarations(
         events: builder.events,
     };
     plan.tag_requests(&builder.request_tags);
+    let mut settings = builder.settings;
+    if !builder.thresholds.is_empty() {
+        let all = settings.thresholds.get_or_insert_default();
+        all.extend(builder.thresholds);
+    }
     Ok(Declarations {
         plan,
-        settings: builder.settings,
+        settings,
+        scenario_env: builder.scenario_env,
         task_locations: builder
             .tasks
             .into_iter()
@@ -318,7 +330,11 @@ fn declare_scenario(
             .tasks
             .push(take_task(builder, table, place, &name)?);
     }
-    read_scenario_fields(table, &owner, &mut scenario)?;
+    let beside = read_scenario_fields(table, &owner, &mut scenario)?;
+    builder.thresholds.extend(beside.thresholds);
+    if !beside.env.is_empty() {
+        builder.scenario_env.insert(name, beside.env);
+    }
     if scenario.tasks.is_empty() {
         return Err(Diagnostic::new(format!("{owner} has no tasks"))
             .help("put its task { … } declarations between the braces")

@@ -1,15 +1,17 @@
 //! The named fields of a declaration, read as the types that they must have. Messages name the field and its owner.
 
 use super::setting::{entries, read_setting};
-use crate::config::{OwnLoadSettings, Value as Setting, unknown_word};
+use crate::config::{OwnLoadSettings, Value as Setting, scenario_thresholds, unknown_word};
 use crate::error::Diagnostic;
 use crate::lua::requests::{header_line, set_tag};
-use crate::lua::values::{escape_invalid, type_phrase};
+use crate::lua::values::{escape_invalid, read_scalar, type_phrase};
 use crate::plan::{Order, Wait};
-use crate::tags::Tags;
+use crate::tags::{SCENARIO, Tags};
+use crate::threshold::Threshold;
 use crate::units;
 use http::HeaderMap;
 use mlua::{Table, Value};
+use std::collections::BTreeMap;
 
 /// A mistake in a declaration, with the word that it is about.
 pub(super) struct DeclarationError {
@@ -129,6 +131,48 @@ impl<'a> Field<'a> {
             }
         }
         Ok((words, tags))
+    }
+
+    /// Reads variables for `env`.
+    pub(super) fn variables(&self) -> Result<BTreeMap<String, String>, DeclarationError> {
+        let wrong = || self.wrong("a table of strings, such as { LANG = \"de\" }");
+        let Value::Table(table) = self.value else {
+            return Err(wrong());
+        };
+        let mut variables = BTreeMap::new();
+        for (key, value) in entries(table) {
+            let (Value::String(key), Ok(value)) = (&key, read_scalar(&value, "a variable")) else {
+                return Err(wrong());
+            };
+            let value = String::from_utf8(value).map_err(|_| wrong())?;
+            variables.insert(escape_invalid(key), value);
+        }
+        Ok(variables)
+    }
+
+    /// Reads thresholds on the requests of a scenario.
+    pub(super) fn thresholds_of(&self, scenario: &str) -> Result<Vec<Threshold>, DeclarationError> {
+        let here = |diagnostic: Diagnostic| DeclarationError {
+            diagnostic,
+            word: Some(self.name.clone()),
+        };
+        if scenario.contains(',') {
+            let message = format!(
+                "thresholds cannot choose {}: its name has a comma",
+                self.owner
+            );
+            return Err(here(Diagnostic::new(message).help("give it another name")));
+        }
+        let mut thresholds =
+            scenario_thresholds(self.owner, &read_setting(self.value)).map_err(here)?;
+        for threshold in &mut thresholds {
+            let of_scenario = format!("{SCENARIO}={scenario}");
+            threshold.name = Some(match threshold.name.take() {
+                Some(name) => format!("{of_scenario}, {name}"),
+                None => of_scenario,
+            });
+        }
+        Ok(thresholds)
     }
 
     /// Reads a table of headers.

@@ -90,6 +90,7 @@ fn load_from(
     let mut program = Arc::into_inner(program).expect("the loading VM is gone");
     program.task_names = declared.task_names;
     program.task_locations = declared.task_locations;
+    program.scenario_env = declared.scenario_env;
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 

@@ -4,10 +4,12 @@ use super::field::{DeclarationError, for_each_field};
 use crate::config::{OwnLoad, OwnLoadSettings, Value as Setting};
 use crate::error::Diagnostic;
 use crate::plan::Scenario;
+use crate::threshold::Threshold;
 use mlua::Table;
+use std::collections::BTreeMap;
 
 /// Those of a scenario beside the options of its own load.
-const OTHER_SCENARIO_FIELDS: [&str; 10] = [
+const OTHER_SCENARIO_FIELDS: [&str; 12] = [
     "weight",
     "users",
     "wait",
@@ -18,11 +20,22 @@ const OTHER_SCENARIO_FIELDS: [&str; 10] = [
     "shared_iterations",
     "throttle_requests",
     "headers",
+    "env",
+    "thresholds",
 ];
 
 /// Returns all fields of a scenario.
 pub(super) fn scenario_fields() -> Vec<&'static str> {
     [&OTHER_SCENARIO_FIELDS[..], &OwnLoad::FIELDS[..]].concat()
+}
+
+/// What a scenario has beside its users and tasks.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// The variables that `env` gives its users.
+    pub(super) env: BTreeMap<String, String>,
+    /// Limits on its requests.
+    pub(super) thresholds: Vec<Threshold>,
 }
 
 /// Reads the fields of a scenario.
@@ -33,7 +46,8 @@ pub(super) fn read_scenario_fields(
     table: &Table,
     owner: &str,
     scenario: &mut Scenario,
-) -> Result<(), DeclarationError> {
+) -> Result<Beside, DeclarationError> {
+    let mut beside = Beside::default();
     let mut own_load: Option<OwnLoadSettings> = None;
     let mut weighted = None;
     for_each_field(table, owner, |field| {
@@ -52,6 +66,8 @@ pub(super) fn read_scenario_fields(
             "wait" => scenario.wait = field.wait()?,
             "host" => scenario.host = Some(field.text()?),
             "order" => scenario.order = field.order()?,
+            "env" => beside.env = field.variables()?,
+            "thresholds" => beside.thresholds = field.thresholds_of(&scenario.name)?,
             "tags" => (scenario.tags, scenario.request_tags) = field.tags()?,
             name if OwnLoad::FIELDS.contains(&name) => {
                 let settings = own_load.get_or_insert_default();
@@ -76,5 +92,5 @@ pub(super) fn read_scenario_fields(
         }
         scenario.load = Some(settings.load(owner)?);
     }
-    Ok(())
+    Ok(beside)
 }

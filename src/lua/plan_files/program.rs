@@ -8,7 +8,7 @@ use super::sources::{SourceLine, Sources};
 use super::variables::{GivenVariables, Variables};
 use crate::config::Part;
 use crate::error::Error;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
@@ -33,6 +33,8 @@ pub struct Program {
     pub(in crate::lua) modules: Modules,
     /// The variables that the plan can ask for.
     pub(in crate::lua) variables: Variables,
+    /// The variables of each scenario that has some, which come before the others.
+    pub(in crate::lua) scenario_env: BTreeMap<String, BTreeMap<String, String>>,
     /// The seed of the run.
     pub(in crate::lua) seed: u64,
     pub(in crate::lua) prelude: Vec<u8>,
@@ -71,6 +73,7 @@ impl Program {
             sources: Sources::of_plan(name, source),
             modules: Modules::beside(name, root),
             variables: Variables::new(variables),
+            scenario_env: BTreeMap::new(),
             seed,
             task_names: Vec::new(),
             shared: OnceLock::new(),

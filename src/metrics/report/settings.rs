@@ -38,6 +38,9 @@ pub struct RunSettings {
     pub scenarios: Vec<String>,
     /// The tags of the tasks that were chosen; empty for all.
     pub tags: Vec<String>,
+    /// The tags of the tasks that were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude_tags: Vec<String>,
     /// Length of the warm-up, whose figures were kept apart; `null` without one.
     pub warmup: Option<String>,
     /// Whether what came before all users had started was dropped.
@@ -72,6 +75,9 @@ pub struct RunSettings {
     pub sticky_follow: bool,
     /// The share of requests whose trace the site was asked to keep; `null` if requests had no trace context.
     pub trace_sample: Option<f64>,
+    /// What requests without a name of their own were counted under: `task` or `path`.
+    #[serde(default)]
+    pub request_names: String,
     /// Cadence that late users were compared with; `disabled` if nothing was filled in.
     pub co_mitigation: String,
     /// The thresholds, as the command line takes them.

@@ -1,7 +1,9 @@
 //! Carries out what a plan's code asks for: requests, fetches and waits.
 
+use crate::config::RequestNames;
 use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
+use crate::engine::user::naming::{host_of, path_of, without_ids};
 use crate::engine::user::open_requests::{Identity, LatestOperation, RequestOutcome};
 use crate::engine::user::show::show;
 use crate::http::{Exchange, Session};
@@ -10,6 +12,7 @@ use crate::metrics::{Entered, Failure, RequestId, Sample};
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream;
+use std::borrow::Cow;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -161,13 +164,20 @@ impl User {
         finished
     }
 
-    /// Returns the row in which a request is counted: by its name, else the task's, else its path without the
-    /// query. Its tags are those of the task and its own.
+    /// Returns the row in which a request is counted: by its name, else the task's or its path without the query. Its
+    /// tags are those of the task and its own.
     fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
-        let name = match &op.name {
-            Some(name) => name.as_str(),
-            None if !task.is_empty() => task,
-            None => path_of(&op.request.url),
+        let by_path = self.shared.config.request_names == RequestNames::Path;
+        let named = match &op.name {
+            Some(name) => Some(name.as_str()),
+            None if !by_path && !task.is_empty() => Some(task),
+            None => None,
+        };
+        let path = || path_of(&op.request.url);
+        let name: Cow<'_, str> = match named {
+            Some(name) => name.into(),
+            None if by_path => without_ids(path()),
+            None => path().into(),
         };
         let method = op.request.method.as_str();
         let recorder = &mut *self.shared.recorder.borrow_mut();
@@ -183,7 +193,17 @@ impl User {
                 })
             }
         };
-        recorder.tagged_request(method, name, tags.unwrap_or_default())
+        let row = recorder.tagged_request(method, &name, tags.unwrap_or_default());
+        if op.name.is_none() && named.is_some() {
+            let mixed = self.shared.paths.borrow_mut().differs(row, path());
+            if let Some([one, other]) = mixed {
+                recorder.warn(format!(
+                    "the row '{method} {name}' counts requests of several paths, such as {one} and {other}: name them, \
+                     as in user:get(path, {{ name = \"cart\" }}), or set plan {{ request_names = \"path\" }}"
+                ));
+            }
+        }
+        row
     }
 
     /// Sends requests side by side, at most six at a time per host, and counts each when it ends; returns the
@@ -310,26 +330,6 @@ fn before(counted: &Counted) -> Entered<'_> {
             message,
             line: line.as_deref(),
         }),
-    }
-}
-
-/// Returns the path of `https://host/path?query` or `/path?query`: `/path`.
-fn path_of(url: &str) -> &str {
-    let path = match url.split_once("://") {
-        Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
-        None => url,
-    };
-    path.split(['?', '#']).next().unwrap_or(path)
-}
-
-/// Returns the scheme and authority of an absolute URL; empty for a path.
-fn host_of(url: &str) -> &str {
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-            &url[..scheme.len() + 3 + end]
-        }
-        None => "",
     }
 }
 

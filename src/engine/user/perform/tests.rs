@@ -77,22 +77,3 @@ async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_afte
     assert!(errors[0].1.starts_with("connection refused"), "{errors:?}");
     assert_eq!(report.aggregated.count, 1);
 }
-
-#[test]
-fn a_request_without_a_name_is_counted_under_its_path() {
-    for (url, path) in [
-        ("/node/1?page=2", "/node/1"),
-        ("http://example.org/a/b?c#d", "/a/b"),
-        ("https://example.org", "/"),
-        ("page#top", "page"),
-    ] {
-        assert_eq!(path_of(url), path, "{url}");
-    }
-}
-
-#[test]
-fn hosts_are_told_apart_by_scheme_and_authority() {
-    assert_eq!(host_of("http://a:81/x"), "http://a:81");
-    assert_eq!(host_of("https://a?x"), "https://a");
-    assert_eq!(host_of("/x"), "");
-}

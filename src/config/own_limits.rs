@@ -1,0 +1,40 @@
+//! Limits of a plan's users that only the command line may raise.
+
+use super::Settings;
+use crate::error::Diagnostic;
+use crate::units;
+use std::time::Duration;
+
+/// Memory that a user's VM may take by default, in bytes.
+pub(super) const LUA_MEMORY: u64 = 64 << 20;
+/// Lua time that a task may take by default.
+pub(super) const LUA_TIME: Duration = Duration::from_secs(1);
+
+impl Settings {
+    /// Checks that a plan does not raise the limits of its own users, which only the command line may; `typed` has what
+    /// was said there.
+    ///
+    /// # Errors
+    /// The limit that it raises, and the flag that would.
+    pub fn check_own_limits(&self, typed: &Settings) -> Result<(), Diagnostic> {
+        let refused = |field: &str, wanted: String, most: String| {
+            let flag = field.replace('_', "-");
+            let message = format!(
+                "the plan sets '{field}' to {wanted}, and may only lower the limit of {most}"
+            );
+            let help = format!("give '--{flag}' on the command line to raise it");
+            Err(Diagnostic::new(message).help(help))
+        };
+        match (self.lua_memory, self.lua_time) {
+            (Some(wanted), _) if wanted > LUA_MEMORY && typed.lua_memory.is_none() => {
+                let size = |bytes: u64| units::show_size(bytes as f64);
+                refused("lua_memory", size(wanted), size(LUA_MEMORY))
+            }
+            (_, Some(wanted)) if wanted > LUA_TIME && typed.lua_time.is_none() => {
+                let time = units::show_duration;
+                refused("lua_time", time(wanted), time(LUA_TIME))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The names of requests to which the plan gives none.
+
+use serde::{Deserialize, Serialize};
+
+/// What requests without a name of their own are counted under.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RequestNames {
+    /// The name of the task; without one, the path.
+    #[default]
+    Task,
+    /// The path, with `:id` for numbers, UUIDs and hashes in it.
+    Path,
+}
+
+impl RequestNames {
+    /// Reads `task` or `path`.
+    ///
+    /// # Errors
+    /// A sentence that names both.
+    pub fn parse(text: &str) -> Result<RequestNames, String> {
+        match text {
+            "task" => Ok(RequestNames::Task),
+            "path" => Ok(RequestNames::Path),
+            _ => Err(format!(
+                "'{text}' names no requests: write 'task' or 'path'"
+            )),
+        }
+    }
+
+    /// Returns the word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            RequestNames::Task => "task",
+            RequestNames::Path => "path",
+        }
+    }
+}

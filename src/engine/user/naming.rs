@@ -1,0 +1,130 @@
+//! Names of requests that the plan gives none, from their URLs.
+
+use crate::metrics::RequestId;
+use std::borrow::Cow;
+
+/// Returns the path of `https://host/path?query` or `/path?query`: `/path`.
+pub(super) fn path_of(url: &str) -> &str {
+    let path = match url.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("/", |slash| &rest[slash..]),
+        None => url,
+    };
+    path.split(['?', '#']).next().unwrap_or(path)
+}
+
+/// Returns the scheme and authority of an absolute URL; empty for a path.
+pub(super) fn host_of(url: &str) -> &str {
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            &url[..scheme.len() + 3 + end]
+        }
+        None => "",
+    }
+}
+
+/// Returns a path with `:id` in the place of each segment that is a number, a UUID or a hash, an ending such as `.css`
+/// left as it is.
+pub(super) fn without_ids(path: &str) -> Cow<'_, str> {
+    if !path.bytes().any(|byte| byte.is_ascii_digit()) {
+        return path.into();
+    }
+    let segments = path.split('/').map(|segment| {
+        let (stem, ending) = segment.split_at(segment.find('.').unwrap_or(segment.len()));
+        match is_id(stem) {
+            true => format!(":id{ending}").into(),
+            false => Cow::from(segment),
+        }
+    });
+    segments.collect::<Vec<_>>().join("/").into()
+}
+
+/// Returns whether a segment of a path is a number, a UUID or a hash of at least 16 hexadecimal digits.
+fn is_id(segment: &str) -> bool {
+    /// The shortest hash that is told from a word.
+    const HASH: usize = 16;
+    let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let has_digit = segment.bytes().any(|byte| byte.is_ascii_digit());
+    let is_number = has_digit && segment.bytes().all(|byte| byte.is_ascii_digit());
+    let groups: Vec<usize> = segment.split('-').map(str::len).collect();
+    let is_uuid = groups == [8, 4, 4, 4, 12] && segment.split('-').all(hexadecimal);
+    is_number || is_uuid || (has_digit && segment.len() >= HASH && hexadecimal(segment))
+}
+
+/// Paths of the requests that are counted under the name of their task, by row: the latest of each.
+#[derive(Debug, Default)]
+pub(crate) struct Paths(Vec<Latest>);
+
+/// The latest path of a row.
+#[derive(Debug, Default)]
+enum Latest {
+    #[default]
+    None,
+    Path(Box<str>),
+    /// There were several that differ in more than ids.
+    Several,
+}
+
+impl Paths {
+    /// Notes the path of a request, and returns two of the row the first time that they differ in more than ids.
+    pub(super) fn differs(&mut self, row: RequestId, path: &str) -> Option<[String; 2]> {
+        let at = row.place();
+        if self.0.len() <= at {
+            self.0.resize_with(at + 1, Latest::default);
+        }
+        let latest = &mut self.0[at];
+        let found = match latest {
+            Latest::Path(known) if **known == *path => return None,
+            Latest::Several => return None,
+            Latest::Path(known) if without_ids(known) != without_ids(path) => {
+                Some([known.to_string(), path.to_owned()])
+            }
+            Latest::None | Latest::Path(_) => None,
+        };
+        *latest = match found {
+            Some(_) => Latest::Several,
+            None => Latest::Path(path.into()),
+        };
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_without_a_name_is_counted_under_its_path() {
+        for (url, path) in [
+            ("/node/1?page=2", "/node/1"),
+            ("http://example.org/a/b?c#d", "/a/b"),
+            ("https://example.org", "/"),
+            ("page#top", "page"),
+        ] {
+            assert_eq!(path_of(url), path, "{url}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_told_apart_by_scheme_and_authority() {
+        assert_eq!(host_of("http://a:81/x"), "http://a:81");
+        assert_eq!(host_of("https://a?x"), "https://a");
+        assert_eq!(host_of("/x"), "");
+    }
+
+    #[test]
+    fn ids_in_a_path_are_one() {
+        for (path, name) in [
+            ("/node/17/edit", "/node/:id/edit"),
+            ("/", "/"),
+            ("/a/6f9619ff-8b86-d011-b42d-00cf4fc964ff", "/a/:id"),
+            ("/css/css_3a1f", "/css/css_3a1f"),
+            ("/css/da39a3ee5e6b4b0d3255bfef95601890.css", "/css/:id.css"),
+            ("/v2/deadbeef", "/v2/deadbeef"),
+            ("/2024/05/news", "/:id/:id/news"),
+            ("/accommodations", "/accommodations"),
+        ] {
+            assert_eq!(without_ids(path), name);
+        }
+    }
+}

@@ -177,7 +177,15 @@ fn tasks_are_chosen_by_named_tags_too() {
     let path = plan("tags_chosen.lua", PLAN);
     run([&path, "-H", &url, "-u", "1", "--tags", "page=front"]);
     assert_eq!(server.received(), 2, "the task with that tag alone");
-    run([&path, "-H", &url, "-u", "1", "--exclude-tags", "page=front,kind=paid"]);
+    run([
+        &path,
+        "-H",
+        &url,
+        "-u",
+        "1",
+        "--exclude-tags",
+        "page=front,kind=paid",
+    ]);
     assert_eq!(server.received(), 4, "the other task of the same scenario");
 }
 
@@ -279,11 +287,7 @@ fn a_scenario_has_variables_and_thresholds_of_its_own() {
         rows,
         [
             (Some("count >= 6"), Some(6.0), Some(true)),
-            (
-                Some("count < 2"),
-                Some(2.0),
-                Some(false)
-            ),
+            (Some("count < 2"), Some(2.0), Some(false)),
         ]
     );
 }

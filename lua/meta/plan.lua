@@ -74,7 +74,7 @@
 ---A limit is text: FIGURE, one of < <= > >=, and a number with its unit, such as "p95 < 300ms". In `thresholds`
 ---it is about all requests; under a name it is about that row of the report: `["GET /cart"] = "failures < 1%"`.
 ---A name is that of requests with or without their method, a task, a transaction, a check or a custom metric;
----`checks` is all checks together, a label of workers (`["region=eu"]`) all their requests. Tags before a name choose
+---`checks` is all checks together, `iterations` how long those took, a label of workers (`["region=eu"]`) all their requests. Tags before a name choose
 ---among its requests, tags alone among all: `["scenario=buyers"]`, `["phase=load, GET cart"]`. A name that nothing has
 ---fails: "no data". Figures:
 --- * of requests and tasks: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max (in us, ms, s), failures (in %, or as a

@@ -359,6 +359,7 @@ mod tests {
                 text("none"),
                 text("p95 < 1s"),
                 text("average"),
+                text("task"),
                 text("log.csv"),
                 Value::Flag(true),
                 map,

@@ -78,6 +78,7 @@ fn scenarios(report: &Report) -> Vec<ScenarioRow> {
     let rows = report.scenarios.iter();
     rows.map(|row| ScenarioRow {
         users: 0,
+        iteration_ms: None,
         ..row.clone()
     })
     .collect()

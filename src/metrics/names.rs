@@ -14,6 +14,9 @@ pub(super) const MAX_NAMES: usize = 2_000;
 /// Name under which everything beyond [`MAX_NAMES`] is counted; its group is empty except for checks and metrics.
 pub(super) const OTHER: &str = "(other)";
 
+/// Name under which the durations of a scenario's iterations are counted among its tasks; no task has it.
+pub(super) const ITERATION: &str = "\u{0}iteration";
+
 /// A name and its group: the method of a request, the scenario of a task, the kind of a metric.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Label {

@@ -256,3 +256,61 @@ fn a_mistake_on_the_command_line_is_marked_at_its_place() {
         );
     }
 }
+
+#[test]
+fn iterations_have_durations_and_limits_of_all_and_of_a_scenario() {
+    let server = Server::start();
+    let url = server.url();
+    let path = plan(
+        "thresholds_iterations.lua",
+        "scenario { 'quick', wait = 0.2, task { function(user) user:get '/' end } }
+         scenario { 'slow', thresholds = { iterations = 'min > 50ms' },
+           task { function(user) user:get '/' user:wait(0.06) end } }",
+    );
+    let limits = [
+        "iterations: count >= 6",
+        "scenario=slow, iterations: p50 < 40ms",
+    ];
+    let with = |limit: &str| {
+        run([
+            &path,
+            "-H",
+            &url,
+            "-u",
+            "2",
+            "-i",
+            "3",
+            "--threshold",
+            limit,
+        ])
+        .json["thresholds"][0]
+            .clone()
+    };
+    let rows = limits.map(with);
+    assert_eq!(
+        (&rows[0]["value"], &rows[0]["passed"]),
+        (&json!(6.0), &json!(true))
+    );
+    assert!(
+        rows[1]["value"].as_f64() > Some(55.0) && rows[1]["passed"] == json!(false),
+        "{rows:?}"
+    );
+    let report = run([&path, "-H", &url, "-u", "2", "-i", "3"]).json;
+    assert_eq!(
+        report["thresholds"][0]["passed"], true,
+        "{}",
+        report["thresholds"]
+    );
+    let took = |at: usize| report["scenarios"][at]["iteration_ms"]["p50"].as_f64();
+    assert!(
+        took(0) < Some(100.0),
+        "the pause after a task is no part: {:?}",
+        took(0)
+    );
+    assert!(
+        took(1) > Some(55.0)
+            && report["tasks"]
+                .as_array()
+                .is_some_and(|rows| rows.len() == 2)
+    );
+}

@@ -7,7 +7,7 @@ use crate::engine::user::stop::Stop;
 use crate::engine::user::{Role, Shared, User};
 use crate::error::Error;
 use crate::lua::{Heartbeat, Raised};
-use crate::metrics::Delivery;
+use crate::metrics::{Delivery, TaskId};
 use crate::plan::{Event, Scenario, Schedule};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
@@ -96,7 +96,12 @@ impl EventTask {
         let index = context.shards + event as usize;
         let shared = Shared::new(&context, index, context.recorder(index), heartbeat);
         let stop = Rc::<Stop>::default();
-        let user = User::for_event(role(event, &plan_version), shared.clone(), stop.clone());
+        let iterations = shared.recorder.borrow_mut().iterations(event.name());
+        let user = User::for_event(
+            role(event, &plan_version, iterations),
+            shared.clone(),
+            stop.clone(),
+        );
         let ended = match user {
             Ok(user) => {
                 let raised = tokio::select! {
@@ -133,13 +138,14 @@ async fn obey(ordered: &mut watch::Receiver<EventOrder>, stop: &Stop) {
 }
 
 /// Makes the role of the event's user, which has no tasks of its own.
-fn role(event: Event, plan_version: &PlanVersion) -> Rc<Role> {
+fn role(event: Event, plan_version: &PlanVersion, iterations: TaskId) -> Rc<Role> {
     let scenario = Scenario::new(event.name());
     Rc::new(Role {
         schedule: Schedule::new(&scenario),
         scenario,
         tasks: Vec::new(),
         tags: Vec::new(),
+        iterations,
         host: plan_version.hosts[0].clone(),
         program: plan_version.program.clone(),
         limits: OwnLimits::default(),

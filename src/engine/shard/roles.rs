@@ -24,6 +24,7 @@ pub(super) fn roles(
         let tags = tags.map(|task| recorder.tags(&task.request_tags)).collect();
         Rc::new(Role {
             tags,
+            iterations: recorder.iterations(&scenario.name),
             tasks,
             schedule: Schedule::new(scenario),
             scenario: scenario.clone(),

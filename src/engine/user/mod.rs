@@ -39,6 +39,8 @@ pub(crate) struct Role {
     pub(crate) schedule: Schedule,
     /// Number and name under which each task is counted.
     pub(crate) tasks: Vec<(TaskId, String)>,
+    /// Number under which durations of iterations are counted.
+    pub(crate) iterations: TaskId,
     /// Tags of the requests of each task, as they are declared.
     pub(crate) tags: Vec<TagsId>,
     pub(crate) host: String,
@@ -240,7 +242,7 @@ impl User {
             let (_, end) = self.run_task(step.task, task.at).await;
             if step.last_of_iteration {
                 self.iteration += 1;
-                self.count(|recorder, scenario| recorder.iteration(scenario));
+                self.count_iteration(iteration.at, end);
             }
             let ended = step.last_of_iteration.then_some(iteration);
             task = self.rest_after(step.task, task, ended, end).await;
@@ -255,6 +257,15 @@ impl User {
         }
         // One that was broken off may have been late by then.
         self.end_cycle(task.at - cycle_begin);
+    }
+
+    /// Counts an iteration that has ended.
+    fn count_iteration(&self, begin: Instant, end: Instant) {
+        let took = end.saturating_duration_since(begin);
+        self.count(|recorder, scenario| {
+            recorder.iteration(scenario);
+            recorder.iteration_took(self.role.iterations, begin.into_std(), took);
+        });
     }
 
     /// Runs the `on_stop` tasks, and counts the user no longer after the last of them.

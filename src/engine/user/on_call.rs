@@ -47,6 +47,7 @@ impl User {
     /// after its last task: the arrivals set the pace.
     async fn iterate_once(&mut self, cursor: &mut Cursor) {
         let mut task = Begun::now();
+        let begin = task.at;
         let mut first = true;
         while !self.ended && (first || !self.stop.is_told()) {
             first = false;
@@ -57,7 +58,7 @@ impl User {
             let (_, end) = self.run_task(step.task, task.at).await;
             if step.last_of_iteration {
                 self.iteration += 1;
-                return self.count(|recorder, scenario| recorder.iteration(scenario));
+                return self.count_iteration(begin, end);
             }
             task = self.rest_after(step.task, task, None, end).await;
         }

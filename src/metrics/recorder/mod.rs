@@ -7,7 +7,7 @@ use super::delta::{Delta, SliceDelta, Source};
 use super::generator::Effort;
 use super::latency::nanoseconds;
 use super::measures::{Kind, Measure, MeasureDelta};
-use super::names::{MAX_NAMES, Names};
+use super::names::{ITERATION, MAX_NAMES, Names};
 use super::report::MetricKind;
 use super::request_log::{LogRecorder, RunLogs};
 use super::sample::{Entered, Failure, RequestId, Sample, TaskId, TaskRun};
@@ -92,6 +92,7 @@ impl Recorder {
 
     /// Returns the number of a request name. A known name costs one hash and no memory; after 2,000 distinct ones
     /// the rest counts as `(other)` and a warning says how to name requests.
+    #[cfg(any(test, feature = "internals"))]
     pub fn request(&mut self, method: &str, name: &str) -> RequestId {
         self.tagged_request(method, name, TagsId::default())
     }
@@ -197,10 +198,7 @@ impl Recorder {
     pub fn record_task(&mut self, run: &TaskRun<'_>) {
         let TaskId(id) = run.task;
         let ns = nanoseconds(run.latency);
-        let slice = self.slices.of(run.begin, ns);
-        if slice.tasks.len() <= id as usize {
-            slice.cover_tasks(self.tasks.labels());
-        }
+        let slice = slice_of_task(&mut self.slices, &self.tasks, id, run.begin, ns);
         let row = &mut slice.tasks[id as usize];
         row.all.record(ns);
         match &run.failure {
@@ -284,6 +282,20 @@ impl Recorder {
         self.slices.open().scenario(scenario).iterations += 1;
     }
 
+    /// Returns the row in which the durations of a scenario's iterations are counted.
+    pub fn iterations(&mut self, scenario: &str) -> TaskId {
+        TaskId(self.tasks.intern(scenario, ITERATION).id)
+    }
+
+    /// Counts how long an iteration took, from its first task to the end of its last.
+    pub fn iteration_took(&mut self, TaskId(row): TaskId, begin: Instant, took: Duration) {
+        let ns = nanoseconds(took);
+        let slice = slice_of_task(&mut self.slices, &self.tasks, row, begin, ns);
+        let row = &mut slice.tasks[row as usize];
+        row.all.record(ns);
+        row.ok.record(ns);
+    }
+
     /// Counts an iteration of a run at a rate that was started with this delay.
     pub fn arrival(&mut self, delay: Duration) {
         self.slices.open().arrivals.started(delay);
@@ -353,6 +365,21 @@ fn slice_of<'a>(
     let slice = slices.of(sample.begin, nanoseconds(sample.latency));
     if slice.requests.len() <= sample.request.0 as usize {
         slice.cover_requests(names.labels());
+    }
+    slice
+}
+
+/// Returns the slice in which a task or an iteration ended, with a row for it.
+fn slice_of_task<'a>(
+    slices: &'a mut Slices,
+    names: &Names,
+    id: u32,
+    begin: Instant,
+    ns: u64,
+) -> &'a mut SliceDelta {
+    let slice = slices.of(begin, ns);
+    if slice.tasks.len() <= id as usize {
+        slice.cover_tasks(names.labels());
     }
     slice
 }

@@ -271,6 +271,10 @@ pub struct ScenarioRow {
     pub users: u64,
     /// Iterations that were completed.
     pub iterations: u64,
+    /// How long they took, from the first task of each to the end of its last, pauses between tasks included; absent
+    /// in a snapshot and if none was completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration_ms: Option<Latency>,
 }
 
 /// Figures of one task or transaction.

@@ -1,8 +1,11 @@
 //! Judges thresholds in the store: finds the rows that each is about, and explains those that are about none.
 
+use super::super::names::ITERATION;
 use super::super::report::{Report, ThresholdRow};
 use super::super::threshold_figures::{Subject, ThresholdFigures};
-use super::super::thresholds::{ALL_CHECKS, Judges, Unjudged, View, is_called};
+use super::super::thresholds::{
+    ALL_CHECKS, ITERATIONS, Judges, Unjudged, View, is_called, task_called,
+};
 use super::{Store, latency};
 use crate::error::nearest;
 use crate::tags::{Tags, split_selector};
@@ -156,7 +159,7 @@ impl Store {
 
     /// Returns the figures of tasks and transactions of a name, of all scenarios.
     fn tasks_named(&self, name: &str) -> Option<ThresholdFigures> {
-        let name = name.strip_prefix("task ").unwrap_or(name);
+        let name = task_called(name);
         let rows = self.measured.tasks.named();
         let mut rows = rows
             .filter(|(label, row)| *label.name == *name && row.runs() > 0)
@@ -195,7 +198,7 @@ impl Store {
         let full = requests.map(|label| format!("{} {}", label.group, label.name));
         let tasks = self.measured.tasks.names.labels().iter();
         let names = full
-            .chain(tasks.map(|label| label.name.to_string()))
+            .chain(tasks.map(|label| label.name.replace(ITERATION, ITERATIONS)))
             .chain(self.measured.measures.names())
             .chain(self.workers.label_texts());
         let names: Vec<String> = names.collect();

@@ -4,7 +4,7 @@ use super::super::columns::NameSeries;
 use super::super::detail::Detail;
 use super::super::events::{Event, EventKind};
 use super::super::latency::nanoseconds;
-use super::super::names::Label;
+use super::super::names::{ITERATION, Label};
 use super::super::report::{
     ArrivalsRow, GeneratorRow, PartRow, Report, RequestRow, ScenarioRow, SeriesPoint, TagRow,
     TaskRow,
@@ -76,7 +76,7 @@ impl Store {
             .measured
             .tasks
             .named()
-            .filter(|(_, row)| row.runs() > 0);
+            .filter(|(label, row)| row.runs() > 0 && *label.name != *ITERATION);
         let mut events = self.events.rows(origin);
         events.extend(saturations(&series));
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
@@ -112,7 +112,7 @@ impl Store {
             start_stop: rows(self.start_stop.named(), Duration::ZERO, |_| {
                 NameSeries::default()
             }),
-            scenarios: self.scenario_rows(Users::peak),
+            scenarios: self.scenarios_with_durations(),
             tasks: tasks
                 .map(|(label, row)| TaskRow {
                     scenario: label.group.to_string(),
@@ -160,12 +160,25 @@ impl Store {
             .collect()
     }
 
+    /// Returns the rows of scenarios with their most users and how long iterations took.
+    fn scenarios_with_durations(&self) -> Vec<ScenarioRow> {
+        let mut rows = self.scenario_rows(Users::peak);
+        for (label, tally) in self.measured.tasks.named() {
+            let row = rows.iter_mut().find(|row| *row.name == *label.group);
+            if let (ITERATION, Some(row)) = (&*label.name, row) {
+                row.iteration_ms = tally.latency();
+            }
+        }
+        rows
+    }
+
     /// Returns the rows of scenarios in the order of the plan; `users` chooses their figure of users.
     pub(super) fn scenario_rows(&self, users: fn(&Users) -> u64) -> Vec<ScenarioRow> {
         let row = |scenario: &Scenario| ScenarioRow {
             name: scenario.name.to_string(),
             users: users(&scenario.users),
             iterations: scenario.iterations,
+            iteration_ms: None,
         };
         let mut rows: Vec<ScenarioRow> = self.measured.scenarios.rows.iter().map(row).collect();
         rows.sort_by_key(|row| self.identity.place_of_scenario(row));

@@ -3,11 +3,11 @@
 
 use super::super::axis::GRID;
 use super::super::delta::SliceDelta;
-use super::super::names::Label;
+use super::super::names::{ITERATION, Label};
 use super::super::silence::Silence;
 use super::super::threshold_figures::{Subject, ThresholdFigures};
 use super::{View, nanoseconds};
-use crate::tags::{Tags, split_selector};
+use crate::tags::{SCENARIO, Tags, split_selector};
 use crate::threshold::{Figure, Threshold};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,6 +17,17 @@ const CELLS: u64 = 60;
 
 /// Name that stands for all checks together.
 pub(in super::super) const ALL_CHECKS: &str = "checks";
+
+/// Name that stands for the iterations of all scenarios together.
+pub(in super::super) const ITERATIONS: &str = "iterations";
+
+/// Returns the name under which the task of a threshold is counted.
+pub(in super::super) fn task_called(name: &str) -> &str {
+    match name {
+        ITERATIONS => ITERATION,
+        name => name.strip_prefix("task ").unwrap_or(name),
+    }
+}
 
 /// Figures gathered so far.
 #[derive(Debug)]
@@ -264,13 +275,20 @@ fn seen(
             })
         }
         (Some(name), _) => requests(threshold, slice, |label| is_called(label, name))
-            .or_else(|| tasks(slice, name))
+            .or_else(|| tasks(slice, name, |_| true))
             .or_else(|| measured(slice, |label, is_check| !is_check && *label.name == *name))
             .or_else(|| measured(slice, |label, _| *label.name == *name))
             .or_else(|| {
                 let (tags, name) = selector?;
                 requests(threshold, slice, |label| {
                     tags.are_in(&label.tags) && (name.is_empty() || is_called(label, name))
+                })
+                .or_else(|| {
+                    // Tasks and iterations know their scenario and no other tag.
+                    let [(SCENARIO, scenario)] = tags.pairs().collect::<Vec<_>>()[..] else {
+                        return None;
+                    };
+                    tasks(slice, name, |group| group == scenario)
                 })
             }),
     }
@@ -292,9 +310,16 @@ fn requests(
     Some(threshold_figures)
 }
 
-fn tasks(slice: &SliceDelta, name: &str) -> Option<ThresholdFigures> {
-    let name = name.strip_prefix("task ").unwrap_or(name);
-    let rows = slice.tasks.iter();
+fn tasks(
+    slice: &SliceDelta,
+    name: &str,
+    of_scenario: impl Fn(&str) -> bool,
+) -> Option<ThresholdFigures> {
+    let name = task_called(name);
+    let rows = slice
+        .tasks
+        .iter()
+        .filter(|row| of_scenario(&row.label.group));
     let mut rows = rows
         .filter(|row| row.ok.count + row.failed.count > 0 && *row.label.name == *name)
         .peekable();

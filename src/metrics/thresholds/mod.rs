@@ -13,7 +13,7 @@ use super::silence::Silence;
 use super::threshold_figures::ThresholdFigures;
 use crate::threshold::{Figure, Threshold};
 use gathering::Gathered;
-pub(super) use gathering::{ALL_CHECKS, is_called};
+pub(super) use gathering::{ALL_CHECKS, ITERATIONS, is_called, task_called};
 use std::time::Duration;
 
 /// Thresholds of a run and their state.

@@ -218,13 +218,15 @@ fn worker(row: &WorkerRow, rate: f64) -> Cells {
 }
 
 fn scenario(row: &ScenarioRow, rate: f64) -> Cells {
-    vec![
+    let mut cells = vec![
         ("kind", "scenario".to_owned()),
         ("name", harmless(&row.name)),
         ("count", row.iterations.to_string()),
         ("rate", rate.to_string()),
         ("users", row.users.to_string()),
-    ]
+    ];
+    cells.extend(latency(row.iteration_ms));
+    cells
 }
 
 fn task(row: &TaskRow, rate: f64) -> Cells {

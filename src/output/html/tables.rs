@@ -226,11 +226,22 @@ fn start_of(message: &str) -> String {
 }
 
 fn scenarios(report: &Report) -> Option<Table> {
-    let columns = ["Scenario", "#Users", "#Iterations"];
+    let columns = [
+        "Scenario",
+        "#Users",
+        "#Iterations",
+        "#Average",
+        "#50%",
+        "#95%",
+        "#Maximum",
+    ];
     let mut table = Table::new("scenarios", "Scenarios", &columns);
     for row in &report.scenarios {
         let name = Cell::Text(row.name.clone());
-        table.row(&[name, count(row.users), count(row.iterations)]);
+        let mut cells = vec![name, count(row.users), count(row.iterations)];
+        let values = |l: &Latency| [l.avg, l.p50, l.p95, l.max];
+        cells.extend(times(row.iteration_ms.as_ref(), values));
+        table.row(&cells);
     }
     (!report.scenarios.is_empty()).then_some(table)
 }

@@ -122,7 +122,15 @@ fn every_other_figure_is_in_a_table_too() {
         );
     }
     for scenario in &report.scenarios {
-        let expected = [scenario.users as f64, scenario.iterations as f64];
+        let took = scenario.iteration_ms.expect("durations");
+        let expected = [
+            scenario.users as f64,
+            scenario.iterations as f64,
+            took.avg,
+            took.p50,
+            took.p95,
+            took.max,
+        ];
         assert_eq!(row(&page, "scenarios", &scenario.name), expected);
     }
     for error in &report.errors {

@@ -112,7 +112,10 @@ mod tests {
         assert_eq!(keys(&json["requests"][0]["latency_ms"]), sorted(latency));
         let phases = "dns connect tls send first_byte receive";
         assert_eq!(keys(&json["aggregated"]["phases_ms"]), sorted(phases));
-        assert_eq!(keys(&json["scenarios"][0]), sorted("name users iterations"));
+        assert_eq!(
+            keys(&json["scenarios"][0]),
+            sorted("name users iterations iteration_ms")
+        );
         let task = "scenario name runs failures latency_ms";
         assert_eq!(keys(&json["tasks"][0]), sorted(task));
         let point = "second seconds users count failures bytes min_ms max_ms sum_ms p50_ms p95_ms p99_ms ok_p95_ms failed_p95_ms under_way oldest_ms \

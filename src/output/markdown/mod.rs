@@ -141,13 +141,19 @@ fn times<const N: usize>(figures: &Figures, values: impl Fn(&Latency) -> [f64; N
 
 fn tasks(report: &Report, out: &mut String) {
     let scenarios = report.scenarios.iter().map(|row| {
+        let took = |of: fn(&Latency) -> f64| {
+            let took = row.iteration_ms.as_ref();
+            took.map_or_else(|| "-".to_owned(), |all| time(of(all)))
+        };
         vec![
             name(&row.name),
             show_count(row.users),
             show_count(row.iterations),
+            took(|all| all.p50),
+            took(|all| all.p95),
         ]
     });
-    table("scenarios|users|iterations", scenarios, out);
+    table("scenarios|users|iterations|p50|p95", scenarios, out);
     let columns = "tasks|<scenario|runs|failed|avg|p50|p95|max";
     let rows = report.tasks.iter().map(|row| {
         let mut cells = vec![

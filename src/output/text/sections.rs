@@ -134,8 +134,10 @@ fn tasks(report: &Report) -> Table {
             .find(|scenario| scenario.name == name);
         let note = known.map_or(String::new(), |scenario| {
             let (users, iterations) = (scenario.users, scenario.iterations);
+            let took = scenario.iteration_ms.as_ref();
+            let took = took.map_or_else(String::new, |all| format!(" of {}", time(all.p50)));
             format!(
-                "{}, {}",
+                "{}, {}{took}",
                 counted(users, "user"),
                 counted(iterations, "iteration")
             )

@@ -37,6 +37,7 @@ fn user_without_a_site(source: &str) -> Box<User> {
         schedule: Schedule::new(&scenario),
         tasks: vec![(recorder.task("default", "t"), "t".to_owned())],
         tags: Vec::new(),
+        iterations: recorder.iterations("default"),
         scenario,
         host: plan_version.hosts[0].clone(),
         program: plan_version.program.clone(),

@@ -50,6 +50,7 @@ fn stages_warm_ups_and_iterations_show_how_far_they_are() {
             name: "s".to_owned(),
             users: 12,
             iterations: 100,
+            iteration_ms: None,
         }];
     });
     let text = look(counted, (80, 24));

@@ -149,6 +149,7 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
             name: "Anonymous".to_owned(),
             users: 40,
             iterations: 7_031,
+            iteration_ms: None,
         }],
         tasks: (1..=names.min(12))
             .map(|n| TaskRow {

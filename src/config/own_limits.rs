@@ -1,14 +1,8 @@
 //! Limits of a plan's users that only the command line may raise.
 
-use super::Settings;
+use super::settings::{LUA_MEMORY, LUA_TIME, Settings};
 use crate::error::Diagnostic;
 use crate::units;
-use std::time::Duration;
-
-/// Memory that a user's VM may take by default, in bytes.
-pub(super) const LUA_MEMORY: u64 = 64 << 20;
-/// Lua time that a task may take by default.
-pub(super) const LUA_TIME: Duration = Duration::from_secs(1);
 
 impl Settings {
     /// Checks that a plan does not raise the limits of its own users, which only the command line may; `typed` has what

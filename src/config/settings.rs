@@ -1,7 +1,6 @@
 //! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
 //! same name is in `cli`.
 
-use super::own_limits::{LUA_MEMORY, LUA_TIME};
 use super::request_names::RequestNames;
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
@@ -237,6 +236,11 @@ settings! {
     /// Lua time that a task may take without waiting.
     lua_time: Duration = Value::duration, or LUA_TIME;
 }
+
+/// Memory that a user's VM may take by default, in bytes.
+pub(super) const LUA_MEMORY: u64 = 64 << 20;
+/// Lua time that a task may take by default.
+pub(super) const LUA_TIME: Duration = Duration::from_secs(1);
 
 impl Settings {
     /// Returns the share of traces that is sampled; `None` if requests have no trace context. A share alone asks for

@@ -3,12 +3,13 @@
 //! Single-threaded and without locks. The engine's shard owns it and calls [`Recorder::take`] each tick; it
 //! does not know the other shards, the clock or who reads the figures.
 
+mod measuring;
+
 use super::delta::{Delta, SliceDelta, Source};
 use super::generator::Effort;
 use super::latency::nanoseconds;
-use super::measures::{Kind, Measure, MeasureDelta};
+use super::measures::Kind;
 use super::names::{ITERATION, MAX_NAMES, Names};
-use super::report::MetricKind;
 use super::request_log::{LogRecorder, RunLogs};
 use super::sample::{Entered, Failure, RequestId, Sample, TaskId, TaskRun};
 use super::slices::Slices;
@@ -211,57 +212,6 @@ impl Recorder {
         if let Some(request_log) = &mut self.request_log {
             request_log.task(run);
         }
-    }
-
-    /// Counts a check of the plan.
-    pub fn check(&mut self, name: &str, passed: bool) {
-        self.measure(Kind::Check, name).truth(passed);
-    }
-
-    /// Adds to a counter of the plan.
-    pub fn counter(&mut self, name: &str, value: f64) {
-        self.measure(Kind::Metric(MetricKind::Counter), name)
-            .value(value);
-    }
-
-    /// Sets a gauge of the plan; the latest value of all shards is the one that is shown.
-    pub fn gauge(&mut self, name: &str, value: f64, at: Instant) {
-        let at = nanoseconds(at.saturating_duration_since(self.slices.zero()));
-        self.measure(Kind::Metric(MetricKind::Gauge), name)
-            .level(value, at);
-    }
-
-    /// Counts a true or false value of a rate of the plan.
-    pub fn rate(&mut self, name: &str, held: bool) {
-        self.measure(Kind::Metric(MetricKind::Rate), name)
-            .truth(held);
-    }
-
-    /// Adds a value to a trend of the plan.
-    pub fn trend(&mut self, name: &str, value: f64) {
-        self.measure(Kind::Metric(MetricKind::Trend), name)
-            .value(value);
-    }
-
-    /// Returns the row of a check or metric in the open slice, and makes it if it is new.
-    fn measure(&mut self, kind: Kind, name: &str) -> &mut Measure {
-        let interned = self.measures.intern_grouped(kind.group(), name);
-        if interned.overflow && !self.told.contains(TOO_MANY_MEASURES) {
-            self.warn(TOO_MANY_MEASURES.to_owned());
-        }
-        let id = interned.id as usize;
-        if self.kinds.len() == id {
-            self.kinds.push(kind);
-        }
-        let rows = &mut self.slices.open().measures;
-        let labels = self.measures.labels().iter().zip(&self.kinds);
-        for (label, kind) in labels.take(id + 1).skip(rows.len()) {
-            rows.push(MeasureDelta {
-                label: label.clone(),
-                measure: Measure::new(*kind),
-            });
-        }
-        &mut rows[id].measure
     }
 
     /// Notes that a user's cycle took more than twice this cadence.

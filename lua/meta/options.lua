@@ -4,6 +4,7 @@
 ---@class lgoose.Options
 ---@field name? string # the row under which the request is counted (default: the task's name, else the path)
 ---@field headers? table<string, string|number|boolean>
+---@field cookies? table<string, string|number|boolean> # sent with this request alone, over the user's own of the same name
 ---@field query? table<string, any> # appended to the path, encoded
 ---@field form? table<string, any> # the body, URL-encoded; a list gives a field several times
 ---@field json? any # the body, as JSON

@@ -7,6 +7,7 @@
 ---@field error string? # why it counts as failed
 ---@field url string? # the final URL, after redirects
 ---@field headers table<string, string> # names in any case; repeated ones joined with ", "
+---@field cookies table<string, string> # those that came with it or with a redirect on the way
 ---@field body string # made when first read
 ---@field time number # seconds from the call to the last byte, connecting and redirects included
 ---@field timings lgoose.Timings

@@ -118,13 +118,43 @@ function User:log(text) end
 ---@class lgoose.Cookies
 local Cookies = {}
 
+---The value that requests to the user's host send.
 ---@param name string
 ---@return string? value
 function Cookies:get(name) end
 
+---Sets a cookie, for the user's host and all its paths unless told otherwise.
 ---@param name string
 ---@param value string
-function Cookies:set(name, value) end
+---@param scope? lgoose.CookieScope
+function Cookies:set(name, value, scope) end
+
+---All cookies that are valid, by domain, path and name.
+---@return lgoose.Cookie[]
+function Cookies:list() end
+
+---Forgets the cookies of one name.
+---@param name string
+---@param scope? lgoose.CookieScope # only those of this domain and path
+---@return integer count # how many there were
+function Cookies:delete(name, scope) end
 
 ---Forgets all of them.
 function Cookies:clear() end
+
+---Where a cookie belongs.
+---@class lgoose.CookieScope
+---@field domain? string # with its subdomains (default: the user's host alone)
+---@field path? string # and what is below it (default: "/")
+---@field secure? boolean # over https only (default: false)
+
+---A cookie of a user.
+---@class lgoose.Cookie
+---@field name string
+---@field value string
+---@field domain string
+---@field path string
+---@field host_only boolean # not for subdomains
+---@field secure boolean # over https only
+---@field http_only boolean # not for scripts of the page
+---@field expires integer? # in seconds since 1970; nil: with the user

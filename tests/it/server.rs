@@ -189,6 +189,10 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
             let set = "Set-Cookie: flavour=oat; Path=/\r\nSet-Cookie: deep=yes; Path=/cookie\r\n";
             reply(stream, asked, 200, set, b"set")
         }
+        "cookie-redirect" => {
+            let set = "Set-Cookie: hop=1; Path=/\r\nLocation: /echo\r\n";
+            reply(stream, asked, 302, set, b"")
+        }
         "form" => reply(stream, asked, 200, html, FORM.as_bytes()),
         "echo" => reply(
             stream,

@@ -46,6 +46,15 @@ pub struct Request {
     pub redirects: u32,
     /// Whether the body is counted only, not kept.
     pub discard: bool,
+    /// What few requests have; shared by the copies of a request.
+    pub extras: Option<Rc<Extras>>,
+}
+
+/// What few requests have, behind one pointer.
+#[derive(Debug, Clone, Default)]
+pub struct Extras {
+    /// Names and values of cookies that are sent with this request alone, over those of the jar.
+    pub cookies: Vec<(String, String)>,
 }
 
 impl Request {
@@ -59,7 +68,13 @@ impl Request {
             timeout: None,
             redirects: 10,
             discard: false,
+            extras: None,
         }
+    }
+
+    /// Returns the rarer parts for setting them.
+    pub fn extras(&mut self) -> &mut Extras {
+        Rc::make_mut(self.extras.get_or_insert_default())
     }
 
     /// The limits of the response, with the largest body that the run allows.
@@ -81,8 +96,16 @@ pub struct Response {
     /// Head and, behind it, body as received.
     bytes: Bytes,
     head_length: usize,
-    /// Boxed: most bodies of most tests are never looked at, or are not compressed.
-    encoded: Option<Box<EncodedBody>>,
+    /// Boxed: most bodies of most tests are not compressed, and few redirects set cookies.
+    beside: Option<Box<Beside>>,
+}
+
+/// What only some responses have.
+#[derive(Debug)]
+struct Beside {
+    encoded: Option<EncodedBody>,
+    /// The `Set-Cookie` lines of the redirects before it.
+    hop_cookies: Vec<Vec<u8>>,
 }
 
 /// A body with a content coding, decoded when it is first looked at.
@@ -95,18 +118,28 @@ struct EncodedBody {
 
 impl Response {
     /// The response that `target` has sent. A compressed body may be `max_body` bytes long when it is decoded.
-    pub(super) fn new(raw: RawResponse, target: Target, max_body: u64) -> Response {
+    pub(super) fn new(
+        raw: RawResponse,
+        target: Target,
+        max_body: u64,
+        hop_cookies: Vec<Vec<u8>>,
+    ) -> Response {
         let head = &raw.head;
         let is_encoded = head.is_encoded && raw.bytes.len() > head.length;
+        let encoded = is_encoded.then(|| EncodedBody {
+            codings: Codings::of(&headers(&raw.bytes[..head.length])),
+            max_body,
+            decoded: OnceCell::new(),
+        });
+        let has_more = encoded.is_some() || !hop_cookies.is_empty();
         Response {
             status: head.status,
             target,
             head_length: head.length,
-            encoded: is_encoded.then(|| {
-                Box::new(EncodedBody {
-                    codings: Codings::of(&headers(&raw.bytes[..head.length])),
-                    max_body,
-                    decoded: OnceCell::new(),
+            beside: has_more.then(|| {
+                Box::new(Beside {
+                    encoded,
+                    hop_cookies,
                 })
             }),
             bytes: raw.bytes,
@@ -121,7 +154,7 @@ impl Response {
             target,
             bytes: body.into(),
             head_length: 0,
-            encoded: None,
+            beside: None,
         }
     }
 
@@ -143,25 +176,29 @@ impl Response {
 
     /// The reason why the body cannot be decoded; known once it has been looked at.
     pub fn decoding_failure(&self) -> Option<&Failure> {
-        self.encoded.as_ref()?.decoded.get()?.as_ref().err()
+        self.encoded()?.decoded.get()?.as_ref().err()
     }
 
     /// The memory that it takes, in bytes.
     pub fn held_bytes(&self) -> usize {
-        let decoded = self.encoded.as_ref().and_then(|body| body.decoded.get());
+        let decoded = self.encoded().and_then(|body| body.decoded.get());
         let more = decoded.and_then(|decoded| decoded.as_ref().ok());
-        self.bytes.len() + more.map_or(0, Bytes::len)
+        let hops = self
+            .beside
+            .as_ref()
+            .map_or(&[][..], |beside| &beside.hop_cookies);
+        self.bytes.len() + more.map_or(0, Bytes::len) + hops.iter().map(Vec::len).sum::<usize>()
     }
 
     /// Whether the body can be read as it is: it came without a coding, or has been looked at before.
     pub fn is_decoded(&self) -> bool {
-        let encoded = self.encoded.as_ref();
+        let encoded = self.encoded();
         encoded.is_none_or(|encoded| encoded.decoded.get().is_some())
     }
 
     /// Decodes the body unless that takes more than so many bytes. Returns whether it now can be read.
     pub fn decode_within(&self, most_bytes: u64) -> bool {
-        let Some(encoded) = self.encoded.as_ref() else {
+        let Some(encoded) = self.encoded() else {
             return true;
         };
         if encoded.decoded.get().is_some() {
@@ -182,7 +219,8 @@ impl Response {
     /// Forgets the decoded body if it is large. Whoever looks at it again decodes it again.
     pub fn forget_decoded(&mut self) {
         const LARGE: usize = 1 << 20;
-        let Some(encoded) = self.encoded.as_mut() else {
+        let beside = self.beside.as_mut();
+        let Some(encoded) = beside.and_then(|beside| beside.encoded.as_mut()) else {
             return;
         };
         if let Some(Ok(body)) = encoded.decoded.get()
@@ -192,11 +230,29 @@ impl Response {
         }
     }
 
+    fn encoded(&self) -> Option<&EncodedBody> {
+        self.beside.as_ref()?.encoded.as_ref()
+    }
+
     fn decoded(&self) -> Option<&Result<Bytes, Failure>> {
-        let encoded = self.encoded.as_ref()?;
+        let encoded = self.encoded()?;
         let body = || self.bytes.slice(self.head_length..);
         let decode = || encoded.codings.decode(&body(), encoded.max_body);
         Some(encoded.decoded.get_or_init(decode))
+    }
+
+    /// The `Set-Cookie` lines of the response and of the redirects before it, in their order.
+    pub fn set_cookie_lines(&self) -> Vec<Vec<u8>> {
+        let hops = self
+            .beside
+            .as_ref()
+            .map_or(&[][..], |beside| &beside.hop_cookies);
+        let own = self.headers().into_iter();
+        let own = own.filter(|(name, _)| name == "set-cookie");
+        hops.iter()
+            .cloned()
+            .chain(own.map(|(_, value)| value))
+            .collect()
     }
 
     /// The headers in their order, names in lower case. Read anew with every call.

@@ -2,7 +2,7 @@
 //! against a URL costs about a microsecond; sites mostly set theirs for the whole site.
 
 use crate::http::target::{Origin, Target};
-use cookie_store::{Cookie, CookieStore, RawCookie};
+use cookie_store::{Cookie, CookieDomain, CookieExpiration, CookieStore, RawCookie};
 use http::HeaderValue;
 use std::cmp::Reverse;
 use std::rc::Rc;
@@ -18,6 +18,68 @@ pub(in crate::http) struct CookieJar {
     // Boxed and made on the first cookie: most users of most tests never get one.
     store: Option<Box<CookieStore>>,
     cached: Option<CachedHeader>,
+}
+
+/// Where a cookie belongs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CookieScope {
+    /// The domain, which stands for its subdomains, too; `None`: the host that is asked, alone.
+    pub domain: Option<String>,
+    /// The path; `None`: all of them.
+    pub path: Option<String>,
+    /// Whether it is sent over https only.
+    pub secure: bool,
+}
+
+/// A cookie of a jar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptCookie {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// The host or domain that it belongs to.
+    pub domain: String,
+    /// Whether it goes to that host alone, not to its subdomains.
+    pub host_only: bool,
+    /// The path below which it is sent.
+    pub path: String,
+    /// Whether it is sent over https only.
+    pub secure: bool,
+    /// Whether scripts of the page must not see it.
+    pub http_only: bool,
+    /// When it ends, in seconds since 1970; `None`: with the user.
+    pub expires: Option<i64>,
+}
+
+/// The name and value of a `Set-Cookie` line; `None` if it is malformed.
+pub(crate) fn parse_set_cookie(line: &[u8]) -> Option<(String, String)> {
+    let cookie = RawCookie::parse(std::str::from_utf8(line).ok()?).ok()?;
+    Some((cookie.name().to_owned(), cookie.value().to_owned()))
+}
+
+/// The header with the cookies of the jar and, over those of the same name, a request's own.
+pub(super) fn with_own(jar: Option<HeaderValue>, own: &[(String, String)]) -> Option<HeaderValue> {
+    let jar = jar.as_ref().and_then(|header| header.to_str().ok());
+    let kept = jar.unwrap_or_default().split("; ").filter(|pair| {
+        let name = pair.split('=').next().unwrap_or_default();
+        !pair.is_empty() && !own.iter().any(|(known, _)| known == name)
+    });
+    let own = own.iter().map(|(name, value)| format!("{name}={value}"));
+    let pairs: Vec<String> = kept.map(str::to_owned).chain(own).collect();
+    HeaderValue::try_from(pairs.join("; "))
+        .ok()
+        .filter(|header| !header.is_empty())
+}
+
+/// Whether name and value can be those of a cookie.
+pub(crate) fn is_cookie(name: &str, value: &str) -> bool {
+    fits(name) && fits(value) && !name.is_empty() && !name.contains('=')
+}
+
+fn fits(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| (b' '..=b'~').contains(&byte) && byte != b';')
 }
 
 /// The header that every path of one origin gets, as long as no cookie of the jar is bound to a path, to
@@ -136,23 +198,98 @@ impl CookieJar {
             .map(|(_, value)| value.to_owned())
     }
 
-    /// Sets a cookie for the whole host of `target`. False if its name or value cannot be a cookie's.
-    pub(super) fn set(&mut self, target: &Target, name: &str, value: &str) -> bool {
-        self.cached = None;
-        let fits = |text: &str| !text.contains(['\r', '\n', ';']) && text.is_ascii();
-        let cookie = format!("{name}={value}; Path=/");
-        let store = self.store.get_or_insert_default();
-        let sendable = fits(name) && fits(value) && !name.is_empty();
-        if !sendable || name.len() + value.len() > MAX_BYTES {
+    /// Sets a cookie for the host of `target`, or where the scope says. False if its name, its value or its scope cannot
+    /// be a cookie's.
+    pub(super) fn set(
+        &mut self,
+        target: &Target,
+        name: &str,
+        value: &str,
+        scope: &CookieScope,
+    ) -> bool {
+        let path = scope.path.as_deref().unwrap_or("/");
+        let domain = scope.domain.as_deref();
+        let domain = domain.map(|domain| domain.trim_start_matches('.'));
+        let sendable = is_cookie(name, value);
+        let placed = fits(path) && path.starts_with('/') && domain.is_none_or(fits);
+        if !sendable || !placed || name.len() + value.len() > MAX_BYTES {
             return false;
         }
-        let url = target.url();
-        match Cookie::parse(cookie, &url) {
-            Ok(cookie) if has_room(store, &cookie) => {
+        let mut line = format!("{name}={value}; Path={path}");
+        let mut url = target.url();
+        if let Some(domain) = domain {
+            let Ok(host) = url::Host::parse(domain) else {
+                return false;
+            };
+            let placed = url.set_host(Some(&host.to_string()));
+            line += &format!("; Domain={host}");
+            if placed.is_err() {
+                return false;
+            }
+        }
+        if scope.secure {
+            line += "; Secure";
+        }
+        self.cached = None;
+        let store = self.store.get_or_insert_default();
+        let cookie = RawCookie::parse(line).ok();
+        let cookie = cookie.and_then(|raw| allowed(raw, url.host_str().unwrap_or_default()));
+        match cookie.map(|raw| Cookie::try_from_raw_cookie(&raw, &url)) {
+            Some(Ok(cookie)) if has_room(store, &cookie) => {
                 store.insert(cookie.into_owned(), &url).is_ok()
             }
             _ => false,
         }
+    }
+
+    /// The valid cookies by domain, path and name.
+    pub(super) fn list(&self) -> Vec<KeptCookie> {
+        let store = self.store.as_deref();
+        let kept = store.into_iter().flat_map(CookieStore::iter_unexpired);
+        let mut list: Vec<_> = kept
+            .map(|cookie| KeptCookie {
+                name: cookie.name().to_owned(),
+                value: cookie.value().to_owned(),
+                domain: String::from(&cookie.domain),
+                host_only: matches!(cookie.domain, CookieDomain::HostOnly(_)),
+                path: String::from(&cookie.path),
+                secure: cookie.secure().unwrap_or(false),
+                http_only: cookie.http_only().unwrap_or(false),
+                expires: match cookie.expires {
+                    CookieExpiration::AtUtc(time) => Some(time.unix_timestamp()),
+                    CookieExpiration::SessionEnd => None,
+                },
+            })
+            .collect();
+        let key = |cookie: &KeptCookie| {
+            let KeptCookie {
+                name, domain, path, ..
+            } = cookie;
+            (domain.clone(), path.clone(), name.clone())
+        };
+        list.sort_by_key(key);
+        list
+    }
+
+    /// Removes the cookies of a name, within a domain and a path if the scope says such. Returns how many.
+    pub(super) fn delete(&mut self, name: &str, scope: &CookieScope) -> usize {
+        self.cached = None;
+        let domain = scope.domain.as_deref();
+        let domain = domain.map(|domain| domain.trim_start_matches('.').to_ascii_lowercase());
+        let mut listed = self.list();
+        listed.retain(|cookie| {
+            cookie.name == name
+                && domain
+                    .as_ref()
+                    .is_none_or(|domain| cookie.domain == *domain)
+                && scope.path.as_ref().is_none_or(|path| cookie.path == *path)
+        });
+        if let Some(store) = self.store.as_deref_mut() {
+            for cookie in &listed {
+                store.remove(&cookie.domain, &cookie.path, &cookie.name);
+            }
+        }
+        listed.len()
     }
 
     /// Removes all cookies.

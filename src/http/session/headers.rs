@@ -1,6 +1,7 @@
 //! The head of a request for each transport, with the headers of the request, the user and the run.
 
 use super::Session;
+use super::cookies::with_own;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::h1::{RequestFraming, write_end, write_start};
 use crate::http::h2::{encode_field, encode_start, encode_text, is_connection_header};
@@ -66,7 +67,7 @@ impl Session {
         let mut framing = RequestFraming::default();
         if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.cross_origin {
             out.extend_from_slice(&self.client.header_lines);
-            if let Some(cookies) = self.cookies(target) {
+            if let Some(cookies) = self.cookies(target, hop, request) {
                 write_header(out, &header::COOKIE, &cookies);
             }
         } else {
@@ -109,7 +110,7 @@ impl Session {
         encode_start(out, &hop.method, secure, host.as_bytes(), &target.path);
         if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.cross_origin {
             out.extend_from_slice(&self.client.header_fields);
-            if let Some(cookies) = self.cookies(target) {
+            if let Some(cookies) = self.cookies(target, hop, request) {
                 encode_field(out, &header::COOKIE, &cookies);
             }
         } else {
@@ -169,8 +170,15 @@ impl Session {
     }
 
     /// The `Cookie` header, if there is one to send.
-    fn cookies(&self, target: &Target) -> Option<HeaderValue> {
-        self.jar.borrow_mut().header(target)
+    fn cookies(&self, target: &Target, hop: &Hop, request: &Request) -> Option<HeaderValue> {
+        let jar = self.jar.borrow_mut().header(target);
+        match &request.extras {
+            // Like other secrets of a request, they stay with the host that it was meant for.
+            Some(extras) if !extras.cookies.is_empty() && !hop.cross_origin => {
+                with_own(jar, &extras.cookies)
+            }
+            _ => jar,
+        }
     }
 
     /// Calls `put` with each header of a hop: one of the request wins over one of the user's, that over a default.
@@ -198,7 +206,7 @@ impl Session {
         }
         if !in_request(&header::COOKIE)
             && !of_user(&header::COOKIE)
-            && let Some(cookies) = self.cookies(target)
+            && let Some(cookies) = self.cookies(target, hop, request)
         {
             put(&header::COOKIE, &cookies);
         }

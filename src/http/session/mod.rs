@@ -7,6 +7,8 @@ mod pool;
 mod timer;
 
 pub(super) use cookies::CookieJar;
+pub(crate) use cookies::{CookieScope, KeptCookie};
+pub(crate) use cookies::{is_cookie, parse_set_cookie};
 
 #[cfg(feature = "gaggle")]
 use super::allowed::AllowedHosts;
@@ -99,9 +101,20 @@ impl Session {
         self.jar.borrow().get(&self.base.borrow(), name)
     }
 
-    /// Sets a cookie for the base URL's host. False if its name or value cannot be a cookie's.
-    pub fn set_cookie(&self, name: &str, value: &str) -> bool {
-        self.jar.borrow_mut().set(&self.base.borrow(), name, value)
+    /// Sets a cookie, for the base URL's host unless the scope says another. False if it cannot be a cookie.
+    pub(crate) fn set_cookie(&self, name: &str, value: &str, scope: &CookieScope) -> bool {
+        let mut jar = self.jar.borrow_mut();
+        jar.set(&self.base.borrow(), name, value, scope)
+    }
+
+    /// All cookies that are valid, by domain, path and name.
+    pub(crate) fn cookies_kept(&self) -> Vec<KeptCookie> {
+        self.jar.borrow().list()
+    }
+
+    /// Removes the cookies of that name, of all domains and paths unless the scope says which. Returns how many.
+    pub(crate) fn delete_cookie(&self, name: &str, scope: &CookieScope) -> usize {
+        self.jar.borrow_mut().delete(name, scope)
     }
 
     /// Removes all cookies.
@@ -156,22 +169,23 @@ impl Session {
     ) -> Result<Response, Failure> {
         let mut target = resolve(&self.base.borrow(), &request.url)?;
         let mut hop = Hop::first(&request.method, &request.body);
+        let mut hop_cookies = Vec::new();
         loop {
             let response = self.exchange(&target, &hop, request, progress).await?;
             let status = response.head.status;
-            if response.head.sets_cookie && self.client.config.cookies {
-                let headers = message::headers(&response.bytes[..response.head.length]);
-                let lines = headers.iter().filter(|(name, _)| name == "set-cookie");
-                self.jar
-                    .borrow_mut()
-                    .store(&target, lines.map(|(_, value)| value.as_slice()));
-            }
             let followed = request.redirects > 0 && is_redirect(status);
+            if response.head.sets_cookie {
+                let lines = self.keep_cookies(&target, &response);
+                if followed && response.head.location.is_some() {
+                    hop_cookies.extend(lines);
+                }
+            }
             let Some(location) = response.head.location.clone().filter(|_| followed) else {
                 if hop.cross_origin && self.client.config.sticky_follow {
                     self.base.replace(Rc::new(target.root()));
                 }
-                return Ok(Response::new(response, target, self.client.config.max_body));
+                let max_body = self.client.config.max_body;
+                return Ok(Response::new(response, target, max_body, hop_cookies));
             };
             if progress.redirects >= request.redirects {
                 let detail = format!("more than {}", request.redirects);
@@ -183,6 +197,18 @@ impl Session {
             self.enter_hop(progress);
             target = next;
         }
+    }
+
+    /// Stores the cookies of a response if there is a jar, and returns its lines of them.
+    fn keep_cookies(&self, target: &Target, response: &RawResponse) -> Vec<Vec<u8>> {
+        let headers = message::headers(&response.bytes[..response.head.length]);
+        let lines = headers.into_iter().filter(|(name, _)| name == "set-cookie");
+        let lines: Vec<_> = lines.map(|(_, value)| value).collect();
+        if self.client.config.cookies {
+            let mut jar = self.jar.borrow_mut();
+            jar.store(target, lines.iter().map(Vec::as_slice));
+        }
+        lines
     }
 
     /// Gives a hop after a redirect a span of its own.

@@ -14,12 +14,13 @@ use mlua::{Function, IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-pub(in crate::lua) const FIELDS: [&str; 10] = [
+pub(in crate::lua) const FIELDS: [&str; 11] = [
     "status",
     "ok",
     "error",
     "url",
     "headers",
+    "cookies",
     "body",
     "time",
     "timings",
@@ -191,6 +192,7 @@ pub(in crate::lua) fn field(
             Err(_) => Ok(Value::Nil),
         },
         "headers" => headers(lua, finished)?.into_lua(lua),
+        "cookies" => cookies_set(lua, finished)?.into_lua(lua),
         "timings" => {
             let timings = exchange.timings;
             let table = lua.create_table()?;
@@ -253,6 +255,18 @@ fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
     metatable.raw_set("__index", find)?;
     metatable.raw_set("__metatable", false)?;
     table.set_metatable(Some(metatable))?;
+    Ok(table)
+}
+
+/// Returns the names and values of the cookies that came with a response and the redirects before it; the last of a name
+/// counts.
+fn cookies_set(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    let response = finished.exchange.outcome.as_ref();
+    let lines = response.map_or_else(|_| Vec::new(), http::Response::set_cookie_lines);
+    for (name, value) in lines.iter().filter_map(|line| http::parse_set_cookie(line)) {
+        table.raw_set(name, value)?;
+    }
     Ok(table)
 }
 

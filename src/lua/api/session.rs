@@ -1,14 +1,15 @@
-//! Members of `user`, among them those that change its HTTP session: host, headers, credentials, cookies; and
+//! Members of `user`, among them those that change its HTTP session: host, headers, credentials; and
 //! `shared`, the value that `test_start` returned.
 
+use super::cookies::cookies;
 use super::lookup::{Member, part};
 use super::prelude;
 use crate::http::Session;
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::Host;
-use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar, shorten};
+use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar};
 use http::header;
-use mlua::{Lua, LuaSerdeExt as _, LuaString, Table, Value};
+use mlua::{Lua, LuaSerdeExt as _, LuaString, Value};
 use std::rc::Rc;
 
 /// Returns a member of `user` and how the prelude makes it, or nil.
@@ -118,7 +119,8 @@ pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
     Ok(())
 }
 
-fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
+/// Returns the session of the VM's user.
+pub(super) fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
     let session = Host::of(lua).session.clone();
     session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
 }
@@ -134,35 +136,4 @@ fn set_header(
     let (header, bytes) = header_line(&name, &bytes).map_err(mlua::Error::runtime)?;
     session(lua)?.set_header(&header, (!value.is_nil()).then_some(bytes));
     Ok(())
-}
-
-pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
-    let cookies = lua.create_table()?;
-    cookies.raw_set(
-        "get",
-        lua.create_function(|lua, (_, DisplayText(name)): (Value, DisplayText)| {
-            Ok(session(lua)?.cookie(&name))
-        })?,
-    )?;
-    cookies.raw_set(
-        "set",
-        lua.create_function(|lua, (_, name, value): (Value, String, String)| {
-            match session(lua)?.set_cookie(&name, &value) {
-                true => Ok(()),
-                false => Err(mlua::Error::runtime(format!(
-                    "'{}' cannot be a cookie: it has no line break, no ';' and at most 4096 bytes, and a user at most \
-                     180 of them",
-                    shorten(&format!("{name}={value}"))
-                ))),
-            }
-        })?,
-    )?;
-    cookies.raw_set(
-        "clear",
-        lua.create_function(|lua, _: Value| {
-            session(lua)?.clear_cookies();
-            Ok(())
-        })?,
-    )?;
-    Ok(cookies)
 }

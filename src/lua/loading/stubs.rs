@@ -144,6 +144,8 @@ mod tests {
             ("lgoose.Bearer", &fields::BEARER),
             ("lgoose.Part", &fields::PART),
             ("lgoose.SubmitOptions", &fields::SUBMIT),
+            ("lgoose.Cookie", &members::COOKIE),
+            ("lgoose.CookieScope", &members::SCOPE),
             ("lgoose.DataOptions", &members::DATA_OPTIONS),
         ] {
             names.extend(members.iter().map(|member| format!("{class}.{member}")));

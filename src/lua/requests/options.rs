@@ -6,10 +6,12 @@ use super::json;
 use super::multipart;
 use super::request::RequestOp;
 use crate::config::unknown_word;
+use crate::http::is_cookie;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     self, ENTRY_BYTES, byte_length, describe_mismatch, encode_form, escape_invalid, read_flag,
-    read_scalar, read_seconds, read_statuses, read_string, read_texts, sorted_pairs, to_one_line,
+    read_scalar, read_seconds, read_statuses, read_string, read_texts, shorten, sorted_pairs,
+    to_one_line,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -21,9 +23,10 @@ use mlua::{LuaString, Table, Value};
 use std::io::Write as _;
 use std::time::Duration;
 
-pub(in crate::lua) const OPTIONS: [&str; 13] = [
+pub(in crate::lua) const OPTIONS: [&str; 14] = [
     "name",
     "headers",
+    "cookies",
     "query",
     "form",
     "json",
@@ -66,6 +69,7 @@ pub(super) fn read(
         match key.as_str() {
             "name" => op.name = Some(values::read_name(&value, "option 'name'")?),
             "headers" => headers(op, &value, budget)?,
+            "cookies" => cookies(op, &value, budget)?,
             "query" => query(op, &value, budget)?,
             "form" => {
                 let encoded = encode_form(&value, "option 'form'", budget)?;
@@ -161,6 +165,27 @@ fn headers(op: &mut RequestOp, value: &Value, budget: &mut Budget) -> Result<(),
         budget.take(byte_length(&value).saturating_mul(2) + ENTRY_BYTES)?;
         let value = read_scalar(&value, &format!("header '{name}'"))?;
         op.request.headers.push(header_line(&name, &value)?);
+    }
+    Ok(())
+}
+
+fn cookies(op: &mut RequestOp, value: &Value, budget: &mut Budget) -> Result<(), String> {
+    let Value::Table(table) = value else {
+        let kind = "a table { name = \"value\" }";
+        return Err(describe_mismatch("option 'cookies'", kind, value));
+    };
+    for (name, value) in sorted_pairs(table, "names of cookies", budget)? {
+        budget.take(byte_length(&value).saturating_mul(2) + ENTRY_BYTES)?;
+        let value = read_scalar(&value, &format!("cookie '{name}'"))?;
+        let text = String::from_utf8(value).ok();
+        let text = text.filter(|value| is_cookie(&name, value));
+        let Some(value) = text else {
+            let name = shorten(&name);
+            return Err(format!(
+                "'{name}' of option 'cookies' cannot be a cookie: it has no line break, no ';' and nothing beside ASCII"
+            ));
+        };
+        op.request.extras().cookies.push((name, value));
     }
     Ok(())
 }

@@ -10,7 +10,8 @@
 ---@field json? any # the body, as JSON
 ---@field multipart? table<string, any>|lgoose.Part[] # the body, as multipart/form-data: by name (a list gives a name several times), or parts in their order
 ---@field timeout? lgoose.Duration # seconds (default: the plan's, 60)
----@field redirects? integer # followed at most; 0 = do not follow (default: 10)
+---@field redirects? integer # followed at most, one more is a failure; 0 = do not follow (default: 10)
+---@field max_redirects? integer # followed, the next one is the answer, with its status (default: the plan's)
 ---@field expect? lgoose.Expect # what makes the request a success besides a status below 400
 ---@field auth? string|string[]|lgoose.Bearer # "user:password" or { "user", "password" } for basic authentication
 ---@field compress? "gzip" # compress the body

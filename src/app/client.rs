@@ -40,6 +40,8 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         tls: Arc::new(Tls::new(&tls, version)?),
         keep_alive: config.keep_alive,
         cookies: config.cookies,
+        max_redirects: config.max_redirects,
+        referer: config.referer,
         sticky_follow: config.sticky_follow,
         local_address: local.local_address,
         trace_sample: config.trace_sample,

@@ -30,7 +30,7 @@ pub(crate) use settings::{RunConfig, Settings};
 pub(crate) use target::{Http, Pin, address};
 #[cfg(test)]
 pub(crate) use thresholds::OPTIONS as THRESHOLD_OPTIONS;
-pub(crate) use transport::{Client, Proxy};
+pub(crate) use transport::{Client, Connections, Proxy, read_max_redirects};
 pub(crate) use unknown_word::unknown_word;
 pub use value::Value;
 

@@ -3,8 +3,8 @@
 
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
-use super::transport::{Client, Proxy};
-use super::{CoMitigation, Load, LogFile, MOST_USERS, Misfit, Spacing, Stage, Value};
+use super::transport::{Client, Connections, Proxy, few_redirects};
+use super::{CoMitigation, Load, LogFile, Misfit, Spacing, Stage, Value};
 use crate::config::unknown_word;
 use crate::error::Diagnostic;
 use crate::threshold::Threshold;
@@ -119,7 +119,7 @@ settings! {
     /// The base URL, or `demo:NAME`.
     host: String = Value::text => optional;
     /// The number of users at the same time.
-    users: u64 = users;
+    users: u64 = Value::users;
     /// Users started per second.
     hatch_rate: f64 = Value::rate;
     /// The time over which the start of all users is spread.
@@ -133,7 +133,7 @@ settings! {
     /// Iterations started per second.
     rate: f64 = Value::rate;
     /// The most users at a time of a run at a rate.
-    max_users: u64 = users;
+    max_users: u64 = Value::users;
     /// The spacing of the iterations of a run at a rate.
     arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.
@@ -186,6 +186,12 @@ settings! {
     no_keepalive: bool = Value::flag;
     /// Whether cookies are ignored.
     no_cookies: bool = Value::flag;
+    /// The number of redirects after which the next one is the answer.
+    max_redirects: u32 = |value| value.whole(0).and_then(few_redirects) => optional;
+    /// Whether requests say which page they come from.
+    referer: bool = Value::flag, or true;
+    /// The time for which users keep their connections.
+    connections: Connections = |value| value.text().and_then(|text| Connections::parse(&text)), or Connections::User;
     /// Whether a user that is redirected to another host continues there.
     sticky_follow: bool = Value::flag, or false;
     /// Whether each request has a W3C trace context.
@@ -329,17 +335,6 @@ impl RunConfig {
     }
 }
 
-/// Reads a number of users.
-fn users(value: &Value) -> Result<u64, String> {
-    match value.whole(1)? {
-        users if users > MOST_USERS => Err(format!(
-            "{users} is more than the {} users that one lgoose may have: share them among machines",
-            units::show_count(MOST_USERS)
-        )),
-        users => Ok(users),
-    }
-}
-
 /// Adds the headers whose names are not set yet, whatever their case.
 fn add_missing(headers: &mut BTreeMap<String, String>, more: &BTreeMap<String, String>) {
     for (name, value) in more {
@@ -385,6 +380,7 @@ mod tests {
                 text("none"),
                 text("p95 < 1s"),
                 text("average"),
+                text("user"),
                 text("log.csv"),
                 Value::Flag(true),
                 map,

@@ -44,6 +44,7 @@ pub(crate) use failure::ErrorClass;
 #[cfg(test)]
 pub(crate) use failure::Failure;
 pub(crate) use message::ACCEPTED_CODINGS;
+pub(crate) use message::Redirects;
 pub use message::{Exchange, Request, Response};
 pub use session::Session;
 #[cfg(feature = "gaggle")]

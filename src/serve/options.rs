@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 45] = [
+const ALLOWED: [&str; 48] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -38,6 +38,9 @@ const ALLOWED: [&str; 45] = [
     "local_address",
     "no_keepalive",
     "no_cookies",
+    "max_redirects",
+    "referer",
+    "connections",
     "sticky_follow",
     "trace",
     "trace_sample",

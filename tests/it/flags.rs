@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 77] = [
+const MISFITS: [(&str, &str, &[&str]); 80] = [
     (
         "--otlp",
         "plan.lua",
@@ -100,6 +100,17 @@ const MISFITS: [(&str, &str, &[&str]); 77] = [
         "--host",
         "ftp://a",
         &["'ftp://a' is not a host", "http://127.0.0.1:8080"],
+    ),
+    (
+        "--max-redirects",
+        "many",
+        &["'many' is not a whole number from 0 to 100"],
+    ),
+    ("--referer", "never", &["'never'", "true, false"]),
+    (
+        "--connections",
+        "forever",
+        &["'forever'", "write user or iteration"],
     ),
     ("--timeout", "x", &["'x' is not a duration"]),
     ("--max-body", "big", &["'big' is not a size", "64MiB"]),

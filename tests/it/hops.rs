@@ -80,6 +80,20 @@ fn methods_and_bodies_are_kept_or_dropped_as_browsers_do() {
 }
 
 #[test]
+fn a_run_may_take_the_redirect_itself_as_the_answer() {
+    let site = Site::start(|_| answer(302, "location: /again\r\n", ""));
+    let body = "local last = user:get '/'\n\
+                assert(last.status == 302 and last.redirects == 2, last.redirects)\n\
+                local limited = user:get('/', { redirects = 3, name = 'limited' })\n\
+                assert(limited.error:find 'too many redirects: more than 3')\n\
+                limited:pass()";
+    let report = visit("redirects_max.lua", &site, body, &["--max-redirects", "2"]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    assert_eq!(report.json["settings"]["max_redirects"], 2);
+    assert_eq!(site.received(), 3 + 4);
+}
+
+#[test]
 fn relative_redirects_are_resolved_as_urls_are() {
     let site = Site::start(|asked| match asked.path.as_str() {
         "/a/b/start" => moved(302, "next?x=1"),

@@ -88,6 +88,14 @@ task { "time and redirects", function(user)
   local lost = user:get("/redirect/3", { redirects = 2, name = "lost" })
   same(lost.ok, false, "more than allowed")
   lost:pass()
+  local last = user:get("/redirect/3", { max_redirects = 2 })
+  same(last.status, 302, "the last answer")
+  same(last.ok, true, "which is no failure")
+  same(last.redirects, 2, "redirects followed")
+  same(last.headers.location, "/redirect/0", "where it would go on")
+  same(user:get("/redirect/2", { max_redirects = 2 }).status, 200, "no more than that")
+  same(user:get("/redirect/2", { max_redirects = 0 }).headers.location, "/redirect/1", "the first")
+  same(user:get("/redirect/1", { max_redirects = 1, expect = { redirect = "/redirect/0" } }).ok, true, "where it led")
 end }
 
 task { "failures allowed", function(user)
@@ -99,7 +107,7 @@ end }
 
 task { "mistakes", function(user)
   for option, wrong in pairs {
-    name = 5, headers = "x", query = 5, form = "a=b", multipart = "x", timeout = "soon", redirects = -1,
+    name = 5, headers = "x", query = 5, form = "a=b", multipart = "x", timeout = "soon", redirects = -1, max_redirects = 101,
     expect = 200, compress = "br", discard = 1, allow_failure = "yes",
   } do
     raises("'" .. option .. "'", user.post, user, "/echo", nil, { [option] = wrong })

@@ -61,6 +61,9 @@ pub(super) fn settings_of(
         local_address: local.local_address.map(|address| address.to_string()),
         no_keepalive: !config.keep_alive,
         no_cookies: !config.cookies,
+        max_redirects: config.max_redirects,
+        referer: config.referer,
+        connections: config.connections.word().to_owned(),
         sticky_follow: config.sticky_follow,
         trace_sample: config.trace_sample,
         co_mitigation: match config.co_mitigation {

@@ -14,6 +14,7 @@ mod user_vm;
 
 pub(crate) use shared::Shared;
 
+use crate::config::Connections;
 use crate::engine::load_model::user_pool::Start;
 use crate::engine::protocol::context::{OwnLimits, cadence};
 use crate::engine::user::open_requests::{Identity, LatestOperation};
@@ -229,6 +230,9 @@ impl User {
             if begins && !self.takes_iteration() {
                 break;
             }
+            if begins {
+                self.renew_connections();
+            }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // Nothing but on_start and on_stop: the user stays until it is told to go.
                 return self.stop.at_iteration_end().await;
@@ -277,6 +281,13 @@ impl User {
 
     pub(crate) fn stops(&self) -> bool {
         self.ended || self.stop.is_told()
+    }
+
+    /// Lets an iteration begin with connections of its own, if that is wanted.
+    pub(crate) fn renew_connections(&self) {
+        if self.shared.config.connections == Connections::Iteration {
+            self.session.close_connections();
+        }
     }
 
     /// Takes one of the iterations that users share; false if none is left.

@@ -42,12 +42,35 @@ pub struct Request {
     pub body: Bytes,
     /// This request's own timeout.
     pub timeout: Option<Duration>,
-    /// The number of redirects that are followed at most.
-    pub redirects: u32,
+    /// The redirects that are followed.
+    pub redirects: Redirects,
     /// Whether the body is counted only, not kept.
     pub discard: bool,
     /// What few requests have; shared by the copies of a request.
     pub extras: Option<Rc<Extras>>,
+}
+
+/// How many redirects of a request are followed, and what comes of one more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Redirects {
+    /// As the run says; ten if it says nothing, and one more is a failure.
+    OfRun,
+    /// So many, and one more is a failure; with 0 the redirect itself is the answer.
+    AtMost(u8),
+    /// So many, and one more is the answer.
+    UpTo(u8),
+}
+
+impl Redirects {
+    /// How many are followed, and whether one more is the answer. `of_run` is what the run says.
+    pub(super) fn limit(self, of_run: Option<u32>) -> (u32, bool) {
+        const USUAL: u32 = 10;
+        match self {
+            Redirects::OfRun => of_run.map_or((USUAL, false), |most| (most, true)),
+            Redirects::AtMost(most) => (most.into(), false),
+            Redirects::UpTo(most) => (most.into(), true),
+        }
+    }
 }
 
 /// What few requests have, behind one pointer.
@@ -58,7 +81,7 @@ pub struct Extras {
 }
 
 impl Request {
-    /// A request without headers and body that follows ten redirects.
+    /// A request without headers and body that follows redirects as the run says.
     pub fn new(method: Method, url: impl Into<Rc<str>>) -> Self {
         Request {
             method,
@@ -66,7 +89,7 @@ impl Request {
             headers: Vec::new(),
             body: Bytes::new(),
             timeout: None,
-            redirects: 10,
+            redirects: Redirects::OfRun,
             discard: false,
             extras: None,
         }

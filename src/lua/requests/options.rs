@@ -6,7 +6,7 @@ use super::json;
 use super::multipart;
 use super::request::RequestOp;
 use crate::config::unknown_word;
-use crate::http::is_cookie;
+use crate::http::{Redirects, is_cookie};
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     self, ENTRY_BYTES, byte_length, describe_mismatch, encode_form, escape_invalid, read_flag,
@@ -23,7 +23,7 @@ use mlua::{LuaString, Table, Value};
 use std::io::Write as _;
 use std::time::Duration;
 
-pub(in crate::lua) const OPTIONS: [&str; 14] = [
+pub(in crate::lua) const OPTIONS: [&str; 15] = [
     "name",
     "headers",
     "cookies",
@@ -33,6 +33,7 @@ pub(in crate::lua) const OPTIONS: [&str; 14] = [
     "multipart",
     "timeout",
     "redirects",
+    "max_redirects",
     "expect",
     "auth",
     "compress",
@@ -86,16 +87,8 @@ pub(super) fn read(
                 content_type = Some(kind);
             }
             "timeout" => op.request.timeout = Some(timeout(&value)?),
-            "redirects" => match value {
-                Value::Integer(n) if (0..=100).contains(&n) => op.request.redirects = n as u32,
-                other => {
-                    return Err(describe_mismatch(
-                        "option 'redirects'",
-                        "a whole number from 0 to 100",
-                        &other,
-                    ));
-                }
-            },
+            "redirects" => op.request.redirects = Redirects::AtMost(few(&value, &key)?),
+            "max_redirects" => op.request.redirects = Redirects::UpTo(few(&value, &key)?),
             "expect" => op.expect = expect(&value, budget)?,
             "auth" => op
                 .request
@@ -357,6 +350,21 @@ fn expected_json(
         Ok((path, value))
     };
     pairs.into_iter().map(one).collect()
+}
+
+/// Reads a number of redirects.
+fn few(value: &Value, option: &str) -> Result<u8, String> {
+    match value {
+        Value::Integer(n) if (0..=100).contains(n) => Ok(*n as u8),
+        other => {
+            let kind = "a whole number from 0 to 100";
+            Err(describe_mismatch(
+                &format!("option '{option}'"),
+                kind,
+                other,
+            ))
+        }
+    }
 }
 
 fn timeout(value: &Value) -> Result<Duration, String> {

@@ -100,6 +100,7 @@ function Response:ensure() end
 ---@field action string # absolute, or a path where the page has no URL
 ---@field method "GET"|"POST"
 ---@field enctype string # how the body is encoded: "application/x-www-form-urlencoded", "multipart/form-data" or "text/plain"
+---@field page string? # the URL of the page that it was found on, which the request tells as its `Referer`
 ---@field fields table<string, any> # a list where a name has several values
 ---@field buttons lgoose.Button[] # its submit buttons that have a name
 ---@field files string[] # the names of its inputs for files

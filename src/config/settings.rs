@@ -324,12 +324,16 @@ impl Settings {
 }
 
 impl RunConfig {
-    /// Returns the same without what may be secret: the values of headers, the credentials of a proxy.
+    /// Returns the same without what may be secret: the values of headers, the credentials of a proxy and of the host.
     pub(crate) fn without_secrets(&self) -> RunConfig {
         let names = self.headers.keys().cloned();
         RunConfig {
             headers: names.map(|name| (name, String::new())).collect(),
             proxy: self.proxy.without_credentials(),
+            host: self
+                .host
+                .as_deref()
+                .map(|host| units::masked_url(host).into_owned()),
             ..self.clone()
         }
     }

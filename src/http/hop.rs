@@ -11,6 +11,8 @@ pub(super) struct Hop {
     pub(super) body: Bytes,
     /// Whether it has left the origin it was meant for.
     pub(super) cross_origin: bool,
+    /// Whether a site other than that of the page it was found on has redirected it to another.
+    pub(super) tainted: bool,
 }
 
 impl Hop {
@@ -20,6 +22,7 @@ impl Hop {
             method: method.clone(),
             body: body.clone(),
             cross_origin: false,
+            tainted: false,
         }
     }
 

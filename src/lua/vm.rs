@@ -287,7 +287,12 @@ impl Vm {
             let random = || self.host.random.borrow_mut().random::<f64>();
             let mut budget = self.host.budget(&self.lua);
             match Op::read(values, &mut budget, random) {
-                Some(Ok(op)) => return Step::Op(op),
+                Some(Ok(mut op)) => {
+                    if let Some(found) = &*self.host.found.borrow() {
+                        found.tell(&mut op);
+                    }
+                    return Step::Op(op);
+                }
                 // Raised by the prelude, at the plan's line.
                 Some(Err(problem)) => yielded = self.resume((Value::Nil, problem)),
                 None if self.coroutine.is_finished() => return Step::Done,

@@ -1,7 +1,7 @@
 //! Redirects and cookies: where redirects lead, and which headers and cookies each host receives.
 
 use crate::faulty::{Asked, Site, answer};
-use crate::program::plan;
+use crate::program::{Lgoose, plan, scratch};
 use crate::report::{Report, run};
 
 /// Runs one user whose task is `body` at `site`.
@@ -261,4 +261,133 @@ fn cookies_go_where_the_site_may_send_them() {
     let before = site.asked_for("/a").len();
     visit("cookie_none.lua", &site, body, &["--no-cookies"]);
     assert_eq!(site.asked_for("/a")[before].header("cookie"), "");
+}
+
+#[test]
+fn another_site_learns_the_origin_of_a_page_and_none_learns_it_where_that_is_switched_off() {
+    let other = Site::start(|_| answer(200, "", "there"));
+    let there = other.url();
+    let site = Site::start(move |asked| match asked.path.as_str() {
+        "/page" => {
+            let form = "<form method=post action=";
+            answer(
+                200,
+                "content-type: text/html\r\n",
+                &format!(
+                    "<a href='{there}/link'>x</a>{form}'{there}/form'></form>{form}'/away' id=away></form>"
+                ),
+            )
+        }
+        _ => moved(307, &format!("{there}/moved")),
+    });
+    let body = "local page = user:get '/page'\n\
+                user:get(page:links()[1])\n\
+                user:submit(page:form())\n\
+                user:submit(page:form '#away')";
+    visit("referer_elsewhere.lua", &site, body, &[]);
+    visit("referer_off.lua", &site, body, &["--referer=false"]);
+    let (home, page) = (site.url(), format!("{}/page", site.url()));
+    let seen = |site: &Site| {
+        let asked = site.asked().into_iter();
+        let told = |asked: Asked| {
+            let headers = [asked.header("referer"), asked.header("origin")];
+            format!("{} {}", asked.path, headers.join(" "))
+                .trim_end()
+                .to_owned()
+        };
+        asked.map(told).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        seen(&other),
+        [
+            format!("/link {home}/"),
+            format!("/form {home}/ {home}"),
+            format!("/moved {home}/ {home}"),
+            "/link".to_owned(),
+            "/form".to_owned(),
+            "/moved".to_owned(),
+        ]
+    );
+    assert_eq!(
+        seen(&site),
+        [
+            "/page".to_owned(),
+            format!("/away {page} {home}"),
+            "/page".to_owned(),
+            "/away".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn credentials_in_urls_are_sent_and_shown_nowhere() {
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/fails" => answer(500, "", "no"),
+        _ => answer(200, "", "here"),
+    });
+    let with = |credentials: &str| site.url().replace("//", &format!("//{credentials}@"));
+    let body = format!(
+        "user:get '/'\n\
+         user:get '/fails'\n\
+         user:get('{}/other', {{ name = 'other' }})\n\
+         user:get('/own', {{ auth = 'eve:x' }})\n\
+         user:get('http://bob:hidden@/x')\n\
+         user:set_host(user.host)\n\
+         user:get '/after'\n\
+         user:log(user.host)",
+        with("bob:hidden")
+    );
+    let path = plan(
+        "credentials.lua",
+        &format!("task {{ function(user)\n{body}\nend }}"),
+    );
+    let (url, log) = (
+        with("ada:se%63ret"),
+        scratch("credentials.jsonl").display().to_string(),
+    );
+    let arguments = [&path, "-H", &url, "--once", "--http-debug", "-o", "json=-"];
+    let ended = Lgoose::new(arguments.iter().chain(&["--request-log", &log])).finish();
+    let sent: Vec<String> = site
+        .asked()
+        .iter()
+        .map(|asked| format!("{} {}", asked.path, asked.header("authorization")))
+        .collect();
+    let (ada, bob, eve) = (
+        "Basic YWRhOnNlY3JldA==",
+        "Basic Ym9iOmhpZGRlbg==",
+        "Basic ZXZlOng=",
+    );
+    let expected = [
+        format!("/ {ada}"),
+        format!("/fails {ada}"),
+        format!("/other {bob}"),
+        format!("/own {eve}"),
+        format!("/after {ada}"),
+    ];
+    assert_eq!(sent, expected);
+    let log = std::fs::read_to_string(&log).expect("a log");
+    for (what, text) in [
+        ("stdout", &ended.stdout),
+        ("stderr", &ended.stderr),
+        ("log", &log),
+    ] {
+        for secret in ["se%63ret", "secret", "hidden", "ada:", "bob:"] {
+            assert!(!text.contains(secret), "{what} has '{secret}':\n{text}");
+        }
+    }
+    assert!(
+        ended.stdout.contains("http://***@127.0.0.1"),
+        "{}",
+        ended.stdout
+    );
+    let page = format!("{url}/page");
+    let ended = Lgoose::new([page.as_str(), "-u", "1", "-i", "1"]).finish();
+    let shown = [ended.stdout, ended.stderr].concat();
+    assert!(
+        shown.contains("***@") && !shown.contains("se%63ret"),
+        "{shown}"
+    );
+    let ended = Lgoose::new([&path, "-H", "http://ada:secret@"]).finish();
+    assert_eq!(ended.code, 2);
+    assert!(!ended.stderr.contains("secret"), "{}", ended.stderr);
 }

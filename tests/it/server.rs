@@ -194,6 +194,7 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
             reply(stream, asked, 302, set, b"")
         }
         "form" => reply(stream, asked, 200, html, FORM.as_bytes()),
+        "linking" => reply(stream, asked, 200, html, LINKING.as_bytes()),
         "echo" => reply(
             stream,
             asked,
@@ -287,6 +288,10 @@ fn echo(asked: &Asked) -> String {
     let body = String::from_utf8_lossy(&asked.body);
     serde_json::json!({ "method": asked.method, "path": asked.path, "headers": headers, "body": body }).to_string()
 }
+
+/// A page that leads to what shows the requests for it.
+const LINKING: &str = r#"<title>Linking</title><a href="/echo?link">echo</a><img src="/echo?asset">
+<form action="/echo?get" id="get"></form><form action="/echo" method="post" id="post"></form>"#;
 
 /// Returns a page with everything that a plan may look for.
 const FORM: &str = r##"<!doctype html>

@@ -6,6 +6,7 @@ use crate::http::{ErrorClass, Session, Target, absolute};
 use crate::lua::{Finished, RequestOp};
 use crate::metrics::{Context, ExchangeDetails, RequestId};
 use crate::trace::Trace;
+use crate::units::masked_url;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Duration;
@@ -126,7 +127,7 @@ impl ExchangeDetails for RequestOutcome<'_> {
                 let path = &self.op.request.url;
                 match self.base {
                     Some(base) => put(&absolute(base, path), ""),
-                    None => put(path, ""),
+                    None => put(&masked_url(path), ""),
                 }
             }
         }

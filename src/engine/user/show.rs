@@ -4,7 +4,7 @@ use crate::config::Show;
 use crate::error::printable;
 use crate::lua::{Finished, RequestOp};
 use crate::trace::trace_id_text;
-use crate::units::{counted, show_duration, show_size};
+use crate::units::{counted, masked_url, show_duration, show_size};
 use std::fmt::Write as _;
 
 /// The most bytes shown of a body.
@@ -32,7 +32,7 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
         "[{}] {} {}: {answer}, {}, {}",
         op.name.as_deref().unwrap_or(task),
         op.request.method,
-        op.request.url,
+        masked_url(&op.request.url),
         show_duration(exchange.latency),
         show_size(exchange.bytes as f64),
     );

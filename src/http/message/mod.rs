@@ -6,6 +6,7 @@ mod encoding;
 mod head;
 mod interim;
 mod raw;
+mod referrer;
 
 pub(crate) use encoding::ACCEPTED as ACCEPTED_CODINGS;
 use encoding::Codings;
@@ -16,6 +17,7 @@ pub(super) use head::{
 };
 pub(super) use interim::InterimResponses;
 pub(super) use raw::{BodyLimits, RawResponse, body_too_large};
+pub(crate) use referrer::Referrer;
 
 use super::failure::{ErrorClass, Failure};
 use super::target::Target;
@@ -78,6 +80,8 @@ impl Redirects {
 pub struct Extras {
     /// Names and values of cookies that are sent with this request alone, over those of the jar.
     pub cookies: Vec<(String, String)>,
+    /// The page that it was found on.
+    pub referrer: Option<Referrer>,
 }
 
 impl Request {
@@ -93,6 +97,11 @@ impl Request {
             discard: false,
             extras: None,
         }
+    }
+
+    /// The page that it was found on, if that is known.
+    pub(super) fn referrer(&self) -> Option<&Referrer> {
+        self.extras.as_ref()?.referrer.as_ref()
     }
 
     /// Returns the rarer parts for setting them.

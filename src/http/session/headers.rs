@@ -65,11 +65,14 @@ impl Session {
         let host = self.host_header(target, hop, request);
         write_start(out, &hop.method, &target.path, &host);
         let mut framing = RequestFraming::default();
-        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.cross_origin {
+        if self.sends_defaults(target, hop, request) {
             out.extend_from_slice(&self.client.header_lines);
             if let Some(cookies) = self.cookies(target, hop, request) {
                 write_header(out, &header::COOKIE, &cookies);
             }
+            self.each_of_page(target, hop, request, |name, value| {
+                write_header(out, name, value);
+            });
         } else {
             self.each_header(target, hop, request, |name, value| {
                 framing.note(name, value);
@@ -108,11 +111,14 @@ impl Session {
         }
         let secure = target.origin.secure;
         encode_start(out, &hop.method, secure, host.as_bytes(), &target.path);
-        if request.headers.is_empty() && self.headers.borrow().is_empty() && !hop.cross_origin {
+        if self.sends_defaults(target, hop, request) {
             out.extend_from_slice(&self.client.header_fields);
             if let Some(cookies) = self.cookies(target, hop, request) {
                 encode_field(out, &header::COOKIE, &cookies);
             }
+            self.each_of_page(target, hop, request, |name, value| {
+                encode_field(out, name, value);
+            });
         } else {
             self.each_header(target, hop, request, |name, value| {
                 if !is_connection_header(name) {
@@ -169,6 +175,14 @@ impl Session {
             )
     }
 
+    /// Whether a hop has the headers of the run and no others, cookies apart.
+    fn sends_defaults(&self, target: &Target, hop: &Hop, request: &Request) -> bool {
+        request.headers.is_empty()
+            && self.headers.borrow().is_empty()
+            && !hop.cross_origin
+            && target.origin.credentials.is_none()
+    }
+
     /// The `Cookie` header, if there is one to send.
     fn cookies(&self, target: &Target, hop: &Hop, request: &Request) -> Option<HeaderValue> {
         let jar = self.jar.borrow_mut().header(target);
@@ -209,6 +223,45 @@ impl Session {
             && let Some(cookies) = self.cookies(target, hop, request)
         {
             put(&header::COOKIE, &cookies);
+        }
+        let of_run = &self.client.config.headers;
+        if let Some(credentials) = &target.origin.credentials
+            && !in_request(&header::AUTHORIZATION)
+            && !of_user(&header::AUTHORIZATION)
+            && !of_run.contains_key(header::AUTHORIZATION)
+        {
+            put(&header::AUTHORIZATION, credentials);
+        }
+        self.each_of_page(target, hop, request, |name, value| {
+            if !in_request(name) && !of_user(name) {
+                put(name, value);
+            }
+        });
+    }
+
+    /// Calls `put` with the headers that tell the page on which the request was found, but for those that the run has.
+    fn each_of_page(
+        &self,
+        target: &Target,
+        hop: &Hop,
+        request: &Request,
+        mut put: impl FnMut(&HeaderName, &HeaderValue),
+    ) {
+        let config = &self.client.config;
+        let Some(page) = request.referrer().filter(|_| config.referer) else {
+            return;
+        };
+        let told = [
+            (header::REFERER, page.referer(target)),
+            (
+                header::ORIGIN,
+                page.origin_of(&hop.method, target, hop.tainted),
+            ),
+        ];
+        for (name, value) in told {
+            if let Some(value) = value.filter(|_| !config.headers.contains_key(&name)) {
+                put(&name, &value);
+            }
         }
     }
 }

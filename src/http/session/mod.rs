@@ -19,6 +19,7 @@ use super::message::{self, Exchange, RawResponse, Request, Response};
 use super::progress::Progress;
 use super::target::Target;
 use crate::trace::{HopSpan, Trace};
+use crate::units::masked_url;
 use http::{HeaderName, HeaderValue};
 use pool::Pool;
 use std::cell::RefCell;
@@ -78,7 +79,16 @@ impl Session {
     /// # Errors
     /// A [`Failure`] of class `bad url` if it cannot be requested.
     pub fn set_base(&self, base: &str) -> Result<(), Failure> {
-        self.base.replace(self.client.base(base)?);
+        let mut target = self.client.base(base)?;
+        let known = self.base.borrow().origin.clone();
+        if known.same(&target.origin) && target.origin.credentials.is_none() {
+            // The same site goes on with its credentials.
+            target = Rc::new(Target {
+                origin: known,
+                path: target.path.clone(),
+            });
+        }
+        self.base.replace(target);
         Ok(())
     }
 
@@ -87,6 +97,11 @@ impl Session {
         let mut headers = self.headers.borrow_mut();
         headers.retain(|(known, _)| known != name);
         headers.extend(value.map(|value| (name.clone(), value)));
+    }
+
+    /// Whether requests tell the page that they were found on.
+    pub(crate) fn tells_pages(&self) -> bool {
+        self.client.config.referer
     }
 
     /// Closes its connections; the next requests open others.
@@ -196,7 +211,10 @@ impl Session {
             }
             let next = redirect_target(&target, &response.bytes[location])?;
             progress.redirects += 1;
-            hop.redirect(status, !next.origin.same(&target.origin));
+            let leaves_origin = !next.origin.same(&target.origin);
+            hop.redirect(status, leaves_origin);
+            hop.tainted |=
+                leaves_origin && request.referrer().is_some_and(|page| !page.is_of(&target));
             self.enter_hop(progress);
             target = next;
         }
@@ -239,7 +257,8 @@ fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
 
 /// The absolute URL of a path joined to a base, as it is requested; the path itself if it cannot be.
 pub(crate) fn absolute(base: &Target, path: &str) -> String {
-    resolve(base, &path.into()).map_or_else(|_| path.to_owned(), |target| target.text())
+    let resolved = resolve(base, &path.into());
+    resolved.map_or_else(|_| masked_url(path).into_owned(), |target| target.text())
 }
 
 /// Whether a base URL can be requested.

@@ -46,10 +46,10 @@ pub(super) fn form(
         *Host::of(lua).missed_form.borrow_mut() = describe_missing_form(document, css, page);
         return Ok(None);
     };
-    to_table(lua, form).map(Some)
+    to_table(lua, form, page).map(Some)
 }
 
-fn to_table(lua: &Lua, form: Form) -> mlua::Result<Table> {
+fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
     let fields = lua.create_table()?;
     // A browser sends the name of the button that was pressed; Enter presses the first.
     let default = form.default.and_then(|place| form.buttons.get(place));
@@ -85,6 +85,7 @@ fn to_table(lua: &Lua, form: Form) -> mlua::Result<Table> {
     table.raw_set("action", form.action.as_str())?;
     table.raw_set("method", form.method.name())?;
     table.raw_set("enctype", form.enctype.name())?;
+    table.raw_set("page", page.as_str())?;
     table.raw_set("fields", fields)?;
     table.raw_set("buttons", buttons)?;
     table.raw_set("files", lua.create_sequence_from(form.files)?)?;

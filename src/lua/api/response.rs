@@ -329,6 +329,7 @@ fn list(
     let budget = Host::of(lua).budget(lua);
     let found = find(&body, &page, budget.left());
     let found = found.ok_or_else(|| mlua::Error::runtime(budget.exceeded()))?;
+    Host::of(lua).remember(page.as_str(), &found);
     let keep = Filter::read(filter)?;
     let list = lua.create_table_with_capacity(found.len(), 0)?;
     for url in found {

@@ -8,6 +8,7 @@ use crate::http::Session;
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar};
+use crate::units::split_credentials;
 use http::header;
 use mlua::{Lua, LuaSerdeExt as _, LuaString, Value};
 use std::rc::Rc;
@@ -60,7 +61,11 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     session(lua)?
         .set_base(&url)
         .map_err(|failure| mlua::Error::runtime(failure.to_string()))?;
-    Ok(url.to_string())
+    // Its credentials stay with the session.
+    Ok(match split_credentials(&url) {
+        Some((scheme, _, rest)) => format!("{scheme}{rest}"),
+        None => url.to_string(),
+    })
 }
 
 /// The code of a read-only view of a table. Rust reads the table behind it with [`values::unwrap_view`].

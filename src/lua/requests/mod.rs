@@ -2,6 +2,7 @@
 //! it holds.
 
 mod expect;
+mod found;
 mod json;
 mod multipart;
 mod op;
@@ -10,6 +11,7 @@ mod request;
 mod responses;
 mod submit;
 
+pub(super) use found::Found;
 pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
 pub(super) use op::{Yielded, marker, markers};

@@ -6,7 +6,7 @@ use crate::http::Session;
 use crate::lua::diagnostics::plan_line;
 use crate::lua::limits::{Account, Budget, Held, Limits};
 use crate::lua::plan_files::Program;
-use crate::lua::requests::{Address, Finished, Responses};
+use crate::lua::requests::{Address, Finished, Found, Responses};
 use crate::metrics::Recorder;
 use bytes::Bytes;
 use mlua::Lua;
@@ -43,6 +43,8 @@ pub(in crate::lua) struct Host {
     collected_at: Cell<usize>,
     /// A message about the latest form that was not found; empty before.
     pub(in crate::lua) missed_form: RefCell<String>,
+    /// The URLs of the latest pages, once the plan has asked for those of one.
+    pub(in crate::lua) found: RefCell<Option<Box<Found>>>,
     /// The latest message of `error` that was not UTF-8: as Lua converts it to text, and as it is shown.
     pub(in crate::lua) raised_bytes: RefCell<Option<(String, String)>>,
 }
@@ -70,6 +72,7 @@ impl Host {
             account: Account::default(),
             collected_at: Cell::new(0),
             missed_form: RefCell::default(),
+            found: RefCell::default(),
             raised_bytes: RefCell::default(),
         }
     }
@@ -100,6 +103,16 @@ impl Host {
         let taken = self.budget(lua).take(bytes);
         taken.map_err(mlua::Error::runtime)?;
         Ok(self.account.hold(bytes))
+    }
+
+    /// Remembers the URLs that a page has, so that requests for them say where they were found.
+    pub(in crate::lua) fn remember(&self, page: &str, urls: &[String]) {
+        let session = self.session.as_ref();
+        if session.is_some_and(|session| session.tells_pages()) && !urls.is_empty() {
+            let held = self.account.hold(Found::bytes(urls.len()));
+            let mut found = self.found.borrow_mut();
+            found.get_or_insert_default().add(page, urls, held);
+        }
     }
 
     /// Returns the page of a body as a tree.

@@ -84,11 +84,11 @@ function Response:contains(text) end
 ---@return string?
 function Response:header(name) end
 
----Counts this request as failed. Works until the user's next request begins.
+---Counts this request as failed. Works until the task ends that made it, also after later requests.
 ---@param reason string
 function Response:fail(reason) end
 
----Counts this request as a success. Works until the user's next request begins.
+---Counts this request as a success. Works until the task ends that made it, also after later requests.
 function Response:pass() end
 
 ---Raises if the request failed, and so ends the task.

@@ -289,7 +289,8 @@ fn what_fails_is_recorded_and_the_plan_goes_on() {
         ("no answer", 1),
         ("missed", 1),
         ("verdict", 1),
-        ("forgiven", 0),
+        ("forgiven", 1),
+        ("judged late", 1),
     ] {
         let row = format!("GET {row}");
         assert_eq!(report.count(&row), 1, "{row}");
@@ -300,12 +301,14 @@ fn what_fails_is_recorded_and_the_plan_goes_on() {
             report.errors()
         );
     }
-    assert_eq!(
-        report.errors_with("not what I want"),
-        1,
-        "{:?}",
-        report.errors()
-    );
+    assert_eq!(report.messages_of("GET verdict"), ["for good"]);
+    assert_eq!(report.errors_with("judged after its assets"), 1);
+    assert_eq!(report.count("GET judged asset"), 2);
+    assert_eq!(report.failures("GET judged asset"), 0);
+    assert_eq!(report.count("GET dropped"), 100);
+    assert_eq!(report.failures("GET dropped"), 100);
+    assert_eq!(report.failures("GET between"), 0);
+    assert_eq!(report.total("failures"), 106, "{:?}", report.errors());
     assert_eq!(report.failures("GET looked at"), 1, "{:?}", report.errors());
     assert_eq!(report.ended.code, 0, "something succeeded");
 }

@@ -35,8 +35,29 @@ task { "verdicts", function(user)
   missing:pass()
   same(missing.ok, true, "ok after pass")
   same(missing.error, nil, "error after pass")
-  local late = pcall(page.fail, page, "too late")
-  same(late, false, "a verdict that has been counted stays")
+  page:pass()
+  missing:fail "after all"
+  page:fail "for good"
+  same(page.error, "for good", "a verdict on an earlier request")
+  user.data.page = page
+end }
+
+task { "verdicts of a task before", on_stop = true, function(user)
+  test.raises("this response has been counted: call fail and pass before its task ends", user.data.page.fail,
+    user.data.page, "too late")
+  same(user.data.page.error, "for good", "a verdict that has been counted stays")
+end }
+
+task { "a page with its assets", function(user)
+  local page = user:get("/form", { name = "judged late" })
+  local assets = user:fetch({ "/echo?1", "/status/404" }, { name = "judged asset" })
+  user:wait(0.01)
+  user:get("/echo", { name = "between" })
+  assets[2]:pass()
+  page:fail "judged after its assets"
+  user:get("/echo", { name = "between" })
+  for _ = 1, 100 do user:get("/echo", { name = "dropped", expect = { status = 201 } }) end
+  same(page.ok, false, "ok")
 end }
 
 task { "verdict after a look", function(user)

@@ -11,6 +11,7 @@ mod shared;
 mod show;
 pub(super) mod stop;
 mod user_vm;
+mod verdicts;
 
 pub(crate) use shared::Shared;
 
@@ -21,6 +22,7 @@ use crate::engine::user::open_requests::{Identity, LatestOperation};
 use crate::engine::user::pace::Begun;
 use crate::engine::user::stop::Stop;
 use crate::engine::user::user_vm::UserVm;
+use crate::engine::user::verdicts::EarlierOperation;
 use crate::error::Error;
 use crate::http::Session;
 use crate::lua::{Program, Raised, Step, Vm, VmSetup, stream};
@@ -60,6 +62,8 @@ pub(crate) struct User {
     pub(crate) delay: Option<Duration>,
     /// The latest operation, whose requests are counted when their verdicts are final.
     pub(crate) open: LatestOperation,
+    /// Operations before it in the same task whose verdicts the plan may still change.
+    pub(crate) earlier: Vec<EarlierOperation>,
     /// Number of the user as the plan counts, from 1; 0 runs an event.
     pub(crate) number: u64,
     /// Index of the task that runs; `None` in an event.
@@ -141,6 +145,7 @@ impl User {
             shared,
             delay: None,
             open: LatestOperation::default(),
+            earlier: Vec::new(),
             number: user,
             task: None,
             refusals: 0,
@@ -346,7 +351,7 @@ impl User {
                 Step::Raised(raised) => break Some(raised),
             }
         };
-        self.settle();
+        self.settle_all();
         raised
     }
 
@@ -385,6 +390,6 @@ impl User {
 impl Drop for User {
     /// Counts an open request: a user may be cut off between two requests.
     fn drop(&mut self) {
-        self.settle();
+        self.settle_all();
     }
 }

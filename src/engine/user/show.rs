@@ -22,6 +22,21 @@ pub(crate) fn show(show: Show, op: &RequestOp, task: &str, finished: &Finished) 
     tracing::info!(target: "http", "{}", printable(&text));
 }
 
+/// Writes what the plan has made of a request, if it has overruled the verdict on it.
+pub(crate) fn show_verdict(show: Show, op: Option<&RequestOp>, finished: &Finished) {
+    let Some(op) = op.filter(|_| show != Show::Nothing && finished.overruled()) else {
+        return;
+    };
+    let verdict = match &finished.failure {
+        Some(failure) => format!("failed: {failure}"),
+        None => "passed".to_owned(),
+    };
+    let url = masked_url(&op.request.url);
+    let method = &op.request.method;
+    let text = format!("the plan says of {method} {url}: {verdict}");
+    tracing::info!(target: "http", "{}", printable(&text));
+}
+
 fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     let exchange = &finished.exchange;
     let answer = match &exchange.outcome {

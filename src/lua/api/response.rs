@@ -132,7 +132,7 @@ impl This {
         let address = self.address()?;
         if !responses.is_open(address) {
             return Err(mlua::Error::runtime(
-                "this response has been counted: call fail and pass before the user's next request",
+                "this response has been counted: call fail and pass before its task ends",
             ));
         }
         let finished = responses.get_mut(address).ok_or_else(gone)?;

@@ -35,7 +35,7 @@
 ---Checked by lgoose on the answer; the first miss marks the request as failed, the task goes on.
 ---@class lgoose.Expect
 ---@field status? integer|integer[] # of the final answer (default: any below 400)
----@field title? string # what the page's title must begin with
+---@field title? string|lgoose.Regex # what the page's title must begin with, or a pattern that it must match
 ---@field text? string|string[] # what the body must contain
 ---@field no_text? string|string[] # what the body must not contain
 ---@field header? table<string, string|true> # a header and its value, or true for any

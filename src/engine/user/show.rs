@@ -1,7 +1,8 @@
 //! Shows each request and its answer, for `--once`, with which people check a plan's first steps.
 
 use crate::config::Show;
-use crate::error::printable;
+use crate::error::{excerpt, printable};
+use crate::http::Response;
 use crate::lua::{Finished, RequestOp};
 use crate::trace::trace_id_text;
 use crate::units::{counted, masked_url, show_duration, show_size};
@@ -60,7 +61,20 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     if let (Some(failure), Ok(_)) = (&finished.failure, &exchange.outcome) {
         text += &format!("; failed: {failure}");
     }
+    if let (Some(_), Ok(response)) = (&finished.failure, &exchange.outcome)
+        && let Some(answer) = said(response)
+    {
+        text += &format!("\n  answered: {answer}");
+    }
     text
+}
+
+/// Returns the beginning of an answer that is JSON or text.
+fn said(response: &Response) -> Option<String> {
+    let headers = response.headers();
+    let kind = headers.iter().find(|(name, _)| name == "content-type");
+    let kind = kind.map(|(_, value)| String::from_utf8_lossy(value));
+    excerpt(kind.as_deref(), response.body_bytes())
 }
 
 fn messages(text: &mut String, op: &RequestOp, finished: &Finished) {

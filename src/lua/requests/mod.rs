@@ -2,6 +2,7 @@
 //! it holds.
 
 mod expect;
+mod expect_options;
 mod found;
 mod json;
 mod multipart;
@@ -11,11 +12,12 @@ mod request;
 mod responses;
 mod submit;
 
+pub(super) use expect_options::EXPECT;
 pub(super) use found::Found;
 pub(super) use json::{convert as convert_json, encode as encode_json};
 pub use op::Op;
 pub(super) use op::{Yielded, marker, markers};
-pub(super) use options::{EXPECT, OPTIONS, REQUEST};
+pub(super) use options::{OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};
 pub(crate) use request::RequestOp;
 pub(crate) use responses::Counted;
@@ -25,7 +27,8 @@ pub(super) use responses::{Address, Responses};
 /// The names of the fields that plans may set, for the test of the stubs.
 #[cfg(test)]
 pub(super) mod fields {
+    pub(in crate::lua) use super::expect_options::EXPECT;
     pub(in crate::lua) use super::multipart::PART;
-    pub(in crate::lua) use super::options::{BEARER, EXPECT, OPTIONS, REQUEST};
+    pub(in crate::lua) use super::options::{BEARER, OPTIONS, REQUEST};
     pub(in crate::lua) use super::submit::SUBMIT;
 }

@@ -1,7 +1,6 @@
 //! The options of a request, read from a plan's table. An unknown name is refused with the nearest known one.
 
-use super::expect::Expect;
-use super::expect::{ExpectedHeader, Redirect};
+use super::expect_options;
 use super::json;
 use super::multipart;
 use super::request::RequestOp;
@@ -10,7 +9,7 @@ use crate::http::{Redirects, is_cookie};
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     self, ENTRY_BYTES, byte_length, describe_mismatch, encode_form, escape_invalid, read_flag,
-    read_scalar, read_seconds, read_statuses, read_string, read_texts, shorten, sorted_pairs,
+    read_scalar, read_seconds, read_string, shorten, sorted_pairs,
     to_one_line,
 };
 use base64::Engine as _;
@@ -39,9 +38,6 @@ pub(in crate::lua) const OPTIONS: [&str; 15] = [
     "compress",
     "discard",
     "allow_failure",
-];
-pub(in crate::lua) const EXPECT: [&str; 8] = [
-    "status", "title", "text", "no_text", "header", "redirect", "under", "json",
 ];
 /// The field that holds a token among credentials.
 pub(in crate::lua) const BEARER: [&str; 1] = ["bearer"];
@@ -89,7 +85,7 @@ pub(super) fn read(
             "timeout" => op.request.timeout = Some(timeout(&value)?),
             "redirects" => op.request.redirects = Redirects::AtMost(few(&value, &key)?),
             "max_redirects" => op.request.redirects = Redirects::UpTo(few(&value, &key)?),
-            "expect" => op.expect = expect(&value, budget)?,
+            "expect" => op.expect = expect_options::read(&value, budget)?,
             "auth" => op
                 .request
                 .headers
@@ -264,92 +260,6 @@ pub(in crate::lua) fn basic(credentials: &[u8]) -> Result<HeaderValue, String> {
 pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
     HeaderValue::from_bytes(&[b"Bearer ", token].concat())
         .map_err(|_| "a bearer token has no line breaks or other control characters".to_owned())
-}
-
-fn expect(value: &Value, budget: &mut Budget) -> Result<Expect, String> {
-    let Value::Table(table) = value else {
-        return Err(describe_mismatch(
-            "option 'expect'",
-            "a table such as { status = 200 }",
-            value,
-        ));
-    };
-    let mut expect = Expect::default();
-    for (key, value) in sorted_pairs(table, "fields of 'expect'", budget)? {
-        match key.as_str() {
-            "status" => expect.status = read_statuses(&value)?,
-            "title" => expect.title = Some(values::read_name(&value, "'expect.title'")?),
-            "text" => expect.text = read_texts(&value, "'expect.text'", budget)?,
-            "no_text" => expect.more().no_text = read_texts(&value, "'expect.no_text'", budget)?,
-            "header" => expect.more().headers = expected_headers(&value, budget)?,
-            "redirect" => expect.more().redirect = Some(expected_redirect(&value)?),
-            "under" => expect.more().under = Some(read_seconds(&value, "'expect.under'")?),
-            "json" => expect.more().json = expected_json(&value, budget)?,
-            unknown => {
-                return Err(to_one_line(unknown_word(
-                    "field", unknown, "expect", &EXPECT,
-                )));
-            }
-        }
-    }
-    Ok(expect)
-}
-
-fn expected_headers(value: &Value, budget: &mut Budget) -> Result<Vec<ExpectedHeader>, String> {
-    let Value::Table(table) = value else {
-        return Err(describe_mismatch(
-            "'expect.header'",
-            "a table { [\"x-cache\"] = \"HIT\" }",
-            value,
-        ));
-    };
-    let pairs = sorted_pairs(table, "header names", budget)?;
-    let one = |(name, value): (String, Value)| {
-        budget.take(byte_length(&value))?;
-        let value = match &value {
-            Value::Boolean(true) => None,
-            Value::String(text) => Some(text.as_bytes().to_vec()),
-            other => {
-                let what = format!("'expect.header', header '{name}'");
-                return Err(describe_mismatch(&what, "a string", other));
-            }
-        };
-        Ok((name.to_ascii_lowercase(), value))
-    };
-    pairs.into_iter().map(one).collect()
-}
-
-fn expected_redirect(value: &Value) -> Result<Redirect, String> {
-    match value {
-        Value::Boolean(true) => Ok(Redirect::Anywhere),
-        Value::Boolean(false) => Ok(Redirect::Nowhere),
-        Value::String(path) => Ok(Redirect::To(values::read_url(path))),
-        other => Err(describe_mismatch(
-            "'expect.redirect'",
-            "true, false or a path",
-            other,
-        )),
-    }
-}
-
-fn expected_json(
-    value: &Value,
-    budget: &mut Budget,
-) -> Result<Vec<(String, serde_json::Value)>, String> {
-    let Value::Table(table) = value else {
-        return Err(describe_mismatch(
-            "'expect.json'",
-            "a table { [\"user.name\"] = \"Ada\" }",
-            value,
-        ));
-    };
-    let pairs = sorted_pairs(table, "paths of 'expect.json'", budget)?;
-    let one = |(path, value): (String, Value)| {
-        let value = json::convert(&value, budget)
-            .map_err(|error| format!("'expect.json', field '{path}': {error}"))?;
-        Ok((path, value))
-    };
-    pairs.into_iter().map(one).collect()
 }
 
 /// Reads a number of redirects.

@@ -13,13 +13,19 @@
 ---@field redirects? integer # followed at most, one more is a failure; 0 = do not follow (default: 10)
 ---@field max_redirects? integer # followed, the next one is the answer, with its status (default: the plan's)
 ---@field expect? lgoose.Expect # what makes the request a success besides a status below 400
----@field auth? string|string[]|lgoose.Bearer # "user:password" or { "user", "password" } for basic authentication
+---@field auth? string|lgoose.Credentials|lgoose.Bearer # "user:password" or { "user", "password" } for basic authentication
 ---@field compress? "gzip" # compress the body
 ---@field discard? boolean # count the body, do not keep it (default: false)
 ---@field allow_failure? boolean # a bad status is no failure (default: false)
 
 ---@class lgoose.SubmitOptions: lgoose.Options
 ---@field button? string|false # the name or the value of the button to press (default: the first; false: none)
+
+---User name and password.
+---@class lgoose.Credentials
+---@field [1] string
+---@field [2] string
+---@field digest? boolean # what the site asks for by a challenge, not basic authentication; the first request is sent twice
 
 ---A token for `Authorization: Bearer …`.
 ---@class lgoose.Bearer

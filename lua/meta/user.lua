@@ -97,6 +97,11 @@ function User:set_header(name, value) end
 ---@param password string
 function User:basic_auth(user, password) end
 
+---Answers what sites ask for by digest authentication from now on. The first request to each is sent twice.
+---@param user string
+---@param password string
+function User:digest_auth(user, password) end
+
 ---Sends `Authorization: Bearer …` with every request from now on.
 ---@param token string
 function User:bearer(token) end

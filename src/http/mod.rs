@@ -44,8 +44,8 @@ pub(crate) use failure::ErrorClass;
 #[cfg(test)]
 pub(crate) use failure::Failure;
 pub(crate) use message::ACCEPTED_CODINGS;
+pub(crate) use message::{DigestCredentials, Extras, Redirects, Referrer};
 pub use message::{Exchange, Request, Response};
-pub(crate) use message::{Extras, Redirects, Referrer};
 pub use session::Session;
 #[cfg(feature = "gaggle")]
 pub(crate) use session::check_allowed;

@@ -3,6 +3,7 @@
 use crate::faulty::{Asked, Site, answer};
 use crate::program::{Lgoose, plan, scratch};
 use crate::report::{Report, run};
+use md5::{Digest as _, Md5};
 
 /// Runs one user whose task is `body` at `site`.
 fn visit(name: &str, site: &Site, body: &str, options: &[&str]) -> Report {
@@ -390,4 +391,94 @@ fn credentials_in_urls_are_sent_and_shown_nowhere() {
     let ended = Lgoose::new([&path, "-H", "http://ada:secret@"]).finish();
     assert_eq!(ended.code, 2);
     assert!(!ended.stderr.contains("secret"), "{}", ended.stderr);
+}
+
+/// Whether a request answers the challenge with the nonce, by MD5 as RFC 7616, section 3.4.1 has it.
+fn answers(asked: &Asked, nonce: &str) -> bool {
+    let md5 = |text: String| {
+        let digest = Md5::digest(text.as_bytes());
+        digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
+    let line = asked.header("authorization").to_owned();
+    let field = |name: &str| {
+        let parts = line.trim_start_matches("Digest ").split(", ");
+        let found = parts
+            .filter_map(|part| part.split_once('='))
+            .find(|(known, _)| *known == name);
+        found.map_or(String::new(), |(_, value)| {
+            value.trim_matches('"').to_owned()
+        })
+    };
+    let secret = md5("ada:shop:secret".to_owned());
+    let request = md5(format!("{}:{}", asked.method, asked.path));
+    let count = (field("nc"), field("cnonce"));
+    let expected = md5(format!(
+        "{secret}:{nonce}:{}:{}:auth:{request}",
+        count.0, count.1
+    ));
+    line.starts_with("Digest ") && field("nonce") == nonce && field("response") == expected
+}
+
+#[test]
+fn a_site_that_asks_for_a_digest_gets_it_once_and_from_then_on_at_once() {
+    let site = Site::start(|asked| {
+        // A new nonce after some requests.
+        let nonce = if asked.path.starts_with("/late") {
+            "n2"
+        } else {
+            "n1"
+        };
+        match answers(asked, nonce) {
+            true => answer(200, "", "welcome"),
+            false => answer(
+                401,
+                &format!(
+                    "www-authenticate: Basic realm=\"x\"\r\nwww-authenticate: Digest realm=\"shop\", nonce=\"{nonce}\", qop=\"auth\"\r\n"
+                ),
+                "who?",
+            ),
+        }
+    });
+    let body = "local auth = { 'ada', 'secret', digest = true }\n\
+                assert(user:get('/a?b=c', { auth = auth }).ok)\n\
+                assert(user:post('/a', 'body', { auth = auth }).ok)\n\
+                assert(user:get('/none').status == 401)\n\
+                user:digest_auth('ada', 'secret')\n\
+                assert(user:get('/b').ok)\n\
+                assert(user:get('/late').ok)\n\
+                user:digest_auth('ada', 'wrong')\n\
+                assert(user:get('/late2').status == 401)\n\
+                user:basic_auth('ada', 'secret')\n\
+                assert(user:get('/c').status == 401)";
+    let body = body.replace(
+        "user:get('/none')",
+        "user:get('/none', { allow_failure = true })",
+    );
+    let body = body.replace("'/late2')", "'/late2', { allow_failure = true })");
+    let body = body.replace("'/c')", "'/c', { allow_failure = true })");
+    let report = visit("digest.lua", &site, &body, &[]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let seen = told(&site.asked());
+    assert_eq!(
+        seen,
+        [
+            "GET /a?b=c",
+            "GET /a?b=c",
+            "POST /a body",
+            "GET /none",
+            "GET /b",
+            "GET /late",
+            "GET /late",
+            "GET /late2",
+            "GET /late2",
+            "GET /c"
+        ]
+    );
+    assert_eq!(report.total("count"), 7);
+    assert_eq!(report.sent(), site.received());
+    let last = site.asked().pop().expect("a request");
+    assert_eq!(last.header("authorization"), "Basic YWRhOnNlY3JldA==");
 }

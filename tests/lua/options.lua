@@ -74,7 +74,10 @@ task { "credentials", function(user)
   same(sent { "ada", "secret" }, "Basic YWRhOnNlY3JldA==", "name and password")
   same(sent "ada:secret", "Basic YWRhOnNlY3JldA==", "as one text")
   same(sent { bearer = "token" }, "Bearer token", "a token")
+  same(sent { "ada", "secret", digest = true }, nil, "a digest is sent where it is asked for")
   raises("option 'auth' must be", sent, 5)
+  raises("'digest' of option 'auth'", sent, { "ada", "secret", digest = "yes" })
+  raises("digest = true }", sent, { "ada", digest = true })
   raises("option 'auth' must be", sent, { "ada" })
 end }
 

@@ -26,6 +26,7 @@ use crate::trace::Trace;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use std::cell::OnceCell;
+use std::fmt;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::time::Duration;
@@ -82,6 +83,23 @@ pub struct Extras {
     pub cookies: Vec<(String, String)>,
     /// The page that it was found on.
     pub referrer: Option<Referrer>,
+    /// What it answers a challenge of digest authentication with.
+    pub digest: Option<Rc<DigestCredentials>>,
+}
+
+/// User name and password for digest authentication.
+#[derive(Clone)]
+pub struct DigestCredentials {
+    /// The user name.
+    pub user: String,
+    /// The password.
+    pub password: String,
+}
+
+impl fmt::Debug for DigestCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DigestCredentials(…)")
+    }
 }
 
 impl Request {
@@ -307,7 +325,7 @@ pub struct Exchange {
     pub timings: Phases,
     /// Redirects followed.
     pub redirects: u32,
-    /// The number of times it was sent again because the server had closed a kept-alive connection.
+    /// The number of times it was sent again because the server had closed a kept-alive connection, or asked for a digest.
     pub retries: u32,
     /// Bytes received, headers and hops included.
     pub bytes: u64,

@@ -181,6 +181,7 @@ impl Session {
             && self.headers.borrow().is_empty()
             && !hop.cross_origin
             && target.origin.credentials.is_none()
+            && hop.authorization.is_none()
     }
 
     /// The `Cookie` header, if there is one to send.
@@ -225,7 +226,9 @@ impl Session {
             put(&header::COOKIE, &cookies);
         }
         let of_run = &self.client.config.headers;
-        if let Some(credentials) = &target.origin.credentials
+        if let Some(answer) = &hop.authorization {
+            put(&header::AUTHORIZATION, answer);
+        } else if let Some(credentials) = &target.origin.credentials
             && !in_request(&header::AUTHORIZATION)
             && !of_user(&header::AUTHORIZATION)
             && !of_run.contains_key(header::AUTHORIZATION)

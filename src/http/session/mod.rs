@@ -2,6 +2,7 @@
 //! to six connections a host. Every send gives an [`Exchange`] with its times, whether it succeeded or not.
 
 mod cookies;
+mod digest;
 mod exchange;
 mod headers;
 mod pool;
@@ -20,6 +21,7 @@ use super::progress::Progress;
 use super::target::Target;
 use crate::trace::{HopSpan, Trace};
 use crate::units::masked_url;
+use digest::Digest;
 use http::{HeaderName, HeaderValue};
 use pool::Pool;
 use std::cell::RefCell;
@@ -37,6 +39,8 @@ pub struct Session {
     /// Headers of this user's own, over the defaults.
     headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
     jar: RefCell<CookieJar>,
+    /// Made for users that answer challenges.
+    digest: RefCell<Option<Box<Digest>>>,
     pool: Pool,
     timer: DeadlineTimer,
 }
@@ -54,6 +58,7 @@ impl Session {
             base: RefCell::new(base),
             headers: RefCell::default(),
             jar: RefCell::default(),
+            digest: RefCell::default(),
             pool: Pool::default(),
             timer: DeadlineTimer::default(),
         })
@@ -183,9 +188,21 @@ impl Session {
         let mut target = resolve(&self.base.borrow(), &request.url)?;
         let mut hop = Hop::first(&request.method, &request.body);
         let mut hop_cookies = Vec::new();
+        let mut credentials = self.digest_credentials(request);
+        let mut challenged = false;
         loop {
+            if let Some(credentials) = &credentials {
+                hop.authorization = self.digest_answer(credentials, &target, &hop);
+            }
             let response = self.exchange(&target, &hop, request, progress).await?;
             let status = response.head.status;
+            let unauthorized = status == 401 && credentials.is_some() && !challenged;
+            if unauthorized && self.take_challenge(&target, &response) {
+                let _cookies = self.keep_cookies(&target, &response);
+                challenged = true;
+                progress.retries += 1;
+                continue;
+            }
             let (most, ends_there) = request.redirects.limit(self.client.config.max_redirects);
             let followed = is_redirect(status)
                 && match ends_there {
@@ -213,6 +230,11 @@ impl Session {
             progress.redirects += 1;
             let leaves_origin = !next.origin.same(&target.origin);
             hop.redirect(status, leaves_origin);
+            challenged = false;
+            if leaves_origin {
+                credentials = None;
+                hop.authorization = None;
+            }
             hop.tainted |=
                 leaves_origin && request.referrer().is_some_and(|page| !page.is_of(&target));
             self.enter_hop(progress);

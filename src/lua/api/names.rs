@@ -6,7 +6,7 @@ use crate::lua::values::DisplayText;
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 26] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 27] = [
     "id",
     "scenario",
     "task",
@@ -31,6 +31,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 26] = [
     "set_host",
     "set_header",
     "basic_auth",
+    "digest_auth",
     "bearer",
     "cookies",
 ];

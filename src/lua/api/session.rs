@@ -4,7 +4,7 @@
 use super::cookies::cookies;
 use super::lookup::{Member, part};
 use super::prelude;
-use crate::http::Session;
+use crate::http::{DigestCredentials, Session};
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::Host;
 use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar};
@@ -33,7 +33,15 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
             lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {
                 let credentials = [&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat();
                 let value = basic(&credentials).map_err(mlua::Error::runtime)?;
+                session(lua)?.set_digest(None);
                 session(lua)?.set_header(&header::AUTHORIZATION, Some(value));
+                Ok(())
+            })?
+        }
+        "digest_auth" => {
+            lua.create_function(|lua, (_, user, password): (Value, String, String)| {
+                session(lua)?.set_header(&header::AUTHORIZATION, None);
+                session(lua)?.set_digest(Some(DigestCredentials { user, password }));
                 Ok(())
             })?
         }

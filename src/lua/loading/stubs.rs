@@ -142,6 +142,7 @@ mod tests {
             ("lgoose.Task", &declare::TASK_FIELDS),
             ("lgoose.Request", &fields::REQUEST),
             ("lgoose.Bearer", &fields::BEARER),
+            ("lgoose.Credentials", &fields::DIGEST),
             ("lgoose.Part", &fields::PART),
             ("lgoose.SubmitOptions", &fields::SUBMIT),
             ("lgoose.Cookie", &members::COOKIE),

@@ -29,6 +29,6 @@ pub(super) use responses::{Address, Responses};
 pub(super) mod fields {
     pub(in crate::lua) use super::expect_options::EXPECT;
     pub(in crate::lua) use super::multipart::PART;
-    pub(in crate::lua) use super::options::{BEARER, OPTIONS, REQUEST};
+    pub(in crate::lua) use super::options::{BEARER, DIGEST, OPTIONS, REQUEST};
     pub(in crate::lua) use super::submit::SUBMIT;
 }

@@ -5,12 +5,11 @@ use super::json;
 use super::multipart;
 use super::request::RequestOp;
 use crate::config::unknown_word;
-use crate::http::{Redirects, is_cookie};
+use crate::http::{DigestCredentials, Redirects, is_cookie};
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     self, ENTRY_BYTES, byte_length, describe_mismatch, encode_form, escape_invalid, read_flag,
-    read_scalar, read_seconds, read_string, shorten, sorted_pairs,
-    to_one_line,
+    read_scalar, read_seconds, read_string, shorten, sorted_pairs, to_one_line,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -20,6 +19,7 @@ use flate2::write::GzEncoder;
 use http::{HeaderName, HeaderValue, header};
 use mlua::{LuaString, Table, Value};
 use std::io::Write as _;
+use std::rc::Rc;
 use std::time::Duration;
 
 pub(in crate::lua) const OPTIONS: [&str; 15] = [
@@ -41,6 +41,8 @@ pub(in crate::lua) const OPTIONS: [&str; 15] = [
 ];
 /// The field that holds a token among credentials.
 pub(in crate::lua) const BEARER: [&str; 1] = ["bearer"];
+/// The field that asks for digest authentication among credentials.
+pub(in crate::lua) const DIGEST: [&str; 1] = ["digest"];
 /// The fields of a request's table that are not options.
 pub(in crate::lua) const REQUEST: [&str; 3] = ["method", "path", "body"];
 
@@ -86,10 +88,13 @@ pub(super) fn read(
             "redirects" => op.request.redirects = Redirects::AtMost(few(&value, &key)?),
             "max_redirects" => op.request.redirects = Redirects::UpTo(few(&value, &key)?),
             "expect" => op.expect = expect_options::read(&value, budget)?,
-            "auth" => op
-                .request
-                .headers
-                .push((header::AUTHORIZATION, authorization(&value, budget)?)),
+            "auth" => match digest(&value, budget)? {
+                Some(credentials) => op.request.extras().digest = Some(Rc::new(credentials)),
+                None => {
+                    let value = authorization(&value, budget)?;
+                    op.request.headers.push((header::AUTHORIZATION, value));
+                }
+            },
             "compress" => match read_string(&value, "option 'compress'")?.as_str() {
                 "gzip" => compress = true,
                 other => return Err(format!("option 'compress' knows \"gzip\", not \"{other}\"")),
@@ -247,6 +252,36 @@ fn authorization(value: &Value, budget: &mut Budget) -> Result<HeaderValue, Stri
             },
         },
         _ => Err(wrong()),
+    }
+}
+
+/// Reads `{ "name", "password", digest = true }`; `None` if it is no such table.
+fn digest(value: &Value, budget: &mut Budget) -> Result<Option<DigestCredentials>, String> {
+    let Value::Table(table) = value else {
+        return Ok(None);
+    };
+    match table.raw_get::<Value>(DIGEST[0]) {
+        Ok(Value::Nil | Value::Boolean(false)) | Err(_) => return Ok(None),
+        Ok(Value::Boolean(true)) => {}
+        Ok(other) => {
+            return Err(describe_mismatch(
+                "'digest' of option 'auth'",
+                "true or false",
+                &other,
+            ));
+        }
+    }
+    match (table.raw_get::<LuaString>(1), table.raw_get::<LuaString>(2)) {
+        (Ok(user), Ok(password)) => {
+            budget.take(user.as_bytes().len() + password.as_bytes().len())?;
+            Ok(Some(DigestCredentials {
+                user: escape_invalid(&user),
+                password: escape_invalid(&password),
+            }))
+        }
+        _ => Err(
+            "option 'auth' with 'digest' is { \"name\", \"password\", digest = true }".to_owned(),
+        ),
     }
 }
 

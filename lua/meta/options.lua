@@ -35,7 +35,7 @@
 ---@class lgoose.Part
 ---@field name? string # of the field, in a list of parts
 ---@field filename? string
----@field type? string # the media type, such as "image/png"
+---@field type? string # the media type, such as "image/png" (default: by the end of the file's name)
 ---@field data string|number|boolean|lgoose.File
 
 ---Checked by lgoose on the answer; the first miss marks the request as failed, the task goes on.

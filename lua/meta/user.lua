@@ -76,6 +76,12 @@ function User:batch(requests) end
 ---@return lgoose.Response
 function User:submit(form, fields, options) end
 
+---Calls a function until the response that it returns is a success, and returns the last one. Attempts that are tried
+---again are no failures, whatever they expected; the last one is judged as ever.
+---@param how lgoose.Retry
+---@return lgoose.Response
+function User:retry(how) end
+
 ---Times a block of several requests as one row in the table of tasks.
 ---@generic T
 ---@param name string
@@ -118,6 +124,12 @@ function User:stop() end
 ---A line in the log with user, scenario and task. Tables are shown by their fields.
 ---@param text any
 function User:log(text) end
+
+---What `user:retry` tries, and how often.
+---@class lgoose.Retry
+---@field [1] fun(user: lgoose.User, attempt: integer): lgoose.Response
+---@field times? integer # attempts at most (default: 3)
+---@field wait? lgoose.Duration|lgoose.Duration[] # between two of them: seconds, or { from, to } (default: none)
 
 ---The cookies of a user.
 ---@class lgoose.Cookies

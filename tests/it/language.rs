@@ -193,10 +193,10 @@ fn every_order_keeps_sequences_and_weights() {
 #[test]
 fn every_kind_of_wait_lasts_as_long_as_it_says() {
     let server = Server::start();
-    let report = iterate(&path("waiting"), &server, 10, 3);
+    let report = iterate(&path("waiting"), &server, 11, 3);
     assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
-    assert_eq!(report.iterations(), 30);
-    assert_eq!(server.received(), 33);
+    assert_eq!(report.iterations(), 33);
+    assert_eq!(server.received(), 36);
 }
 
 #[test]
@@ -308,7 +308,15 @@ fn what_fails_is_recorded_and_the_plan_goes_on() {
     assert_eq!(report.count("GET dropped"), 100);
     assert_eq!(report.failures("GET dropped"), 100);
     assert_eq!(report.failures("GET between"), 0);
-    assert_eq!(report.total("failures"), 106, "{:?}", report.errors());
+    assert_eq!(
+        (report.count("GET retried"), report.failures("GET retried")),
+        (5, 0)
+    );
+    assert_eq!(
+        (report.count("GET in vain"), report.failures("GET in vain")),
+        (2, 1)
+    );
+    assert_eq!(report.total("failures"), 107, "{:?}", report.errors());
     assert_eq!(report.failures("GET looked at"), 1, "{:?}", report.errors());
     assert_eq!(report.ended.code, 0, "something succeeded");
 }

@@ -67,3 +67,23 @@ task { "verdict after a look", function(user)
   same(page.ok, false, "ok after fail, looked at before")
   same(page.error, "looked at first", "error after fail, looked at before")
 end }
+
+task { "tried again", function(user)
+  local retried = { name = "retried", expect = { status = 200, text = "number%203" } }
+  local answer = user:retry { times = 5, wait = 0.001, function(same_user, attempt)
+    same(same_user, user, "the user")
+    return user:get("/echo?number " .. attempt, retried)
+  end }
+  same(answer:json().path, "/echo?number%203", "the third")
+  answer = user:retry { times = 2, wait = { 0.001, 0.002 }, function()
+    user:get("/echo", { name = "retried" })
+    return user:get("/status/404", { name = "in vain" })
+  end }
+  same(answer.error, "status 404 Not Found", "the last one")
+  local raises = test.raises
+  raises("takes a table with a function", user.retry, user, function() end)
+  raises("takes a table with a function", user.retry, user, { times = 2 })
+  raises("'tims' is unknown in user:retry", user.retry, user, { tims = 2, function() end })
+  raises("'times' of user:retry", user.retry, user, { times = 0, function() end })
+  raises("must return a response", user.retry, user, { function() return 5 end })
+end }

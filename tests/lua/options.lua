@@ -45,6 +45,13 @@ task { "parts and compression", function(user)
     'f"; filename="a f"; filename="b z z', "lists of parts by name")
   same(names { { name = "z", data = 1 }, { name = "a", filename = "x", data = "y" }, { name = "z", data = true } },
     'z a"; filename="x z', "parts in the order of a list")
+  local function kinds(filename)
+    local part = { a = { filename = filename, data = "x" } }
+    return user:post("/echo", nil, { multipart = part }):json().body:match "content%-type: ([^\r]+)"
+  end
+  same(kinds "photo.JPG", "image/jpeg", "the type of a photo")
+  same(kinds "a.b.csv", "text/csv", "the type of a table")
+  same(kinds "png", "application/octet-stream", "the type of anything else")
   local squeezed = user:post("/echo", ("a"):rep(1000), { compress = "gzip" })
   same(squeezed:json().headers["content-encoding"], "gzip", "compressed")
   assert(tonumber(squeezed:json().headers["content-length"]) < 100, "smaller")

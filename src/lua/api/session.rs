@@ -28,6 +28,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<Member> {
         "fetch" | "batch" => return part(lua, &prelude::LISTS),
         "request" | "submit" => return part(lua, &prelude::FORMS),
         "transaction" | "stop" | "set_host" | "log" => return part(lua, &prelude::ACTIONS),
+        "retry" => return part(lua, &prelude::RETRY),
         "set_header" => lua.create_function(set_header)?,
         "basic_auth" => {
             lua.create_function(|lua, (_, name, password): (Value, LuaString, LuaString)| {

@@ -147,7 +147,10 @@ mod tests {
             ("lgoose.SubmitOptions", &fields::SUBMIT),
             ("lgoose.Cookie", &members::COOKIE),
             ("lgoose.CookieScope", &members::SCOPE),
+            // Read in Lua.
+            ("lgoose.Retry", &["times", "wait"]),
             ("lgoose.DataOptions", &members::DATA_OPTIONS),
+            ("lgoose.CsvOptions", &members::CSV_OPTIONS),
         ] {
             names.extend(members.iter().map(|member| format!("{class}.{member}")));
         }

@@ -93,7 +93,8 @@ impl Sources {
 /// Returns whether a text has `.fail`, `:fail`, `.pass` or `:pass` as a word, or one of them as a string.
 fn calls_a_verdict(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    ["fail", "pass"].iter().any(|word| {
+    // 'retry' passes what is tried again.
+    ["fail", "pass", "retry"].iter().any(|word| {
         text.match_indices(word).any(|(at, _)| {
             let before = text[..at].trim_end().as_bytes().last();
             let after = text.as_bytes().get(at + word.len());
@@ -150,6 +151,7 @@ mod tests {
         for (text, expected) in [
             ("page:fail \"x\"", true),
             ("page.pass(page)", true),
+            ("user:retry { f }", true),
             ("page\n  : fail(x)", true),
             ("page[\"fail\"](page, x)", true),
             ("user:submit(form, { pass = \"1\" })", false),

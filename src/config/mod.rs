@@ -83,6 +83,8 @@ pub(crate) struct LocalConfig {
     pub memory: Option<u64>,
     /// The details shown of each request.
     pub show: Show,
+    /// Whether the run waits for a command before its first user.
+    pub paused: bool,
 }
 
 /// What the terminal shows of a run.
@@ -131,6 +133,7 @@ impl Config {
             memory: settings.memory,
             part: Part::WHOLE,
             show: Show::Nothing,
+            paused: false,
         };
         let screen = ScreenConfig {
             only_summary: settings.only_summary.unwrap_or(false),

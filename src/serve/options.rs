@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 48] = [
+const ALLOWED: [&str; 49] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -20,6 +20,7 @@ const ALLOWED: [&str; 48] = [
     "tags",
     "warmup",
     "reset_stats",
+    "paused",
     "iterations",
     "shared_iterations",
     "seed",

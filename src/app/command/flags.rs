@@ -99,6 +99,7 @@ fn adapt(config: &mut Config, plan: &mut Plan, flags: &cli::Run) {
             false => Show::Requests,
         };
     }
+    config.local.paused = flags.load.paused;
     config.local.part = flags.load.part.unwrap_or(Part::WHOLE);
 }
 

@@ -59,7 +59,9 @@ function Response:form(css) end
 ---@return string[]
 function Response:links(filter) end
 
----The page's scripts, images, stylesheets and icons on the same host, absolute, each once.
+---The page's scripts, images, stylesheets and icons of its own site, absolute, each once. What the page has under a name
+---that it uses for itself (`<link rel="canonical">`, `<base href>`) is of its site, and is listed with the page's host; other
+---hosts are told once in the report.
 ---@param filter? string|string[]|fun(url: string): boolean # contained in the URL, or true for it
 ---@return string[]
 function Response:assets(filter) end

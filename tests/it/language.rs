@@ -419,3 +419,23 @@ fn a_field_that_a_form_lacks_is_told_once_and_sent() {
     assert_eq!(warnings.matches(told).count(), 1, "{warnings}");
     assert_eq!(warnings.matches("has no field").count(), 1, "{warnings}");
 }
+
+#[test]
+fn assets_under_the_sites_own_name_are_followed_and_those_of_others_are_told_once() {
+    let server = Server::start();
+    let text = "task { function(user)\n\
+        local page = user:get '/named'\n\
+        local own = page:assets()\n\
+        assert(#own == 1 and own[1] == user.host .. '/echo?own', own[1])\n\
+        user:fetch(own)\n\
+        page:assets 'nothing of these'\n\
+        end }";
+    let path = plan("named.lua", text);
+    let report = iterate(&path, &server, 3, 2);
+    assert_eq!(report.task_failures(), 0, "{}", report.errors().join("\n"));
+    assert_eq!(server.count("GET /echo?own"), 6);
+    let warnings = report.json["warnings"].to_string();
+    let told = "named.lua:3: assets of other hosts than the page's are left out: 2 of 'cdn.shop.test' on /named; where";
+    assert_eq!(warnings.matches(told).count(), 1, "{warnings}");
+    assert_eq!(warnings.matches("left out").count(), 1, "{warnings}");
+}

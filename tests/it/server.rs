@@ -194,6 +194,12 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
             reply(stream, asked, 302, set, b"")
         }
         "form" => reply(stream, asked, 200, html, FORM.as_bytes()),
+        "named" => {
+            let page = "<link rel=canonical href='https://www.shop.test/named'>\
+                        <img src='https://www.shop.test/echo?own'><img src='https://cdn.shop.test/a.png'>\
+                        <script src='https://cdn.shop.test/b.js'></script>";
+            reply(stream, asked, 200, html, page.as_bytes())
+        }
         "linking" => reply(stream, asked, 200, html, LINKING.as_bytes()),
         "echo" => reply(
             stream,

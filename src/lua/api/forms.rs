@@ -2,6 +2,7 @@
 //! sends is read in `requests/submit.rs`.
 
 use super::elements::{find, selector};
+use super::log;
 use crate::error::nearest;
 use crate::html::{self, Document, Form, Place};
 use crate::lua::diagnostics::plan_line;
@@ -120,7 +121,7 @@ pub(super) fn check_fields(lua: &Lua, (form, fields): (Table, Value)) -> mlua::R
         };
         let name = escape_invalid(&name);
         if !known.contains(&name) {
-            warn(lua, &form, &name, known);
+            warn_of(lua, &form, &name, known);
         }
     }
     Ok(())
@@ -150,7 +151,7 @@ fn names(form: &Table, order: &Table) -> mlua::Result<Vec<String>> {
 }
 
 /// Warns once in the log and in the report, by the plan's line, since forms of one kind have many addresses.
-fn warn(lua: &Lua, form: &Table, name: &str, known: &[String]) {
+fn warn_of(lua: &Lua, form: &Table, name: &str, known: &[String]) {
     const MOST: usize = 20;
     let host = Host::of(lua);
     let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
@@ -176,9 +177,5 @@ fn warn(lua: &Lua, form: &Table, name: &str, known: &[String]) {
         }
     )
     .replace("' It is", "'. It is");
-    let (user, scenario) = (host.user, host.scenario.as_str());
-    tracing::warn!(target: "plan", user, scenario, "{told}");
-    if let Some(recorder) = host.recorder.get() {
-        recorder.borrow_mut().warn(told);
-    }
+    log::warn_in_report(lua, told);
 }

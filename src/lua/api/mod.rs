@@ -16,6 +16,7 @@ mod metric;
 mod names;
 mod os;
 mod page;
+mod page_urls;
 mod prelude;
 mod random;
 mod regex;

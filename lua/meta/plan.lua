@@ -49,6 +49,7 @@
 ---@field no_cookies? boolean # keep no cookies (default: false)
 ---@field max_redirects? integer # so many are followed and the next one is the answer, with its status (default: 10, and one more is a failure)
 ---@field referer? boolean # links, forms and assets of a page are asked for with its address, as browsers do (default: true)
+---@field cache? boolean # users keep what a browser would not ask for again; counted apart, as 'cache: …' among the metrics (default: false)
 ---@field connections? "user"|"iteration" # how long a user keeps its connections (default: "user")
 ---@field sticky_follow? boolean # a user that is redirected to another host goes on there (default: false)
 ---@field trace? boolean # add a W3C traceparent to every request, so that the site's tracing finds it (default: false)

@@ -13,6 +13,7 @@
 ---@field timings lgoose.Timings
 ---@field size integer # bytes on the wire
 ---@field redirects integer # how many were followed
+---@field cached boolean # whether it came from the user's cache, asked for or not
 local Response = {}
 
 ---Seconds of each phase; 0 for one that did not take place.

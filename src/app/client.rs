@@ -42,6 +42,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         cookies: config.cookies,
         max_redirects: config.max_redirects,
         referer: config.referer,
+        cache: config.cache,
         sticky_follow: config.sticky_follow,
         local_address: local.local_address,
         trace_sample: config.trace_sample,

@@ -132,6 +132,9 @@ pub(crate) struct Target {
     /// Whether links, forms and assets of a page are asked for with its address, as browsers do [default: true]
     #[arg(long, value_name = "true|false")]
     pub referer: Option<bool>,
+    /// Keep what a browser would not ask for again, or not as a whole: each user has a cache
+    #[arg(long)]
+    pub cache: bool,
     /// How long users keep their connections: user, as long as they live, or iteration [default: user]
     #[arg(long, value_name = "HOW LONG", value_parser = Connections::parse)]
     pub connections: Option<Connections>,
@@ -306,6 +309,7 @@ impl Run {
             no_cookies: self.target.no_cookies.then_some(true),
             max_redirects: self.target.max_redirects,
             referer: self.target.referer,
+            cache: self.target.cache.then_some(true),
             connections: self.target.connections,
             sticky_follow: self.target.sticky_follow.then_some(true),
             trace: self.traces.trace.then_some(true),

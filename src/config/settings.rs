@@ -190,6 +190,8 @@ settings! {
     max_redirects: u32 = |value| value.whole(0).and_then(few_redirects) => optional;
     /// Whether requests say which page they come from.
     referer: bool = Value::flag, or true;
+    /// Whether users keep what a browser would not ask for again.
+    cache: bool = Value::flag, or false;
     /// The time for which users keep their connections.
     connections: Connections = |value| value.text().and_then(|text| Connections::parse(&text)), or Connections::User;
     /// Whether a user that is redirected to another host continues there.

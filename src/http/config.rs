@@ -33,6 +33,8 @@ pub struct ClientConfig {
     pub max_redirects: Option<u32>,
     /// Whether requests say which page they come from.
     pub referer: bool,
+    /// Whether users keep what a browser would not ask for again.
+    pub cache: bool,
     /// Whether a user whose request is redirected to another host stays on that host.
     pub sticky_follow: bool,
     /// The address that connections come from.
@@ -60,6 +62,7 @@ impl Default for ClientConfig {
             cookies: true,
             max_redirects: None,
             referer: true,
+            cache: false,
             sticky_follow: false,
             local_address: None,
             trace_sample: None,

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 49] = [
+const ALLOWED: [&str; 50] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -41,6 +41,7 @@ const ALLOWED: [&str; 49] = [
     "no_cookies",
     "max_redirects",
     "referer",
+    "cache",
     "connections",
     "sticky_follow",
     "trace",

@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 81] = [
+const MISFITS: [(&str, &str, &[&str]); 82] = [
     (
         "--otlp",
         "plan.lua",
@@ -68,6 +68,7 @@ const MISFITS: [(&str, &str, &[&str]); 81] = [
         &["'none' is not a whole number of at least 1"],
     ),
     ("--arrivals", "odd", &["'odd'", "even", "poisson"]),
+    ("--cache", "yes", &["unexpected value 'yes'"]),
     ("--paused", "yes", &["unexpected value 'yes'"]),
     ("--part", "5/4", &["write '2/4' for the second of four"]),
     ("--throttle-requests", "0", &["'0' is not a rate"]),

@@ -63,6 +63,7 @@ pub(super) fn settings_of(
         no_cookies: !config.cookies,
         max_redirects: config.max_redirects,
         referer: config.referer,
+        cache: config.cache,
         connections: config.connections.word().to_owned(),
         sticky_follow: config.sticky_follow,
         trace_sample: config.trace_sample,

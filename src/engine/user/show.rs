@@ -2,7 +2,7 @@
 
 use crate::config::Show;
 use crate::error::{excerpt, printable};
-use crate::http::Response;
+use crate::http::{CacheUse, Response};
 use crate::lua::{Finished, RequestOp};
 use crate::trace::trace_id_text;
 use crate::units::{counted, masked_url, show_duration, show_size};
@@ -55,6 +55,11 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     if let Some(trace) = &exchange.trace {
         text += &format!(", trace {}", trace_id_text(trace.first.trace_id));
     }
+    text += match exchange.cache {
+        CacheUse::Nothing => "",
+        CacheUse::Fresh => ", from the cache",
+        CacheUse::NotModified => ", not modified",
+    };
     if exchange.redirects > 0 {
         text += &format!(", {}", counted(exchange.redirects.into(), "redirect"));
     }

@@ -45,7 +45,7 @@ impl User {
         let recorder = &mut *self.shared.recorder.borrow_mut();
         let shown = self.shared.show;
         self.vm.settle(|place, finished| {
-            if let Some(cycles) = cycles {
+            if let Some(cycles) = cycles.as_mut().filter(|_| finished.was_asked()) {
                 cycles.request(open.rows[place], finished.exchange.latency);
             }
             conclusion.of(place, finished, recorder);
@@ -75,7 +75,9 @@ impl User {
         if let Some(cycles) = &mut self.cycles {
             let rows = &self.open.rows;
             self.vm.each_open(|place, finished| {
-                cycles.request(rows[place], finished.exchange.latency);
+                if finished.was_asked() {
+                    cycles.request(rows[place], finished.exchange.latency);
+                }
             });
         }
         match self.vm.park() {
@@ -125,6 +127,9 @@ impl User {
         let identity = Identity::of(self.number, &self.role, self.task);
         let recorder = &mut *self.shared.recorder.borrow_mut();
         self.vm.each_open(|place, finished| {
+            if !finished.was_asked() {
+                return;
+            }
             let verdict = finished.verdict().map(std::borrow::Cow::into_owned);
             let sample = sample(open, place, finished, verdict.as_deref());
             if finished.entered.is_none() {
@@ -161,6 +166,9 @@ struct Conclusion<'a> {
 
 impl Conclusion<'_> {
     fn of(&self, place: usize, finished: &Finished, recorder: &mut Recorder) {
+        if !finished.was_asked() {
+            return;
+        }
         let told = told(self.asked, self.session, self.asked.asked(place), finished);
         let verdict = finished.verdict();
         let sample = Sample {

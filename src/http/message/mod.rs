@@ -208,6 +208,27 @@ impl Response {
         }
     }
 
+    /// The same response once more; its bytes are shared.
+    pub(super) fn copy(&self) -> Response {
+        let encoded = self.encoded().map(|body| EncodedBody {
+            codings: body.codings.clone(),
+            max_body: body.max_body,
+            decoded: OnceCell::new(),
+        });
+        Response {
+            status: self.status,
+            target: self.target.clone(),
+            bytes: self.bytes.clone(),
+            head_length: self.head_length,
+            beside: encoded.map(|encoded| {
+                Box::new(Beside {
+                    encoded: Some(encoded),
+                    hop_cookies: Vec::new(),
+                })
+            }),
+        }
+    }
+
     /// The body, decoded and not copied; empty if it cannot be decoded.
     pub fn body(&self) -> Bytes {
         match self.decoded() {
@@ -311,6 +332,18 @@ impl Response {
     }
 }
 
+/// The part that the cache of a user has in an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CacheUse {
+    /// None: the site has sent it.
+    #[default]
+    Nothing,
+    /// All: nobody was asked.
+    Fresh,
+    /// The site was asked, and has said that the kept one still holds.
+    NotModified,
+}
+
 /// A request that has been carried out, redirects included.
 #[derive(Debug)]
 pub struct Exchange {
@@ -329,6 +362,8 @@ pub struct Exchange {
     pub retries: u32,
     /// Bytes received, headers and hops included.
     pub bytes: u64,
+    /// The part that the user's cache had in it.
+    pub cache: CacheUse,
     /// The trace that its hops carried; none if requests have no trace context, or if that which the plan has set is
     /// none. Boxed: most runs have none.
     pub trace: Option<Box<Trace>>,

@@ -197,7 +197,7 @@ impl Session {
     }
 
     /// Calls `put` with each header of a hop: one of the request wins over one of the user's, that over a default.
-    fn each_header(
+    pub(super) fn each_header(
         &self,
         target: &Target,
         hop: &Hop,

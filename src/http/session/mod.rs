@@ -1,6 +1,7 @@
 //! The session of one user, which is what the user's browser would own: cookies, default headers, redirects and up
 //! to six connections a host. Every send gives an [`Exchange`] with its times, whether it succeeded or not.
 
+mod cache;
 mod cookies;
 mod digest;
 mod exchange;
@@ -21,6 +22,7 @@ use super::progress::Progress;
 use super::target::Target;
 use crate::trace::{HopSpan, Trace};
 use crate::units::masked_url;
+use cache::Cache;
 use digest::Digest;
 use http::{HeaderName, HeaderValue};
 use pool::Pool;
@@ -41,6 +43,8 @@ pub struct Session {
     jar: RefCell<CookieJar>,
     /// Made for users that answer challenges.
     digest: RefCell<Option<Box<Digest>>>,
+    /// There if what browsers would not ask for again is kept.
+    cache: Option<Box<RefCell<Cache>>>,
     pool: Pool,
     timer: DeadlineTimer,
 }
@@ -54,6 +58,7 @@ impl Session {
     pub fn new(client: Rc<Client>, base: &str) -> Result<Session, Failure> {
         let base = client.base(base)?;
         Ok(Session {
+            cache: client.config.cache.then(Box::default),
             client,
             base: RefCell::new(base),
             headers: RefCell::default(),
@@ -149,13 +154,17 @@ impl Session {
         trace: Option<Box<Trace>>,
     ) -> Exchange {
         let mut progress = Progress::starting(begin, trace);
+        let conditional = self.conditional(request);
         let outcome = {
-            let follow = std::pin::pin!(self.follow(request, &mut progress));
+            let sent = conditional.as_deref().unwrap_or(request);
+            let follow = std::pin::pin!(self.follow(sent, &mut progress));
             self.timer
                 .limit(begin + self.time_limit(request), follow)
                 .await
         };
-        progress.exchange(begin, outcome)
+        let mut exchange = progress.exchange(begin, outcome);
+        self.note_answer(request, conditional.is_some(), &mut exchange);
+        exchange
     }
 
     /// Carries out one request that begins now while others of the same session are under way.
@@ -166,12 +175,13 @@ impl Session {
         trace: Option<Box<Trace>>,
     ) -> Exchange {
         let mut progress = Progress::starting(begin, trace);
-        let outcome = tokio::time::timeout(
-            self.time_limit(request),
-            self.follow(request, &mut progress),
-        )
-        .await;
-        progress.exchange(begin, outcome.ok())
+        let conditional = self.conditional(request);
+        let sent = conditional.as_deref().unwrap_or(request);
+        let outcome =
+            tokio::time::timeout(self.time_limit(request), self.follow(sent, &mut progress)).await;
+        let mut exchange = progress.exchange(begin, outcome.ok());
+        self.note_answer(request, conditional.is_some(), &mut exchange);
+        exchange
     }
 
     /// The time that a request may take.

@@ -14,7 +14,7 @@ use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-pub(in crate::lua) const FIELDS: [&str; 11] = [
+pub(in crate::lua) const FIELDS: [&str; 12] = [
     "status",
     "ok",
     "error",
@@ -26,6 +26,7 @@ pub(in crate::lua) const FIELDS: [&str; 11] = [
     "timings",
     "size",
     "redirects",
+    "cached",
 ];
 pub(in crate::lua) const METHODS: [&str; 15] = [
     "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches",
@@ -193,6 +194,7 @@ pub(in crate::lua) fn field(
         "time" => exchange.latency.as_secs_f64().into_lua(lua),
         "size" => exchange.bytes.into_lua(lua),
         "redirects" => exchange.redirects.into_lua(lua),
+        "cached" => (exchange.cache != http::CacheUse::Nothing).into_lua(lua),
         "url" => match &exchange.outcome {
             Ok(response) => response.target.text().into_lua(lua),
             Err(_) => Ok(Value::Nil),

@@ -2,7 +2,7 @@
 //! unless the plan reads it, and is freed as soon as Lua's collector has found its number dead.
 
 use crate::html::Document;
-use crate::http::{Exchange, Response};
+use crate::http::{CacheUse, Exchange, Response};
 use bytes::Bytes;
 use mlua::Table;
 use std::borrow::Cow;
@@ -55,6 +55,11 @@ impl Finished {
         let response = self.exchange.outcome.as_ref().ok()?;
         let undecoded = response.decoding_failure().filter(|_| !self.overruled)?;
         Some(undecoded.to_string().into())
+    }
+
+    /// Returns whether the site was asked: what comes from the cache alone is no request.
+    pub fn was_asked(&self) -> bool {
+        self.exchange.cache != CacheUse::Fresh
     }
 
     /// Returns whether the plan has overruled the verdict.

@@ -79,7 +79,11 @@ impl Host {
 
     /// Returns the bytes that the VM holds outside of Lua.
     pub(in crate::lua) fn held_bytes(&self) -> usize {
-        self.responses.borrow().held_bytes() + self.account.held()
+        let cached = self
+            .session
+            .as_ref()
+            .map_or(0, |session| session.cached_bytes());
+        self.responses.borrow().held_bytes() + self.account.held() + cached
     }
 
     /// Returns what a call may take outside of Lua. Collects garbage first if little is left.

@@ -72,6 +72,8 @@ pub struct RunSettings {
     pub max_redirects: Option<u32>,
     /// Whether requests said which page they came from.
     pub referer: bool,
+    /// Whether users kept what a browser would not ask for again.
+    pub cache: bool,
     /// How long users kept their connections: `user`, as long as they lived, or `iteration`.
     pub connections: String,
     /// Whether a user that was redirected to another host went on there.

@@ -4,7 +4,7 @@ use crate::engine::user::User;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::show::show;
 use crate::engine::user::verdicts::sample;
-use crate::http::Exchange;
+use crate::http::{CacheUse, Exchange};
 use crate::lua::{Counted, Finished, Op, RequestOp, Step};
 use crate::metrics::RequestId;
 use futures_util::StreamExt as _;
@@ -29,6 +29,13 @@ impl User {
                 self.settle();
                 self.back_off().await;
                 self.open_rows(std::slice::from_ref(&op), task);
+                if let Some(exchange) = self.session.from_cache(&op.request) {
+                    // Whoever is asked next was waited for.
+                    self.delay = self.open.delay.take();
+                    let finished = self.judged(&op, task, exchange);
+                    self.open.keep(op);
+                    return self.vm.answer(finished);
+                }
                 self.shared.pass_throttles(&self.role.limits).await;
                 let begin = Instant::now();
                 let trace = self.session.begin_trace(&op.request);
@@ -92,6 +99,14 @@ impl User {
 
     /// Returns a request with lgoose's verdict on it, and shows it if that is asked for.
     fn judged(&self, op: &RequestOp, task: &str, mut exchange: Exchange) -> Finished {
+        let counter = match exchange.cache {
+            CacheUse::Nothing => None,
+            CacheUse::Fresh => Some("cache: not asked for"),
+            CacheUse::NotModified => Some("cache: not modified"),
+        };
+        if let Some(counter) = counter {
+            self.shared.recorder.borrow_mut().counter(counter, 1.0);
+        }
         let verdict = op.expect.verdict(&exchange);
         if let Ok(response) = &mut exchange.outcome {
             // A list of small answers may decode to more than a user may hold.
@@ -128,8 +143,11 @@ impl User {
         }
         let per_host = hosts.into_iter().map(|(_, places)| {
             let sends = places.into_iter().map(async |place| {
-                self.shared.pass_throttles(&self.role.limits).await;
                 let op = &ops[place];
+                if let Some(exchange) = self.session.from_cache(&op.request) {
+                    return (place, self.judged(op, task, exchange));
+                }
+                self.shared.pass_throttles(&self.role.limits).await;
                 let begin = Instant::now();
                 let trace = self.session.begin_trace(&op.request);
                 let flight = InFlight::new(self, op, place, begin, trace.as_deref());

@@ -88,6 +88,6 @@ mod tests {
             text.lines().all(|line| line.chars().count() <= WIDTH),
             "{text}"
         );
-        assert!(text.lines().count() <= 40, "{} lines", text.lines().count());
+        assert!(text.lines().count() <= 41, "{} lines", text.lines().count());
     }
 }

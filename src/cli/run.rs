@@ -130,13 +130,13 @@ pub(crate) struct Target {
     #[arg(long, value_name = "N", value_parser = read_max_redirects)]
     pub max_redirects: Option<u32>,
     /// Whether links, forms and assets of a page are asked for with its address, as browsers do [default: true]
-    #[arg(long, value_name = "true|false")]
+    #[arg(long, value_name = "BOOL")]
     pub referer: Option<bool>,
     /// Keep what a browser would not ask for again, or not as a whole: each user has a cache
     #[arg(long)]
     pub cache: bool,
     /// How long users keep their connections: user, as long as they live, or iteration [default: user]
-    #[arg(long, value_name = "HOW LONG", value_parser = Connections::parse)]
+    #[arg(long, value_name = "SPAN", value_parser = Connections::parse)]
     pub connections: Option<Connections>,
     /// Let a user that is redirected to another host continue there
     #[arg(long)]

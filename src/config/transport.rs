@@ -49,7 +49,7 @@ impl Connections {
             "user" => Ok(Connections::User),
             "iteration" => Ok(Connections::Iteration),
             other => Err(format!(
-                "'{other}' says not how long connections are kept: write user or iteration"
+                "'{other}' is not how long connections are kept: write user or iteration ('-u N' is the users at a time)"
             )),
         }
     }

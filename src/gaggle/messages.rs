@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 /// Version of the protocol; the first byte of every message.
-const PROTOCOL: u8 = 3;
+const PROTOCOL: u8 = 4;
 
 /// Encodes a message.
 pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {
@@ -253,7 +253,7 @@ mod tests {
         let told = decode::<Reply>(&bytes)
             .expect_err("another version")
             .to_string();
-        assert!(told.contains("of version 9 and not 3"), "{told}");
+        assert!(told.contains("of version 9 and not 4"), "{told}");
         assert!(decode::<Reply>(&[]).is_err() && decode::<Reply>(&[PROTOCOL, 99]).is_err());
     }
 }

@@ -2,7 +2,7 @@
 //! [`Exchange`] of it.
 
 use super::failure::{ErrorClass, Failure};
-use super::message::{CacheUse, Exchange, Response};
+use super::message::{Exchange, Response};
 use super::stopwatch::Stopwatch;
 use crate::trace::Trace;
 use std::num::NonZeroU64;
@@ -72,7 +72,6 @@ impl Progress {
             redirects: self.redirects,
             retries: self.retries,
             bytes: self.bytes,
-            cache: CacheUse::Nothing,
             trace: self.trace,
             outcome: outcome.unwrap_or_else(|| Err(Failure::new(timeout, ""))),
         }

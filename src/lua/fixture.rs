@@ -42,7 +42,6 @@ pub(super) fn unanswered() -> Finished {
         connection: None,
         latency: Duration::ZERO,
         timings: Phases::default(),
-        cache: crate::http::CacheUse::Nothing,
         redirects: 0,
         retries: 0,
         bytes: 0,

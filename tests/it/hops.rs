@@ -274,7 +274,7 @@ fn another_site_learns_the_origin_of_a_page_and_none_learns_it_where_that_is_swi
             answer(
                 200,
                 "content-type: text/html\r\n",
-                &format!(
+                format!(
                     "<a href='{there}/link'>x</a>{form}'{there}/form'></form>{form}'/away' id=away></form>"
                 ),
             )

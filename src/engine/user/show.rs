@@ -55,7 +55,7 @@ fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
     if let Some(trace) = &exchange.trace {
         text += &format!(", trace {}", trace_id_text(trace.first.trace_id));
     }
-    text += match exchange.cache {
+    text += match exchange.cache() {
         CacheUse::Nothing => "",
         CacheUse::Fresh => ", from the cache",
         CacheUse::NotModified => ", not modified",

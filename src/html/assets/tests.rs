@@ -1,7 +1,9 @@
 //! Which assets and links a page has.
 
+use super::assets_within;
 use super::{assets, candidates, links};
 use crate::html::{fixture, title};
+use url::Url;
 
 fn of(page: &str) -> Vec<String> {
     assets(page.as_bytes(), &fixture::page_url())

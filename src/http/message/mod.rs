@@ -141,6 +141,8 @@ impl Request {
 pub struct Response {
     /// The status of the final response.
     pub status: u16,
+    /// The part that the user's cache had in it.
+    pub cache: CacheUse,
     /// The target that it came from, after redirects.
     pub target: Target,
     /// Head and, behind it, body as received.
@@ -183,6 +185,7 @@ impl Response {
         });
         let has_more = encoded.is_some() || !hop_cookies.is_empty();
         Response {
+            cache: CacheUse::Nothing,
             status: head.status,
             target,
             head_length: head.length,
@@ -200,6 +203,7 @@ impl Response {
     #[cfg(feature = "internals")]
     pub fn of(status: u16, target: Target, body: impl Into<Bytes>) -> Response {
         Response {
+            cache: CacheUse::Nothing,
             status,
             target,
             bytes: body.into(),
@@ -208,14 +212,15 @@ impl Response {
         }
     }
 
-    /// The same response once more; its bytes are shared.
-    pub(super) fn copy(&self) -> Response {
+    /// The same response once more, from a cache; its bytes are shared.
+    pub(super) fn copy(&self, cache: CacheUse) -> Response {
         let encoded = self.encoded().map(|body| EncodedBody {
             codings: body.codings.clone(),
             max_body: body.max_body,
             decoded: OnceCell::new(),
         });
         Response {
+            cache,
             status: self.status,
             target: self.target.clone(),
             bytes: self.bytes.clone(),
@@ -362,11 +367,17 @@ pub struct Exchange {
     pub retries: u32,
     /// Bytes received, headers and hops included.
     pub bytes: u64,
-    /// The part that the user's cache had in it.
-    pub cache: CacheUse,
     /// The trace that its hops carried; none if requests have no trace context, or if that which the plan has set is
     /// none. Boxed: most runs have none.
     pub trace: Option<Box<Trace>>,
     /// The response, or the reason why there is none.
     pub outcome: Result<Response, Failure>,
+}
+
+impl Exchange {
+    /// The part that the user's cache had in it.
+    pub fn cache(&self) -> CacheUse {
+        let response = self.outcome.as_ref();
+        response.map_or(CacheUse::Nothing, |response| response.cache)
+    }
 }

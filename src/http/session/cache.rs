@@ -90,8 +90,7 @@ impl Session {
             retries: 0,
             bytes: 0,
             trace: None,
-            cache: CacheUse::Fresh,
-            outcome: Ok(entry.response.copy()),
+            outcome: Ok(entry.response.copy(CacheUse::Fresh)),
         })
     }
 
@@ -172,8 +171,7 @@ impl Session {
                 {
                     entry.policy = policy;
                 }
-                exchange.outcome = Ok(entry.response.copy());
-                exchange.cache = CacheUse::NotModified;
+                exchange.outcome = Ok(entry.response.copy(CacheUse::NotModified));
             }
             return;
         }
@@ -192,7 +190,7 @@ impl Session {
                 &url,
                 Entry {
                     policy,
-                    response: response.copy(),
+                    response: response.copy(CacheUse::Nothing),
                 },
             ),
             false => cache.remove(&url),

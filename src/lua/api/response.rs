@@ -194,7 +194,7 @@ pub(in crate::lua) fn field(
         "time" => exchange.latency.as_secs_f64().into_lua(lua),
         "size" => exchange.bytes.into_lua(lua),
         "redirects" => exchange.redirects.into_lua(lua),
-        "cached" => (exchange.cache != http::CacheUse::Nothing).into_lua(lua),
+        "cached" => (exchange.cache() != http::CacheUse::Nothing).into_lua(lua),
         "url" => match &exchange.outcome {
             Ok(response) => response.target.text().into_lua(lua),
             Err(_) => Ok(Value::Nil),

@@ -59,7 +59,7 @@ impl Finished {
 
     /// Returns whether the site was asked: what comes from the cache alone is no request.
     pub fn was_asked(&self) -> bool {
-        self.exchange.cache != CacheUse::Fresh
+        self.exchange.cache() != CacheUse::Fresh
     }
 
     /// Returns whether the plan has overruled the verdict.

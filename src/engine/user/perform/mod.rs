@@ -99,7 +99,7 @@ impl User {
 
     /// Returns a request with lgoose's verdict on it, and shows it if that is asked for.
     fn judged(&self, op: &RequestOp, task: &str, mut exchange: Exchange) -> Finished {
-        let counter = match exchange.cache {
+        let counter = match exchange.cache() {
             CacheUse::Nothing => None,
             CacheUse::Fresh => Some("cache: not asked for"),
             CacheUse::NotModified => Some("cache: not modified"),

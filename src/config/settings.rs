@@ -1,6 +1,7 @@
 //! One layer of options and its table: a line here makes an option a field of `plan {}`; the flag of the
 //! same name is in `cli`.
 
+use super::load::read_users;
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
 use super::transport::{Client, Connections, Proxy, few_redirects};
@@ -119,7 +120,7 @@ settings! {
     /// The base URL, or `demo:NAME`.
     host: String = Value::text => optional;
     /// The number of users at the same time.
-    users: u64 = Value::users;
+    users: u64 = read_users;
     /// Users started per second.
     hatch_rate: f64 = Value::rate;
     /// The time over which the start of all users is spread.
@@ -133,7 +134,7 @@ settings! {
     /// Iterations started per second.
     rate: f64 = Value::rate;
     /// The most users at a time of a run at a rate.
-    max_users: u64 = Value::users;
+    max_users: u64 = read_users;
     /// The spacing of the iterations of a run at a rate.
     arrivals: Spacing = |value| Spacing::parse(&value.text()?);
     /// Iterations per user.

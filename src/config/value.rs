@@ -1,7 +1,6 @@
 //! Values of `plan {}`, and how each kind of option reads them. Every reader's error is the rest of a sentence that
 //! begins with the field's name.
 
-use super::MOST_USERS;
 use crate::units;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -82,16 +81,6 @@ impl Value {
                 units::size(&bytes.trunc().to_string())
             }
             other => Err(format!("{}: {}", other.type_name(), units::SIZE_GRAMMAR)),
-        }
-    }
-
-    pub(super) fn users(&self) -> Result<u64, String> {
-        match self.whole(1)? {
-            users if users > MOST_USERS => Err(format!(
-                "{users} is more than the {} users that one lgoose may have: share them among machines",
-                units::show_count(MOST_USERS)
-            )),
-            users => Ok(users),
         }
     }
 

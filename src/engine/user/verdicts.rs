@@ -3,18 +3,13 @@
 //! or the task ends.
 
 use crate::engine::user::User;
-use crate::engine::user::open_requests::{Identity, LatestOperation, RequestOutcome};
+use crate::engine::user::open_requests::{
+    EarlierOperation, Identity, LatestOperation, RequestOutcome,
+};
 use crate::engine::user::show::show_verdict;
 use crate::http::Session;
-use crate::lua::{Counted, Finished, Parked, RequestOp};
+use crate::lua::{Counted, Finished, RequestOp};
 use crate::metrics::{Entered, Failure, Recorder, Sample};
-
-/// An operation whose verdicts are still open though another has begun.
-#[derive(Debug)]
-pub(crate) struct EarlierOperation {
-    responses: Parked,
-    asked: LatestOperation,
-}
 
 impl User {
     /// Lets another operation begin: counts the requests of the latest one, finally unless the plan judges late.

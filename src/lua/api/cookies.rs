@@ -1,6 +1,5 @@
 //! `user.cookies`: the jar of a user, read and changed by its plan.
 
-use super::session::session;
 use crate::config::unknown_word;
 use crate::http::{CookieScope, KeptCookie};
 use crate::lua::sandbox::Host;
@@ -27,17 +26,18 @@ pub(in crate::lua) const COOKIE: [&str; 8] = [
 /// Creates `user.cookies`.
 pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
     let cookies = lua.create_table()?;
-    let get =
-        |lua: &Lua, (_, DisplayText(name)): (Value, DisplayText)| Ok(session(lua)?.cookie(&name));
+    let get = |lua: &Lua, (_, DisplayText(name)): (Value, DisplayText)| {
+        Ok(Host::user_session(lua)?.cookie(&name))
+    };
     cookies.raw_set("get", lua.create_function(get)?)?;
     cookies.raw_set("set", lua.create_function(set)?)?;
     cookies.raw_set("list", lua.create_function(list)?)?;
     let delete = |lua: &Lua, (_, DisplayText(name), scope): (Value, DisplayText, Value)| {
-        Ok(session(lua)?.delete_cookie(&name, &read_scope(&scope)?))
+        Ok(Host::user_session(lua)?.delete_cookie(&name, &read_scope(&scope)?))
     };
     cookies.raw_set("delete", lua.create_function(delete)?)?;
     let clear = |lua: &Lua, _: Value| {
-        session(lua)?.clear_cookies();
+        Host::user_session(lua)?.clear_cookies();
         Ok(())
     };
     cookies.raw_set("clear", lua.create_function(clear)?)?;
@@ -46,7 +46,7 @@ pub(in crate::lua) fn cookies(lua: &Lua) -> mlua::Result<Table> {
 
 fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> mlua::Result<()> {
     let scope = read_scope(&scope)?;
-    match session(lua)?.set_cookie(&name, &value, &scope) {
+    match Host::user_session(lua)?.set_cookie(&name, &value, &scope) {
         true => Ok(()),
         false => {
             let mut shown = format!("{name}={value}");
@@ -65,7 +65,7 @@ fn set(lua: &Lua, (_, name, value, scope): (Value, String, String, Value)) -> ml
 }
 
 fn list(lua: &Lua, _: Value) -> mlua::Result<Table> {
-    let kept = session(lua)?.cookies_kept();
+    let kept = Host::user_session(lua)?.cookies_kept();
     let bytes = |cookie: &KeptCookie| 512 + cookie.name.len() + cookie.value.len();
     let mut budget = Host::of(lua).budget(lua);
     budget

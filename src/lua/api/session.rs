@@ -133,10 +133,8 @@ pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Returns the session of the VM's user.
-pub(super) fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
-    let session = Host::of(lua).session.clone();
-    session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
+fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
+    Host::user_session(lua)
 }
 
 fn set_header(

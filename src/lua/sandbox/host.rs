@@ -149,6 +149,15 @@ impl Host {
         responses.get(address).map(Finished::body).ok_or_else(gone)
     }
 
+    /// Returns the session of the VM's user.
+    ///
+    /// # Errors
+    /// There is no user while a plan is loaded.
+    pub(in crate::lua) fn user_session(lua: &Lua) -> mlua::Result<Rc<Session>> {
+        let session = Host::of(lua).session.clone();
+        session.ok_or_else(|| mlua::Error::runtime("there is no user while the plan is loaded"))
+    }
+
     /// Returns the host of the VM that a function runs in.
     pub(in crate::lua) fn of(lua: &Lua) -> Rc<Host> {
         lua.app_data_ref::<Rc<Host>>()
